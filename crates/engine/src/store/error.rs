@@ -1,0 +1,142 @@
+//! What can go wrong between the engine and its files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// An error of the store, its lock or its files.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StoreError {
+    /// The disk or the quota is full. The commit was rolled back; reads go on, and so do writes once there is room.
+    #[error("the disk is full")]
+    DiskFull,
+    /// A record's row does not match its checksum.
+    #[error("record {id} is damaged on disk")]
+    Damaged {
+        /// The record's integer id.
+        id: u64,
+    },
+    /// SQLite found its own structures damaged.
+    #[error("the database file is damaged: {source}")]
+    Corrupt {
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// Another process works in the data directory.
+    #[error("data directory {} is in use by {}", path.display(), holder(*pid))]
+    Locked {
+        /// The data directory.
+        path: PathBuf,
+        /// The process that holds it, where known.
+        pid: Option<u32>,
+    },
+    /// A program outside kept the file locked for longer than the store waits.
+    #[error("the database file is locked by another program")]
+    Busy,
+    /// The file may not be written.
+    #[error("the database file is read-only")]
+    ReadOnly,
+    /// An earlier write failed in a way that leaves unknown what is on disk: nothing is written until it is reopened.
+    #[error("an earlier write failed; the database takes no writes until it is reopened")]
+    Poisoned,
+    /// A database is there already.
+    #[error("there is a database at {} already", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is not one of this engine's databases.
+    #[error("{} is not a cosift database", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file was written by a version of the engine that this one does not read.
+    #[error("{} has format {found}, this version reads format {supported}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// The format of the file.
+        found: i64,
+        /// The format this version reads and writes.
+        supported: i64,
+    },
+    /// The file system of the database does not let SQLite keep a write-ahead log.
+    #[error("{} is on a file system without shared memory or locks, which its log needs", path.display())]
+    Unloggable {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A created record's id or UUID is taken.
+    #[error("record {id}, or its UUID, exists already")]
+    Taken {
+        /// The record's integer id.
+        id: u64,
+    },
+    /// A record to be changed, touched or deleted does not exist under this id (and UUID).
+    #[error("record {id} does not exist")]
+    Missing {
+        /// The record's integer id.
+        id: u64,
+    },
+    /// The file system failed.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Any other failure of SQLite.
+    #[error("SQLite failed: {source}")]
+    Sqlite {
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+}
+
+fn holder(pid: Option<u32>) -> String {
+    pid.map_or_else(
+        || "another process".to_owned(),
+        |pid| format!("process {pid}"),
+    )
+}
+
+impl StoreError {
+    pub(crate) fn io(path: &Path, source: io::Error) -> StoreError {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull,
+            _ => StoreError::Io {
+                path: path.to_owned(),
+                source,
+            },
+        }
+    }
+
+    /// Whether a failed write leaves unknown what reached the disk.
+    ///
+    /// After a failed fsync the kernel may have dropped the pages and report success the next time,
+    /// so only failures that are known to have written nothing are forgiven.
+    pub(super) fn poisons(&self) -> bool {
+        !matches!(
+            self,
+            StoreError::DiskFull
+                | StoreError::Busy
+                | StoreError::Taken { .. }
+                | StoreError::Missing { .. }
+        )
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(source: rusqlite::Error) -> StoreError {
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => StoreError::DiskFull,
+            Some(ErrorCode::ReadOnly) => StoreError::ReadOnly,
+            Some(ErrorCode::DatabaseBusy) => StoreError::Busy,
+            Some(ErrorCode::DatabaseCorrupt) => StoreError::Corrupt { source },
+            _ => StoreError::Sqlite { source },
+        }
+    }
+}

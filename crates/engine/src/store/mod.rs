@@ -1,0 +1,19 @@
+//! The truth: one SQLite file per database. Everything else is derived from it.
+
+mod change;
+mod error;
+mod reader;
+mod row;
+mod schema;
+mod write;
+mod writer;
+
+pub(crate) use change::{Change, ChangeKind};
+pub(crate) use error::StoreError;
+pub(crate) use reader::{Identity, Reader};
+pub(crate) use row::StoredRecord;
+pub(crate) use write::{Commit, PutKind, Write};
+pub(crate) use writer::Store;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! A record as its rows hold it, and the checksum over them.
+
+use rusqlite::Row;
+
+use super::StoreError;
+
+/// A record as it comes from the store; `data` and `vector` live until the next one is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StoredRecord<'a> {
+    /// Integer id.
+    pub(crate) id: u64,
+    /// UUID.
+    pub(crate) uuid: [u8; 16],
+    /// JSON text of an object.
+    pub(crate) data: &'a [u8],
+    /// Q30 components of a unit vector.
+    pub(crate) vector: &'a [i32],
+    /// Hash of the content, as the writer gave it.
+    pub(crate) hash: [u8; 16],
+    /// When it was first seen, in milliseconds since 1970 UTC.
+    pub(crate) created: i64,
+    /// When its content last changed.
+    pub(crate) changed: i64,
+    /// When it was last seen.
+    pub(crate) synced: i64,
+    /// The last commit that wrote or touched it.
+    pub(crate) version: u64,
+}
+
+/// The columns [`read`] takes, in its order, from `records r LEFT JOIN contents c`.
+pub(super) const COLUMNS: &str =
+    "r.id, r.uuid, r.hash, r.created, r.changed, r.synced, r.version, c.data, c.vector, c.crc";
+
+/// The stored form of a vector: little-endian components, four bytes each.
+pub(super) fn encode_vector(vector: &[i32], into: &mut Vec<u8>) {
+    into.resize(vector.len() * 4, 0);
+    for (bytes, component) in into.chunks_exact_mut(4).zip(vector) {
+        bytes.copy_from_slice(&component.to_le_bytes());
+    }
+}
+
+/// Parts of a record that its checksum covers: all but *synced* and the version, which touching moves.
+pub(super) struct Checked<'a> {
+    pub(super) id: u64,
+    pub(super) uuid: &'a [u8; 16],
+    pub(super) hash: &'a [u8; 16],
+    pub(super) created: i64,
+    pub(super) changed: i64,
+    pub(super) data: &'a [u8],
+    pub(super) vector: &'a [u8],
+}
+
+impl Checked<'_> {
+    pub(super) fn crc(&self) -> u32 {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&self.id.to_le_bytes());
+        hasher.update(self.uuid);
+        hasher.update(self.hash);
+        hasher.update(&self.created.to_le_bytes());
+        hasher.update(&self.changed.to_le_bytes());
+        hasher.update(&(self.data.len() as u64).to_le_bytes());
+        hasher.update(self.data);
+        hasher.update(self.vector);
+        hasher.finalize()
+    }
+}
+
+/// Reads and checks a record; `vector` is where its components are put.
+///
+/// # Errors
+/// [`StoreError::Damaged`] when the checksum fails, a value has another type, or half of the record is missing.
+pub(super) fn read<'a>(
+    row: &'a Row<'_>,
+    vector: &'a mut Vec<i32>,
+) -> Result<StoredRecord<'a>, StoreError> {
+    let id = row.get::<_, i64>(0)?.cast_unsigned();
+    // A value of another type is damage too: the schema lets nothing else in.
+    decode(id, row, vector)
+        .ok()
+        .flatten()
+        .ok_or(StoreError::Damaged { id })
+}
+
+fn decode<'a>(
+    id: u64,
+    row: &'a Row<'_>,
+    vector: &'a mut Vec<i32>,
+) -> rusqlite::Result<Option<StoredRecord<'a>>> {
+    let uuid = row.get(1)?;
+    let hash = row.get(2)?;
+    let created = row.get(3)?;
+    let changed = row.get(4)?;
+    let data = row.get_ref(7)?.as_blob()?;
+    let bytes = row.get_ref(8)?.as_blob()?;
+    let crc: i64 = row.get(9)?;
+    let checked = Checked {
+        id,
+        uuid: &uuid,
+        hash: &hash,
+        created,
+        changed,
+        data,
+        vector: bytes,
+    };
+    if crc != i64::from(checked.crc()) {
+        return Ok(None);
+    }
+    let (components, []) = bytes.as_chunks::<4>() else {
+        return Ok(None);
+    };
+    vector.clear();
+    vector.extend(components.iter().map(|bytes| i32::from_le_bytes(*bytes)));
+    Ok(Some(StoredRecord {
+        id,
+        uuid,
+        data,
+        vector,
+        hash,
+        created,
+        changed,
+        synced: row.get(5)?,
+        version: row.get::<_, i64>(6)?.cast_unsigned(),
+    }))
+}

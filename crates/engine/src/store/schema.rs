@@ -1,0 +1,175 @@
+//! The file: its tables, its format, and how a connection to it is set up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::StoreError;
+use crate::files::sync_directory;
+
+/// "cosf": tells `file` and other tools whose file it is.
+const APPLICATION_ID: i64 = 0x636f_7366;
+/// Raised with every change of the tables or of what their values mean.
+const FORMAT: i64 = 1;
+pub(super) const PAGE_BYTES: u64 = 16 * 1024;
+
+// `records` is apart from `contents` so that touching a record rewrites about 80 bytes, not its vector.
+// Every row of `records` carries the version of the commit that last wrote it: a snapshot catches up by that index,
+// and by `deletions` for what is gone.
+const TABLES: &str = "
+    CREATE TABLE records (
+        id INTEGER PRIMARY KEY,
+        uuid BLOB NOT NULL UNIQUE,
+        hash BLOB NOT NULL,
+        created INTEGER NOT NULL,
+        changed INTEGER NOT NULL,
+        synced INTEGER NOT NULL,
+        version INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX versions ON records (version);
+    CREATE TABLE contents (
+        id INTEGER PRIMARY KEY,
+        data BLOB NOT NULL,
+        vector BLOB NOT NULL,
+        crc INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE changes (
+        position INTEGER PRIMARY KEY,
+        version INTEGER NOT NULL,
+        id INTEGER NOT NULL,
+        uuid BLOB NOT NULL,
+        kind INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        data BLOB
+    ) STRICT;
+    CREATE INDEX deletions ON changes (version) WHERE kind = 3;
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+";
+
+/// Makes the file with `settings` in it, complete or not at all.
+///
+/// # Errors
+/// [`StoreError::Exists`] when there is a file at `path`.
+pub(super) fn create(path: &Path, settings: &[u8]) -> Result<(), StoreError> {
+    if path.exists() {
+        return Err(StoreError::Exists {
+            path: path.to_owned(),
+        });
+    }
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory).map_err(|source| StoreError::io(directory, source))?;
+    let unfinished = beside(path, ".new");
+    for leftover in [
+        unfinished.clone(),
+        beside(&unfinished, "-wal"),
+        beside(&unfinished, "-shm"),
+    ] {
+        if leftover.exists() {
+            fs::remove_file(&leftover).map_err(|source| StoreError::io(&leftover, source))?;
+        }
+    }
+    let connection = connect(
+        &unfinished,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+    )?;
+    connection.pragma_update(None, "page_size", PAGE_BYTES.cast_signed())?;
+    prepare_writer(&connection, &unfinished)?;
+    connection.execute_batch(&format!(
+        "BEGIN; {TABLES} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
+    ))?;
+    connection.execute(
+        "INSERT INTO meta VALUES ('settings', ?1), ('next_id', ?2)",
+        (settings, 1_i64.to_le_bytes()),
+    )?;
+    connection.execute_batch("COMMIT")?;
+    // Closing moves the log into the file and deletes it, so that one rename carries everything.
+    connection.close().map_err(|(_, error)| error)?;
+    fs::rename(&unfinished, path).map_err(|source| StoreError::io(path, source))?;
+    for parent in path
+        .ancestors()
+        .skip(1)
+        .take(2)
+        .filter(|parent| !parent.as_os_str().is_empty())
+    {
+        sync_directory(parent).map_err(|source| StoreError::io(parent, source))?;
+    }
+    Ok(())
+}
+
+/// Opens the file for its one writer.
+///
+/// # Errors
+/// [`StoreError::Foreign`], [`StoreError::Format`]: not a file for this engine; [`StoreError::ReadOnly`].
+pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    check_format(&connection, path)?;
+    prepare_writer(&connection, path)?;
+    Ok(connection)
+}
+
+/// Opens the file for reading, beside a writer.
+pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    // Each connection is used by one thread at a time, so SQLite's own mutexes guard nothing.
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    // A read of mapped pages turns an I/O error into SIGBUS.
+    connection.pragma_update(None, "mmap_size", 0)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    Ok(connection)
+}
+
+fn prepare_writer(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let mode: String =
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if mode != "wal" {
+        return Err(StoreError::Unloggable {
+            path: path.to_owned(),
+        });
+    }
+    // NORMAL would acknowledge commits that a power cut takes back.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    // SQLite's own checkpoints swallow their errors.
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
+    // In KiB when negative: room for the pages of one batch of 1,000 records.
+    connection.pragma_update(None, "cache_size", -16 * 1024)?;
+    Ok(())
+}
+
+fn check_format(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let application = match pragma("application_id") {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => 0,
+        other => other?,
+    };
+    if application != APPLICATION_ID {
+        return Err(StoreError::Foreign {
+            path: path.to_owned(),
+        });
+    }
+    let found = pragma("user_version")?;
+    if found != FORMAT {
+        return Err(StoreError::Format {
+            path: path.to_owned(),
+            found,
+            supported: FORMAT,
+        });
+    }
+    Ok(())
+}
+
+/// `path` with `ending` after its last name.
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}

@@ -1,0 +1,278 @@
+//! Whatever is written, any reader that catches up from any version or position arrives at the truth.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use super::support::{Random, Record, scratch};
+use crate::store::{
+    Change, ChangeKind, Identity, PutKind, Reader, Store, StoreError, StoredRecord, Write,
+};
+
+type Model = BTreeMap<u64, Record>;
+
+fn owned(stored: &StoredRecord<'_>) -> Record {
+    Record {
+        id: stored.id,
+        uuid: stored.uuid,
+        data: stored.data.to_vec(),
+        vector: stored.vector.to_vec(),
+        hash: stored.hash,
+        created: stored.created,
+        changed: stored.changed,
+        synced: stored.synced,
+    }
+}
+
+fn catch_up(reader: &Reader, version: u64, model: &mut Model) {
+    reader
+        .deleted_since(version, |id| drop(model.remove(&id)))
+        .expect("deletions are read");
+    reader
+        .load(version, |stored| {
+            assert!(stored.version > version);
+            model.insert(stored.id, owned(&stored));
+            ControlFlow::Continue(())
+        })
+        .expect("records are read");
+}
+
+#[test]
+fn catching_up_from_any_version_arrives_at_the_truth() {
+    const SEED: u64 = 20_261_121;
+    println!("seed {SEED}");
+    let mut random = Random(SEED);
+    let (_directory, path) = scratch();
+    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut model = Model::new();
+    let mut feed: Vec<Change> = Vec::new();
+    let mut past = vec![(0, Model::new())];
+    let mut next_id = 1;
+    for round in 1..=120 {
+        let mut records = Vec::new();
+        let mut kinds = Vec::new();
+        for _ in 0..random.below(12) + 1 {
+            let id = random.below(40) + 1;
+            // Now and then a record comes twice in one commit, or is deleted and made anew.
+            let known = records.iter().rposition(|record: &Record| record.id == id);
+            let exists = known.map_or(model.contains_key(&id), |index| kinds[index] != 'd');
+            kinds.push(match (exists, random.below(3)) {
+                (false, _) => 'c',
+                (true, 0) => 'u',
+                (true, 1) => 't',
+                (true, _) => 'd',
+            });
+            let mut record = Record::made(id, round, 8);
+            if kinds.last() == Some(&'t') {
+                let old = known.map_or_else(|| model[&id].clone(), |index| records[index].clone());
+                record = Record {
+                    synced: record.synced + 1,
+                    ..old
+                };
+            }
+            records.push(record);
+        }
+        let writes: Vec<Write<'_>> = records
+            .iter()
+            .zip(&kinds)
+            .map(|(record, kind)| match kind {
+                'c' => record.put(PutKind::Created),
+                'u' => record.put(PutKind::Changed),
+                't' => Write::Touch {
+                    id: record.id,
+                    synced: record.synced,
+                },
+                _ => Write::Delete {
+                    id: record.id,
+                    at: record.synced,
+                },
+            })
+            .collect();
+        let commit = store.commit(&writes).expect("the commit succeeds");
+        assert_eq!(commit.version, round);
+        assert_eq!(commit.positions.start, feed.len() as u64 + 1);
+        for (record, kind) in records.into_iter().zip(kinds) {
+            let entry = |kind, at, data| Change {
+                position: feed.len() as u64 + 1,
+                version: round,
+                id: record.id,
+                uuid: record.uuid,
+                kind,
+                at,
+                data,
+            };
+            match kind {
+                'c' => feed.push(entry(ChangeKind::Created, record.changed, None)),
+                'u' => feed.push(entry(ChangeKind::Changed, record.changed, None)),
+                't' => {}
+                _ => {
+                    let last = model
+                        .remove(&record.id)
+                        .expect("only what exists is deleted");
+                    feed.push(entry(ChangeKind::Deleted, record.synced, Some(last.data)));
+                    continue;
+                }
+            }
+            next_id = next_id.max(record.id + 1);
+            model.insert(record.id, record);
+        }
+        assert_eq!(commit.positions.end, feed.len() as u64 + 1);
+        past.push((commit.version, model.clone()));
+        if round % 40 == 0 {
+            drop(store);
+            store = Store::open(&path).expect("it opens again");
+        }
+        assert_eq!(
+            (store.version(), store.last_position(), store.next_id()),
+            (round, feed.len() as u64, next_id)
+        );
+    }
+    let reader = store.reader();
+    for (version, mut then) in past {
+        catch_up(&reader, version, &mut then);
+        assert_eq!(then, model, "from version {version}");
+    }
+    for start in 0..feed.len() {
+        let page = reader.changes(start as u64, 7).expect("the feed is read");
+        assert_eq!(page, feed[start..feed.len().min(start + 7)]);
+    }
+    assert_eq!(
+        reader.count().expect("they are counted"),
+        model.len() as u64
+    );
+    lookups_agree(&reader, &model);
+}
+
+fn lookups_agree(reader: &Reader, model: &Model) {
+    let ids: Vec<u64> = (0..=41).rev().collect();
+    let uuids: Vec<[u8; 16]> = ids.iter().map(|id| Record::made(*id, 0, 0).uuid).collect();
+    let expected: Vec<Option<Identity>> = ids
+        .iter()
+        .map(|id| {
+            model.get(id).map(|record| Identity {
+                id: record.id,
+                uuid: record.uuid,
+                hash: record.hash,
+                created: record.created,
+                changed: record.changed,
+                synced: record.synced,
+            })
+        })
+        .collect();
+    assert_eq!(reader.identities(&ids).expect("they are read"), expected);
+    assert_eq!(
+        reader.identities_by_uuid(&uuids).expect("they are read"),
+        expected
+    );
+    let mut found = Vec::new();
+    reader
+        .records(&ids, |stored| found.push(owned(&stored)))
+        .expect("they are read");
+    let in_order: Vec<Record> = ids.iter().filter_map(|id| model.get(id)).cloned().collect();
+    assert_eq!(found, in_order);
+    for id in ids {
+        let record = model.get(&id);
+        assert_eq!(
+            reader.data(id).expect("it is read"),
+            record.map(|record| record.data.clone())
+        );
+        assert_eq!(
+            reader.vector(id).expect("it is read"),
+            record.map(|record| record.vector.clone())
+        );
+    }
+}
+
+#[test]
+fn a_refused_write_takes_its_whole_commit_back() {
+    let (_directory, path) = scratch();
+    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let [one, two, three] = [1, 2, 3].map(|id| Record::made(id, 1, 8));
+    store
+        .commit(&[one.put(PutKind::Created)])
+        .expect("the commit succeeds");
+    let twin = Record {
+        uuid: one.uuid,
+        ..three.clone()
+    };
+    let renamed = Record {
+        uuid: three.uuid,
+        ..one.clone()
+    };
+    type Check = fn(&StoreError) -> bool;
+    let refused: [(Write<'_>, Check); 6] = [
+        (one.put(PutKind::Created), |error| {
+            matches!(error, StoreError::Taken { id: 1 })
+        }),
+        (twin.put(PutKind::Created), |error| {
+            matches!(error, StoreError::Taken { id: 3 })
+        }),
+        (three.put(PutKind::Changed), |error| {
+            matches!(error, StoreError::Missing { id: 3 })
+        }),
+        (renamed.put(PutKind::Changed), |error| {
+            matches!(error, StoreError::Missing { id: 1 })
+        }),
+        (Write::Touch { id: 9, synced: 1 }, |error| {
+            matches!(error, StoreError::Missing { id: 9 })
+        }),
+        (Write::Delete { id: 9, at: 1 }, |error| {
+            matches!(error, StoreError::Missing { id: 9 })
+        }),
+    ];
+    for (write, check) in refused {
+        let error = store
+            .commit(&[two.put(PutKind::Created), write])
+            .expect_err("it is refused");
+        assert!(check(&error), "{write:?}: {error}");
+        assert_eq!(
+            (store.version(), store.last_position(), store.next_id()),
+            (1, 1, 2)
+        );
+        assert_eq!(store.reader().count().expect("they are counted"), 1);
+    }
+    assert!(!store.is_poisoned());
+    assert_eq!(store.commit(&[]).expect("nothing to do").positions, 2..2);
+    assert_eq!(
+        store
+            .commit(&[two.put(PutKind::Created)])
+            .expect("the commit succeeds")
+            .version,
+        2
+    );
+}
+
+#[test]
+fn an_id_is_never_given_twice() {
+    let (_directory, path) = scratch();
+    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let record = Record::made(41, 1, 8);
+    store
+        .commit(&[
+            record.put(PutKind::Created),
+            Write::Delete { id: 41, at: 5 },
+        ])
+        .expect("the commit succeeds");
+    drop(store);
+    let store = Store::open(&path).expect("it opens again");
+    assert_eq!(store.next_id(), 42);
+    assert_eq!(store.version(), 1);
+}
+
+#[test]
+fn settings_and_other_values_are_kept() {
+    let (_directory, path) = scratch();
+    let mut store = Store::create(&path, br#"{"dimensions":8}"#).expect("a new database");
+    store.set_meta("fingerprint", b"one").expect("it is kept");
+    store.set_meta("fingerprint", b"two").expect("it is kept");
+    drop(store);
+    let reader = Store::open(&path).expect("it opens again").reader();
+    assert_eq!(
+        reader.meta("settings").expect("it is read").as_deref(),
+        Some(&br#"{"dimensions":8}"#[..])
+    );
+    assert_eq!(
+        reader.meta("fingerprint").expect("it is read").as_deref(),
+        Some(&b"two"[..])
+    );
+    assert_eq!(reader.meta("absent").expect("it is read"), None);
+}

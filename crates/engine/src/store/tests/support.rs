@@ -1,0 +1,77 @@
+//! Records and random numbers for the store's tests.
+
+use std::path::PathBuf;
+
+use crate::hash::content_hash;
+use crate::store::{PutKind, Write};
+
+/// SplitMix64: the same numbers for the same seed everywhere.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+}
+
+/// A record that owns what a [`Write::Put`] borrows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) id: u64,
+    pub(super) uuid: [u8; 16],
+    pub(super) data: Vec<u8>,
+    pub(super) vector: Vec<i32>,
+    pub(super) hash: [u8; 16],
+    pub(super) created: i64,
+    pub(super) changed: i64,
+    pub(super) synced: i64,
+}
+
+impl Record {
+    /// Everything in it follows from `id` and `revision`, so that a half-written one shows.
+    pub(super) fn made(id: u64, revision: u64, dimensions: usize) -> Record {
+        let mut random = Random(id << 32 | revision);
+        let text = "lorem ".repeat(random.below(60) as usize);
+        let data = format!(r#"{{"id":{id},"revision":{revision},"text":"{text}"}}"#).into_bytes();
+        let vector: Vec<i32> = (0..dimensions).map(|_| random.next() as i32 >> 1).collect();
+        let now = 1_700_000_000_000 + revision.cast_signed();
+        Record {
+            id,
+            uuid: ((id as u128) << 64 | 0x7000_8000_0000_0000_0000).to_be_bytes(),
+            hash: content_hash(&[&data]),
+            data,
+            vector,
+            created: 1_700_000_000_000,
+            changed: now,
+            synced: now,
+        }
+    }
+
+    pub(super) fn put(&self, kind: PutKind) -> Write<'_> {
+        Write::Put {
+            id: self.id,
+            uuid: self.uuid,
+            data: &self.data,
+            vector: &self.vector,
+            hash: self.hash,
+            created: self.created,
+            changed: self.changed,
+            synced: self.synced,
+            kind,
+        }
+    }
+}
+
+/// Path of a database file in a directory that goes away with the first value.
+pub(super) fn scratch() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let path = directory.path().join("databases/facts/records.sqlite");
+    (directory, path)
+}

@@ -1,0 +1,225 @@
+//! What one commit writes.
+
+use std::ops::Range;
+
+use rusqlite::{CachedStatement, Transaction};
+
+use super::row::{Checked, encode_vector};
+use super::{ChangeKind, StoreError};
+
+/// One write of a commit. Times are milliseconds since 1970 UTC.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Write<'a> {
+    /// Writes a whole record.
+    Put {
+        /// Integer id, 1 or more.
+        id: u64,
+        /// UUID; a record keeps the one it was created with.
+        uuid: [u8; 16],
+        /// JSON text of an object.
+        data: &'a [u8],
+        /// Q30 components.
+        vector: &'a [i32],
+        /// See [`content_hash`](crate::hash::content_hash).
+        hash: [u8; 16],
+        /// When it was first seen.
+        created: i64,
+        /// When its content last changed; also the time of the entry in the change feed.
+        changed: i64,
+        /// When it was last seen.
+        synced: i64,
+        /// Whether it must be new or must exist.
+        kind: PutKind,
+    },
+    /// Moves *synced* of an unchanged record.
+    Touch {
+        /// Integer id.
+        id: u64,
+        /// When it was last seen.
+        synced: i64,
+    },
+    /// Deletes a record.
+    Delete {
+        /// Integer id.
+        id: u64,
+        /// When it is deleted.
+        at: i64,
+    },
+}
+
+/// Whether a put record is a new one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PutKind {
+    /// Neither its id nor its UUID is in use.
+    Created,
+    /// It exists, with this id and this UUID.
+    Changed,
+}
+
+/// A durable commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Commit {
+    /// Its number; every row it wrote carries it.
+    pub(crate) version: u64,
+    /// The places of its changes in the feed; empty when it only touched.
+    pub(crate) positions: Range<u64>,
+}
+
+/// Where the store ends: what the next commit continues from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct End {
+    /// Number of the last commit.
+    pub(super) version: u64,
+    /// Place of the last change.
+    pub(super) position: u64,
+    /// One above every id there ever was.
+    pub(super) next_id: u64,
+}
+
+/// The statements of one commit, prepared once.
+pub(super) struct Batch<'t> {
+    end: End,
+    insert_record: CachedStatement<'t>,
+    insert_content: CachedStatement<'t>,
+    update_record: CachedStatement<'t>,
+    update_content: CachedStatement<'t>,
+    touch: CachedStatement<'t>,
+    log_deletion: CachedStatement<'t>,
+    delete_record: CachedStatement<'t>,
+    delete_content: CachedStatement<'t>,
+    log_change: CachedStatement<'t>,
+    vector: Vec<u8>,
+}
+
+impl<'t> Batch<'t> {
+    /// Begins the commit after `end`.
+    pub(super) fn begin(
+        transaction: &'t Transaction<'_>,
+        end: End,
+    ) -> Result<Batch<'t>, StoreError> {
+        let prepare = |sql| transaction.prepare_cached(sql);
+        Ok(Batch {
+            end: End { version: end.version + 1, ..end },
+            insert_record: prepare(
+                "INSERT INTO records (id, uuid, hash, created, changed, synced, version)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+            )?,
+            insert_content: prepare("INSERT INTO contents (id, data, vector, crc) VALUES (?1, ?2, ?3, ?4)")?,
+            update_record: prepare(
+                "UPDATE records SET hash = ?3, created = ?4, changed = ?5, synced = ?6, version = ?7
+                 WHERE id = ?1 AND uuid = ?2",
+            )?,
+            update_content: prepare("UPDATE contents SET data = ?2, vector = ?3, crc = ?4 WHERE id = ?1")?,
+            touch: prepare("UPDATE records SET synced = ?2, version = ?3 WHERE id = ?1")?,
+            log_deletion: prepare(
+                "INSERT INTO changes (position, version, id, uuid, kind, at, data)
+                 SELECT ?2, ?3, r.id, r.uuid, ?4, ?5, c.data FROM records r JOIN contents c ON c.id = r.id
+                 WHERE r.id = ?1",
+            )?,
+            delete_record: prepare("DELETE FROM records WHERE id = ?1")?,
+            delete_content: prepare("DELETE FROM contents WHERE id = ?1")?,
+            log_change: prepare(
+                "INSERT INTO changes (position, version, id, uuid, kind, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?,
+            vector: Vec::new(),
+        })
+    }
+
+    /// Applies one write; a later one sees it.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`], [`StoreError::Missing`]: the record is not as the write says.
+    pub(super) fn apply(&mut self, write: &Write<'_>) -> Result<(), StoreError> {
+        let version = self.end.version.cast_signed();
+        match *write {
+            Write::Put {
+                id,
+                uuid,
+                data,
+                vector,
+                hash,
+                created,
+                changed,
+                synced,
+                kind,
+            } => {
+                encode_vector(vector, &mut self.vector);
+                let checked = Checked {
+                    id,
+                    uuid: &uuid,
+                    hash: &hash,
+                    created,
+                    changed,
+                    data,
+                    vector: &self.vector,
+                };
+                let crc = checked.crc();
+                let (record, content, kind, error) = match kind {
+                    PutKind::Created => (
+                        &mut self.insert_record,
+                        &mut self.insert_content,
+                        ChangeKind::Created,
+                        StoreError::Taken { id },
+                    ),
+                    PutKind::Changed => (
+                        &mut self.update_record,
+                        &mut self.update_content,
+                        ChangeKind::Changed,
+                        StoreError::Missing { id },
+                    ),
+                };
+                let rowid = id.cast_signed();
+                one(
+                    record.execute((rowid, uuid, hash, created, changed, synced, version))?,
+                    error,
+                )?;
+                one(
+                    content.execute((rowid, data, &self.vector, crc))?,
+                    StoreError::Damaged { id },
+                )?;
+                self.end.position += 1;
+                self.end.next_id = self.end.next_id.max(id + 1);
+                self.log_change.execute((
+                    self.end.position.cast_signed(),
+                    version,
+                    rowid,
+                    uuid,
+                    kind,
+                    changed,
+                ))?;
+                Ok(())
+            }
+            Write::Touch { id, synced } => one(
+                self.touch.execute((id.cast_signed(), synced, version))?,
+                StoreError::Missing { id },
+            ),
+            Write::Delete { id, at } => {
+                let rowid = id.cast_signed();
+                self.end.position += 1;
+                let entry = (
+                    rowid,
+                    self.end.position.cast_signed(),
+                    version,
+                    ChangeKind::Deleted,
+                    at,
+                );
+                one(
+                    self.log_deletion.execute(entry)?,
+                    StoreError::Missing { id },
+                )?;
+                self.delete_content.execute([rowid])?;
+                self.delete_record.execute([rowid])?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Where the store ends once this is committed.
+    pub(super) fn end(&self) -> End {
+        self.end
+    }
+}
+
+fn one(rows: usize, error: StoreError) -> Result<(), StoreError> {
+    if rows == 1 { Ok(()) } else { Err(error) }
+}

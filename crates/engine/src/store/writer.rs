@@ -1,0 +1,213 @@
+//! The one writer of a database.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::reader::read_meta;
+use super::schema::{self, PAGE_BYTES};
+use super::write::{Batch, Commit, End, Write};
+use super::{Reader, StoreError};
+
+/// Pages of log above which a commit moves them into the file: 16 MiB, read again in about 10 ms after a crash.
+const CHECKPOINT_PAGES: i64 = (16 * 1024 * 1024 / PAGE_BYTES).cast_signed();
+
+/// The truth of one database: the only handle that writes it. Reads go through [`Store::reader`].
+///
+/// A failed write whose effect on disk is unknown poisons it: reads go on, every later write is
+/// [`StoreError::Poisoned`] until the database is opened again.
+#[derive(Debug)]
+pub(crate) struct Store {
+    path: PathBuf,
+    pub(super) connection: Connection,
+    reader: Reader,
+    end: End,
+    poisoned: bool,
+}
+
+impl Store {
+    /// Makes the database file at `path`, with its directory, complete or not at all. `settings` is kept as it is.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`], [`StoreError::DiskFull`], [`StoreError::Io`].
+    pub(crate) fn create(path: &Path, settings: &[u8]) -> Result<Store, StoreError> {
+        schema::create(path, settings)?;
+        Store::open(path)
+    }
+
+    /// Opens the database file at `path` and brings back every acknowledged commit.
+    ///
+    /// # Errors
+    /// [`StoreError::Foreign`], [`StoreError::Format`], [`StoreError::ReadOnly`], [`StoreError::Corrupt`].
+    pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
+        let connection = schema::open_writer(path)?;
+        let end = read_end(&connection)?;
+        let reader = Reader::new(path);
+        Ok(Store {
+            path: path.to_owned(),
+            connection,
+            reader,
+            end,
+            poisoned: false,
+        })
+    }
+
+    /// A handle for reads, for any number of threads. It sees a commit as soon as [`Store::commit`] returns.
+    pub(crate) fn reader(&self) -> Reader {
+        self.reader.clone()
+    }
+
+    /// Writes all of `writes`, in order, or nothing; they are durable when it returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`], [`StoreError::Missing`], [`StoreError::DiskFull`], [`StoreError::Busy`]: nothing is
+    /// written, and the next commit may succeed. Any other: the store is poisoned, and whether it was written shows
+    /// when it is opened again.
+    pub(crate) fn commit(&mut self, writes: &[Write<'_>]) -> Result<Commit, StoreError> {
+        let start = self.end;
+        if !writes.is_empty() {
+            self.end = self.write(|transaction| {
+                let mut batch = Batch::begin(transaction, start)?;
+                for write in writes {
+                    batch.apply(write)?;
+                }
+                let end = batch.end();
+                if end.next_id != start.next_id {
+                    write_meta(transaction, "next_id", &end.next_id.to_le_bytes())?;
+                }
+                Ok(end)
+            })?;
+        }
+        Ok(Commit {
+            version: self.end.version,
+            positions: start.position + 1..self.end.position + 1,
+        })
+    }
+
+    /// Keeps `value` under `key`, durable when it returns.
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    pub(crate) fn set_meta(&mut self, key: &str, value: &[u8]) -> Result<(), StoreError> {
+        self.write(|transaction| write_meta(transaction, key, value))
+    }
+
+    /// Number of the last commit, 0 before the first.
+    pub(crate) fn version(&self) -> u64 {
+        self.end.version
+    }
+
+    /// Place of the last change in the feed, 0 before the first.
+    pub(crate) fn last_position(&self) -> u64 {
+        self.end.position
+    }
+
+    /// One above every id there ever was, deleted ones too, so that an id is never given twice.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.end.next_id
+    }
+
+    /// Whether an earlier write failed so that nothing can be written until the database is opened again.
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.poisoned
+    }
+
+    /// Bytes on disk: the file, its log and the log's index.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        ["", "-wal", "-shm"]
+            .map(|ending| {
+                fs::metadata(schema::beside(&self.path, ending))
+                    .map_or(0, |metadata| metadata.len())
+            })
+            .iter()
+            .sum()
+    }
+
+    /// Moves the whole log into the file and empties it, as far as running reads allow.
+    ///
+    /// # Errors
+    /// [`StoreError::DiskFull`]: nothing is lost, the log stays. Any other poisons the store.
+    pub(crate) fn checkpoint(&mut self) -> Result<(), StoreError> {
+        self.run_checkpoint("PRAGMA wal_checkpoint(TRUNCATE)")
+            .map(|_| ())
+    }
+
+    fn write<T>(
+        &mut self,
+        body: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if self.poisoned {
+            return Err(StoreError::Poisoned);
+        }
+        let result = transact(&mut self.connection, body);
+        match &result {
+            Ok(_) => self.checkpoint_when_due(),
+            // A transaction that is still open could not be rolled back.
+            Err(error) => self.poisoned = error.poisons() || !self.connection.is_autocommit(),
+        }
+        result
+    }
+
+    /// Never fails: the commit before it is durable already, and a failure that matters poisons the next one.
+    fn checkpoint_when_due(&mut self) {
+        if let Ok(waiting) = self.run_checkpoint("PRAGMA wal_checkpoint(NOOP)")
+            && waiting > CHECKPOINT_PAGES
+        {
+            // PASSIVE waits for no reader; what one holds back goes with a later commit.
+            let _ = self.run_checkpoint("PRAGMA wal_checkpoint(PASSIVE)");
+        }
+    }
+
+    /// Pages of the log that are still to be moved into the file.
+    fn run_checkpoint(&mut self, sql: &str) -> Result<i64, StoreError> {
+        let result = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| {
+                statement.query_row([], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?))
+            })
+            .map_err(StoreError::from);
+        if let Err(error) = &result {
+            self.poisoned |= error.poisons();
+        }
+        result
+    }
+}
+
+fn transact<T>(
+    connection: &mut Connection,
+    body: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let value = body(&transaction)?;
+    transaction.commit()?;
+    Ok(value)
+}
+
+fn write_meta(connection: &Connection, key: &str, value: &[u8]) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value",
+        )?
+        .execute((key, value))?;
+    Ok(())
+}
+
+fn read_end(connection: &Connection) -> Result<End, StoreError> {
+    // The feed's last entry counts too: the last commit may have only deleted.
+    let (version, position) = connection.query_row(
+        "SELECT max(ifnull((SELECT max(version) FROM records), 0), ifnull(last.version, 0)), ifnull(last.position, 0)
+         FROM (SELECT 1) LEFT JOIN (SELECT * FROM changes ORDER BY position DESC LIMIT 1) last",
+        [],
+        |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)),
+    )?;
+    let next_id = read_meta(connection, "next_id")?
+        .and_then(|bytes| bytes.try_into().ok())
+        .map_or(1, u64::from_le_bytes);
+    Ok(End {
+        version: version.cast_unsigned(),
+        position: position.cast_unsigned(),
+        next_id,
+    })
+}
