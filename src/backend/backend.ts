@@ -1,0 +1,82 @@
+import type {
+  DatabaseDescription,
+  DatabaseSettings,
+  DeleteRequest,
+  FilterGroup,
+  LineEvent,
+  QueryRequest,
+  SearchRequest,
+  Variant,
+} from '../schema/index.js';
+
+/** What a caller's key adds to a request: a record outside `forcedFilter` does not exist for it. */
+export interface Scope {
+  forcedFilter?: FilterGroup;
+}
+
+export interface PageOptions {
+  variant: Variant;
+  scope?: Scope;
+  /** Stops the running scan. */
+  signal?: AbortSignal;
+}
+
+export interface PageReply {
+  /** The response body: one page as JSON. */
+  body: Uint8Array;
+  /** Milliseconds. */
+  timings: { embedMs: number; searchMs: number; totalMs: number };
+}
+
+export interface Readiness {
+  ready: boolean;
+  /** Why not. */
+  reasons: string[];
+  progress?: unknown;
+}
+
+export interface BackendStats {
+  databases: { id: string; records: number; bytes: number; [fact: string]: unknown }[];
+  embedder?: {
+    queued: number;
+    running: number;
+    cacheHits: number;
+    cacheMisses: number;
+    inferences: number;
+    totalMs: number;
+  };
+  [fact: string]: unknown;
+}
+
+/** What answers requests: the local engine, or a distributed one. Failures are `CosiftError`s. */
+export interface Backend {
+  readiness(): Readiness;
+  listDatabases(): Promise<DatabaseDescription[]>;
+  createDatabase(
+    id: string,
+    settings: DatabaseSettings,
+  ): Promise<{ created: boolean; database: DatabaseDescription }>;
+  describeDatabase(id: string): Promise<DatabaseDescription>;
+  dropDatabase(id: string): Promise<void>;
+  /** Takes `{"records": […]}` whole or not at all; resolves with the JSON of a `BatchResult`. */
+  upsertBatch(id: string, body: Uint8Array, options?: { signal?: AbortSignal }): Promise<Uint8Array>;
+  /** Takes NDJSON in committed batches; the last event is the summary. */
+  upsertLines(
+    id: string,
+    chunks: AsyncIterable<Uint8Array>,
+    options?: { signal?: AbortSignal },
+  ): AsyncIterable<LineEvent>;
+  /** The JSON of one record; `recordId` is an integer or a UUID. */
+  record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array>;
+  deleteRecords(id: string, request: DeleteRequest, scope: Scope): Promise<{ deleted: number }>;
+  search(id: string, request: SearchRequest, options: PageOptions): Promise<PageReply>;
+  query(id: string, request: QueryRequest, options: PageOptions): Promise<PageReply>;
+  /** The JSON of a `Changes`; waits up to `waitMs` for a first change after `after`. */
+  changes(
+    id: string,
+    request: { after: number; limit: number; waitMs: number },
+    options: { scope?: Scope; signal?: AbortSignal },
+  ): Promise<Uint8Array>;
+  stats(): BackendStats;
+  close(): Promise<void>;
+}

@@ -1,0 +1,76 @@
+/** What a caller of the service or library can do wrong, or meet: one row a code, never renamed. */
+export const ERRORS = {
+  invalid_json: { status: 400, title: 'The body is not strict JSON' },
+  invalid_request: { status: 400, title: 'The request does not match its schema' },
+  invalid_filter: { status: 400, title: 'The filter is not valid' },
+  invalid_cursor: { status: 400, title: 'The cursor is not valid here' },
+  invalid_time: { status: 400, title: 'A time is not valid' },
+  invalid_record: { status: 400, title: 'A record is not valid' },
+  invalid_vector: { status: 400, title: 'A vector is not valid' },
+  invalid_dimensions: { status: 400, title: 'A vector has the wrong number of values' },
+  unauthorized: { status: 401, title: 'The API key is missing or not valid' },
+  forbidden: { status: 403, title: 'The API key may not do this' },
+  not_found: { status: 404, title: 'There is nothing at this path' },
+  database_not_found: { status: 404, title: 'There is no such database' },
+  record_not_found: { status: 404, title: 'There is no such record' },
+  key_not_found: { status: 404, title: 'There is no such key' },
+  method_not_allowed: { status: 405, title: 'The path does not take this method' },
+  request_timeout: { status: 408, title: 'The request took too long to arrive' },
+  database_exists: { status: 409, title: 'The database exists with other settings' },
+  identity_conflict: { status: 409, title: 'The id and the uuid belong to different records' },
+  model_mismatch: { status: 409, title: 'The database was made with another model' },
+  data_locked: { status: 409, title: 'Another process uses the data directory' },
+  too_large: { status: 413, title: 'The request is too large' },
+  unsupported_media_type: { status: 415, title: 'The media type is not supported' },
+  rate_limited: { status: 429, title: 'The key has used up its rate' },
+  headers_too_large: { status: 431, title: 'The request headers are too large' },
+  stopped: { status: 499, title: 'The caller stopped the request' },
+  internal: { status: 500, title: 'The service failed' },
+  damaged: { status: 500, title: 'Stored data is damaged' },
+  busy: { status: 503, title: 'The service is busy' },
+  not_ready: { status: 503, title: 'The service is not ready' },
+  store_failed: { status: 503, title: 'The store does not take writes' },
+  timed_out: { status: 503, title: 'The request took too long to answer' },
+  disk_full: { status: 507, title: 'The disk is full' },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** One thing wrong with a request: `pointer` is a JSON pointer into its body, '' for the whole. */
+export interface Problem {
+  pointer: string;
+  detail: string;
+  code?: string;
+}
+
+export interface ErrorFacts {
+  problems?: readonly Problem[];
+  /** Facts for callers who handle the code, such as `expected` and `got`. */
+  fields?: Readonly<Record<string, unknown>>;
+  cause?: unknown;
+}
+
+/** Every failure that leaves the library or the service. `code` is for programs, `detail` for people. */
+export class CosiftError extends Error {
+  override readonly name = 'CosiftError';
+  readonly code: ErrorCode;
+  /** HTTP status of the code. */
+  readonly status: number;
+  readonly detail: string;
+  readonly problems: readonly Problem[];
+  readonly fields: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, detail: string, facts: ErrorFacts = {}) {
+    super(detail, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.code = code;
+    this.status = ERRORS[code].status;
+    this.detail = detail;
+    this.problems = facts.problems ?? [];
+    this.fields = facts.fields ?? {};
+  }
+}
+
+/** Whether `code` is a row of the table; a code that is not must be answered as `internal`. */
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERRORS, code);
+}

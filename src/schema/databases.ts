@@ -1,0 +1,107 @@
+import type { TypeOf } from './type-of.js';
+
+/** `{id}` of a path. */
+export const DATABASE_ID = /^[a-z0-9_-]{1,64}$/;
+
+export const databaseId = { type: 'string', pattern: DATABASE_ID.source, examples: ['landmarks'] } as const;
+
+export const embed = {
+  type: 'object',
+  description: 'Which text of a record is embedded. Default: every string column, as `column: value` lines.',
+  additionalProperties: false,
+  properties: {
+    columns: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 256,
+      uniqueItems: true,
+      items: { type: 'string', minLength: 1, maxLength: 256 },
+      description: 'Columns to embed, in this order.',
+    },
+  },
+} as const;
+
+export const databaseSettings = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    embed: { $ref: '#/components/schemas/Embed' },
+    model: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 256,
+      description: 'The embedding model. Default: the built-in one, unless `dimensions` is given.',
+    },
+    dimensions: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 4096,
+      description: 'Without a model: how many values the vectors of records and searches have.',
+    },
+  },
+  examples: [{ embed: { columns: ['title', 'description'] } }, { dimensions: 768 }],
+} as const;
+
+const count = { type: 'integer', minimum: 0 } as const;
+
+export const databaseDescription = {
+  type: 'object',
+  required: ['id', 'records', 'model', 'dimensions', 'embed', 'columns', 'sizes', 'times'],
+  additionalProperties: false,
+  properties: {
+    id: databaseId,
+    records: count,
+    model: { type: ['string', 'null'], description: 'null: vectors are the caller’s own.' },
+    dimensions: count,
+    embed: { $ref: '#/components/schemas/Embed' },
+    columns: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['name', 'types', 'records'],
+        additionalProperties: false,
+        properties: {
+          name: { type: 'string' },
+          types: { type: 'array', items: { type: 'string', enum: ['string', 'number', 'boolean', 'null'] } },
+          records: { ...count, description: 'Records that have the column.' },
+        },
+      },
+    },
+    sizes: {
+      type: 'object',
+      required: ['memory_bytes', 'disk_bytes'],
+      additionalProperties: false,
+      properties: { memory_bytes: count, disk_bytes: count },
+    },
+    times: {
+      type: 'object',
+      required: ['created_at', 'last_write_at'],
+      additionalProperties: false,
+      properties: {
+        created_at: { type: 'string', format: 'date-time' },
+        last_write_at: { type: ['string', 'null'], format: 'date-time' },
+      },
+    },
+  },
+} as const;
+
+export const databaseList = {
+  type: 'object',
+  required: ['databases'],
+  additionalProperties: false,
+  properties: {
+    databases: { type: 'array', items: { $ref: '#/components/schemas/DatabaseDescription' } },
+  },
+} as const;
+
+export type Embed = TypeOf<typeof embed>;
+export type DatabaseSettings = TypeOf<typeof databaseSettings>;
+export type DatabaseDescription = TypeOf<typeof databaseDescription>;
+
+declare module './type-of.js' {
+  interface NamedTypes {
+    Embed: Embed;
+    DatabaseSettings: DatabaseSettings;
+    DatabaseDescription: DatabaseDescription;
+  }
+}

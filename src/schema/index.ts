@@ -1,0 +1,33 @@
+export type { DatabaseDescription, DatabaseSettings, Embed } from './databases.js';
+export { DATABASE_ID } from './databases.js';
+export type { Condition, FilterGroup, FilterRule, Operator } from './filter.js';
+export type { Action, IssuedKey, KeyDescription, KeyRequest } from './keys.js';
+export { ACTIONS } from './keys.js';
+export type { Limits } from './limits.js';
+export { DEFAULTS, jsonDepth, LIMITS } from './limits.js';
+export type { Data, FacetCounts, PageA, PageB, RecordA, RecordB } from './pages.js';
+export type { ProblemBody } from './problem.js';
+export type {
+  BatchResult,
+  Change,
+  Changes,
+  DeleteRequest,
+  LineEvent,
+  LineProblem,
+  LineProgress,
+  LineSummary,
+  NewRecord,
+} from './records.js';
+export type {
+  Facet,
+  HistogramFacet,
+  Pagination,
+  QueryRequest,
+  Search,
+  SearchRequest,
+  Sort,
+  TimeFacet,
+  TimeRange,
+  ValuesFacet,
+  Variant,
+} from './search.js';

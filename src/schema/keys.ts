@@ -1,0 +1,86 @@
+import { databaseId } from './databases.js';
+import { time } from './search.js';
+import type { TypeOf } from './type-of.js';
+
+export const ACTIONS = [
+  'search',
+  'records.read',
+  'records.write',
+  'databases.manage',
+  'keys.manage',
+] as const;
+
+const name = { type: 'string', minLength: 1, maxLength: 100, description: 'For people.' } as const;
+const actions = {
+  type: 'array',
+  minItems: 1,
+  uniqueItems: true,
+  items: { type: 'string', enum: ACTIONS },
+} as const;
+const databases = {
+  description: 'Databases the key sees: their ids, or `*` for all.',
+  anyOf: [
+    { type: 'string', const: '*' },
+    {
+      type: 'array',
+      minItems: 1,
+      maxItems: 1000,
+      uniqueItems: true,
+      items: { anyOf: [databaseId, { type: 'string', const: '*' }] },
+    },
+  ],
+} as const;
+const filter = {
+  $ref: '#/components/schemas/FilterGroupB',
+  description: 'A record outside it does not exist for this key.',
+} as const;
+
+export const keyRequest = {
+  type: 'object',
+  required: ['name', 'actions', 'databases'],
+  additionalProperties: false,
+  properties: { name, actions, databases, expires_at: time, filter },
+  examples: [{ name: 'website', actions: ['search'], databases: ['landmarks'] }],
+} as const;
+
+const described = {
+  key_id: { type: 'string', pattern: '^[0-9a-z]{12}$' },
+  name,
+  actions,
+  databases,
+  created_at: { type: 'string', format: 'date-time' },
+  expires_at: { type: 'string', format: 'date-time' },
+  filter,
+} as const;
+
+export const keyDescription = {
+  type: 'object',
+  required: ['key_id', 'name', 'actions', 'databases', 'created_at'],
+  additionalProperties: false,
+  properties: described,
+} as const;
+
+export const issuedKey = {
+  type: 'object',
+  required: ['key_id', 'key', 'name', 'actions', 'databases', 'created_at'],
+  additionalProperties: false,
+  properties: { ...described, key: { type: 'string', description: 'The secret. It is shown this once.' } },
+} as const;
+
+export const keyList = {
+  type: 'object',
+  required: ['keys'],
+  additionalProperties: false,
+  properties: { keys: { type: 'array', items: { $ref: '#/components/schemas/KeyDescription' } } },
+} as const;
+
+export type Action = (typeof ACTIONS)[number];
+export type KeyRequest = TypeOf<typeof keyRequest>;
+export type KeyDescription = TypeOf<typeof keyDescription>;
+export type IssuedKey = TypeOf<typeof issuedKey>;
+
+declare module './type-of.js' {
+  interface NamedTypes {
+    KeyDescription: KeyDescription;
+  }
+}

@@ -1,0 +1,40 @@
+/** What the service takes at most. Every value can be configured under its own name in `limits`. */
+export const LIMITS = {
+  /** Groups within groups; the outermost counts as one. */
+  filter_depth: 32,
+  /** Rules of one filter, groups not counted. */
+  filter_rules: 1_000,
+  /** UTF-8 bytes of one string in a filter. */
+  filter_value_bytes: 10_240,
+  /** UTF-8 bytes of `search.text`. */
+  search_text_bytes: 8_192,
+  /** Bytes of any JSON body that is not a batch of records. */
+  body_bytes: 1_048_576,
+  /** Records of one batch. */
+  batch_records: 1_000,
+  /** Bytes of the body of one batch. */
+  batch_bytes: 67_108_864,
+  /** Bytes of one NDJSON line. */
+  line_bytes: 1_048_576,
+  /** Facets of one request. */
+  facets: 16,
+  /** Ids of one delete request. */
+  delete_ids: 1_000,
+  /** Seconds that a call of the change feed may wait. */
+  change_wait_seconds: 60,
+} as const satisfies Record<string, number>;
+
+export type Limits = { readonly [name in keyof typeof LIMITS]: number };
+
+/** What an absent member means. The schemas publish these values, the backend applies them. */
+export const DEFAULTS = {
+  limit: 50,
+  threshold: 0.2,
+  facet_values: 10,
+  changes_limit: 100,
+} as const;
+
+/** Levels of arrays and objects in a body whose filter is as deep as it may be, and a little room. */
+export function jsonDepth(limits: Limits): number {
+  return 2 * limits.filter_depth + 8;
+}

@@ -1,0 +1,199 @@
+import type { TypeOf } from './type-of.js';
+
+const utc = { type: 'string', format: 'date-time' } as const;
+
+export const data = {
+  type: 'object',
+  description: 'Values by column name, in the order they were given.',
+  additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+} as const;
+
+export const timestampsA = {
+  type: 'object',
+  required: ['created_at', 'changed_at', 'synced_at'],
+  additionalProperties: false,
+  properties: { created_at: utc, changed_at: utc, synced_at: utc },
+} as const;
+
+export const timestampsB = {
+  type: 'object',
+  required: ['first_seen_time', 'last_changed_time', 'last_seen_time'],
+  additionalProperties: false,
+  properties: { first_seen_time: utc, last_changed_time: utc, last_seen_time: utc },
+} as const;
+
+const score = {
+  type: 'number',
+  minimum: 0,
+  maximum: 1,
+  description: 'Closer to 1 means more relevant. Only with a search.',
+} as const;
+
+export const recordA = {
+  type: 'object',
+  required: ['id', 'data', 'timestamps'],
+  additionalProperties: false,
+  properties: {
+    id: { type: 'string', format: 'uuid' },
+    relevance_score: score,
+    data: { $ref: '#/components/schemas/Data' },
+    timestamps: { $ref: '#/components/schemas/TimestampsA' },
+    explain: { type: 'object', additionalProperties: true, description: 'Which rules held.' },
+  },
+} as const;
+
+export const recordB = {
+  type: 'object',
+  required: ['id', 'data', 'timestamps'],
+  additionalProperties: false,
+  properties: {
+    id: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    relevance_score: score,
+    data: { $ref: '#/components/schemas/Data' },
+    timestamps: { $ref: '#/components/schemas/TimestampsB' },
+    explain: { type: 'object', additionalProperties: true, description: 'Which rules held.' },
+  },
+} as const;
+
+const count = { type: 'integer', minimum: 0 } as const;
+
+export const total = {
+  type: 'object',
+  description: 'The exact number of matches on all pages.',
+  required: ['value'],
+  additionalProperties: false,
+  properties: { value: count },
+} as const;
+
+export const valuesCounts = {
+  type: 'object',
+  required: ['column', 'type', 'values'],
+  additionalProperties: false,
+  properties: {
+    column: { type: 'string' },
+    type: { type: 'string', const: 'values' },
+    values: {
+      type: 'array',
+      description: 'Most frequent first; ties by type (boolean, number, string) and value.',
+      items: {
+        type: 'object',
+        required: ['value', 'count'],
+        additionalProperties: false,
+        properties: { value: { type: ['string', 'number', 'boolean'] }, count },
+      },
+    },
+    other: { ...count, description: 'Matches with a value that is not listed.' },
+    missing: { ...count, description: 'Matches without a value: the column is absent or null.' },
+  },
+} as const;
+
+export const histogramCounts = {
+  type: 'object',
+  required: ['column', 'type', 'interval', 'buckets'],
+  additionalProperties: false,
+  properties: {
+    column: { type: 'string' },
+    type: { type: 'string', const: 'histogram' },
+    interval: { type: 'number' },
+    buckets: {
+      type: 'array',
+      description: 'Ascending; intervals without a match are left out.',
+      items: {
+        type: 'object',
+        required: ['from', 'count'],
+        additionalProperties: false,
+        properties: { from: { type: 'number' }, count },
+      },
+    },
+    missing: { ...count, description: 'Matches whose column holds no number.' },
+  },
+} as const;
+
+export const timeCounts = {
+  type: 'object',
+  required: ['time', 'interval', 'buckets'],
+  additionalProperties: false,
+  properties: {
+    time: { type: 'string', enum: ['created', 'changed', 'synced'] },
+    interval: { type: 'string', enum: ['minute', 'hour', 'day', 'week', 'month', 'year'] },
+    buckets: {
+      type: 'array',
+      description: 'Ascending; intervals without a match are left out.',
+      items: {
+        type: 'object',
+        required: ['from', 'count'],
+        additionalProperties: false,
+        properties: { from: utc, count },
+      },
+    },
+  },
+} as const;
+
+export const pagePosition = {
+  type: 'object',
+  required: ['limit', 'has_more'],
+  additionalProperties: false,
+  properties: {
+    limit: { type: 'integer', minimum: 1, maximum: 100, description: 'The limit of the request.' },
+    next_cursor: { type: 'string', description: 'Only when there is more.' },
+    has_more: { type: 'boolean' },
+  },
+} as const;
+
+function pageSchema<const Record extends string>(record: Record) {
+  return {
+    type: 'object',
+    required: ['results', 'pagination'],
+    additionalProperties: false,
+    properties: {
+      results: { type: 'array', items: { $ref: `#/components/schemas/${record}` } },
+      pagination: { $ref: '#/components/schemas/PagePosition' },
+      total: { $ref: '#/components/schemas/Total' },
+      facets: {
+        type: 'array',
+        description: 'In the order of the request.',
+        items: {
+          anyOf: [
+            { $ref: '#/components/schemas/ValuesCounts' },
+            { $ref: '#/components/schemas/HistogramCounts' },
+            { $ref: '#/components/schemas/TimeCounts' },
+          ],
+        },
+      },
+      explain: {
+        type: 'object',
+        additionalProperties: true,
+        description:
+          'How the page was found: plan, records scanned and rescored, times. Not a stable format.',
+      },
+    },
+  } as const;
+}
+
+export const pageA = pageSchema('RecordA');
+export const pageB = pageSchema('RecordB');
+
+export type RecordA = TypeOf<typeof recordA>;
+export type RecordB = TypeOf<typeof recordB>;
+export type Data = TypeOf<typeof data>;
+export type FacetCounts =
+  | TypeOf<typeof valuesCounts>
+  | TypeOf<typeof histogramCounts>
+  | TypeOf<typeof timeCounts>;
+export type PageA = TypeOf<typeof pageA>;
+export type PageB = TypeOf<typeof pageB>;
+
+declare module './type-of.js' {
+  interface NamedTypes {
+    Data: Data;
+    TimestampsA: TypeOf<typeof timestampsA>;
+    TimestampsB: TypeOf<typeof timestampsB>;
+    RecordA: RecordA;
+    RecordB: RecordB;
+    Total: TypeOf<typeof total>;
+    ValuesCounts: TypeOf<typeof valuesCounts>;
+    HistogramCounts: TypeOf<typeof histogramCounts>;
+    TimeCounts: TypeOf<typeof timeCounts>;
+    PagePosition: TypeOf<typeof pagePosition>;
+  }
+}

@@ -1,0 +1,42 @@
+import { ERRORS } from '../errors.js';
+import type { TypeOf } from './type-of.js';
+
+const codes = Object.keys(ERRORS) as (keyof typeof ERRORS)[];
+
+/** The body of every answer that is not a success (RFC 9457). */
+export const problem = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
+  properties: {
+    type: { type: 'string', description: 'Names the code; not meant to be fetched.' },
+    title: { type: 'string' },
+    status: { type: 'integer', minimum: 400, maximum: 599 },
+    detail: { type: 'string', description: 'For people; its words may change.' },
+    code: { type: 'string', enum: codes, description: 'For programs; never renamed.' },
+    request_id: { type: 'string' },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['pointer', 'detail'],
+        additionalProperties: false,
+        properties: {
+          pointer: { type: 'string', description: 'JSON pointer into the request body.' },
+          detail: { type: 'string' },
+          code: { type: 'string' },
+        },
+      },
+    },
+  },
+} as const;
+
+export const health = {
+  type: 'object',
+  required: ['status'],
+  properties: {
+    status: { type: 'string', enum: ['ok', 'not_ready'] },
+    reasons: { type: 'array', items: { type: 'string' } },
+  },
+} as const;
+
+export type ProblemBody = TypeOf<typeof problem>;

@@ -1,0 +1,221 @@
+import { DEFAULTS, LIMITS } from './limits.js';
+import type { TypeOf } from './type-of.js';
+
+export const time = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 64,
+  description: 'ISO 8601 with Z or an offset; a date alone is its midnight UTC.',
+} as const;
+
+export const search = {
+  type: 'object',
+  description: 'What to search for: a text, or a vector where the database was made without a model.',
+  additionalProperties: false,
+  oneOf: [{ required: ['text'] }, { required: ['vector'] }],
+  properties: {
+    text: {
+      type: 'string',
+      minLength: 1,
+      description: `Text to search for by meaning, at most ${LIMITS.search_text_bytes} bytes of UTF-8.`,
+    },
+    vector: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 4096,
+      items: { type: 'number' },
+      description: 'A vector with as many values as the database has dimensions.',
+    },
+    threshold: {
+      type: 'number',
+      minimum: 0,
+      maximum: 1,
+      default: DEFAULTS.threshold,
+      description: 'Minimum relevance score; a score equal to it passes.',
+    },
+  },
+} as const;
+
+export const timeRange = {
+  type: 'object',
+  description: 'Both ends belong to the range. Applies to the time at which a record was last synced.',
+  additionalProperties: false,
+  properties: { start_time: time, end_time: time },
+} as const;
+
+export const pagination = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    limit: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 100,
+      default: DEFAULTS.limit,
+      description: 'Maximum number of results.',
+    },
+    cursor: {
+      type: 'string',
+      maxLength: 16_384,
+      description: '`next_cursor` of a previous response. It never expires.',
+    },
+  },
+} as const;
+
+export const valuesFacet = {
+  type: 'object',
+  description: 'The most frequent values of a column, with the number of matching records each.',
+  required: ['column'],
+  additionalProperties: false,
+  properties: {
+    column: { type: 'string', minLength: 1, maxLength: 256 },
+    type: { type: 'string', const: 'values' },
+    limit: { type: 'integer', minimum: 1, maximum: 100, default: DEFAULTS.facet_values },
+  },
+} as const;
+
+export const histogramFacet = {
+  type: 'object',
+  description: 'Counts of the numbers of a column in intervals [k·interval, (k+1)·interval).',
+  required: ['column', 'type', 'interval'],
+  additionalProperties: false,
+  properties: {
+    column: { type: 'string', minLength: 1, maxLength: 256 },
+    type: { type: 'string', const: 'histogram' },
+    interval: { type: 'number', exclusiveMinimum: 0 },
+  },
+} as const;
+
+export const timeFacet = {
+  type: 'object',
+  description: 'Counts of matching records by calendar interval (UTC) of one of their times.',
+  required: ['time', 'interval'],
+  additionalProperties: false,
+  properties: {
+    time: { type: 'string', enum: ['created', 'changed', 'synced'] },
+    interval: { type: 'string', enum: ['minute', 'hour', 'day', 'week', 'month', 'year'] },
+  },
+} as const;
+
+export const facet = {
+  if: { type: 'object', required: ['time'] },
+  // biome-ignore lint/suspicious/noThenProperty: the keyword's name
+  then: { $ref: '#/components/schemas/TimeFacet' },
+  else: {
+    if: { type: 'object', required: ['type'], properties: { type: { const: 'histogram' } } },
+    // biome-ignore lint/suspicious/noThenProperty: the keyword's name
+    then: { $ref: '#/components/schemas/HistogramFacet' },
+    else: { $ref: '#/components/schemas/ValuesFacet' },
+  },
+} as const;
+
+const extras = {
+  total: { type: 'boolean', const: true, description: 'Also count every match, on all pages.' },
+  facets: {
+    type: 'array',
+    minItems: 1,
+    maxItems: LIMITS.facets,
+    items: { $ref: '#/components/schemas/Facet' },
+    description: 'Also count the matches, on all pages, by value or interval.',
+  },
+  explain: { type: 'boolean', const: true, description: 'Also tell how the page was found.' },
+} as const;
+
+const timeNamesA = ['created_at', 'changed_at', 'synced_at'] as const;
+const timeNamesB = ['first_seen_time', 'last_changed_time', 'last_seen_time'] as const;
+
+function sortSchema<const Names extends readonly string[]>(names: Names) {
+  return {
+    type: 'object',
+    description: 'Order of the results; ties by id. Default: last synced first.',
+    additionalProperties: false,
+    oneOf: [{ required: ['column'] }, { required: ['time'] }],
+    properties: {
+      column: { type: 'string', minLength: 1, maxLength: 256 },
+      time: { type: 'string', enum: names },
+      direction: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
+    },
+  } as const;
+}
+
+export const sortA = sortSchema(timeNamesA);
+export const sortB = sortSchema(timeNamesB);
+
+function searchRequestSchema<const Group extends string>(group: Group) {
+  return {
+    type: 'object',
+    required: ['search'],
+    additionalProperties: false,
+    properties: {
+      search: { $ref: '#/components/schemas/Search' },
+      filter: { $ref: `#/components/schemas/${group}` },
+      time_range: { $ref: '#/components/schemas/TimeRange' },
+      pagination: { $ref: '#/components/schemas/Pagination' },
+      ...extras,
+    },
+    examples: [
+      {
+        search: { text: 'towers that were once the tallest building in the world', threshold: 0.3 },
+        filter: {
+          condition: 'AND',
+          rules: [{ column: 'country', operator: 'equals', value: 'France' }],
+        },
+        time_range: { start_time: '2026-01-01T00:00:00Z' },
+        pagination: { limit: 10 },
+      },
+    ],
+  } as const;
+}
+
+function queryRequestSchema<const Group extends string, const Sort extends string>(group: Group, sort: Sort) {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      filter: { $ref: `#/components/schemas/${group}` },
+      time_range: { $ref: '#/components/schemas/TimeRange' },
+      sort: { $ref: `#/components/schemas/${sort}` },
+      pagination: { $ref: '#/components/schemas/Pagination' },
+      ...extras,
+    },
+    examples: [
+      {
+        filter: { condition: 'AND', rules: [{ column: 'height_m', operator: 'greater_than', value: 100 }] },
+        sort: { column: 'height_m', direction: 'desc' },
+        pagination: { limit: 10 },
+      },
+    ],
+  } as const;
+}
+
+export const searchRequestA = searchRequestSchema('FilterGroupA');
+export const searchRequestB = searchRequestSchema('FilterGroupB');
+export const queryRequestA = queryRequestSchema('FilterGroupA', 'SortA');
+export const queryRequestB = queryRequestSchema('FilterGroupB', 'SortB');
+
+/** `a` shows UUIDs, `b` integers; see the specification for the other differences. */
+export type Variant = 'a' | 'b';
+export type Search = TypeOf<typeof search>;
+export type TimeRange = TypeOf<typeof timeRange>;
+export type Pagination = TypeOf<typeof pagination>;
+export type ValuesFacet = TypeOf<typeof valuesFacet>;
+export type HistogramFacet = TypeOf<typeof histogramFacet>;
+export type TimeFacet = TypeOf<typeof timeFacet>;
+export type Facet = ValuesFacet | HistogramFacet | TimeFacet;
+export type Sort = TypeOf<typeof sortA> | TypeOf<typeof sortB>;
+export type SearchRequest = TypeOf<typeof searchRequestB>;
+export type QueryRequest = Omit<TypeOf<typeof queryRequestB>, 'sort'> & { sort?: Sort };
+
+declare module './type-of.js' {
+  interface NamedTypes {
+    Search: Search;
+    TimeRange: TimeRange;
+    Pagination: Pagination;
+    ValuesFacet: ValuesFacet;
+    HistogramFacet: HistogramFacet;
+    TimeFacet: TimeFacet;
+    Facet: Facet;
+    SortA: TypeOf<typeof sortA>;
+    SortB: TypeOf<typeof sortB>;
+  }
+}
