@@ -1,3 +1,13 @@
+export {
+  checkDatabaseSettings,
+  checkDeleteRequest,
+  checkKeyRequest,
+  checkQueryRequest,
+  checkSchema,
+  checkSearchRequest,
+} from './check.js';
+export type { ComponentName } from './components.js';
+export { COMPONENTS } from './components.js';
 export type { DatabaseDescription, DatabaseSettings, Embed } from './databases.js';
 export { DATABASE_ID } from './databases.js';
 export type { Condition, FilterGroup, FilterRule, Operator } from './filter.js';
@@ -13,6 +23,7 @@ export type {
   Changes,
   DeleteRequest,
   LineEvent,
+  LineFailure,
   LineProblem,
   LineProgress,
   LineSummary,

@@ -102,7 +102,7 @@ export const lineProgress = {
 
 export const lineSummary = {
   type: 'object',
-  description: 'The last line. `error` when the stream could not be taken to its end.',
+  description: 'The last line when every line was read.',
   required: ['type', 'lines', 'created', 'changed', 'unchanged', 'failed'],
   additionalProperties: false,
   properties: {
@@ -112,12 +112,19 @@ export const lineSummary = {
     changed: count,
     unchanged: count,
     failed: count,
-    error: {
-      type: 'object',
-      required: ['code', 'detail'],
-      additionalProperties: false,
-      properties: { code: { type: 'string' }, detail: { type: 'string' } },
-    },
+  },
+} as const;
+
+export const lineFailure = {
+  type: 'object',
+  description: 'The last line when the stream ended early. What progress lines counted stays stored.',
+  required: ['type', 'code', 'detail', 'request_id'],
+  additionalProperties: false,
+  properties: {
+    type: { type: 'string', const: 'error' },
+    code: { type: 'string' },
+    detail: { type: 'string' },
+    request_id: { type: 'string' },
   },
 } as const;
 
@@ -126,6 +133,7 @@ export const lineEvent = {
     { $ref: '#/components/schemas/LineProblem' },
     { $ref: '#/components/schemas/LineProgress' },
     { $ref: '#/components/schemas/LineSummary' },
+    { $ref: '#/components/schemas/LineFailure' },
   ],
 } as const;
 
@@ -182,6 +190,7 @@ export type BatchResult = TypeOf<typeof batchResult>;
 export type LineProblem = TypeOf<typeof lineProblem>;
 export type LineProgress = TypeOf<typeof lineProgress>;
 export type LineSummary = TypeOf<typeof lineSummary>;
+export type LineFailure = TypeOf<typeof lineFailure>;
 export type LineEvent = LineProblem | LineProgress | LineSummary;
 export type DeleteRequest = TypeOf<typeof deleteRequest>;
 export type Change = TypeOf<typeof change>;
@@ -193,6 +202,7 @@ declare module './type-of.js' {
     LineProblem: LineProblem;
     LineProgress: LineProgress;
     LineSummary: LineSummary;
+    LineFailure: LineFailure;
     Change: Change;
   }
 }

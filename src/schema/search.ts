@@ -110,7 +110,7 @@ export const facet = {
 } as const;
 
 const extras = {
-  total: { type: 'boolean', const: true, description: 'Also count every match, on all pages.' },
+  total: { type: 'boolean', description: 'Also count every match, on all pages.' },
   facets: {
     type: 'array',
     minItems: 1,
@@ -118,7 +118,7 @@ const extras = {
     items: { $ref: '#/components/schemas/Facet' },
     description: 'Also count the matches, on all pages, by value or interval.',
   },
-  explain: { type: 'boolean', const: true, description: 'Also tell how the page was found.' },
+  explain: { type: 'boolean', description: 'Also tell how the page was found.' },
 } as const;
 
 const timeNamesA = ['created_at', 'changed_at', 'synced_at'] as const;

@@ -1,0 +1,152 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { CosiftError, type ErrorCode, type Problem } from '../errors.js';
+import { COMPONENTS, type ComponentName } from './components.js';
+import type { DatabaseSettings } from './databases.js';
+import type { FilterGroup } from './filter.js';
+import type { KeyRequest } from './keys.js';
+import { LIMITS, type Limits } from './limits.js';
+import { problemsOf } from './problems-of.js';
+import type { DeleteRequest } from './records.js';
+import type { QueryRequest, SearchRequest, Variant } from './search.js';
+
+// The first finds the first error cheaply; only a small refused body is worth every error.
+const FULL_REPORT_BYTES = 65_536;
+const MOST_PROBLEMS = 20;
+
+class Schemas {
+  readonly #ajv: Ajv2020;
+  readonly #compiled = new Map<ComponentName, ValidateFunction>();
+
+  constructor(allErrors: boolean) {
+    this.#ajv = new Ajv2020({
+      allErrors,
+      strict: true,
+      allowUnionTypes: true,
+      strictRequired: false,
+      discriminator: true,
+      verbose: true,
+      // Formats are settled by the engine, whose message says more than "must match format".
+      validateFormats: false,
+    });
+    this.#ajv.addVocabulary(['components']);
+    this.#ajv.addSchema({ $id: 'cosift', components: { schemas: COMPONENTS } });
+  }
+
+  errors(name: ComponentName, value: unknown): readonly ErrorObject[] {
+    let validate = this.#compiled.get(name);
+    if (validate === undefined) {
+      validate = this.#ajv.compile({ $ref: `cosift#/components/schemas/${name}` });
+      this.#compiled.set(name, validate);
+    }
+    return validate(value) ? [] : (validate.errors ?? []);
+  }
+}
+
+let firstError: Schemas | undefined;
+let everyError: Schemas | undefined;
+
+/**
+ * Throws `invalid_request` (or `invalid_filter` when every problem is in the filter) unless `value`, parsed
+ * from `bytes` bytes of JSON, is an instance of the schema. `value` is never changed.
+ */
+export function checkSchema(name: ComponentName, value: unknown, bytes = 0): void {
+  firstError ??= new Schemas(false);
+  let errors = firstError.errors(name, value);
+  if (errors.length === 0) return;
+  if (bytes <= FULL_REPORT_BYTES) {
+    everyError ??= new Schemas(true);
+    errors = everyError.errors(name, value);
+  }
+  const problems = problemsOf(errors).slice(0, MOST_PROBLEMS);
+  const [first] = problems;
+  const where = first?.pointer ? `${first.pointer}: ` : '';
+  throw new CosiftError(codeOf(problems), `${where}${first?.detail ?? 'does not match its schema'}`, {
+    problems,
+  });
+}
+
+function codeOf(problems: readonly Problem[]): ErrorCode {
+  return problems.every(({ pointer }) => /^\/filter(\/|$)/.test(pointer))
+    ? 'invalid_filter'
+    : 'invalid_request';
+}
+
+export function checkSearchRequest(
+  value: unknown,
+  variant: Variant,
+  limits: Limits = LIMITS,
+  bytes = 0,
+): SearchRequest {
+  checkFilterSize(value, limits);
+  checkSchema(variant === 'a' ? 'SearchRequestA' : 'SearchRequestB', value, bytes);
+  const request = value as SearchRequest;
+  const textBytes = request.search.text === undefined ? 0 : Buffer.byteLength(request.search.text);
+  if (textBytes > limits.search_text_bytes) {
+    throw refused('/search/text', `has ${textBytes} bytes, at most ${limits.search_text_bytes} are taken`);
+  }
+  return request;
+}
+
+export function checkQueryRequest(
+  value: unknown,
+  variant: Variant,
+  limits: Limits = LIMITS,
+  bytes = 0,
+): QueryRequest {
+  checkFilterSize(value, limits);
+  checkSchema(variant === 'a' ? 'QueryRequestA' : 'QueryRequestB', value, bytes);
+  return value as QueryRequest;
+}
+
+export function checkDeleteRequest(value: unknown, limits: Limits = LIMITS, bytes = 0): DeleteRequest {
+  checkFilterSize(value, limits);
+  checkSchema('DeleteRequest', value, bytes);
+  return value as DeleteRequest;
+}
+
+export function checkKeyRequest(value: unknown, limits: Limits = LIMITS, bytes = 0): KeyRequest {
+  checkFilterSize(value, limits);
+  checkSchema('KeyRequest', value, bytes);
+  return value as KeyRequest;
+}
+
+export function checkDatabaseSettings(value: unknown, bytes = 0): DatabaseSettings {
+  checkSchema('DatabaseSettings', value, bytes);
+  return value as DatabaseSettings;
+}
+
+function refused(pointer: string, detail: string, code: ErrorCode = 'invalid_request'): CosiftError {
+  return new CosiftError(code, `${pointer}: ${detail}`, { problems: [{ pointer, detail }] });
+}
+
+/** Before the schema, which would walk all of it: how deep and how large the filter is. */
+function checkFilterSize(value: unknown, limits: Limits): void {
+  const filter: unknown = (value as { filter?: FilterGroup } | null)?.filter;
+  let rules = 0;
+  const waiting: { node: unknown; depth: number; pointer: string }[] = [
+    { node: filter, depth: 1, pointer: '/filter' },
+  ];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { node, depth, pointer } = next;
+    const children: unknown = (node as { rules?: unknown } | null | undefined)?.rules;
+    if (!Array.isArray(children)) {
+      const text: unknown = (node as { value?: unknown } | null | undefined)?.value;
+      const textBytes = typeof text === 'string' ? Buffer.byteLength(text) : 0;
+      if (textBytes > limits.filter_value_bytes) {
+        const detail = `has ${textBytes} bytes, at most ${limits.filter_value_bytes} are taken`;
+        throw refused(`${pointer}/value`, detail, 'invalid_filter');
+      }
+      continue;
+    }
+    if (depth > limits.filter_depth) {
+      throw refused(pointer, `is nested deeper than ${limits.filter_depth} groups`, 'invalid_filter');
+    }
+    rules += children.length;
+    if (rules > limits.filter_rules) {
+      throw refused('/filter', `has more than ${limits.filter_rules} rules`, 'invalid_filter');
+    }
+    for (const [i, child] of children.entries()) {
+      waiting.push({ node: child, depth: depth + 1, pointer: `${pointer}/rules/${i}` });
+    }
+  }
+}
