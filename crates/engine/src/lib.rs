@@ -1,8 +1,55 @@
 #![forbid(unsafe_code)]
-//! The engine.
+//! Exact semantic search over the records of a database.
+//!
+//! A search is one path: [`Search`] → snapshot → filter bound to columns → certified scan → rank → page.
+//! A write is one path: [`prepare`] → commit to the store → next snapshot.
 
+mod basis;
+mod block;
+mod changes;
+mod cold;
+pub mod columns;
+mod cursor;
+mod database;
+mod defect;
+mod delete;
+mod derived;
+mod describe;
+mod engine;
+mod error;
 mod files;
+pub mod filter;
 mod hash;
+mod identity;
+pub mod json;
+mod keeper;
+mod load;
 mod lock;
+pub mod mask;
+mod memory;
+mod prepare;
+pub mod problem;
+mod query;
+mod rank;
+mod score;
+mod search;
+mod select;
+mod serial;
+mod settings;
+mod snapshot;
+mod stage;
 mod store;
 mod uuid;
+mod workers;
+mod writer;
+
+pub use database::Database;
+pub use engine::{Done, Engine};
+pub use error::Error;
+pub use identity::{RecordId, RecordUuid, Variant};
+pub use prepare::{Format, LineProblem, Prepared};
+pub use score::Score;
+pub use search::{Page, ScannerStats, Search, StopFlag, TimeRange};
+pub use settings::Settings;
+pub use stage::{Status, Upserted};
+pub use writer::Committed;

@@ -1,0 +1,176 @@
+//! The basis in which vectors are coded: rotated so that the first dimensions tell the most.
+
+use cosift_kernels::{Codec, Codes, Layout, Query, Steps, rotate};
+use nalgebra::{DMatrix, SymmetricEigen};
+
+use crate::serial::Serial;
+
+/// How a block's vectors were turned into codes.
+///
+/// A basis is fixed once made. It is orthonormal, so it changes no score, only how soon a code tells
+/// that a record cannot qualify: exactness never depends on the data it was trained on.
+#[derive(Debug)]
+pub struct Basis {
+    pub(crate) serial: Serial,
+    /// Rows by falling variance, `dims x dims` of the layout; `None`: not rotated.
+    rotation: Option<Vec<f32>>,
+    codec: Codec,
+}
+
+/// Share of the squared length that the head of a code must hold for the two-step scan to pay.
+const HEAD_ENERGY: f64 = 0.80;
+
+/// Dimensions at full precision in the head of a rotated code.
+const FINE_DIMENSIONS: usize = 64;
+
+/// The head's coarse dimensions come in steps of this many.
+const COARSE_STEP: usize = 64;
+
+impl Basis {
+    /// The unrotated basis of `dimensions`: all of a code is its head.
+    #[must_use]
+    pub fn identity(dimensions: usize) -> Self {
+        let layout = Layout::identity(padded(dimensions));
+        let steps = Codec::train_steps(layout, &[]);
+        Self { serial: Serial::next(), rotation: None, codec: Codec { layout, steps } }
+    }
+
+    /// Learns the basis of a sample: its principal axes, with the narrowest head that holds enough.
+    ///
+    /// `sample` holds unit vectors of `dimensions` components, one after the other. `None` when the
+    /// sample has no axes to prefer: then the unrotated codes are as good.
+    #[must_use]
+    pub fn train(dimensions: usize, sample: &[f32]) -> Option<Self> {
+        let dims = padded(dimensions);
+        if dims < FINE_DIMENSIONS + 2 * COARSE_STEP || sample.is_empty() {
+            return None;
+        }
+        let moments = second_moments(dimensions, dims, sample);
+        let total = moments.trace();
+        let eigen = SymmetricEigen::new(moments);
+        let mut order: Vec<usize> = (0..dims).collect();
+        order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
+
+        let mut held = 0.0;
+        let mut head = 0;
+        while head < dims && held < HEAD_ENERGY * total {
+            held += eigen.eigenvalues[order[head]];
+            head += 1;
+        }
+        let coarse = head.saturating_sub(FINE_DIMENSIONS).div_ceil(COARSE_STEP).max(1) * COARSE_STEP;
+        if FINE_DIMENSIONS + coarse > dims * 2 / 3 {
+            return None;
+        }
+
+        let mut rotation = Vec::with_capacity(dims * dims);
+        for &axis in &order {
+            rotation.extend(eigen.eigenvectors.column(axis).iter().map(|&component| component as f32));
+        }
+        let layout = Layout::new(dims, FINE_DIMENSIONS, coarse);
+        let mut rotated = Vec::with_capacity(sample.len() / dimensions * dims);
+        let mut row = vec![0.0; dims];
+        for vector in sample.chunks_exact(dimensions) {
+            rotate(&rotation, &pad(vector, dims), &mut row);
+            rotated.extend_from_slice(&row);
+        }
+        let steps = Codec::train_steps(layout, &rotated);
+        Some(Self { serial: Serial::next(), rotation: Some(rotation), codec: Codec { layout, steps } })
+    }
+
+    /// Where the codes of this basis keep what.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.codec.layout
+    }
+
+    /// Appends the code of a unit vector.
+    pub fn encode(&self, vector: &[f32], codes: &mut Codes) {
+        let dims = self.codec.layout.dims;
+        match &self.rotation {
+            None => self.codec.encode(&pad(vector, dims), codes),
+            Some(rotation) => {
+                let mut rotated = vec![0.0; dims];
+                rotate(rotation, &pad(vector, dims), &mut rotated);
+                self.codec.encode(&rotated, codes);
+            }
+        }
+    }
+
+    /// Prepares a unit vector to be compared with codes of this basis.
+    #[must_use]
+    pub fn query(&self, vector: &[f32]) -> Query {
+        let dims = self.codec.layout.dims;
+        match &self.rotation {
+            None => self.codec.query(&pad(vector, dims)),
+            Some(rotation) => {
+                let mut rotated = vec![0.0; dims];
+                rotate(rotation, &pad(vector, dims), &mut rotated);
+                self.codec.query(&rotated)
+            }
+        }
+    }
+
+    /// The parts that make this basis again: layout, steps, rotation.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let Codec { layout, steps } = &self.codec;
+        let mut out = Vec::new();
+        for number in [layout.dims, layout.fine, layout.coarse] {
+            out.extend_from_slice(&(number as u32).to_le_bytes());
+        }
+        for step in [steps.fine, steps.coarse, steps.tail] {
+            out.extend_from_slice(&step.to_le_bytes());
+        }
+        for component in self.rotation.iter().flatten() {
+            out.extend_from_slice(&component.to_le_bytes());
+        }
+        out
+    }
+
+    /// Reads [`Basis::to_bytes`]; `None` when the lengths do not fit.
+    #[must_use]
+    pub(crate) fn from_bytes(serial: Serial, bytes: &[u8]) -> Option<Self> {
+        let (header, rotation) = bytes.split_at_checked(24)?;
+        let word = |at: usize| header[at * 4..at * 4 + 4].try_into().ok().map(u32::from_le_bytes);
+        let step = |at: usize| word(at).map(f32::from_bits);
+        let [dims, fine, coarse] = [word(0)? as usize, word(1)? as usize, word(2)? as usize];
+        let sound = dims % 8 == 0 && fine % 4 == 0 && coarse % 8 == 0 && fine + coarse <= dims;
+        let square = rotation.is_empty() || rotation.len() == dims.checked_mul(dims)?.checked_mul(4)?;
+        if !sound || !square {
+            return None;
+        }
+        let rotation = (!rotation.is_empty()).then(|| {
+            rotation.as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
+        });
+        let steps = Steps { fine: step(3)?, coarse: step(4)?, tail: step(5)? };
+        Some(Self { serial, rotation, codec: Codec { layout: Layout::new(dims, fine, coarse), steps } })
+    }
+}
+
+/// Dimensions of a layout: codes are packed eight at a time.
+fn padded(dimensions: usize) -> usize {
+    dimensions.next_multiple_of(8)
+}
+
+fn pad(vector: &[f32], dims: usize) -> std::borrow::Cow<'_, [f32]> {
+    if vector.len() == dims {
+        return vector.into();
+    }
+    let mut padded = vector.to_vec();
+    padded.resize(dims, 0.0);
+    padded.into()
+}
+
+/// The mean outer product of the sample, not centred: a score is a product with the whole vector.
+fn second_moments(dimensions: usize, dims: usize, sample: &[f32]) -> DMatrix<f64> {
+    let rows = sample.len() / dimensions;
+    let vectors = DMatrix::<f32>::from_column_slice(dimensions, rows, &sample[..rows * dimensions]);
+    let product = &vectors * vectors.transpose();
+    let mut moments = DMatrix::zeros(dims, dims);
+    for column in 0..dimensions {
+        for row in 0..dimensions {
+            moments[(row, column)] = f64::from(product[(row, column)]) / rows as f64;
+        }
+    }
+    moments
+}

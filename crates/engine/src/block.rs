@@ -1,0 +1,235 @@
+//! A block: up to 4,096 records as a search reads them.
+
+use std::sync::Arc;
+
+use cosift_kernels::Codes;
+
+use crate::basis::Basis;
+use crate::cold::{ColdBuffer, ColdRows, MemoryRows};
+use crate::columns::{ColumnId, Columns, Integers, OwnedValue};
+use crate::files::FileError;
+use crate::identity::{RecordId, RecordRow, RecordUuid};
+use crate::mask::{BLOCK_RECORDS, Mask};
+use crate::score::q30_to_f32;
+use crate::serial::Serial;
+
+/// A record as it enters memory.
+#[derive(Clone, Debug)]
+pub(crate) struct NewRow {
+    pub(crate) id: RecordId,
+    pub(crate) uuid: RecordUuid,
+    pub(crate) times: Times,
+    pub(crate) cells: Vec<(ColumnId, OwnedValue)>,
+    pub(crate) vector: Vec<i32>,
+}
+
+/// The three times of a record, milliseconds since 1970 in UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// First seen.
+    pub created: i64,
+    /// Content last changed.
+    pub changed: i64,
+    /// Last seen.
+    pub synced: i64,
+}
+
+/// What never changes about the records of a block.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(crate) serial: Serial,
+    pub(crate) first: RecordRow,
+    pub(crate) ids: Integers,
+    pub(crate) uuids: Vec<RecordUuid>,
+    pub(crate) created: Integers,
+    pub(crate) changed: Integers,
+    pub(crate) columns: Columns,
+}
+
+/// The vectors of a block as codes, and the basis these are in.
+#[derive(Debug)]
+pub(crate) struct Coded {
+    pub(crate) serial: Serial,
+    pub(crate) basis: Arc<Basis>,
+    pub(crate) codes: Codes,
+}
+
+/// A block of a snapshot. Its parts are shared: a new version of a block copies only what differs.
+#[derive(Clone, Debug)]
+pub struct Block {
+    pub(crate) body: Arc<Body>,
+    pub(crate) coded: Arc<Coded>,
+    pub(crate) cold: Arc<ColdRows>,
+    /// Last seen: the one time that moves while a record stays the same.
+    pub(crate) synced: Arc<Integers>,
+    /// Records that are neither deleted nor replaced.
+    pub(crate) alive: Arc<Mask>,
+    pub(crate) living: usize,
+}
+
+impl Block {
+    /// Makes a block of new records, numbered from `first`.
+    pub(crate) fn build(first: RecordRow, dimensions: usize, rows: &[NewRow], basis: &Arc<Basis>) -> Self {
+        debug_assert!(rows.len() <= BLOCK_RECORDS);
+        let mut cold = MemoryRows::new(dimensions);
+        let mut codes = Codes::new(basis.layout());
+        let mut vector = Vec::with_capacity(dimensions);
+        for row in rows {
+            cold.push(&row.vector);
+            q30_to_f32(&row.vector, &mut vector);
+            basis.encode(&vector, &mut codes);
+        }
+        let integers = |of: fn(&NewRow) -> i64| Integers::build(&rows.iter().map(of).collect::<Vec<_>>());
+        let body = Body {
+            serial: Serial::next(),
+            first,
+            ids: integers(|row| row.id.0 as i64),
+            uuids: rows.iter().map(|row| row.uuid).collect(),
+            created: integers(|row| row.times.created),
+            changed: integers(|row| row.times.changed),
+            columns: Columns::build(rows.iter().map(|row| row.cells.as_slice())),
+        };
+        Self {
+            body: Arc::new(body),
+            coded: Arc::new(Coded { serial: Serial::next(), basis: Arc::clone(basis), codes }),
+            cold: Arc::new(ColdRows::Memory(cold)),
+            synced: Arc::new(integers(|row| row.times.synced)),
+            alive: Arc::new(Mask::full(rows.len())),
+            living: rows.len(),
+        }
+    }
+
+    /// Joins two neighbours whose exact vectors are in memory; `None` when they are not.
+    pub(crate) fn join(left: &Self, right: &Self) -> Option<Self> {
+        let (ColdRows::Memory(a), ColdRows::Memory(b)) = (&*left.cold, &*right.cold) else { return None };
+        debug_assert_eq!(left.body.first.0 as usize + left.len(), right.body.first.0 as usize);
+        let mut cold = a.clone();
+        cold.append(b);
+        let mut alive = (*left.alive).clone();
+        right.alive.iter().for_each(|slot| alive.set(left.len() + slot));
+        let body = Body {
+            serial: Serial::next(),
+            first: left.body.first,
+            ids: join_integers(&left.body.ids, &right.body.ids),
+            uuids: [left.body.uuids.as_slice(), &right.body.uuids].concat(),
+            created: join_integers(&left.body.created, &right.body.created),
+            changed: join_integers(&left.body.changed, &right.body.changed),
+            columns: Columns::join(&[&left.body.columns, &right.body.columns]),
+        };
+        let cold = ColdRows::Memory(cold);
+        let coded = if left.coded.basis.serial == right.coded.basis.serial {
+            let mut codes = left.coded.codes.clone();
+            codes.append(&right.coded.codes);
+            Coded { serial: Serial::next(), basis: Arc::clone(&left.coded.basis), codes }
+        } else {
+            recode(&cold, body.uuids.len(), &right.coded.basis).ok()?
+        };
+        Some(Self {
+            body: Arc::new(body),
+            coded: Arc::new(coded),
+            cold: Arc::new(cold),
+            synced: Arc::new(join_integers(&left.synced, &right.synced)),
+            alive: Arc::new(alive),
+            living: left.living + right.living,
+        })
+    }
+
+    /// Records of the block, dead ones included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.body.uuids.len()
+    }
+
+    /// Whether the block has no records.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of the record in `slot`.
+    pub(crate) fn row(&self, slot: usize) -> RecordRow {
+        RecordRow(self.body.first.0 + slot as u32)
+    }
+
+    pub(crate) fn id(&self, slot: usize) -> RecordId {
+        RecordId(self.body.ids.get(slot) as u64)
+    }
+
+    pub(crate) fn uuid(&self, slot: usize) -> RecordUuid {
+        self.body.uuids[slot]
+    }
+
+    pub(crate) fn times(&self, slot: usize) -> Times {
+        Times {
+            created: self.body.created.get(slot),
+            changed: self.body.changed.get(slot),
+            synced: self.synced.get(slot),
+        }
+    }
+
+    /// This block without the record in `slot`.
+    pub(crate) fn bury(&mut self, slot: usize) {
+        if self.alive.get(slot) {
+            Arc::make_mut(&mut self.alive).clear(slot);
+            self.living -= 1;
+        }
+    }
+
+    /// This block with other times of last sight.
+    pub(crate) fn touch(&mut self, moved: &[(usize, i64)]) {
+        let mut times: Vec<i64> = self.synced.iter().collect();
+        moved.iter().for_each(|&(slot, synced)| times[slot] = synced);
+        self.synced = Arc::new(Integers::build(&times));
+    }
+
+    /// A living record as it would enter memory again.
+    pub(crate) fn take(&self, slot: usize, buffer: &mut ColdBuffer) -> Result<NewRow, FileError> {
+        Ok(NewRow {
+            id: self.id(slot),
+            uuid: self.uuid(slot),
+            times: self.times(slot),
+            cells: self.body.columns.cells(slot).map(|(column, value)| (column, value.into())).collect(),
+            vector: self.cold.vector(slot, buffer)?.to_vec(),
+        })
+    }
+
+    /// Bytes of the codes and of the columns in memory, and of all the rest.
+    pub(crate) fn memory(&self) -> BlockMemory {
+        let body = &self.body;
+        let integers = [&body.ids, &body.created, &body.changed, &*self.synced];
+        BlockMemory {
+            codes: self.coded.codes.memory_bytes(),
+            columns: body.columns.memory_bytes(),
+            identities: body.uuids.len() * 16
+                + integers.iter().map(|part| part.memory_bytes()).sum::<usize>()
+                + size_of::<Mask>(),
+            growing: self.cold.memory_bytes(),
+        }
+    }
+}
+
+/// Memory of a block by kind, bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BlockMemory {
+    pub(crate) codes: usize,
+    pub(crate) columns: usize,
+    pub(crate) identities: usize,
+    /// Exact vectors of records whose block is not full yet.
+    pub(crate) growing: usize,
+}
+
+/// Codes the exact vectors of a block in `basis`.
+pub(crate) fn recode(cold: &ColdRows, records: usize, basis: &Arc<Basis>) -> Result<Coded, FileError> {
+    let mut codes = Codes::new(basis.layout());
+    let mut buffer = ColdBuffer::default();
+    let mut vector = Vec::new();
+    for slot in 0..records {
+        q30_to_f32(cold.vector(slot, &mut buffer)?, &mut vector);
+        basis.encode(&vector, &mut codes);
+    }
+    Ok(Coded { serial: Serial::next(), basis: Arc::clone(basis), codes })
+}
+
+fn join_integers(left: &Integers, right: &Integers) -> Integers {
+    Integers::build(&left.iter().chain(right.iter()).collect::<Vec<_>>())
+}

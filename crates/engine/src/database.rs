@@ -1,0 +1,156 @@
+//! A database: its settings, the snapshot that readers see, and the writer that publishes the next.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::derived::Derived;
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::snapshot::{IdentityIndex, Snapshot};
+use crate::store::{Reader, Store};
+use crate::writer::{Task, Writer};
+
+/// Tasks that may wait for the writer; one more is refused as busy.
+const MAX_WAITING: usize = 1024;
+
+/// What readers see: a snapshot, and the index of its living records.
+#[derive(Debug)]
+pub(crate) struct Published {
+    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) index: IdentityIndex,
+}
+
+/// A database that is in memory and takes reads and writes.
+pub struct Database {
+    /// Its id.
+    pub id: String,
+    pub(crate) settings: Settings,
+    pub(crate) created_at: i64,
+    pub(crate) directory: PathBuf,
+    published: Arc<RwLock<Published>>,
+    pub(crate) reader: Reader,
+    pub(crate) last_write_at: Arc<AtomicI64>,
+    pub(crate) disk_bytes: Arc<AtomicU64>,
+    writer: SyncSender<Task>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Published {
+    pub(crate) fn empty() -> Self {
+        Self { snapshot: Arc::new(Snapshot::empty()), index: IdentityIndex::default() }
+    }
+}
+
+const CREATED_AT: &str = "created_at";
+
+impl Database {
+    /// Makes a new database in `directory`.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub(crate) fn create(id: &str, directory: &Path, settings: &Settings) -> Result<Self, Error> {
+        let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
+        let mut store = Store::create(&store_path(directory), &json)?;
+        store.set_meta(CREATED_AT, &now_ms().to_le_bytes())?;
+        Self::start(id, directory, settings.clone(), store, &|_| {})
+    }
+
+    /// Opens a database and brings it to memory; `progress` gets the records so far.
+    ///
+    /// # Errors
+    /// [`Error::Store`]; derived files that are missing or damaged are made again.
+    pub(crate) fn open(id: &str, directory: &Path, progress: &dyn Fn(usize)) -> Result<Self, Error> {
+        let store = Store::open(&store_path(directory))?;
+        let json = store.reader().settings()?;
+        let settings = Settings::parse(&String::from_utf8_lossy(&json))?;
+        Self::start(id, directory, settings, store, progress)
+    }
+
+    fn start(
+        id: &str,
+        directory: &Path,
+        settings: Settings,
+        store: Store,
+        progress: &dyn Fn(usize),
+    ) -> Result<Self, Error> {
+        let reader = store.reader();
+        let created_at = reader.meta(CREATED_AT)?.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_le_bytes);
+        let published = Arc::new(RwLock::new(Published::empty()));
+        let last_write_at = Arc::new(AtomicI64::new(reader.last_change_at()?.unwrap_or(created_at)));
+        let disk_bytes = Arc::new(AtomicU64::new(0));
+        let (sender, tasks) = sync_channel(MAX_WAITING);
+        let mut writer = Writer::new(
+            settings.clone(),
+            store,
+            Derived::new(&directory.join("derived"), settings.dimensions),
+            Arc::clone(&published),
+            Arc::clone(&last_write_at),
+            Arc::clone(&disk_bytes),
+            sender.clone(),
+        );
+        writer.load(progress)?;
+        let thread = std::thread::Builder::new()
+            .name(format!("cosift-write-{id}"))
+            .spawn(move || writer.run(&tasks))
+            .map_err(|source| Error::File { path: directory.to_owned(), source })?;
+        Ok(Self {
+            id: id.to_owned(),
+            settings,
+            created_at,
+            directory: directory.to_owned(),
+            published,
+            reader,
+            last_write_at,
+            disk_bytes,
+            writer: sender,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Calls `read` with what is published now. The lock is short: keep the snapshot, not the guard.
+    pub(crate) fn with_published<T>(&self, read: impl FnOnce(&Published) -> T) -> T {
+        read(&self.published.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The newest snapshot.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.with_published(|published| Arc::clone(&published.snapshot))
+    }
+
+    /// Hands a task to the writer.
+    pub(crate) fn send(&self, task: Task) {
+        match self.writer.try_send(task) {
+            Ok(()) => {}
+            Err(TrySendError::Full(task)) => task.refuse(Error::Busy { what: "writes", limit: MAX_WAITING }),
+            Err(TrySendError::Disconnected(task)) => task.refuse(Error::Closed),
+        }
+    }
+
+    /// Finishes the writes taken so far, saves what makes the next start fast, and ends the writer.
+    pub(crate) fn close(&self) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // The writer may be gone after a defect: then there is nothing left to close.
+            let _ = self.writer.send(Task::Close);
+            let _ = thread.join();
+        }
+    }
+
+    pub(crate) fn touch_last_write(&self) -> i64 {
+        self.last_write_at.load(Relaxed)
+    }
+}
+
+fn store_path(directory: &Path) -> PathBuf {
+    directory.join("records.sqlite")
+}
+
+/// Milliseconds since 1970, UTC.
+pub(crate) fn now_ms() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+}

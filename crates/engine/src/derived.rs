@@ -1,0 +1,273 @@
+//! Derived files: a snapshot on disk, so that the next start need not rebuild it from the store.
+//!
+//! `derived/` holds write-once files; losing any of them costs time, never a record.
+//!
+//! | file | parts |
+//! |---|---|
+//! | `N.rows` | a block: ids, UUIDs, created, changed, columns, exact vectors (rows of components and CRC-32) |
+//! | `N.codes` | the codes of a block: head, rest |
+//! | `N.basis` | a basis |
+//! | `snapshot` | list of all of these with the commit it belongs to (JSON), living records and times of last sight |
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cosift_kernels::Codes;
+use serde_json::{Value, json};
+
+use crate::basis::Basis;
+use crate::block::{Block, Body, Coded};
+use crate::cold::{ColdRows, FileRows};
+use crate::columns::{ColumnNames, Columns, Integers};
+use crate::files::{FileError, PartsFile, write_once};
+use crate::identity::{RecordRow, RecordUuid};
+use crate::mask::Mask;
+use crate::serial::Serial;
+use crate::snapshot::Snapshot;
+
+/// Part of a `.rows` file that holds the exact vectors.
+const VECTORS: usize = 5;
+
+/// The derived files of a database.
+#[derive(Debug)]
+pub(crate) struct Derived {
+    directory: PathBuf,
+    dimensions: usize,
+    /// Files known to be complete.
+    written: Mutex<HashSet<(Serial, &'static str)>>,
+}
+
+/// Why the files can't be used: they are made again.
+#[derive(Debug)]
+pub(crate) struct Unusable;
+
+impl From<FileError> for Unusable {
+    fn from(_: FileError) -> Self {
+        Self
+    }
+}
+
+impl From<crate::columns::Damaged> for Unusable {
+    fn from(_: crate::columns::Damaged) -> Self {
+        Self
+    }
+}
+
+impl Derived {
+    pub(crate) fn new(directory: &Path, dimensions: usize) -> Self {
+        Self { directory: directory.to_owned(), dimensions, written: Mutex::default() }
+    }
+
+    /// Writes a full block's rows and gives its vectors as they are read from there.
+    pub(crate) fn write_rows(&self, block: &Block) -> Result<FileRows, Unusable> {
+        let serial = block.body.serial;
+        self.write(serial, "rows", || rows_parts(block)).map_err(|_| Unusable)?;
+        let file = Arc::new(PartsFile::open(&self.path(serial, "rows"))?);
+        FileRows::new(file, VECTORS, block.len(), self.dimensions).ok_or(Unusable)
+    }
+
+    /// Saves a snapshot as of commit `version`, then removes the files it no longer needs.
+    ///
+    /// Stops early, with what was saved before still in force, when `stop` says so.
+    pub(crate) fn save(&self, snapshot: &Snapshot, version: u64, stop: &dyn Fn() -> bool) -> io::Result<()> {
+        let mut blocks = Vec::new();
+        let mut moving = Vec::new();
+        let mut needed = HashSet::new();
+        for block in &snapshot.blocks {
+            if stop() {
+                return Ok(());
+            }
+            let (rows, codes, basis) = (block.body.serial, block.coded.serial, block.coded.basis.serial);
+            self.write(rows, "rows", || rows_parts(block))?;
+            let parts = &block.coded.codes;
+            self.write(codes, "codes", || vec![parts.head_bytes().to_vec(), parts.rest_bytes().to_vec()])?;
+            self.write(basis, "basis", || vec![block.coded.basis.to_bytes()])?;
+            needed.extend([(rows, "rows"), (codes, "codes"), (basis, "basis")]);
+            let start = moving.len();
+            block.alive.0.iter().for_each(|word| moving.extend_from_slice(&word.to_le_bytes()));
+            block.synced.write(&mut moving);
+            blocks.push(json!({
+                "first": block.body.first.0, "records": block.len(), "bytes": moving.len() - start,
+                "rows": rows.0, "codes": codes.0, "basis": basis.0,
+            }));
+        }
+        let names: Vec<&str> = snapshot.names.iter().map(|(_, name)| name).collect();
+        let list = json!({
+            "version": version, "kernels": 1, "dimensions": self.dimensions, "names": names, "blocks": blocks,
+        });
+        write_once(&self.directory.join("snapshot"), &[list.to_string().as_bytes(), &moving])?;
+        self.remove_all_but(&needed, snapshot);
+        Ok(())
+    }
+
+    /// Reads the saved snapshot and the basis its newest block is in.
+    pub(crate) fn load(&self) -> Result<(Snapshot, Option<Arc<Basis>>), Unusable> {
+        let file = PartsFile::open(&self.directory.join("snapshot"))?;
+        let list: Value = serde_json::from_slice(&file.read_part(0)?).map_err(|_| Unusable)?;
+        let moving = file.read_part(1)?;
+        if list["kernels"] != 1 || list["dimensions"] != self.dimensions {
+            return Err(Unusable);
+        }
+        let mut names = ColumnNames::default();
+        for name in list["names"].as_array().ok_or(Unusable)? {
+            names.insert(name.as_str().ok_or(Unusable)?);
+        }
+        let mut entries = Vec::new();
+        let mut bases: Vec<Arc<Basis>> = Vec::new();
+        let mut rest = moving.as_slice();
+        for entry in list["blocks"].as_array().ok_or(Unusable)? {
+            let number = |name: &str| entry[name].as_u64().ok_or(Unusable);
+            let (own, later) = rest.split_at_checked(number("bytes")? as usize).ok_or(Unusable)?;
+            rest = later;
+            let serial = Serial(number("basis")?);
+            let basis = match bases.iter().find(|basis| basis.serial == serial) {
+                Some(basis) => Arc::clone(basis),
+                None => {
+                    let bytes = PartsFile::open(&self.path(serial, "basis"))?.read_part(0)?;
+                    bases.push(Arc::new(Basis::from_bytes(serial, &bytes).ok_or(Unusable)?));
+                    Arc::clone(&bases[bases.len() - 1])
+                }
+            };
+            entries.push(Entry {
+                first: RecordRow(number("first")? as u32),
+                records: number("records")? as usize,
+                rows: Serial(number("rows")?),
+                codes: Serial(number("codes")?),
+                basis,
+                moving: own,
+            });
+        }
+        let newest = entries.last().map(|entry| Arc::clone(&entry.basis));
+        let blocks = self.load_blocks(&entries)?;
+        let version = list["version"].as_u64().ok_or(Unusable)?;
+        Ok((Snapshot { version, names: Arc::new(names), blocks }, newest))
+    }
+
+    /// Reads blocks on all cores: the time goes into copying and checking.
+    fn load_blocks(&self, entries: &[Entry<'_>]) -> Result<Vec<Block>, Unusable> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = entries.len().div_ceil(threads).max(1);
+        let loaded: Vec<Result<Vec<Block>, Unusable>> = std::thread::scope(|scope| {
+            let load = |part: &[Entry<'_>]| part.iter().map(|entry| self.load_block(entry)).collect();
+            let workers: Vec<_> = entries.chunks(share).map(|part| scope.spawn(move || load(part))).collect();
+            workers.into_iter().map(|worker| worker.join().unwrap_or(Err(Unusable))).collect()
+        });
+        let blocks: Vec<Block> = loaded.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        Ok(blocks)
+    }
+
+    fn load_block(&self, entry: &Entry<'_>) -> Result<Block, Unusable> {
+        let records = entry.records;
+        let rows = Arc::new(PartsFile::open(&self.path(entry.rows, "rows"))?);
+        if rows.part_count() != VECTORS + 1 {
+            return Err(Unusable);
+        }
+        let uuids = rows.read_part(1)?;
+        let body = Body {
+            serial: entry.rows,
+            first: entry.first,
+            ids: Integers::read(&rows.read_part(0)?, records)?,
+            uuids: uuids.as_chunks::<16>().0.iter().map(|&bytes| RecordUuid(bytes)).collect(),
+            created: Integers::read(&rows.read_part(2)?, records)?,
+            changed: Integers::read(&rows.read_part(3)?, records)?,
+            columns: Columns::read(&rows.read_part(4)?)?,
+        };
+        let codes = PartsFile::open(&self.path(entry.codes, "codes"))?;
+        if codes.part_count() != 2 || body.uuids.len() != records || body.columns.len() != records {
+            return Err(Unusable);
+        }
+        let codes =
+            Codes::from_bytes(entry.basis.layout(), records, &codes.read_part(0)?, &codes.read_part(1)?).ok_or(Unusable)?;
+        let (alive, synced) = entry.moving.split_at_checked(size_of::<Mask>()).ok_or(Unusable)?;
+        let mut mask = Mask::empty();
+        for (word, bytes) in mask.0.iter_mut().zip(alive.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        mask.and(&Mask::full(records));
+        let cold = FileRows::new(rows, VECTORS, records, self.dimensions).ok_or(Unusable)?;
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.extend([(entry.rows, "rows"), (entry.codes, "codes"), (entry.basis.serial, "basis")]);
+        Ok(Block {
+            living: mask.count(),
+            body: Arc::new(body),
+            coded: Arc::new(Coded { serial: entry.codes, basis: Arc::clone(&entry.basis), codes }),
+            cold: Arc::new(ColdRows::File(cold)),
+            synced: Arc::new(Integers::read(synced, records)?),
+            alive: Arc::new(mask),
+        })
+    }
+
+    /// Bytes of all derived files.
+    pub(crate) fn disk_bytes(&self) -> u64 {
+        let Ok(entries) = fs::read_dir(&self.directory) else { return 0 };
+        entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
+    }
+
+    fn path(&self, serial: Serial, kind: &str) -> PathBuf {
+        self.directory.join(format!("{}.{kind}", serial.0))
+    }
+
+    /// Writes a file unless it is there.
+    fn write(&self, serial: Serial, kind: &'static str, parts: impl FnOnce() -> Vec<Vec<u8>>) -> io::Result<()> {
+        let written = || self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if written().contains(&(serial, kind)) {
+            return Ok(());
+        }
+        fs::create_dir_all(&self.directory)?;
+        let parts = parts();
+        let slices: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        write_once(&self.path(serial, kind), &slices)?;
+        written().insert((serial, kind));
+        Ok(())
+    }
+
+    /// Removes files older than the saved snapshot that it does not list.
+    fn remove_all_but(&self, needed: &HashSet<(Serial, &'static str)>, snapshot: &Snapshot) {
+        // Newer files belong to blocks that were filled or coded since.
+        let serials = snapshot.blocks.iter().flat_map(|block| [block.body.serial, block.coded.serial]);
+        let Some(newest) = serials.max() else { return };
+        let Ok(entries) = fs::read_dir(&self.directory) else { return };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let serial = path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok()).map(Serial);
+            let kind = path.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
+            let Some(serial) = serial else { continue };
+            if serial < newest && !needed.iter().any(|&(listed, of)| listed == serial && of == kind) {
+                // A file that can't be removed now is tried again after the next save.
+                let _ = fs::remove_file(&path);
+                self.written.lock().unwrap_or_else(PoisonError::into_inner).retain(|(old, _)| *old != serial);
+            }
+        }
+    }
+}
+
+/// A block as the saved snapshot lists it.
+struct Entry<'a> {
+    first: RecordRow,
+    records: usize,
+    rows: Serial,
+    codes: Serial,
+    basis: Arc<Basis>,
+    /// Living records and times of last sight.
+    moving: &'a [u8],
+}
+
+fn rows_parts(block: &Block) -> Vec<Vec<u8>> {
+    let body = &block.body;
+    let integers = |of: &Integers| {
+        let mut out = Vec::new();
+        of.write(&mut out);
+        out
+    };
+    let mut columns = Vec::new();
+    body.columns.write(&mut columns);
+    let uuids: Vec<u8> = body.uuids.iter().flat_map(|uuid| uuid.0).collect();
+    let vectors = match &*block.cold {
+        ColdRows::Memory(rows) => rows.to_bytes(),
+        // The vectors of a block are in memory until its file is written, and it is written once.
+        ColdRows::File(_) => Vec::new(),
+    };
+    vec![integers(&body.ids), uuids, integers(&body.created), integers(&body.changed), columns, vectors]
+}

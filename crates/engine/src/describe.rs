@@ -1,0 +1,75 @@
+//! What a database holds, for people and metrics.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use serde_json::{Value, json};
+
+use crate::block::BlockMemory;
+use crate::database::Database;
+use crate::json::write_time;
+
+/// Describes a database: records, settings, columns with the types seen, sizes and times.
+#[must_use]
+pub fn describe(database: &Database) -> Value {
+    let snapshot = database.snapshot();
+    let columns: Vec<Value> = snapshot
+        .names
+        .iter()
+        .filter_map(|(column, name)| {
+            let mut counts = [0_usize; 4];
+            for block in &snapshot.blocks {
+                let stats = block.body.columns.column_stats(column);
+                let seen = [stats.texts, stats.numbers, stats.booleans, stats.nulls];
+                counts.iter_mut().zip(seen).for_each(|(count, seen)| *count += seen as usize);
+            }
+            let types: Vec<&str> = ["string", "number", "boolean", "null"]
+                .into_iter()
+                .zip(counts)
+                .filter_map(|(name, count)| (count > 0).then_some(name))
+                .collect();
+            let records: usize = counts.iter().sum();
+            (records > 0).then(|| json!({ "name": name, "types": types, "records": records }))
+        })
+        .collect();
+    let memory = memory(database);
+    let mut members = database.settings.to_json();
+    members.insert("id".into(), json!(database.id));
+    members.insert("records".into(), json!(snapshot.records()));
+    members.insert("columns".into(), json!(columns));
+    members.insert(
+        "sizes".into(),
+        json!({
+            "memory_bytes": memory.codes + memory.columns + memory.identities + memory.growing,
+            "codes_bytes": memory.codes,
+            "columns_bytes": memory.columns,
+            "identities_bytes": memory.identities,
+            "disk_bytes": database.disk_bytes.load(Relaxed),
+        }),
+    );
+    members.insert(
+        "times".into(),
+        json!({ "created_at": time(database.created_at), "last_write_at": time(database.last_write_at.load(Relaxed)) }),
+    );
+    Value::Object(members)
+}
+
+fn memory(database: &Database) -> BlockMemory {
+    let mut sum = BlockMemory::default();
+    database.with_published(|published| {
+        sum.identities = published.index.memory_bytes();
+        for block in &published.snapshot.blocks {
+            let block = block.memory();
+            sum.codes += block.codes;
+            sum.columns += block.columns;
+            sum.identities += block.identities;
+            sum.growing += block.growing;
+        }
+    });
+    sum
+}
+
+fn time(ms: i64) -> String {
+    let mut out = Vec::new();
+    write_time(ms, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}

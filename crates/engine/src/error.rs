@@ -1,0 +1,153 @@
+//! What can go wrong: facts in fields, a kind for callers, a text for people.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::json::Problem;
+use crate::store;
+
+/// An error of the engine.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The request breaks a rule; each problem points at its place.
+    #[error("{}", first_detail(.problems))]
+    Invalid {
+        /// The stable code of the kind of request that is wrong, `invalid_filter`.
+        code: &'static str,
+        /// What is wrong, and where.
+        problems: Vec<Problem>,
+    },
+    /// A vector that can't be compared.
+    #[error("the vector can't be used: {reason}")]
+    Vector {
+        /// Why.
+        reason: &'static str,
+    },
+    /// A vector of another length than the database's.
+    #[error("vector has {got} values, database expects {expected}")]
+    Dimensions {
+        /// Values a vector of the database has.
+        expected: usize,
+        /// Values the given vector has.
+        got: usize,
+    },
+    /// No database of this id.
+    #[error("there is no database {id:?}")]
+    DatabaseNotFound {
+        /// The id asked for.
+        id: String,
+    },
+    /// The database exists with other settings.
+    #[error("database {id:?} exists with other settings: {existing}")]
+    DatabaseExists {
+        /// Its id.
+        id: String,
+        /// Its settings, as JSON.
+        existing: String,
+    },
+    /// No record of this identity.
+    #[error("there is no record {id} in database {database:?}")]
+    RecordNotFound {
+        /// The database.
+        database: String,
+        /// The identity asked for.
+        id: String,
+    },
+    /// The id and the UUID of a record belong to two records, or to one whose other identity differs.
+    #[error("{detail}")]
+    IdentityConflict {
+        /// Where in the request.
+        pointer: String,
+        /// What clashes.
+        detail: String,
+    },
+    /// A record changed between `prepare` and `commit`: its text must be embedded after all.
+    #[error("records changed meanwhile: embed the texts again")]
+    Stale,
+    /// The stop flag of the call was set; nothing of it is kept.
+    #[error("stopped")]
+    Stopped,
+    /// A queue is full.
+    #[error("too many {what} are waiting (limit {limit})")]
+    Busy {
+        /// What waits.
+        what: &'static str,
+        /// How many may.
+        limit: usize,
+    },
+    /// The engine is closed or closing.
+    #[error("the engine is closed")]
+    Closed,
+    /// The database is being brought to memory.
+    #[error("database {id:?} is still loading")]
+    NotReady {
+        /// The database.
+        id: String,
+    },
+    /// The store refused or failed.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// A derived file can't be read or written.
+    #[error("{}: {source}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A panic was caught: a defect of the engine.
+    #[error("defect in the engine: {detail}")]
+    Defect {
+        /// The panic's message.
+        detail: String,
+    },
+}
+
+fn first_detail(problems: &[Problem]) -> String {
+    match problems {
+        [] => "the request is invalid".to_owned(),
+        [only] => format!("{}: {}", only.pointer, only.detail),
+        [first, rest @ ..] => format!("{}: {} (and {} more)", first.pointer, first.detail, rest.len()),
+    }
+}
+
+impl Error {
+    /// An invalid request with a single problem.
+    pub(crate) fn invalid(code: &'static str, pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::Invalid { code, problems: vec![Problem::new(code, pointer, detail)] }
+    }
+
+    /// The stable code of the error, as HTTP and the library publish it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid { code, .. } => code,
+            Self::Vector { .. } => "invalid_vector",
+            Self::Dimensions { .. } => "invalid_dimensions",
+            Self::DatabaseNotFound { .. } => "database_not_found",
+            Self::DatabaseExists { .. } => "database_exists",
+            Self::RecordNotFound { .. } => "record_not_found",
+            Self::IdentityConflict { .. } => "identity_conflict",
+            Self::Stale => "stale",
+            Self::Stopped => "stopped",
+            Self::Busy { .. } => "busy",
+            Self::Closed | Self::NotReady { .. } => "not_ready",
+            Self::Store(error) => error.code(),
+            Self::File { source, .. } if source.kind() == io::ErrorKind::StorageFull => "disk_full",
+            Self::File { .. } => "store_failed",
+            Self::Defect { .. } => "internal",
+        }
+    }
+
+    /// The places in the request that are wrong.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
+        match self {
+            Self::Invalid { problems, .. } => problems.clone(),
+            Self::IdentityConflict { pointer, detail } => {
+                vec![Problem::new(self.code(), pointer.clone(), detail.clone())]
+            }
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Background jobs of a database, one at a time: learn a basis, code blocks anew, save the snapshot.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use crate::basis::Basis;
+use crate::block::{Body, Coded, recode};
+use crate::cold::ColdBuffer;
+use crate::derived::Derived;
+use crate::memory::Memory;
+use crate::score::q30_to_f32;
+use crate::snapshot::Snapshot;
+use crate::writer::Task;
+
+/// Records from which a rotated basis pays.
+const TRAIN_FROM: usize = 8_192;
+
+/// The basis is learned anew when the database has grown this many times.
+const TRAIN_GROWTH: usize = 8;
+
+/// Vectors a basis is learned from.
+const SAMPLE: usize = 8_192;
+
+/// New rows that make a save worth while, beside a quarter of the database.
+const SAVE_ROWS: u32 = 65_536;
+
+/// What a background job hands to the writer.
+pub(crate) enum HandedOver {
+    /// The basis that new blocks are to be coded in; `None`: none is better than the one there is.
+    Trained { basis: Option<Arc<Basis>>, records: usize },
+    /// Other codes of a block.
+    Recoded { body: Arc<Body>, coded: Arc<Coded> },
+}
+
+/// Starts background jobs and collects what they make.
+pub(crate) struct Keeper {
+    derived: Arc<Derived>,
+    tasks: SyncSender<Task>,
+    sender: Sender<HandedOver>,
+    handed: Mutex<Receiver<HandedOver>>,
+    running: Option<JoinHandle<()>>,
+    stop: Arc<AtomicBool>,
+    saved: Arc<Mutex<Saved>>,
+}
+
+/// How far the saved snapshot reaches.
+#[derive(Clone, Copy, Debug, Default)]
+struct Saved {
+    version: u64,
+    next_row: u32,
+}
+
+impl Keeper {
+    pub(crate) fn new(derived: Arc<Derived>, tasks: SyncSender<Task>) -> Self {
+        let (sender, handed) = channel();
+        Self {
+            derived,
+            tasks,
+            sender,
+            handed: Mutex::new(handed),
+            running: None,
+            stop: Arc::default(),
+            saved: Arc::default(),
+        }
+    }
+
+    pub(crate) fn disk_bytes(&self) -> u64 {
+        self.derived.disk_bytes()
+    }
+
+    /// The snapshot as it was read from disk is saved already.
+    pub(crate) fn loaded(&self, snapshot: &Snapshot) {
+        *self.lock_saved() = Saved { version: snapshot.version, next_row: snapshot.next_row().0 };
+    }
+
+    /// What jobs have made since the last call.
+    pub(crate) fn handed_over(&self) -> Vec<HandedOver> {
+        self.handed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).try_iter().collect()
+    }
+
+    /// Starts the job that the database needs most, unless one is running.
+    pub(crate) fn consider(&mut self, snapshot: &Arc<Snapshot>, version: u64, memory: &Memory) {
+        if self.running.as_ref().is_some_and(|job| !job.is_finished()) {
+            return;
+        }
+        let records = snapshot.records();
+        if records >= TRAIN_FROM && records >= memory.trained_at.saturating_mul(TRAIN_GROWTH) {
+            let dimensions = memory.dimensions;
+            return self.start(snapshot, move |snapshot, job| job.train(snapshot, dimensions));
+        }
+        let basis = Arc::clone(&memory.basis);
+        if snapshot.blocks.iter().any(|block| block.coded.basis.serial != basis.serial) {
+            return self.start(snapshot, move |snapshot, job| job.recode(snapshot, &basis));
+        }
+        let rows = snapshot.next_row().0.saturating_sub(self.lock_saved().next_row);
+        if rows >= SAVE_ROWS.max(records as u32 / 4) {
+            self.start(snapshot, move |snapshot, job| job.save(snapshot, version));
+        }
+    }
+
+    /// Ends the running job and saves the last snapshot.
+    pub(crate) fn finish(&mut self, snapshot: &Snapshot, version: u64) -> std::io::Result<()> {
+        self.stop.store(true, Relaxed);
+        if let Some(job) = self.running.take() {
+            // A job that panicked made nothing; the snapshot is saved all the same.
+            let _ = job.join();
+        }
+        if self.lock_saved().version == version && version > 0 {
+            return Ok(());
+        }
+        self.derived.save(snapshot, version, &|| false)
+    }
+
+    fn lock_saved(&self) -> std::sync::MutexGuard<'_, Saved> {
+        self.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn start(&mut self, snapshot: &Arc<Snapshot>, work: impl FnOnce(&Snapshot, &Job) + Send + 'static) {
+        let snapshot = Arc::clone(snapshot);
+        let job = Job {
+            derived: Arc::clone(&self.derived),
+            sender: self.sender.clone(),
+            stop: Arc::clone(&self.stop),
+            saved: Arc::clone(&self.saved),
+        };
+        let tasks = self.tasks.clone();
+        let run = move || {
+            work(&snapshot, &job);
+            // A full queue means that the writer is awake and will look by itself.
+            let _ = tasks.try_send(Task::Nudge);
+        };
+        // Without a thread the job waits for the next call.
+        self.running = std::thread::Builder::new().name("cosift-keeper".into()).spawn(run).ok();
+    }
+}
+
+struct Job {
+    derived: Arc<Derived>,
+    sender: Sender<HandedOver>,
+    stop: Arc<AtomicBool>,
+    saved: Arc<Mutex<Saved>>,
+}
+
+impl Job {
+    fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    fn hand_over(&self, made: HandedOver) {
+        // The writer may have ended: then nobody needs it.
+        let _ = self.sender.send(made);
+    }
+
+    fn train(&self, snapshot: &Snapshot, dimensions: usize) {
+        let records = snapshot.records();
+        let step = records.div_ceil(SAMPLE).max(1);
+        let mut sample = Vec::with_capacity(SAMPLE.min(records) * dimensions);
+        let (mut buffer, mut vector) = (ColdBuffer::default(), Vec::new());
+        let living = snapshot.blocks.iter().flat_map(|block| block.alive.iter().map(move |slot| (block, slot)));
+        for (block, slot) in living.step_by(step) {
+            if self.stopped() {
+                return;
+            }
+            if let Ok(components) = block.cold.vector(slot, &mut buffer) {
+                q30_to_f32(components, &mut vector);
+                sample.extend_from_slice(&vector);
+            }
+        }
+        let basis = Basis::train(dimensions, &sample).map(Arc::new);
+        self.hand_over(HandedOver::Trained { basis, records });
+    }
+
+    fn recode(&self, snapshot: &Snapshot, basis: &Arc<Basis>) {
+        for block in snapshot.blocks.iter().filter(|block| block.coded.basis.serial != basis.serial) {
+            if self.stopped() {
+                return;
+            }
+            if let Ok(coded) = recode(&block.cold, block.len(), basis) {
+                self.hand_over(HandedOver::Recoded { body: Arc::clone(&block.body), coded: Arc::new(coded) });
+            }
+        }
+    }
+
+    fn save(&self, snapshot: &Snapshot, version: u64) {
+        let saved = self.derived.save(snapshot, version, &|| self.stopped());
+        if saved.is_ok() && !self.stopped() {
+            let next_row = snapshot.next_row().0;
+            *self.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Saved { version, next_row };
+        }
+    }
+}

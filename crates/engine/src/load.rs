@@ -1,0 +1,112 @@
+//! Bringing a database to memory: what the store has beyond the saved snapshot.
+
+use std::ops::ControlFlow;
+use std::sync::RwLock;
+
+use crate::block::{NewRow, Times};
+use crate::columns::ColumnNames;
+use crate::database::Published;
+use crate::error::Error;
+use crate::identity::{RecordId, RecordUuid};
+use crate::json::parse_data;
+use crate::mask::BLOCK_RECORDS;
+use crate::memory::{Memory, Next};
+use crate::stage::Gone;
+use crate::store::{Reader, StoreError, StoredRecord};
+
+/// Applies the commits after the published snapshot.
+pub(crate) fn replay(
+    memory: &mut Memory,
+    reader: &Reader,
+    published: &mut Published,
+    progress: &dyn Fn(usize),
+) -> Result<(), Error> {
+    let since = published.snapshot.version;
+    let cell = RwLock::new(std::mem::replace(published, Published::empty()));
+    let mut deleted = Vec::new();
+    reader.deleted_since(since, |id| deleted.push(RecordId(id)))?;
+    let mut replay = Replay { memory, cell, names: ColumnNames::default(), rows: Vec::new(), version: since };
+    replay.names = (*replay.published().snapshot.names).clone();
+    replay.bury(&deleted);
+    let mut damaged = None;
+    reader.load(since, |record| match replay.take(&record) {
+        Ok(()) => {
+            progress(replay.loaded());
+            ControlFlow::Continue(())
+        }
+        Err(error) => {
+            damaged = Some(error);
+            ControlFlow::Break(())
+        }
+    })?;
+    if let Some(error) = damaged {
+        return Err(error);
+    }
+    replay.flush();
+    *published = replay.cell.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Ok(())
+}
+
+struct Replay<'a> {
+    memory: &'a mut Memory,
+    cell: RwLock<Published>,
+    names: ColumnNames,
+    rows: Vec<NewRow>,
+    version: u64,
+}
+
+impl Replay<'_> {
+    fn published(&self) -> std::sync::RwLockReadGuard<'_, Published> {
+        self.cell.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn loaded(&self) -> usize {
+        self.rows.len() + self.published().snapshot.records()
+    }
+
+    /// Forgets records that were deleted after the snapshot; one that came back follows as a row.
+    fn bury(&mut self, ids: &[RecordId]) {
+        let gone: Vec<Gone> = {
+            let published = self.published();
+            let row = |id: &RecordId| published.index.find_id(&published.snapshot, *id).map(Gone::Deleted);
+            let mut gone: Vec<Gone> = ids.iter().filter_map(row).collect();
+            // The feed may tell of one record's deletion twice.
+            gone.sort_by_key(|gone| gone.row());
+            gone.dedup();
+            gone
+        };
+        let mut next = Next::of(&self.published().snapshot);
+        self.memory.apply(&mut next, self.names.clone(), self.version, Vec::new(), &[], gone);
+        next.publish(&self.cell);
+    }
+
+    fn take(&mut self, record: &StoredRecord<'_>) -> Result<(), Error> {
+        let data = parse_data(record.data).map_err(|_| StoreError::Damaged { id: record.id })?;
+        let cells = data.cells().iter().map(|(name, value)| (self.names.insert(name), value.clone())).collect();
+        self.version = self.version.max(record.version);
+        self.rows.push(NewRow {
+            id: RecordId(record.id),
+            uuid: RecordUuid(record.uuid),
+            times: Times { created: record.created, changed: record.changed, synced: record.synced },
+            cells,
+            vector: record.vector.to_vec(),
+        });
+        if self.rows.len() == BLOCK_RECORDS {
+            self.flush();
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) {
+        let rows = std::mem::take(&mut self.rows);
+        let gone = {
+            let published = self.published();
+            let row = |row: &NewRow| published.index.find_id(&published.snapshot, row.id).map(Gone::Replaced);
+            rows.iter().filter_map(row).collect()
+        };
+        let mut next = Next::of(&self.published().snapshot);
+        self.memory.apply(&mut next, self.names.clone(), self.version, rows, &[], gone);
+        self.memory.tidy(&mut next);
+        next.publish(&self.cell);
+    }
+}

@@ -1,0 +1,229 @@
+//! The memory of a database as its writer changes it: from one snapshot to the next.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::basis::Basis;
+use crate::block::{Block, NewRow};
+use crate::cold::{ColdBuffer, ColdRows};
+use crate::columns::ColumnNames;
+use crate::database::Published;
+use crate::derived::Derived;
+use crate::error::Error;
+use crate::identity::RecordRow;
+use crate::keeper::HandedOver;
+use crate::load;
+use crate::mask::BLOCK_RECORDS;
+use crate::snapshot::{IdentityIndex, Snapshot};
+use crate::stage::Gone;
+use crate::store::Reader;
+
+/// A full block is emptied once fewer of its records than this are alive.
+const COMPACT_BELOW: usize = BLOCK_RECORDS / 2;
+
+/// What the writer knows beside the snapshot.
+pub(crate) struct Memory {
+    pub(crate) dimensions: usize,
+    /// New records are coded in this.
+    pub(crate) basis: Arc<Basis>,
+    /// Records there were when a basis was last learned.
+    pub(crate) trained_at: usize,
+    derived: Arc<Derived>,
+    /// A full block that can't be written to its file is tried again when the next one is full.
+    seal_failed: Option<RecordRow>,
+}
+
+/// The next snapshot in the making.
+pub(crate) struct Next {
+    pub(crate) snapshot: Snapshot,
+    /// Rows whose identities are to be found there.
+    arrived: Vec<RecordRow>,
+    deleted: Vec<RecordRow>,
+    dirty: bool,
+}
+
+impl Next {
+    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+        Self { snapshot: snapshot.clone(), arrived: Vec::new(), deleted: Vec::new(), dirty: false }
+    }
+
+    /// Shows readers the next snapshot, if it differs.
+    pub(crate) fn publish(self, published: &RwLock<Published>) {
+        if !self.dirty {
+            return;
+        }
+        let snapshot = Arc::new(self.snapshot);
+        let mut published = published.write().unwrap_or_else(PoisonError::into_inner);
+        let Published { snapshot: current, index } = &mut *published;
+        for row in self.deleted {
+            index.remove(current, row);
+        }
+        for row in self.arrived {
+            index.insert(&snapshot, row);
+        }
+        *current = snapshot;
+    }
+
+    /// Adds rows at the end, in blocks that end where full blocks do.
+    pub(crate) fn append(&mut self, rows: &[NewRow], dimensions: usize, basis: &Arc<Basis>) {
+        let mut rest = rows;
+        while !rest.is_empty() {
+            let room = BLOCK_RECORDS - self.growing().iter().map(Block::len).sum::<usize>() % BLOCK_RECORDS;
+            let (chunk, later) = rest.split_at(room.min(rest.len()));
+            rest = later;
+            let first = self.snapshot.next_row();
+            self.snapshot.blocks.push(Block::build(first, dimensions, chunk, basis));
+            self.arrived.extend((0..chunk.len() as u32).map(|at| RecordRow(first.0 + at)));
+            self.merge_growing();
+            self.dirty = true;
+        }
+    }
+
+    /// The blocks at the end that are not full yet.
+    fn growing(&self) -> &[Block] {
+        let blocks = &self.snapshot.blocks;
+        let grows = |block: &&Block| block.len() < BLOCK_RECORDS && matches!(*block.cold, ColdRows::Memory(_));
+        let count = blocks.iter().rev().take_while(grows).count();
+        &blocks[blocks.len() - count..]
+    }
+
+    /// Joins neighbours of like size, so that a block is copied a dozen times until it is full, not thousands.
+    fn merge_growing(&mut self) {
+        loop {
+            let growing = self.growing();
+            let full = growing.iter().map(Block::len).sum::<usize>() == BLOCK_RECORDS;
+            let [.., left, right] = growing else { return };
+            let next_to = left.row(left.len()) == right.body.first;
+            if !next_to || !(full || right.len() * 2 >= left.len()) {
+                return;
+            }
+            let Some(joined) = Block::join(left, right) else { return };
+            let blocks = &mut self.snapshot.blocks;
+            blocks.truncate(blocks.len() - 2);
+            blocks.push(joined);
+        }
+    }
+}
+
+impl Memory {
+    pub(crate) fn new(dimensions: usize, derived: Arc<Derived>) -> Self {
+        Self { dimensions, basis: Arc::new(Basis::identity(dimensions)), trained_at: 0, derived, seal_failed: None }
+    }
+
+    /// Brings back the saved snapshot, then reads from the store what was committed after it.
+    pub(crate) fn load(&mut self, reader: &Reader, progress: &dyn Fn(usize)) -> Result<Published, Error> {
+        // A missing or damaged snapshot is made again from the store.
+        let (snapshot, newest) = self.derived.load().unwrap_or_else(|_| (Snapshot::empty(), None));
+        if let Some(basis) = newest {
+            self.trained_at = snapshot.records();
+            self.basis = basis;
+        }
+        let mut published = Published { index: IdentityIndex::of(&snapshot), snapshot: Arc::new(snapshot) };
+        progress(published.snapshot.records());
+        load::replay(self, reader, &mut published, progress)?;
+        Ok(published)
+    }
+
+    /// Applies a commit.
+    pub(crate) fn apply(
+        &self,
+        next: &mut Next,
+        names: ColumnNames,
+        version: u64,
+        rows: Vec<NewRow>,
+        touches: &[(RecordRow, i64)],
+        gone: Vec<Gone>,
+    ) {
+        next.dirty = true;
+        next.snapshot.version = version;
+        if names.len() != next.snapshot.names.len() {
+            next.snapshot.names = Arc::new(names);
+        }
+        let mut by_block: BTreeMap<usize, Vec<(usize, i64)>> = BTreeMap::new();
+        for &(row, synced) in touches {
+            if let Some((at, slot)) = next.snapshot.locate(row) {
+                by_block.entry(at).or_default().push((slot, synced));
+            }
+        }
+        for (at, moved) in by_block {
+            next.snapshot.blocks[at].touch(&moved);
+        }
+        for gone in gone {
+            if let Some((at, slot)) = next.snapshot.locate(gone.row()) {
+                next.snapshot.blocks[at].bury(slot);
+            }
+            if let Gone::Deleted(row) = gone {
+                next.deleted.push(row);
+            }
+        }
+        next.append(&rows, self.dimensions, &self.basis);
+    }
+
+    /// Takes over what background jobs made, where it still fits.
+    pub(crate) fn take_over(&mut self, next: &mut Next, handed: Vec<HandedOver>) {
+        for handed in handed {
+            match handed {
+                HandedOver::Trained { basis, records } => {
+                    self.trained_at = records;
+                    if let Some(basis) = basis {
+                        self.basis = basis;
+                    }
+                }
+                HandedOver::Recoded { body, coded } => {
+                    let blocks = &mut next.snapshot.blocks;
+                    if let Some(block) = blocks.iter_mut().find(|block| Arc::ptr_eq(&block.body, &body)) {
+                        block.coded = coded;
+                        next.dirty = true;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes full blocks to their files, empties those with few living records, drops empty ones.
+    pub(crate) fn tidy(&mut self, next: &mut Next) {
+        let before = next.snapshot.blocks.len();
+        next.snapshot.blocks.retain(|block| block.living > 0 || matches!(*block.cold, ColdRows::Memory(_)));
+        next.dirty |= next.snapshot.blocks.len() != before;
+        self.seal(next);
+        self.compact(next);
+    }
+
+    fn seal(&mut self, next: &mut Next) {
+        let newest_full = next.snapshot.blocks.iter().rev().find(|block| block.len() == BLOCK_RECORDS);
+        let newest_full = newest_full.map(|block| block.body.first);
+        if self.seal_failed.is_some() && self.seal_failed == newest_full {
+            return;
+        }
+        for block in &mut next.snapshot.blocks {
+            if block.len() == BLOCK_RECORDS && matches!(*block.cold, ColdRows::Memory(_)) {
+                match self.derived.write_rows(block) {
+                    Ok(rows) => {
+                        block.cold = Arc::new(ColdRows::File(rows));
+                        next.dirty = true;
+                    }
+                    Err(_) => {
+                        self.seal_failed = newest_full;
+                        return;
+                    }
+                }
+            }
+        }
+        self.seal_failed = None;
+    }
+
+    /// Moves the living records of one mostly dead block to the end.
+    fn compact(&self, next: &mut Next) {
+        let sparse = |block: &&mut Block| {
+            (1..COMPACT_BELOW).contains(&block.living) && matches!(*block.cold, ColdRows::File(_))
+        };
+        let Some(block) = next.snapshot.blocks.iter_mut().find(sparse) else { return };
+        let mut buffer = ColdBuffer::default();
+        let living: Result<Vec<NewRow>, _> = block.alive.iter().map(|slot| block.take(slot, &mut buffer)).collect();
+        // An unreadable vector file leaves the block as it is: its searches will say what is wrong.
+        if let Ok(rows) = living {
+            (0..block.len()).for_each(|slot| block.bury(slot));
+            next.append(&rows, self.dimensions, &self.basis);
+        }
+    }
+}

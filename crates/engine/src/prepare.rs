@@ -1,0 +1,205 @@
+//! Upserts, first half: parse and check records, find the unchanged ones, make the texts to embed.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::database::Database;
+use crate::error::Error;
+use crate::hash::content_hash;
+use crate::identity::{RecordId, RecordUuid};
+use crate::json::{NewRecord, Problem, RecordLimits, parse_batch, parse_line, write_data};
+use crate::score::to_unit_q30;
+use crate::settings::Settings;
+
+/// How the records of a request come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A JSON object `{"records": [...]}`: all are good or nothing is taken.
+    Batch,
+    /// A record a line; bad lines are reported and left out.
+    Lines {
+        /// Number of the first line, for reports.
+        first: u64,
+    },
+}
+
+/// A bad line of a stream.
+#[derive(Clone, Debug)]
+pub struct LineProblem {
+    /// The line's number in the stream, 1 for the first.
+    pub line: u64,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// Records that were checked and wait for the vectors of their texts.
+#[derive(Debug)]
+pub struct Prepared {
+    inner: Mutex<PreparedRecords>,
+    /// Bad lines that were left out.
+    pub problems: Vec<LineProblem>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct PreparedRecords {
+    pub(crate) records: Vec<PreparedRecord>,
+    pub(crate) texts: Vec<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct PreparedRecord {
+    /// The line it came on; `None` in a batch, which is taken as a whole.
+    pub(crate) line: Option<u64>,
+    pub(crate) new: NewRecord,
+    /// `data` as it is stored.
+    pub(crate) json: Vec<u8>,
+    pub(crate) hash: [u8; 16],
+    pub(crate) vector: VectorSource,
+}
+
+/// Where a record's vector comes from.
+#[derive(Debug)]
+pub(crate) enum VectorSource {
+    /// The caller gave it.
+    Given(Vec<i32>),
+    /// The text of this number is to be embedded.
+    Text(usize),
+    /// The record is as it was: none is needed.
+    Unchanged,
+}
+
+impl Prepared {
+    /// The texts to embed, in the order that their vectors are expected in.
+    #[must_use]
+    pub fn texts(&self) -> Vec<String> {
+        self.lock().texts.clone()
+    }
+
+    /// Records to write or touch.
+    #[must_use]
+    pub fn records(&self) -> usize {
+        self.lock().records.len()
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, PreparedRecords> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PreparedRecords {
+    /// Asks for the text of a record that turned out to have changed.
+    pub(crate) fn ask_text(&mut self, at: usize, settings: &Settings) {
+        let record = &mut self.records[at];
+        record.vector = VectorSource::Text(self.texts.len());
+        self.texts.push(settings.text_of(&record.new.data));
+    }
+}
+
+/// Parses and checks the records of `body`, and compares them with those that are there.
+///
+/// # Errors
+/// [`Error::Invalid`] for a batch with a bad record; [`Error::Store`].
+pub fn prepare(database: &Database, body: &[u8], format: Format) -> Result<Prepared, Error> {
+    let limits = RecordLimits::default();
+    let mut problems = Vec::new();
+    let mut records = Vec::new();
+    match format {
+        Format::Batch => {
+            let parsed = parse_batch(body, &limits).map_err(|problems| invalid_records(&problems))?;
+            let mut faults = Vec::new();
+            for (at, new) in parsed.into_iter().enumerate() {
+                match check(&database.settings, None, new) {
+                    Ok(record) => records.push(record),
+                    Err(mut problem) => {
+                        problem.pointer = format!("/records/{at}{}", problem.pointer);
+                        faults.push(problem);
+                    }
+                }
+            }
+            if !faults.is_empty() {
+                return Err(invalid_records(&faults));
+            }
+        }
+        Format::Lines { first } => {
+            for (line, text) in (first..).zip(body.split(|&byte| byte == b'\n')) {
+                let text = text.trim_ascii();
+                if text.is_empty() {
+                    continue;
+                }
+                let checked = parse_line(text, &limits)
+                    .and_then(|new| check(&database.settings, Some(line), new).map_err(|problem| vec![problem]));
+                match checked {
+                    Ok(record) => records.push(record),
+                    Err(found) => problems.extend(found.into_iter().map(|problem| LineProblem { line, problem })),
+                }
+            }
+        }
+    }
+    let mut inner = PreparedRecords { records, texts: Vec::new() };
+    find_unchanged(database, &mut inner)?;
+    Ok(Prepared { inner: Mutex::new(inner), problems })
+}
+
+fn invalid_records(problems: &[Problem]) -> Error {
+    let code = problems.first().map_or("invalid_record", |problem| problem.code.as_str());
+    Error::Invalid { code, problems: problems.to_vec() }
+}
+
+/// Settles what parsing alone can't: the vector against the database's settings.
+fn check(settings: &Settings, line: Option<u64>, mut new: NewRecord) -> Result<PreparedRecord, Problem> {
+    let given = new.vector.take();
+    let vector = match (&settings.model, &given) {
+        (Some(_), None) => VectorSource::Unchanged,
+        (Some(model), Some(_)) => {
+            let detail = format!("this database embeds its records with model {model}: leave the vector out");
+            return Err(Problem::new("invalid_vector", "/vector", detail));
+        }
+        (None, None) => {
+            let detail = format!("this database has no model: give {} numbers", settings.dimensions);
+            return Err(Problem::new("invalid_vector", "/vector", detail));
+        }
+        (None, Some(vector)) => {
+            if vector.len() != settings.dimensions {
+                let error = Error::Dimensions { expected: settings.dimensions, got: vector.len() };
+                return Err(Problem::new(error.code(), "/vector", error.to_string()));
+            }
+            let unit = to_unit_q30(vector).map_err(|error| Problem::new(error.code(), "/vector", error.to_string()))?;
+            VectorSource::Given(unit)
+        }
+    };
+    let mut json = Vec::new();
+    write_data(&new.data, &mut json);
+    let given: Vec<u8> = given.iter().flatten().flat_map(|component| component.to_le_bytes()).collect();
+    let hash = content_hash(&[&json, &given]);
+    Ok(PreparedRecord { line, new, json, hash, vector })
+}
+
+/// Asks for the texts of the records that are new or whose content differs from what is stored.
+fn find_unchanged(database: &Database, prepared: &mut PreparedRecords) -> Result<(), Error> {
+    if database.settings.model.is_none() {
+        return Ok(());
+    }
+    let known: Vec<Option<RecordId>> = database.with_published(|published| {
+        let find = |record: &PreparedRecord| {
+            let by_id = record.new.id.and_then(|id| published.index.find_id(&published.snapshot, RecordId(id)));
+            let row = by_id.or_else(|| {
+                record.new.uuid.and_then(|uuid| published.index.find_uuid(&published.snapshot, RecordUuid(uuid)))
+            })?;
+            let (block, slot) = published.snapshot.at(row);
+            Some(block.id(slot))
+        };
+        prepared.records.iter().map(find).collect()
+    });
+    let ids: Vec<u64> = known.iter().flatten().map(|id| id.0).collect();
+    let mut stored = database.reader.identities(&ids)?.into_iter();
+    // A record that comes twice in one request may be changed by its first: embed the later ones.
+    let mut seen = HashSet::new();
+    for (at, id) in known.iter().enumerate() {
+        let stored = id.and_then(|_| stored.next().flatten());
+        let repeated = id.is_some_and(|id| !seen.insert(id));
+        if repeated || stored.is_none_or(|stored| stored.hash != prepared.records[at].hash) {
+            prepared.ask_text(at, &database.settings);
+        }
+    }
+    Ok(())
+}

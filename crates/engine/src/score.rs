@@ -1,0 +1,156 @@
+//! The canonical relevance score: integers from the vector to the page.
+
+use crate::error::Error;
+
+/// A relevance score in steps of 1e-9, `0..=1_000_000_000`.
+///
+/// The score is the cosine of two unit vectors, clamped to 0..1. It is summed in integers, so the
+/// same two vectors give the same score whatever the CPU, the number of threads or the plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Score(pub u32);
+
+/// Steps in a relevance score of 1.
+pub const SCORE_STEPS: u32 = 1_000_000_000;
+
+/// Bits behind the point of a vector component in fixed point.
+const COMPONENT_BITS: u32 = 30;
+
+impl Score {
+    /// The score of a sum of products of Q30 components.
+    #[must_use]
+    pub fn from_dot(dot: i64) -> Self {
+        let bits = 2 * COMPONENT_BITS;
+        let half = 1_i128 << (bits - 1);
+        let steps = (i128::from(dot) * i128::from(SCORE_STEPS) + half) >> bits;
+        Self(steps.clamp(0, i128::from(SCORE_STEPS)) as u32)
+    }
+
+    /// The smallest score that is at or above `threshold`, `None` when no score is.
+    #[must_use]
+    pub fn at_least(threshold: f64) -> Option<Self> {
+        let near = (threshold * f64::from(SCORE_STEPS)) as i64;
+        // The product is rounded: look one step to each side for the first that passes as published.
+        (near - 1..=near + 1)
+            .filter(|steps| (0..=i64::from(SCORE_STEPS)).contains(steps))
+            .map(|steps| Self(steps as u32))
+            .find(|score| score.value() >= threshold)
+    }
+
+    /// The published number, 0..1.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        f64::from(self.0) / f64::from(SCORE_STEPS)
+    }
+
+    /// Writes the published number with up to nine decimals, `0.734512389`.
+    pub fn write(self, out: &mut Vec<u8>) {
+        if self.0 == SCORE_STEPS {
+            out.push(b'1');
+            return;
+        }
+        out.push(b'0');
+        if self.0 == 0 {
+            return;
+        }
+        out.push(b'.');
+        let mut rest = self.0;
+        let mut unit = SCORE_STEPS / 10;
+        while rest > 0 {
+            out.push(b'0' + (rest / unit) as u8);
+            rest %= unit;
+            unit /= 10;
+        }
+    }
+
+    /// Reads a score as [`Score::write`] prints it: a decimal number of at most nine decimals in 0..=1.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if !matches!(whole, "0" | "1") || !digits(decimals) || decimals.len() > 9 {
+            return None;
+        }
+        let fraction: u32 = format!("{decimals:0<9}").parse().ok()?;
+        let steps = u32::from(whole == "1") * SCORE_STEPS + fraction;
+        (steps <= SCORE_STEPS).then_some(Self(steps))
+    }
+}
+
+/// Turns a vector into the unit vector of Q30 components that scores are made of.
+///
+/// # Errors
+/// [`Error::Vector`] when a component is not finite or the vector has no length.
+pub fn to_unit_q30(vector: &[f32]) -> Result<Vec<i32>, Error> {
+    let mut squares = 0.0_f64;
+    for &component in vector {
+        if !component.is_finite() {
+            return Err(Error::Vector { reason: "a component is not a finite number" });
+        }
+        squares += f64::from(component) * f64::from(component);
+    }
+    if squares == 0.0 {
+        return Err(Error::Vector { reason: "all components are 0: the vector has no direction" });
+    }
+    let scale = f64::from(1_u32 << COMPONENT_BITS) / squares.sqrt();
+    Ok(vector.iter().map(|&component| (f64::from(component) * scale).round() as i32).collect())
+}
+
+/// The components of a Q30 vector as floats.
+pub fn q30_to_f32(vector: &[i32], out: &mut Vec<f32>) {
+    const UNIT: f32 = 1.0 / (1_u32 << COMPONENT_BITS) as f32;
+    out.clear();
+    out.extend(vector.iter().map(|&component| component as f32 * UNIT));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(score: Score) -> String {
+        let mut out = Vec::new();
+        score.write(&mut out);
+        String::from_utf8(out).expect("digits")
+    }
+
+    #[test]
+    fn a_score_prints_and_parses_to_itself() {
+        for steps in [0, 1, 10, 999_999_999, 1_000_000_000, 734_512_389, 500_000_000, 20] {
+            assert_eq!(Score::parse(&text(Score(steps))), Some(Score(steps)));
+            assert_eq!(text(Score(steps)).parse::<f64>().expect("number"), Score(steps).value());
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_score_is_refused() {
+        for bad in ["", ".", "1.000000001", "2", "-0", "0.", "0.1234567890", "1e-3", "0x1", "٠.٥", "+0.5", "00.5"] {
+            assert_eq!(Score::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_score_equal_to_the_threshold_passes() {
+        for steps in [0, 1, 200_000_000, 199_999_999, 300_000_001, 999_999_999, 1_000_000_000] {
+            let score = Score(steps);
+            assert_eq!(Score::at_least(score.value()), Some(score));
+        }
+        assert_eq!(Score::at_least(0.200_000_000_4), Some(Score(200_000_001)));
+    }
+
+    #[test]
+    fn scaling_a_vector_does_not_move_its_score() {
+        let a = to_unit_q30(&[3.0, 4.0, 0.0]).expect("unit");
+        let b = to_unit_q30(&[6.0, 8.0, 0.0]).expect("unit");
+        assert_eq!(a, b);
+        let dot = |x: &[i32], y: &[i32]| x.iter().zip(y).map(|(&x, &y)| i64::from(x) * i64::from(y)).sum();
+        assert_eq!(Score::from_dot(dot(&a, &a)), Score(SCORE_STEPS));
+        let opposite = to_unit_q30(&[-3.0, -4.0, 0.0]).expect("unit");
+        assert_eq!(Score::from_dot(dot(&a, &opposite)), Score(0));
+    }
+
+    #[test]
+    fn a_vector_without_direction_is_refused() {
+        assert!(to_unit_q30(&[0.0, -0.0]).is_err());
+        assert!(to_unit_q30(&[1.0, f32::NAN]).is_err());
+        assert!(to_unit_q30(&[1.0, f32::INFINITY]).is_err());
+    }
+}

@@ -1,0 +1,214 @@
+//! A search bound to a snapshot, and what its workers share.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use cosift_kernels::{Query, exact};
+
+use crate::block::Block;
+use crate::cold::ColdBuffer;
+use crate::database::Published;
+use crate::defect::message;
+use crate::error::Error;
+use crate::rank::{Hit, Position, TopK};
+use crate::score::{Score, q30_to_f32};
+use crate::search::page::{self, Page};
+use crate::search::request::Search;
+use crate::serial::Serial;
+use crate::select::Selection;
+use crate::snapshot::Snapshot;
+
+/// Called once with the page or the error.
+pub(crate) type Reply = Box<dyn FnOnce(Result<Page, Error>) + Send>;
+
+/// Set by a caller who no longer wants the answer; looked at between blocks.
+pub type StopFlag = Arc<AtomicBool>;
+
+/// A search bound to a snapshot. Workers scan blocks for it in any order.
+pub(crate) struct Job {
+    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) search: Search,
+    pub(crate) selection: Selection,
+    /// The query in each basis that blocks of the snapshot are coded in.
+    queries: Vec<(Serial, Query)>,
+    vector: Vec<i32>,
+    /// Strictly after this place.
+    after: Option<Position>,
+    threshold: Score,
+    top: Mutex<TopK>,
+    /// Score of the last place kept, once the page is full: what is below can't enter.
+    tau: AtomicU32,
+    matches: AtomicU64,
+    failed: Mutex<Option<Error>>,
+    pub(crate) stop: StopFlag,
+    pub(crate) counts: Counts,
+    arrived: Instant,
+    scan_started: Mutex<Option<Instant>>,
+    reply: Mutex<Option<Reply>>,
+}
+
+/// What a search went through, for `explain`.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    /// Records compared by the head of their codes.
+    pub(crate) scanned: AtomicU64,
+    /// Records compared by their full codes.
+    pub(crate) refined: AtomicU64,
+    /// Records scored exactly.
+    pub(crate) scored: AtomicU64,
+}
+
+thread_local! {
+    static COLD: RefCell<ColdBuffer> = RefCell::default();
+}
+
+impl Job {
+    /// Binds a search: resolves columns, prepares the query per basis, finds the cursor's place.
+    pub(crate) fn bind(
+        published: &Published,
+        search: Search,
+        vector: Vec<i32>,
+        stop: StopFlag,
+        arrived: Instant,
+        reply: Reply,
+    ) -> Self {
+        let snapshot = Arc::clone(&published.snapshot);
+        let mut floats = Vec::new();
+        q30_to_f32(&vector, &mut floats);
+        let mut queries: Vec<(Serial, Query)> = Vec::new();
+        for block in &snapshot.blocks {
+            let basis = &block.coded.basis;
+            if queries.iter().all(|(serial, _)| *serial != basis.serial) {
+                queries.push((basis.serial, basis.query(&floats)));
+            }
+        }
+        // No score reaches a threshold above 1: parsing refuses it, so the fallback is never taken.
+        let threshold = Score::at_least(search.threshold).unwrap_or(Score(crate::score::SCORE_STEPS));
+        let mut job = Self {
+            selection: Selection::bind(&snapshot, search.filter.as_ref(), search.time_range),
+            top: Mutex::new(TopK::new(search.limit + 1)),
+            tau: AtomicU32::new(threshold.0),
+            matches: AtomicU64::new(0),
+            failed: Mutex::new(None),
+            counts: Counts::default(),
+            scan_started: Mutex::new(None),
+            reply: Mutex::new(Some(reply)),
+            after: search.cursor,
+            snapshot,
+            search,
+            queries,
+            vector,
+            threshold,
+            stop,
+            arrived,
+        };
+        job.settle_cursor(published);
+        job
+    }
+
+    /// While the cursor's record exists, its score under this request decides the place.
+    fn settle_cursor(&mut self, published: &Published) {
+        let Some(position) = self.after else { return };
+        let Some(row) = published.index.find(&self.snapshot, self.search.variant, position.id) else { return };
+        let (block, slot) = self.snapshot.at(row);
+        match self.score(block, slot) {
+            Ok(score) => self.after = Some(Position { score, id: position.id }),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    pub(crate) fn query(&self, block: &Block) -> &Query {
+        let basis = block.coded.basis.serial;
+        let bound = self.queries.iter().find(|(serial, _)| *serial == basis);
+        &bound.expect("the query was prepared for every basis of the snapshot").1
+    }
+
+    /// The canonical score of a record.
+    pub(crate) fn score(&self, block: &Block, slot: usize) -> Result<Score, Error> {
+        COLD.with_borrow_mut(|buffer| match block.cold.vector(slot, buffer) {
+            Ok(vector) => Ok(Score::from_dot(exact(&self.vector, vector))),
+            Err(source) => Err(Error::File { path: "vectors".into(), source }),
+        })
+    }
+
+    /// The score below which nothing can matter any more.
+    pub(crate) fn tau(&self) -> Score {
+        if self.counts_all() { self.threshold } else { Score(self.tau.load(Relaxed)) }
+    }
+
+    /// The score that the cursor's page ended at: what is above has been on an earlier page.
+    pub(crate) fn ceiling(&self) -> Option<Score> {
+        if self.counts_all() { None } else { self.after.map(|position| position.score) }
+    }
+
+    /// Whether every match must be found, not just those of the page.
+    pub(crate) fn counts_all(&self) -> bool {
+        self.search.total
+    }
+
+    pub(crate) fn threshold(&self) -> Score {
+        self.threshold
+    }
+
+    /// Whether a record of at most this score could still enter the page.
+    pub(crate) fn may_enter(&self, highest: Score) -> bool {
+        highest.0 >= self.tau.load(Relaxed)
+    }
+
+    /// Offers a record that satisfies filter and time range.
+    pub(crate) fn offer(&self, hit: Hit) {
+        if self.after.is_some_and(|after| hit.position.rank(&after).is_le()) {
+            return;
+        }
+        let mut top = self.top.lock().unwrap_or_else(PoisonError::into_inner);
+        top.push(hit);
+        if let Some(last) = top.last() {
+            self.tau.store(last.score.0.max(self.threshold.0), Relaxed);
+        }
+    }
+
+    pub(crate) fn count_matches(&self, matches: u64) {
+        self.matches.fetch_add(matches, Relaxed);
+    }
+
+    pub(crate) fn fail(&self, error: Error) {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.stop.store(true, Relaxed);
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    pub(crate) fn mark_scan_start(&self) {
+        self.scan_started.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+    }
+
+    /// Answers with the page or the error. Later calls do nothing.
+    pub(crate) fn finish(&self) {
+        if let Some(reply) = self.reply.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let page = catch_unwind(AssertUnwindSafe(|| self.page()));
+            reply(page.unwrap_or_else(|panic| Err(Error::Defect { detail: message(&*panic) })));
+        }
+    }
+
+    fn page(&self) -> Result<Page, Error> {
+        if let Some(error) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(error);
+        }
+        if self.stopped() {
+            return Err(Error::Stopped);
+        }
+        let scan = self.scan_started.lock().unwrap_or_else(PoisonError::into_inner).map(|start| start.elapsed());
+        let top = std::mem::replace(&mut *self.top.lock().unwrap_or_else(PoisonError::into_inner), TopK::new(1));
+        let body = page::write_search(self, &top.into_sorted(), self.matches.load(Relaxed));
+        Ok(Page {
+            body,
+            scan_micros: scan.unwrap_or_default().as_micros() as u64,
+            total_micros: self.arrived.elapsed().as_micros() as u64,
+        })
+    }
+}

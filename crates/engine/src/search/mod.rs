@@ -1,0 +1,19 @@
+//! Semantic search: one path from a request to a page.
+//!
+//! A [`Search`] is bound to a snapshot as a [`job::Job`]; jobs that wait at the same time share one
+//! [`pass::Pass`] over the blocks; each block is scanned for all of them at once ([`scan`]); the best
+//! hits are written as a page ([`page`]).
+
+mod job;
+mod page;
+mod pass;
+mod request;
+mod scan;
+mod scanner;
+
+pub use page::Page;
+pub use request::{Search, TimeRange};
+pub(crate) use page::{PageWriter, write_record};
+pub(crate) use request::RequestReader;
+pub(crate) use scanner::Scanner;
+pub use scanner::{ScannerStats, StopFlag};

@@ -1,0 +1,152 @@
+//! A page as the interface shows it, written straight to its JSON text.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::block::Block;
+use crate::cursor;
+use crate::identity::Variant;
+use crate::json::{write_data, write_integer, write_string, write_time};
+use crate::rank::Hit;
+use crate::score::Score;
+use crate::search::job::Job;
+use crate::snapshot::Snapshot;
+
+/// An answered request.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The response body, JSON.
+    pub body: Vec<u8>,
+    /// Microseconds from the start of the scan to its end.
+    pub scan_micros: u64,
+    /// Microseconds from arrival to answer.
+    pub total_micros: u64,
+}
+
+/// Writes records and the members around them.
+pub(crate) struct PageWriter<'a> {
+    snapshot: &'a Snapshot,
+    variant: Variant,
+    pub(crate) out: Vec<u8>,
+    results: usize,
+}
+
+impl<'a> PageWriter<'a> {
+    pub(crate) fn new(snapshot: &'a Snapshot, variant: Variant) -> Self {
+        let mut out = Vec::with_capacity(16 * 1024);
+        out.extend_from_slice(b"{\"results\":[");
+        Self { snapshot, variant, out, results: 0 }
+    }
+
+    /// Adds a record to the results.
+    pub(crate) fn record(&mut self, block: &Block, slot: usize, score: Option<Score>) {
+        if self.results > 0 {
+            self.out.push(b',');
+        }
+        self.results += 1;
+        write_record(self.snapshot, block, slot, self.variant, score, &mut self.out);
+    }
+
+    /// Ends the results and adds `pagination`; `next` writes the cursor of the next page, if there is one.
+    pub(crate) fn pagination(&mut self, limit: usize, next: Option<&[u8]>) {
+        self.out.extend_from_slice(b"],\"pagination\":{\"limit\":");
+        write_integer(limit as u64, &mut self.out);
+        if let Some(next) = next {
+            self.out.extend_from_slice(b",\"next_cursor\":");
+            write_string(&String::from_utf8_lossy(next), &mut self.out);
+        }
+        self.out.extend_from_slice(b",\"has_more\":");
+        self.out.extend_from_slice(if next.is_some() { b"true}" } else { b"false}" });
+    }
+
+    /// Adds a member of the response, its value as JSON.
+    pub(crate) fn member(&mut self, name: &str, json: &[u8]) {
+        self.out.push(b',');
+        write_string(name, &mut self.out);
+        self.out.push(b':');
+        self.out.extend_from_slice(json);
+    }
+
+    /// Ends the response.
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        self.out.push(b'}');
+        self.out
+    }
+}
+
+/// Writes one record as `variant` shows it.
+pub(crate) fn write_record(
+    snapshot: &Snapshot,
+    block: &Block,
+    slot: usize,
+    variant: Variant,
+    score: Option<Score>,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(b"{\"id\":");
+    match variant {
+        Variant::A => {
+            out.push(b'"');
+            block.uuid(slot).write(out);
+            out.push(b'"');
+        }
+        Variant::B => write_integer(block.id(slot).0, out),
+    }
+    if let Some(score) = score {
+        out.extend_from_slice(b",\"relevance_score\":");
+        score.write(out);
+    }
+    out.extend_from_slice(b",\"data\":");
+    write_data(&block.body.columns, slot, &snapshot.names, out);
+    out.extend_from_slice(b",\"timestamps\":{");
+    let times = block.times(slot);
+    let values = [times.created, times.changed, times.synced];
+    for (at, (name, time)) in variant.time_names().into_iter().zip(values).enumerate() {
+        out.extend_from_slice(if at == 0 { b"\"" } else { b",\"" });
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b"\":\"");
+        write_time(time, out);
+        out.push(b'"');
+    }
+    out.extend_from_slice(b"}}");
+}
+
+/// Writes the page of a search; `hits` has one more than fits when there is more.
+pub(crate) fn write_search(job: &Job, hits: &[Hit], matches: u64) -> Vec<u8> {
+    let search = &job.search;
+    let mut writer = PageWriter::new(&job.snapshot, search.variant);
+    let shown = &hits[..hits.len().min(search.limit)];
+    for hit in shown {
+        let (block, slot) = job.snapshot.at(hit.row);
+        writer.record(block, slot, Some(hit.position.score));
+    }
+    let next = match shown.last() {
+        Some(last) if hits.len() > search.limit => {
+            let mut text = Vec::new();
+            cursor::write(search.variant, last.position, &mut text);
+            Some(text)
+        }
+        _ => None,
+    };
+    writer.pagination(search.limit, next.as_deref());
+    if search.total {
+        writer.member("total", format!("{{\"value\":{matches}}}").as_bytes());
+    }
+    if search.explain {
+        writer.member("explain", &explain(job));
+    }
+    writer.finish()
+}
+
+fn explain(job: &Job) -> Vec<u8> {
+    let counts = &job.counts;
+    serde_json::json!({
+        "plan": job.plan(),
+        "kernel": cosift_kernels::kernel_name(),
+        "records": job.snapshot.records(),
+        "scanned": counts.scanned.load(Relaxed),
+        "refined": counts.refined.load(Relaxed),
+        "scored": counts.scored.load(Relaxed),
+    })
+    .to_string()
+    .into_bytes()
+}

@@ -1,0 +1,192 @@
+//! A search request as the engine takes it.
+
+use serde_json::{Map, Value};
+
+use crate::cursor;
+use crate::error::Error;
+use crate::filter::{Filter, FilterLimits};
+use crate::identity::Variant;
+use crate::json::{Problem, parse_time};
+use crate::rank::Position;
+
+/// Largest page of one request.
+pub const MAX_LIMIT: usize = 10_000;
+
+/// A semantic search, parsed and checked.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// Which interface asked: decides ids, time names, tie order and cursor.
+    pub variant: Variant,
+    /// Smallest score that passes, 0..=1.
+    pub threshold: f64,
+    /// Records a page.
+    pub limit: usize,
+    /// What records must satisfy, the caller's filter and the key's forced one together.
+    pub filter: Option<Filter>,
+    /// Window on the time of last sight.
+    pub time_range: TimeRange,
+    /// Where the page before ended.
+    pub cursor: Option<Position>,
+    /// Whether to count all matches.
+    pub total: bool,
+    /// Whether to tell how the search ran.
+    pub explain: bool,
+}
+
+/// A window of time, both ends inclusive, milliseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeRange {
+    /// First moment inside.
+    pub start: i64,
+    /// Last moment inside.
+    pub end: i64,
+}
+
+impl TimeRange {
+    /// All of time.
+    pub const ALWAYS: Self = Self { start: i64::MIN, end: i64::MAX };
+}
+
+impl Search {
+    /// Reads a search from JSON: `variant`, `threshold`, `limit`, `filter`, `forced_filter`,
+    /// `time_range`, `cursor`, `total`, `explain`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with a pointer for whatever does not fit.
+    pub fn parse(json: &str) -> Result<Self, Error> {
+        let request = RequestReader::new(json)?;
+        let variant = request.variant()?;
+        let threshold = request.number("threshold")?.unwrap_or(0.2);
+        if !(0.0..=1.0).contains(&threshold) {
+            return Err(Error::invalid("invalid_request", "/search/threshold", "must be between 0 and 1"));
+        }
+        let cursor = match request.text("cursor")? {
+            None => None,
+            Some(text) => Some(cursor::parse(variant, text).ok_or_else(|| invalid_cursor(variant))?),
+        };
+        Ok(Self {
+            variant,
+            threshold,
+            limit: request.limit()?,
+            filter: request.filter(variant)?,
+            time_range: request.time_range()?,
+            cursor,
+            total: request.flag("total")?,
+            explain: request.flag("explain")?,
+        })
+    }
+}
+
+fn invalid_cursor(variant: Variant) -> Error {
+    let shape = match variant {
+        Variant::A => "a relevance score and a UUID joined by |",
+        Variant::B => "a relevance score and an integer id joined by _",
+    };
+    Error::invalid("invalid_cursor", "/pagination/cursor", format!("must be a next_cursor of this service: {shape}"))
+}
+
+/// Reads the members that requests share.
+pub(crate) struct RequestReader {
+    members: Map<String, Value>,
+}
+
+impl RequestReader {
+    pub(crate) fn new(json: &str) -> Result<Self, Error> {
+        match serde_json::from_str(json) {
+            Ok(Value::Object(members)) => Ok(Self { members }),
+            Ok(_) => Err(Error::invalid("invalid_request", "", "must be an object")),
+            Err(error) => Err(Error::invalid("invalid_json", "", error.to_string())),
+        }
+    }
+
+    /// A member that is present and not null.
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.members.get(name).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn variant(&self) -> Result<Variant, Error> {
+        match self.text("variant")? {
+            Some("a") => Ok(Variant::A),
+            Some("b") | None => Ok(Variant::B),
+            Some(_) => Err(Error::invalid("invalid_request", "/variant", "must be \"a\" or \"b\"")),
+        }
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Result<Option<f64>, Error> {
+        self.typed(name, "a number", Value::as_f64)
+    }
+
+    pub(crate) fn integer(&self, name: &str) -> Result<Option<u64>, Error> {
+        self.typed(name, "a whole number of at least 0", Value::as_u64)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&str>, Error> {
+        self.typed(name, "a string", Value::as_str)
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Error> {
+        Ok(self.typed(name, "true or false", Value::as_bool)?.unwrap_or(false))
+    }
+
+    pub(crate) fn limit(&self) -> Result<usize, Error> {
+        match self.integer("limit")? {
+            None => Ok(50),
+            Some(limit) if (1..=MAX_LIMIT as u64).contains(&limit) => Ok(limit as usize),
+            Some(_) => {
+                let detail = format!("must be between 1 and {MAX_LIMIT}");
+                Err(Error::invalid("invalid_request", "/pagination/limit", detail))
+            }
+        }
+    }
+
+    /// The caller's filter and the forced one, both of which must hold.
+    pub(crate) fn filter(&self, variant: Variant) -> Result<Option<Filter>, Error> {
+        let mut filters = Vec::new();
+        for name in ["forced_filter", "filter"] {
+            if let Some(json) = self.get(name) {
+                let filter = Filter::parse(json, &FilterLimits::default(), variant.default_condition());
+                filters.push(filter.map_err(|problems| below(name, problems))?);
+            }
+        }
+        Ok(if filters.len() > 1 { Some(Filter::and(filters)) } else { filters.pop() })
+    }
+
+    pub(crate) fn time_range(&self) -> Result<TimeRange, Error> {
+        let Some(range) = self.get("time_range") else { return Ok(TimeRange::ALWAYS) };
+        let end_of = |name: &str, absent: i64| match range.get(name) {
+            None => Ok(absent),
+            Some(value) => value.as_str().and_then(|text| parse_time(text).ok()).ok_or_else(|| {
+                let pointer = format!("/time_range/{name}");
+                Error::invalid("invalid_time", pointer, "must be an ISO 8601 date or time, 2026-01-31T12:00:00Z")
+            }),
+        };
+        let window = TimeRange { start: end_of("start_time", i64::MIN)?, end: end_of("end_time", i64::MAX)? };
+        if window.start > window.end {
+            let detail = "start_time is after end_time";
+            return Err(Error::invalid("invalid_time", "/time_range/start_time", detail));
+        }
+        Ok(window)
+    }
+
+    fn typed<'a, T>(
+        &'a self,
+        name: &str,
+        what: &str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
+        self.get(name)
+            .map(|value| {
+                read(value)
+                    .ok_or_else(|| Error::invalid("invalid_request", format!("/{name}"), format!("must be {what}")))
+            })
+            .transpose()
+    }
+}
+
+fn below(name: &str, problems: Vec<Problem>) -> Error {
+    let problems = problems
+        .into_iter()
+        .map(|problem| Problem { pointer: format!("/{name}{}", problem.pointer), ..problem })
+        .collect();
+    Error::Invalid { code: "invalid_filter", problems }
+}

@@ -1,0 +1,261 @@
+//! The engine's own scan threads: they bind searches, run passes and write pages.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use crate::database::Database;
+use crate::defect::message;
+use crate::error::Error;
+use crate::search::job::{Job, Reply};
+use crate::search::pass::Pass;
+use crate::search::request::Search;
+use crate::search::scan::Scratch;
+
+pub use crate::search::job::StopFlag;
+
+/// Searches that may wait; one more is refused as busy.
+const MAX_WAITING: usize = 4096;
+
+/// Searches that ride one pass: as many as the kernels take at once.
+const MAX_RIDERS: usize = 64;
+
+/// The scan threads and what waits for them.
+pub(crate) struct Scanner {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// How busy the scanner is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ScannerStats {
+    /// Searches not yet on a pass.
+    pub waiting: usize,
+    /// Passes under way.
+    pub passes: usize,
+    /// Searches answered since the start.
+    pub answered: u64,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    work: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    arrived: VecDeque<Arrival>,
+    bound: VecDeque<Arc<Job>>,
+    passes: VecDeque<Arc<Pass>>,
+    scanned: VecDeque<Arc<Job>>,
+    answered: u64,
+    closed: bool,
+}
+
+struct Arrival {
+    database: Arc<Database>,
+    search: Search,
+    vector: Vec<i32>,
+    stop: StopFlag,
+    at: Instant,
+    reply: Reply,
+}
+
+/// A step of work. What is nearest to an answer comes first.
+enum Step {
+    Finish(Arc<Job>),
+    Scan(Arc<Pass>, usize),
+    Bind(Box<Arrival>),
+}
+
+impl Scanner {
+    /// Starts `threads` scan threads.
+    ///
+    /// # Errors
+    /// What the system says when a thread can't be started.
+    pub(crate) fn start(threads: usize) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared { state: Mutex::default(), work: Condvar::new() });
+        let handles = (0..threads.max(1))
+            .map(|at| {
+                let shared = Arc::clone(&shared);
+                std::thread::Builder::new().name(format!("cosift-scan-{at}")).spawn(move || shared.run())
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self { shared, threads: Mutex::new(handles) })
+    }
+
+    /// Takes a search; `reply` is called once, from a scan thread or from here.
+    pub(crate) fn submit(
+        &self,
+        database: Arc<Database>,
+        search: Search,
+        vector: Vec<i32>,
+        stop: StopFlag,
+        reply: Reply,
+    ) {
+        let mut state = self.shared.lock();
+        if state.closed {
+            drop(state);
+            return reply(Err(Error::Closed));
+        }
+        if state.arrived.len() + state.bound.len() >= MAX_WAITING {
+            drop(state);
+            return reply(Err(Error::Busy { what: "searches", limit: MAX_WAITING }));
+        }
+        state.arrived.push_back(Arrival { database, search, vector, stop, at: Instant::now(), reply });
+        drop(state);
+        self.shared.work.notify_one();
+    }
+
+    pub(crate) fn stats(&self) -> ScannerStats {
+        let state = self.shared.lock();
+        ScannerStats {
+            waiting: state.arrived.len() + state.bound.len(),
+            passes: state.passes.len(),
+            answered: state.answered,
+        }
+    }
+
+    /// Answers what has been taken and ends the threads.
+    pub(crate) fn close(&self) {
+        self.shared.lock().closed = true;
+        self.shared.work.notify_all();
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // A scan thread catches every panic of a step, so joining it can't fail.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
+        let mut scratch = Scratch::default();
+        while let Some(step) = self.next() {
+            match step {
+                Step::Finish(job) => self.finish(&job),
+                Step::Bind(arrival) => self.bind(*arrival),
+                Step::Scan(pass, at) => self.scan(&pass, at, &mut scratch),
+            }
+        }
+    }
+
+    /// Waits for a step; `None` once closed and empty.
+    fn next(&self) -> Option<Step> {
+        let mut state = self.lock();
+        loop {
+            if let Some(step) = state.next_step() {
+                let more = state.has_more();
+                drop(state);
+                if more {
+                    self.work.notify_one();
+                }
+                return Some(step);
+            }
+            if state.closed && state.passes.is_empty() {
+                return None;
+            }
+            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn bind(&self, arrival: Arrival) {
+        let Arrival { database, search, vector, stop, at, reply } = arrival;
+        // The reply must survive a panic while binding.
+        let slot = Arc::new(Mutex::new(Some(reply)));
+        let taken = Arc::clone(&slot);
+        let once: Reply = Box::new(move |result| {
+            if let Some(reply) = taken.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                reply(result);
+            }
+        });
+        let bound = catch_unwind(AssertUnwindSafe(|| {
+            database.with_published(|published| Job::bind(published, search, vector, stop, at, once))
+        }));
+        match bound {
+            Ok(job) => {
+                self.lock().bound.push_back(Arc::new(job));
+                self.work.notify_one();
+            }
+            Err(panic) => {
+                if let Some(reply) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                    reply(Err(Error::Defect { detail: message(&*panic) }));
+                }
+            }
+        }
+    }
+
+    fn scan(&self, pass: &Pass, at: usize, scratch: &mut Scratch) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| pass.scan(at, scratch))) {
+            for job in &pass.jobs {
+                job.fail(Error::Defect { detail: message(&*panic) });
+            }
+        }
+        if pass.done() {
+            self.lock().scanned.extend(pass.jobs.iter().cloned());
+            self.work.notify_all();
+        }
+    }
+
+    fn finish(&self, job: &Job) {
+        job.finish();
+        self.lock().answered += 1;
+    }
+}
+
+impl State {
+    fn next_step(&mut self) -> Option<Step> {
+        if let Some(job) = self.scanned.pop_front() {
+            return Some(Step::Finish(job));
+        }
+        while let Some(pass) = self.passes.front() {
+            if let Some(at) = pass.take() {
+                return Some(Step::Scan(Arc::clone(pass), at));
+            }
+            self.passes.pop_front();
+        }
+        if let Some(arrival) = self.arrived.pop_front() {
+            return Some(Step::Bind(Box::new(arrival)));
+        }
+        self.start_pass();
+        match self.passes.front()?.take() {
+            Some(at) => Some(Step::Scan(Arc::clone(&self.passes[0]), at)),
+            // An empty database has no blocks: its searches are done at once.
+            None => {
+                let pass = self.passes.pop_front()?;
+                self.scanned.extend(pass.jobs.iter().cloned());
+                self.scanned.pop_front().map(Step::Finish)
+            }
+        }
+    }
+
+    /// Puts all bound searches of one snapshot on a pass.
+    fn start_pass(&mut self) {
+        let Some(first) = self.bound.front() else { return };
+        let snapshot = Arc::clone(&first.snapshot);
+        let mut riders = Vec::new();
+        let mut others = VecDeque::new();
+        for job in self.bound.drain(..) {
+            if riders.len() < MAX_RIDERS && Arc::ptr_eq(&job.snapshot, &snapshot) {
+                riders.push(job);
+            } else {
+                others.push_back(job);
+            }
+        }
+        self.bound = others;
+        self.passes.push_back(Arc::new(Pass::new(riders)));
+    }
+
+    fn has_more(&self) -> bool {
+        !self.scanned.is_empty()
+            || !self.arrived.is_empty()
+            || !self.bound.is_empty()
+            || self.passes.iter().any(|pass| pass.has_blocks())
+    }
+}

@@ -1,0 +1,19 @@
+//! Numbers for derived files, never used twice in a data directory.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::database::now_ms;
+
+/// Names a derived file. Later ones are greater, across restarts too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Serial(pub(crate) u64);
+
+impl Serial {
+    /// The next serial: the clock at the start of the process, then counting.
+    pub(crate) fn next() -> Self {
+        static LAST: OnceLock<AtomicU64> = OnceLock::new();
+        let last = LAST.get_or_init(|| AtomicU64::new((now_ms() as u64) << 16));
+        Self(last.fetch_add(1, Relaxed) + 1)
+    }
+}

@@ -1,0 +1,101 @@
+//! What a database is made with: fixed at its creation.
+
+use serde_json::{Map, Value, json};
+
+use crate::columns::{Data, OwnedValue};
+use crate::error::Error;
+use crate::json::write_number;
+
+/// Most dimensions a vector may have.
+pub const MAX_DIMENSIONS: usize = 4096;
+
+/// The settings of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Columns whose values are embedded, in order; `None`: every string column as `column: value`.
+    pub embed: Option<Vec<String>>,
+    /// Name of the model that embeds; `None`: callers give the vectors.
+    pub model: Option<String>,
+    /// What the model's vectors depend on; another fingerprint means other vectors.
+    pub fingerprint: Option<String>,
+    /// Components of a vector.
+    pub dimensions: usize,
+}
+
+impl Settings {
+    /// Reads settings from JSON.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with a pointer for whatever does not fit.
+    pub fn parse(json: &str) -> Result<Self, Error> {
+        let invalid = |pointer: &str, detail: &str| Error::invalid("invalid_request", pointer, detail);
+        let value: Value = serde_json::from_str(json).map_err(|error| invalid("", &error.to_string()))?;
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        let embed = match value.pointer("/embed/columns") {
+            None | Some(Value::Null) => None,
+            Some(Value::Array(columns)) if !columns.is_empty() => {
+                let names: Option<Vec<String>> = columns.iter().map(|name| name.as_str().map(str::to_owned)).collect();
+                Some(names.ok_or_else(|| invalid("/embed/columns", "must be strings"))?)
+            }
+            Some(_) => return Err(invalid("/embed/columns", "must be an array of at least one column name")),
+        };
+        let dimensions = value.get("dimensions").and_then(Value::as_u64).unwrap_or(0);
+        if !(1..=MAX_DIMENSIONS as u64).contains(&dimensions) {
+            return Err(invalid("/dimensions", &format!("must be between 1 and {MAX_DIMENSIONS}")));
+        }
+        Ok(Self { embed, model: text("model"), fingerprint: text("fingerprint"), dimensions: dimensions as usize })
+    }
+
+    /// The settings as JSON members.
+    #[must_use]
+    pub fn to_json(&self) -> Map<String, Value> {
+        let mut members = Map::new();
+        members.insert("model".into(), json!(self.model));
+        members.insert("fingerprint".into(), json!(self.fingerprint));
+        members.insert("dimensions".into(), json!(self.dimensions));
+        members.insert("embed".into(), self.embed.as_ref().map_or_else(|| json!({}), |names| json!({"columns": names})));
+        members
+    }
+
+    /// The text of a record that is embedded.
+    ///
+    /// Chosen columns: their values that are not empty, a line each. Otherwise every string column as
+    /// a line `column: value`.
+    #[must_use]
+    pub fn text_of(&self, data: &Data) -> String {
+        let mut text = Vec::new();
+        let mut line = |name: Option<&str>, value: &OwnedValue| {
+            let start = text.len();
+            if start > 0 {
+                text.push(b'\n');
+            }
+            if let Some(name) = name {
+                text.extend_from_slice(name.as_bytes());
+                text.extend_from_slice(b": ");
+            }
+            match value {
+                OwnedValue::Text(value) if !value.is_empty() => text.extend_from_slice(value.as_bytes()),
+                OwnedValue::Number(value) => write_number(*value, &mut text),
+                OwnedValue::Boolean(value) => text.extend_from_slice(if *value { b"true" } else { b"false" }),
+                OwnedValue::Null | OwnedValue::Text(_) => text.truncate(start),
+            }
+        };
+        match &self.embed {
+            Some(names) => {
+                for name in names {
+                    if let Some(value) = data.get(name) {
+                        line(None, value);
+                    }
+                }
+            }
+            None => {
+                for (name, value) in data.cells() {
+                    if matches!(value, OwnedValue::Text(_)) {
+                        line(Some(name), value);
+                    }
+                }
+            }
+        }
+        String::from_utf8(text).expect("pieces of strings, joined")
+    }
+}

@@ -1,0 +1,80 @@
+//! Threads for short work that is not scanning, with a bounded queue.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use crate::defect::message;
+use crate::error::Error;
+
+/// Calls that may wait; one more is refused as busy.
+const MAX_WAITING: usize = 4096;
+
+/// Runs the work, or refuses it with the error.
+type Work = Box<dyn FnOnce(Option<Error>) + Send>;
+
+/// The threads.
+pub(crate) struct Workers {
+    queue: Mutex<Option<SyncSender<Work>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Workers {
+    /// Starts `threads` threads.
+    ///
+    /// # Errors
+    /// What the system says when a thread can't be started.
+    pub(crate) fn start(threads: usize) -> std::io::Result<Self> {
+        let (queue, work) = sync_channel::<Work>(MAX_WAITING);
+        let work = Arc::new(Mutex::new(work));
+        let start = |at| {
+            let work = Arc::clone(&work);
+            std::thread::Builder::new().name(format!("cosift-work-{at}")).spawn(move || run(&work))
+        };
+        let threads = (0..threads).map(start).collect::<Result<_, _>>()?;
+        Ok(Self { queue: Mutex::new(Some(queue)), threads: Mutex::new(threads) })
+    }
+
+    /// Runs `work` on one of the threads and calls `done` with what it gives; a panic is an error.
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        done: Box<dyn FnOnce(Result<T, Error>) + Send>,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) {
+        let work: Work = Box::new(move |refused| match refused {
+            Some(error) => done(Err(error)),
+            None => done(
+                catch_unwind(AssertUnwindSafe(work))
+                    .unwrap_or_else(|panic| Err(Error::Defect { detail: message(&*panic) })),
+            ),
+        });
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(queue) = queue else { return work(Some(Error::Closed)) };
+        match queue.try_send(work) {
+            Ok(()) => {}
+            Err(TrySendError::Full(work)) => work(Some(Error::Busy { what: "calls", limit: MAX_WAITING })),
+            Err(TrySendError::Disconnected(work)) => work(Some(Error::Closed)),
+        }
+    }
+
+    /// Finishes what was taken and ends the threads.
+    pub(crate) fn close(&self) {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+        for thread in std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner)) {
+            // The work's panics are caught where it runs.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(work: &Mutex<Receiver<Work>>) {
+    loop {
+        // The lock is held while waiting: one thread waits for work, the others for their turn.
+        let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        match next {
+            Ok(work) => work(None),
+            Err(_) => return,
+        }
+    }
+}
