@@ -19,7 +19,6 @@ const MAGIC: [u8; 8] = *b"cosift\0\0";
 const FORMAT: u32 = 1;
 /// A cache line, so that rows of 64 bytes never straddle two.
 const ALIGNMENT: u64 = 64;
-const MAX_PARTS: u32 = 4096;
 
 /// Why a write-once file cannot be used. Every one of them means: derive it again.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +59,10 @@ pub(crate) fn write_once(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
         let _ = fs::remove_file(&temporary);
     }
     written?;
-    sync_directory(path.parent().unwrap_or(Path::new(".")))
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    sync_directory(directory.unwrap_or(Path::new(".")))
 }
 
 /// Makes the names in `directory` survive a power cut; Windows has no such call and needs none.
@@ -73,7 +75,7 @@ pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
 }
 
 fn write_parts(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    let header = header(parts);
+    let header = header(parts)?;
     let mut file = BufWriter::new(File::create(path)?);
     file.write_all(&header)?;
     let mut end = header.len() as u64;
@@ -86,18 +88,19 @@ fn write_parts(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     file.into_inner()?.sync_all()
 }
 
-fn header(parts: &[&[u8]]) -> Vec<u8> {
+fn header(parts: &[&[u8]]) -> io::Result<Vec<u8>> {
+    let count = u32::try_from(parts.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     let mut header = Vec::with_capacity(20 + parts.len() * 16);
     header.extend(MAGIC);
     header.extend(FORMAT.to_le_bytes());
-    header.extend((parts.len() as u32).to_le_bytes());
+    header.extend(count.to_le_bytes());
     for part in parts {
         header.extend((part.len() as u64).to_le_bytes());
         header.extend(crc32fast::hash(part).to_le_bytes());
         header.extend([0; 4]);
     }
     header.extend(crc32fast::hash(&header).to_le_bytes());
-    header
+    Ok(header)
 }
 
 /// A write-once file, open for reading. Its length and its header are checked; each part is when it is read.
@@ -142,8 +145,9 @@ impl PartsFile {
             return Err(damaged("another format"));
         }
         let count = number(&header[12..16]);
-        if count > u64::from(MAX_PARTS) {
-            return Err(damaged("too many parts"));
+        // Before the table is checked its count may be anything: it must not decide how much is allocated.
+        if count > length / 16 {
+            return Err(damaged("header cut short"));
         }
         let mut table = vec![0; count as usize * 16 + 4];
         read_header(&mut file, &mut table)
@@ -162,6 +166,9 @@ impl PartsFile {
                 length: number(&entry[..8]),
                 crc: number(&entry[8..12]) as u32,
             };
+            if part.length > length {
+                return Err(damaged("another length than the header says"));
+            }
             end = part.start + part.length;
             parts.push(part);
         }
@@ -264,3 +271,6 @@ fn read_exact_at(file: &File, mut into: &mut [u8], mut at: u64) -> io::Result<()
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,8 @@ use crate::files::sync_directory;
 const APPLICATION_ID: i64 = 0x636f_7366;
 /// Raised with every change of the tables or of what their values mean.
 const FORMAT: i64 = 1;
+/// How long a commit waits for another program, such as a backup tool, that holds SQLite's own locks.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) const PAGE_BYTES: u64 = 16 * 1024;
 
 // `records` is apart from `contents` so that touching a record rewrites about 80 bytes, not its vector.
@@ -91,7 +93,7 @@ pub(super) fn create(path: &Path, settings: &[u8]) -> Result<(), StoreError> {
     for parent in path
         .ancestors()
         .skip(1)
-        .take(2)
+        .take(3)
         .filter(|parent| !parent.as_os_str().is_empty())
     {
         sync_directory(parent).map_err(|source| StoreError::io(parent, source))?;
@@ -120,7 +122,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     // A read of mapped pages turns an I/O error into SIGBUS.
     connection.pragma_update(None, "mmap_size", 0)?;
     connection.pragma_update(None, "cell_size_check", true)?;

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::reader::read_meta;
-use super::schema::{self, PAGE_BYTES};
+use super::schema::{self, BUSY_TIMEOUT, PAGE_BYTES};
 use super::write::{Batch, Commit, End, Write};
 use super::{Reader, StoreError};
 
@@ -129,8 +130,11 @@ impl Store {
     /// # Errors
     /// [`StoreError::DiskFull`]: nothing is lost, the log stays. Any other poisons the store.
     pub(crate) fn checkpoint(&mut self) -> Result<(), StoreError> {
-        self.run_checkpoint("PRAGMA wal_checkpoint(TRUNCATE)")
-            .map(|_| ())
+        // TRUNCATE would wait for reads to end, and the next commit behind it.
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let result = self.run_checkpoint("PRAGMA wal_checkpoint(TRUNCATE)");
+        self.connection.busy_timeout(BUSY_TIMEOUT)?;
+        result.map(|_| ())
     }
 
     fn write<T>(

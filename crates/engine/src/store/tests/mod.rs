@@ -1,4 +1,13 @@
-//! The store against a reference model, and against everything that goes wrong on disks.
+//! The store against a reference model, and against everything that goes wrong with disks and processes.
 
+mod beside;
+mod damage;
+mod full;
+mod kill;
+mod lock;
+mod open;
+#[cfg(target_os = "linux")]
+mod poison;
 mod replay;
+mod speed;
 mod support;

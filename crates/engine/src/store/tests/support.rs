@@ -1,6 +1,7 @@
 //! Records and random numbers for the store's tests.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::hash::content_hash;
 use crate::store::{PutKind, Write};
@@ -38,13 +39,13 @@ impl Record {
     /// Everything in it follows from `id` and `revision`, so that a half-written one shows.
     pub(super) fn made(id: u64, revision: u64, dimensions: usize) -> Record {
         let mut random = Random(id << 32 | revision);
-        let text = "lorem ".repeat(random.below(60) as usize);
+        let text = "lorem ".repeat(random.below(200) as usize);
         let data = format!(r#"{{"id":{id},"revision":{revision},"text":"{text}"}}"#).into_bytes();
         let vector: Vec<i32> = (0..dimensions).map(|_| random.next() as i32 >> 1).collect();
         let now = 1_700_000_000_000 + revision.cast_signed();
         Record {
             id,
-            uuid: ((id as u128) << 64 | 0x7000_8000_0000_0000_0000).to_be_bytes(),
+            uuid: (u128::from(id) << 80 | 7 << 76 | 2 << 62).to_be_bytes(),
             hash: content_hash(&[&data]),
             data,
             vector,
@@ -75,3 +76,19 @@ pub(super) fn scratch() -> (tempfile::TempDir, PathBuf) {
     let path = directory.path().join("databases/facts/records.sqlite");
     (directory, path)
 }
+
+/// This test binary again, to run only `test` (its path in the crate) with `directory` for it in [`task`].
+pub(super) fn child(test: &str, directory: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("a test knows its binary"));
+    command
+        .args(["--exact", test, "--nocapture"])
+        .env(TASK, directory);
+    command
+}
+
+/// The directory given by [`child`]; `None` in a run of all tests, where such a test has nothing to do.
+pub(super) fn task() -> Option<PathBuf> {
+    std::env::var_os(TASK).map(PathBuf::from)
+}
+
+const TASK: &str = "COSIFT_STORE_TEST_DIRECTORY";

@@ -1,0 +1,55 @@
+//! A full disk is an error that says so: nothing is half written, reads go on, and so do writes once there is room.
+
+use super::support::{Record, scratch};
+use crate::store::{PutKind, Store, StoreError, Write};
+
+#[test]
+fn a_full_disk_refuses_the_commit_and_nothing_else() {
+    let (_directory, path) = scratch();
+    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let records: Vec<Record> = (1..=500).map(|id| Record::made(id, 1, 384)).collect();
+    let (few, many) = records.split_at(20);
+    let few: Vec<Write<'_>> = few
+        .iter()
+        .map(|record| record.put(PutKind::Created))
+        .collect();
+    let many: Vec<Write<'_>> = many
+        .iter()
+        .map(|record| record.put(PutKind::Created))
+        .collect();
+    store.commit(&few).expect("the commit succeeds");
+
+    let limit = |store: &Store, pages: u32| {
+        let set = store
+            .connection
+            .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()));
+        set.expect("it is set");
+    };
+    limit(&store, 30);
+    for _ in 0..3 {
+        assert!(matches!(store.commit(&many), Err(StoreError::DiskFull)));
+        assert!(!store.is_poisoned());
+        assert_eq!(
+            (store.version(), store.last_position(), store.next_id()),
+            (1, 20, 21)
+        );
+        assert_eq!(store.reader().count().expect("reads go on"), 20);
+    }
+    store
+        .commit(&[Write::Touch { id: 3, synced: 9 }])
+        .expect("what needs no room is written");
+    limit(&store, u32::MAX - 1);
+    assert_eq!(
+        store.commit(&many).expect("there is room again").positions,
+        21..501
+    );
+    drop(store);
+    assert_eq!(
+        Store::open(&path)
+            .expect("it opens")
+            .reader()
+            .count()
+            .expect("they are counted"),
+        500
+    );
+}

@@ -1,0 +1,168 @@
+//! kill -9 at any moment: every acknowledged commit is there, none is there by half.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write as _};
+use std::ops::ControlFlow;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::support::{Random, Record, child, task};
+use crate::store::{PutKind, Store, Write};
+
+const KILLS: u32 = 30;
+const DIMENSIONS: usize = 384;
+const NEW_RECORDS: u64 = 40;
+
+/// The ids that commit `version` makes; it changes, touches and deletes some of the commits before.
+fn made_by(version: u64) -> std::ops::Range<u64> {
+    version * NEW_RECORDS..(version + 1) * NEW_RECORDS
+}
+
+enum Step {
+    Put(Record, PutKind),
+    Touch(u64, i64),
+    Delete(u64),
+}
+
+/// What commit `version` writes: nothing decides it but its number, so the parent knows it too.
+fn steps(version: u64) -> Vec<Step> {
+    let record = |id, revision| Record::made(id, revision, DIMENSIONS);
+    let mut steps: Vec<Step> = made_by(version)
+        .map(|id| Step::Put(record(id, version), PutKind::Created))
+        .collect();
+    if version > 3 {
+        let changed = made_by(version - 1).take(9);
+        steps.extend(changed.map(|id| Step::Put(record(id, version), PutKind::Changed)));
+        let touched = made_by(version - 2).skip(5).take(9);
+        steps.extend(touched.map(|id| Step::Touch(id, version.cast_signed())));
+        steps.extend(made_by(version - 3).take(3).map(Step::Delete));
+    }
+    steps
+}
+
+#[test]
+fn acknowledged_commits_survive_kill() {
+    const SEED: u64 = 90_210;
+    println!("seed {SEED}");
+    let mut random = Random(SEED);
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let path = directory.path().join("records.sqlite");
+    let mut model = BTreeMap::new();
+    let (mut version, mut position) = (0, 0);
+    let mut unacknowledged = 0;
+    for kill in 0..KILLS {
+        let mut child = child("store::tests::kill::child_that_commits", directory.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the child starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+        let mut acknowledged = version;
+        let mut take = |line: std::io::Result<String>| {
+            let line = line.expect("it is text");
+            if let Some(number) = line.strip_prefix("acknowledged ") {
+                acknowledged = number.parse().expect("it is a number");
+            }
+        };
+        // The first kill may come before the file is complete.
+        lines
+            .by_ref()
+            .take(random.below(40) as usize)
+            .for_each(&mut take);
+        let until = Instant::now() + Duration::from_micros(random.below(5_000));
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        child.kill().expect("the child is killed");
+        // What it said before it died counts.
+        lines.for_each(&mut take);
+        child.wait().expect("the child ends");
+
+        if !path.exists() {
+            assert_eq!(acknowledged, 0);
+            continue;
+        }
+        let store = Store::open(&path).expect("it opens again");
+        assert!(
+            store.version() >= acknowledged,
+            "kill {kill}: {} < {acknowledged}",
+            store.version()
+        );
+        assert!(
+            store.version() <= acknowledged + 1,
+            "kill {kill}: one commit is under way at most"
+        );
+        unacknowledged += store.version() - acknowledged;
+        for version in version + 1..=store.version() {
+            for step in steps(version) {
+                match step {
+                    Step::Put(record, _) => drop(model.insert(record.id, record)),
+                    Step::Touch(id, synced) => {
+                        model
+                            .get_mut(&id)
+                            .expect("only what exists is touched")
+                            .synced = synced;
+                        continue;
+                    }
+                    Step::Delete(id) => drop(model.remove(&id)),
+                }
+                position += 1;
+            }
+        }
+        version = store.version();
+        assert_eq!(store.last_position(), position, "kill {kill}");
+        let mut expected = model.values();
+        let check = store.reader().load(0, |stored| {
+            let record = expected.next().expect("no more than were written");
+            assert_eq!(stored.id, record.id, "kill {kill}");
+            assert_eq!(
+                (stored.data, stored.vector),
+                (record.data.as_slice(), record.vector.as_slice())
+            );
+            assert_eq!(
+                (stored.changed, stored.synced),
+                (record.changed, record.synced)
+            );
+            ControlFlow::Continue(())
+        });
+        check.expect("they are read");
+        assert_eq!(expected.len(), 0, "kill {kill}: none is lost");
+    }
+    println!(
+        "{KILLS} kills, {version} commits, {unacknowledged} of them durable but not yet acknowledged"
+    );
+    assert!(version > u64::from(KILLS));
+}
+
+#[test]
+fn child_that_commits() {
+    let Some(directory) = task() else { return };
+    let path = directory.join("records.sqlite");
+    let opened = if path.exists() {
+        Store::open(&path)
+    } else {
+        Store::create(&path, b"{}")
+    };
+    let mut store = opened.expect("it opens");
+    // The harness begins a line before it runs a test.
+    println!();
+    loop {
+        let steps = steps(store.version() + 1);
+        let writes: Vec<Write<'_>> = steps
+            .iter()
+            .map(|step| match step {
+                Step::Put(record, kind) => record.put(*kind),
+                Step::Touch(id, synced) => Write::Touch {
+                    id: *id,
+                    synced: *synced,
+                },
+                Step::Delete(id) => Write::Delete { id: *id, at: 5 },
+            })
+            .collect();
+        let commit = store.commit(&writes).expect("the commit succeeds");
+        println!("acknowledged {}", commit.version);
+        std::io::stdout().flush().expect("the parent listens");
+        if commit.version % 16 == 0 {
+            store.checkpoint().expect("it succeeds");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! One process works in a data directory; a second one is told which.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use super::support::{child, task};
+use crate::lock::DataLock;
+use crate::store::StoreError;
+
+#[test]
+fn a_second_process_is_refused_until_the_first_is_gone() {
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let data = directory.path().join("data");
+    let mut holder = child("store::tests::lock::child_that_holds", &data)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the child starts");
+    let output = BufReader::new(holder.stdout.take().expect("it is piped"));
+    let held = output
+        .lines()
+        .any(|line| line.expect("it is text").ends_with("held"));
+    assert!(held, "the child took the lock");
+    let error = DataLock::acquire(&data).expect_err("it is refused");
+    let pid = holder.id();
+    assert!(
+        matches!(&error, StoreError::Locked { path, pid: Some(of) } if *path == data && *of == pid)
+    );
+    assert!(
+        error
+            .to_string()
+            .ends_with(&format!("is in use by process {pid}")),
+        "{error}"
+    );
+
+    holder.kill().expect("the child is killed");
+    holder.wait().expect("the child ends");
+    let lock = DataLock::acquire(&data).expect("the system let go of it");
+    let error =
+        DataLock::acquire(&data).expect_err("a second handle of this process is refused too");
+    assert!(matches!(error, StoreError::Locked { pid: Some(of), .. } if of == std::process::id()));
+    drop(lock);
+    DataLock::acquire(&data).expect("it is free again");
+}
+
+#[test]
+fn child_that_holds() {
+    let Some(data) = task() else { return };
+    let _lock = DataLock::acquire(&data).expect("it is free");
+    println!("held");
+    // Until the parent kills this process.
+    let _ = std::io::stdin().read_line(&mut String::new());
+}
+
+#[cfg(unix)]
+#[test]
+fn the_directory_is_made_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let data = directory.path().join("new/data");
+    let _lock = DataLock::acquire(&data).expect("it is free");
+    let mode = data.metadata().expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}

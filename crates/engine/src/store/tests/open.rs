@@ -1,0 +1,123 @@
+//! Only complete files of this engine and this format are opened.
+
+use std::fs;
+
+use rusqlite::Connection;
+
+use super::support::{Record, scratch};
+use crate::store::{PutKind, Store, StoreError};
+
+#[test]
+fn the_bundled_sqlite_is_free_of_the_log_reset_bug() {
+    // Before 3.51.3 a checkpoint could reset the log under a writer and lose its commit.
+    assert!(
+        rusqlite::version_number() >= 3_051_003,
+        "{}",
+        rusqlite::version()
+    );
+}
+
+#[test]
+fn a_database_is_made_once() {
+    let (_directory, path) = scratch();
+    drop(Store::create(&path, b"first").expect("a new database"));
+    assert!(matches!(
+        Store::create(&path, b"second"),
+        Err(StoreError::Exists { .. })
+    ));
+    let store = Store::open(&path).expect("it opens");
+    assert_eq!(
+        store
+            .reader()
+            .meta("settings")
+            .expect("it is read")
+            .as_deref(),
+        Some(&b"first"[..])
+    );
+}
+
+#[test]
+fn what_an_interrupted_creation_left_is_not_in_the_way() {
+    let (_directory, path) = scratch();
+    fs::create_dir_all(path.parent().expect("it has one")).expect("it is made");
+    for ending in [".new", ".new-wal", ".new-shm"] {
+        fs::write(
+            path.with_extension(format!("sqlite{ending}")),
+            b"half of a database",
+        )
+        .expect("it is written");
+    }
+    drop(Store::create(&path, b"{}").expect("a new database"));
+    let names = fs::read_dir(path.parent().expect("it has one"))
+        .expect("it is listed")
+        .count();
+    assert_eq!(names, 1, "nothing but the file is left");
+}
+
+#[test]
+fn other_files_are_refused_and_left_alone() {
+    let (_directory, path) = scratch();
+    fs::create_dir_all(path.parent().expect("it has one")).expect("it is made");
+    assert!(
+        matches!(Store::open(&path), Err(StoreError::Sqlite { .. })),
+        "none is there"
+    );
+    assert!(!path.exists());
+
+    fs::write(&path, "not a database, however long it is. ".repeat(100)).expect("it is written");
+    assert!(matches!(
+        Store::open(&path),
+        Err(StoreError::Foreign { .. })
+    ));
+    fs::remove_file(&path).expect("it is removed");
+
+    let other = Connection::open(&path).expect("it is made");
+    other
+        .execute_batch("CREATE TABLE records (id INTEGER PRIMARY KEY)")
+        .expect("it is made");
+    drop(other);
+    let before = fs::read(&path).expect("it is read");
+    assert!(matches!(
+        Store::open(&path),
+        Err(StoreError::Foreign { .. })
+    ));
+    assert_eq!(fs::read(&path).expect("it is read"), before);
+}
+
+#[test]
+fn a_newer_format_is_refused() {
+    let (_directory, path) = scratch();
+    let store = Store::create(&path, b"{}").expect("a new database");
+    store
+        .connection
+        .pragma_update(None, "user_version", 2)
+        .expect("it is set");
+    drop(store);
+    let error = Store::open(&path).expect_err("it is refused");
+    assert!(
+        matches!(
+            error,
+            StoreError::Format {
+                found: 2,
+                supported: 1,
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_written_is_an_error_that_says_so() {
+    let (_directory, path) = scratch();
+    let mut store = Store::create(&path, b"{}").expect("a new database");
+    store
+        .connection
+        .pragma_update(None, "query_only", true)
+        .expect("it is set");
+    let error = store
+        .commit(&[Record::made(1, 1, 8).put(PutKind::Created)])
+        .expect_err("it is refused");
+    assert!(matches!(error, StoreError::ReadOnly), "{error}");
+}

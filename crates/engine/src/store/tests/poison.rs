@@ -1,0 +1,144 @@
+//! After an fsync that failed nothing is acknowledged; after a write that found no room everything goes on.
+//!
+//! The calls fail for real: a child process runs with `faults.c` between SQLite and libc.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+
+use super::support::{Record, child, task};
+use crate::store::{PutKind, Store, StoreError, Write};
+
+/// Runs `test` of this binary in a child whose disk fails on demand.
+fn run_with_faults(test: &str) {
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let source = directory.path().join("faults.c");
+    let library = directory.path().join("faults.so");
+    fs::write(&source, include_str!("faults.c")).expect("it is written");
+    // Whoever builds SQLite has a C compiler.
+    let compiler = std::env::var_os("CC").unwrap_or("cc".into());
+    let compiled = Command::new(compiler)
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .arg("-ldl")
+        .status();
+    assert!(compiled.expect("a C compiler runs").success());
+    let output = child(test, directory.path())
+        .env("LD_PRELOAD", &library)
+        .env("FAULTS", directory.path())
+        .output()
+        .expect("the child runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{output:?}"
+    );
+}
+
+/// Makes the calls named `fault` fail while `body` runs.
+fn failing<T>(directory: &Path, fault: &str, body: impl FnOnce() -> T) -> T {
+    let marker = directory.join(fault);
+    File::create(&marker).expect("it is made");
+    let value = body();
+    fs::remove_file(marker).expect("it is removed");
+    value
+}
+
+#[test]
+fn a_failed_sync_poisons_the_writer_until_it_is_opened_again() {
+    run_with_faults("store::tests::poison::child_whose_syncs_fail");
+}
+
+#[test]
+fn child_whose_syncs_fail() {
+    let Some(directory) = task() else { return };
+    let path = directory.join("records.sqlite");
+    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let [one, two, three] = [1, 2, 3].map(|id| Record::made(id, 1, 384));
+    store
+        .commit(&[one.put(PutKind::Created)])
+        .expect("the commit succeeds");
+
+    let error = failing(&directory, "sync", || {
+        store.commit(&[two.put(PutKind::Created)])
+    });
+    assert!(matches!(error, Err(StoreError::Sqlite { .. })), "{error:?}");
+    assert!(store.is_poisoned());
+    assert_eq!(store.version(), 1);
+    // The disk is well again, but the kernel may have dropped what the sync was for.
+    for _ in 0..2 {
+        let error = store.commit(&[three.put(PutKind::Created)]);
+        assert!(matches!(error, Err(StoreError::Poisoned)), "{error:?}");
+        assert!(matches!(
+            store.set_meta("key", b"value"),
+            Err(StoreError::Poisoned)
+        ));
+    }
+    assert_eq!(
+        store.reader().data(1).expect("reads go on"),
+        Some(one.data.clone())
+    );
+    assert_eq!(store.reader().data(3).expect("reads go on"), None);
+
+    drop(store);
+    let mut store = Store::open(&path).expect("it opens again");
+    assert_eq!(store.reader().data(1).expect("it is read"), Some(one.data));
+    store
+        .commit(&[three.put(PutKind::Created)])
+        .expect("writes go on");
+
+    let error = failing(&directory, "sync", || store.checkpoint());
+    assert!(matches!(error, Err(StoreError::Sqlite { .. })), "{error:?}");
+    assert!(matches!(
+        store.commit(&[two.put(PutKind::Created)]),
+        Err(StoreError::Poisoned)
+    ));
+    drop(store);
+    let store = Store::open(&path).expect("it opens again");
+    assert_eq!(
+        store.reader().data(3).expect("it is read"),
+        Some(three.data)
+    );
+}
+
+#[test]
+fn a_disk_without_room_is_no_poison() {
+    run_with_faults("store::tests::poison::child_whose_disk_is_full");
+}
+
+#[test]
+fn child_whose_disk_is_full() {
+    let Some(directory) = task() else { return };
+    let path = directory.join("records.sqlite");
+    let full = failing(&directory, "space", || Store::create(&path, b"{}"));
+    assert!(matches!(full, Err(StoreError::DiskFull)), "{full:?}");
+    let mut store = Store::create(&path, b"{}").expect("what it left is not in the way");
+    let records: Vec<Record> = (1..=200).map(|id| Record::made(id, 1, 384)).collect();
+    let writes: Vec<Write<'_>> = records
+        .iter()
+        .map(|record| record.put(PutKind::Created))
+        .collect();
+    store.commit(&writes[..100]).expect("the commit succeeds");
+    let full = failing(&directory, "space", || store.commit(&writes[100..]));
+    assert!(matches!(full, Err(StoreError::DiskFull)), "{full:?}");
+    let full = failing(&directory, "space", || store.checkpoint());
+    assert!(matches!(full, Err(StoreError::DiskFull)), "{full:?}");
+    assert!(!store.is_poisoned());
+    assert_eq!(store.reader().count().expect("reads go on"), 100);
+    assert_eq!(
+        store
+            .commit(&writes[100..])
+            .expect("there is room again")
+            .version,
+        2
+    );
+    drop(store);
+    assert_eq!(
+        Store::open(&path)
+            .expect("it opens")
+            .reader()
+            .count()
+            .expect("they are counted"),
+        200
+    );
+}
