@@ -1,1 +1,36 @@
-//! Kernels.
+//! Dot products over packed codes: a certified scan in two steps, and the exact integer score.
+//!
+//! The only crate of the workspace with `unsafe`. A [`Codec`] packs unit vectors into [`Codes`],
+//! [`sweep`] and [`refine`] bound every record's cosine with a query from those codes, and
+//! [`exact`] settles the survivors. Every kernel returns the same bits as the scalar one, on every
+//! machine.
+
+mod aligned;
+mod check;
+mod codec;
+mod codes;
+mod detect;
+mod exact;
+mod kernel;
+mod lanes;
+mod layout;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod query;
+mod reference;
+mod refine;
+mod rotate;
+mod scalar;
+mod scan;
+mod steps;
+mod sweep;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub use codec::Codec;
+pub use codes::Codes;
+pub use detect::{exact, kernel_name, refine, rotate, sweep};
+pub use layout::{BLOCK_RECORDS, Layout, TILE_RECORDS};
+pub use query::Query;
+pub use scan::{Candidate, Mask, Scan};
+pub use steps::Steps;

@@ -1,0 +1,201 @@
+//! Random blocks on which a kernel is held to the reference.
+
+use crate::codec::Codec;
+use crate::codes::Codes;
+use crate::kernel::Kernel;
+use crate::layout::Layout;
+use crate::query::Query;
+use crate::reference;
+use crate::scan::{Candidate, Mask, Scan};
+use crate::steps::Steps;
+
+/// Whether a kernel that is available returns, bit for bit, what the reference does.
+///
+/// Run before a kernel is chosen: a wrong way through a CPU or system must never give a wrong
+/// answer, and a few records of every band, for every size of a group of queries, show it.
+pub(crate) fn agrees_with_reference(kernel: &Kernel) -> bool {
+    const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+    let banded = Layout::new(160, 64, 64).expect("valid bands");
+    agrees_on(kernel, banded, 37, 23, SEED)
+}
+
+/// Whether a kernel agrees with the reference on a random block and random queries.
+pub(crate) fn agrees_on(
+    kernel: &Kernel,
+    layout: Layout,
+    records: usize,
+    queries: usize,
+    seed: u64,
+) -> bool {
+    let mut random = Random::new(seed);
+    let dims = layout.dims();
+    let sample: Vec<f32> = (0..4).flat_map(|_| random.unit(dims)).collect();
+    let codec = Codec::new(layout, Steps::train(&layout, &sample));
+    let mut codes = Codes::new(layout, records);
+    for slot in 0..records {
+        codec.encode(&random.unit(dims), slot, &mut codes);
+    }
+    let asked: Vec<Asked> = (0..queries)
+        .map(|_| Asked {
+            query: codec.query(&random.unit(dims)),
+            mask: std::array::from_fn(|_| random.next() | random.next()),
+            floor: random.component() * 0.2,
+            ceiling: random.component().abs(),
+        })
+        .collect();
+    let matrix: Vec<f32> = (0..3).flat_map(|_| random.unit(dims)).collect();
+    let vector = random.unit(dims);
+    let [left, right]: [Vec<i32>; 2] = std::array::from_fn(|_| {
+        (1..dims)
+            .map(|_| (random.next() >> 33) as i32 - (1 << 30))
+            .collect()
+    });
+
+    let expected = sweep(&codes, &asked, reference::sweep);
+    // SAFETY: the kernel is available, and the queries have the codes' layout.
+    let swept = sweep(&codes, &asked, |codes, scans| unsafe {
+        (kernel.sweep)(codes, scans)
+    });
+    let refined = asked.iter().zip(&expected).all(|(asked, found)| {
+        let (mut expected, mut found) = (found.clone(), found.clone());
+        let Asked {
+            query,
+            floor,
+            ceiling,
+            ..
+        } = asked;
+        reference::refine(&codes, query, *floor, *ceiling, &mut expected);
+        // SAFETY: as above; the candidates are records.
+        unsafe { (kernel.refine)(&codes, query, *floor, *ceiling, &mut found) };
+        same(&found, &expected)
+    });
+    let (mut rotated, mut expected_rotated) = ([0.0; 3], [0.0; 3]);
+    crate::rotate::rotate(&matrix, &vector, &mut expected_rotated);
+    // SAFETY: the kernel is available.
+    let exact = unsafe {
+        (kernel.rotate)(&matrix, &vector, &mut rotated);
+        (kernel.exact)(&left, &right)
+    };
+    swept
+        .iter()
+        .zip(&expected)
+        .all(|(found, expected)| same(found, expected))
+        && refined
+        && exact == reference::exact(&left, &right)
+        && rotated.map(f32::to_bits) == expected_rotated.map(f32::to_bits)
+}
+
+struct Asked {
+    query: Query,
+    mask: Mask,
+    floor: f32,
+    ceiling: f32,
+}
+
+fn sweep(
+    codes: &Codes,
+    asked: &[Asked],
+    with: impl FnOnce(&Codes, &mut [Scan<'_>]),
+) -> Vec<Vec<Candidate>> {
+    let mut found = vec![Vec::new(); asked.len()];
+    let mut scans: Vec<Scan<'_>> = asked
+        .iter()
+        .zip(&mut found)
+        .map(|(asked, found)| Scan {
+            query: &asked.query,
+            mask: &asked.mask,
+            floor: asked.floor,
+            ceiling: asked.ceiling,
+            found,
+        })
+        .collect();
+    with(codes, &mut scans);
+    found
+}
+
+fn same(found: &[Candidate], expected: &[Candidate]) -> bool {
+    let bits = |candidate: &Candidate| {
+        (
+            candidate.slot,
+            candidate.estimate.to_bits(),
+            candidate.error.to_bits(),
+        )
+    };
+    found.iter().map(bits).eq(expected.iter().map(bits))
+}
+
+/// Xorshift64*: <https://doi.org/10.1145/2845077>.
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// `seed` is not zero.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    /// In -1..1, most often near 0.
+    pub(crate) fn component(&mut self) -> f32 {
+        let uniform = |bits: u64| (bits >> 40) as f32 / (1_u32 << 23) as f32 - 1.0;
+        uniform(self.next()) * uniform(self.next())
+    }
+
+    /// A unit vector.
+    pub(crate) fn unit(&mut self, dims: usize) -> Vec<f32> {
+        let vector: Vec<f32> = (0..dims).map(|_| self.component()).collect();
+        let norm = vector
+            .iter()
+            .map(|&value| f64::from(value).powi(2))
+            .sum::<f64>()
+            .sqrt();
+        vector
+            .iter()
+            .map(|&value| (f64::from(value) / norm) as f32)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Random, agrees_on};
+    use crate::detect::KERNELS;
+    use crate::layout::Layout;
+
+    #[test]
+    fn every_kernel_agrees_with_the_reference_bit_for_bit() {
+        const SEED: u64 = 20_251_121;
+        println!("seed {SEED}");
+        let mut random = Random::new(SEED);
+        let mut below = |end: u64| (random.next() >> 11) as usize % end as usize;
+        for round in 0..200 {
+            let dims = 8 * (1 + below(50));
+            let (fine, coarse) = match round % 4 {
+                0 => (dims, 0),
+                1 => (
+                    64.min(dims / 8 * 4),
+                    64 * below(3).min((dims - 64.min(dims)) / 64),
+                ),
+                _ => (
+                    4 * below(dims as u64 / 8 + 1),
+                    8 * (below(dims as u64 / 16 + 1)),
+                ),
+            };
+            let layout = Layout::new(dims, fine.max(if coarse == 0 { 4 } else { 0 }), coarse)
+                .expect("valid bands");
+            let (records, queries) = (below(90), below(36));
+            for kernel in KERNELS.iter().filter(|kernel| (kernel.available)()) {
+                assert!(
+                    agrees_on(kernel, layout, records, queries, 1 + round),
+                    "{} differs in round {round}: {layout:?}, {records} records, {queries} queries",
+                    kernel.name
+                );
+            }
+        }
+    }
+}

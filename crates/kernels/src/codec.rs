@@ -1,0 +1,210 @@
+//! From unit vectors to codes.
+
+use crate::codes::{Codes, RecordMeta};
+use crate::layout::Layout;
+use crate::query::Query;
+use crate::steps::{MAX_COARSE_CODE, MAX_CODE, Steps};
+
+/// Packs vectors of one layout, with fixed steps.
+///
+/// A record is coded with one scale `s`: its component in a band stands for
+/// `s * step * code`. The scale is rounded before coding, so what the codes leave out is known
+/// exactly and kept, rounded up, beside them; the bounds of a scan rest on that alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Codec {
+    layout: Layout,
+    steps: Steps,
+}
+
+/// One unit of the u16 scales, residuals and norms.
+pub(crate) const UNIT: f64 = 1.0 / 65_535.0;
+
+/// Largest squared norm taken for that of a unit vector.
+const MAX_SQUARED_NORM: f64 = 1.0 + 1e-5;
+
+impl Codec {
+    /// # Panics
+    /// Unless every step is positive and finite.
+    #[must_use]
+    pub fn new(layout: Layout, steps: Steps) -> Self {
+        for step in [steps.fine, steps.coarse, steps.tail] {
+            assert!(step.is_finite() && step > 0.0, "steps are positive");
+        }
+        Self { layout, steps }
+    }
+
+    /// How the codes lie.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The step of each band.
+    #[must_use]
+    pub fn steps(&self) -> Steps {
+        self.steps
+    }
+
+    /// Codes a unit vector, rotated as the codec's sample was, as the record at `slot`: over the
+    /// one there, or, one past the last, as a new one.
+    ///
+    /// Components that are missing at the end count as zero.
+    ///
+    /// # Panics
+    /// When the vector is longer than the layout or than 1, `codes` has another layout, or `slot`
+    /// is further out or at [`BLOCK_RECORDS`](crate::BLOCK_RECORDS).
+    pub fn encode(&self, rotated: &[f32], slot: usize, codes: &mut Codes) {
+        assert_eq!(codes.layout(), self.layout, "codes have the codec's layout");
+        assert!(
+            rotated.len() <= self.layout.dims(),
+            "vector fits the layout"
+        );
+        let squared: f64 = rotated.iter().map(|&value| f64::from(value).powi(2)).sum();
+        assert!(squared <= MAX_SQUARED_NORM, "vector has at most unit norm");
+
+        let mut scale = self.scale(rotated);
+        let mut record = self.quantise(rotated, scale);
+        let mut left = self.residuals(rotated, scale, &record);
+        if left.head > 1.0 {
+            // Rounding coarse codes to their high nibble can, in odd vectors, leave out more than
+            // there is; no code at all leaves out exactly the vector.
+            scale = 0;
+            record.fill(0);
+            left = self.residuals(rotated, scale, &record);
+        }
+        let meta = RecordMeta {
+            scale,
+            head_residual: rounded_up(left.head),
+            tail_norm: rounded_up(left.tail),
+            full_residual: rounded_up(left.full),
+        };
+        codes.write(slot, &record, meta);
+    }
+
+    /// Prepares a unit vector, rotated as the records were, for scans over their codes.
+    ///
+    /// Components that are missing at the end count as zero.
+    ///
+    /// # Panics
+    /// When the vector is longer than the layout or than 1.
+    #[must_use]
+    pub fn query(&self, rotated: &[f32]) -> Query {
+        assert!(
+            rotated.len() <= self.layout.dims(),
+            "vector fits the layout"
+        );
+        let squared: f64 = rotated.iter().map(|&value| f64::from(value).powi(2)).sum();
+        assert!(squared <= MAX_SQUARED_NORM, "vector has at most unit norm");
+        let mut padded = rotated.to_vec();
+        padded.resize(self.layout.dims(), 0.0);
+        Query::new(self.layout, self.steps, &padded)
+    }
+
+    /// The smallest scale that clips nothing, or the largest there is.
+    fn scale(&self, rotated: &[f32]) -> u16 {
+        let largest = rotated
+            .iter()
+            .enumerate()
+            .map(|(dim, value)| {
+                let (step, most) = self.step(dim);
+                value.abs() / (step * most)
+            })
+            .fold(0.0_f32, f32::max);
+        rounded_up(f64::from(largest))
+    }
+
+    /// A code a dimension.
+    fn quantise(&self, rotated: &[f32], scale: u16) -> Vec<i8> {
+        let scale = (f64::from(scale) * UNIT) as f32;
+        let mut codes: Vec<i8> = rotated
+            .iter()
+            .enumerate()
+            .map(|(dim, value)| {
+                let (step, most) = self.step(dim);
+                // A scale of zero has only zeros to divide; the cast makes a code 0 of their NaN.
+                (value / (scale * step)).round().clamp(-most, most) as i8
+            })
+            .collect();
+        codes.resize(self.layout.dims(), 0);
+        codes
+    }
+
+    /// What the codes leave out, from what they really say.
+    fn residuals(&self, rotated: &[f32], scale: u16, codes: &[i8]) -> Residuals {
+        let scale = f64::from(scale) * UNIT;
+        let (mut head, mut tail, mut full) = (0.0, 0.0, 0.0);
+        for (dim, &code) in codes.iter().enumerate() {
+            let value = rotated.get(dim).map_or(0.0, |&value| f64::from(value));
+            let step = scale * f64::from(self.step(dim).0);
+            let left = (value - step * f64::from(code)).powi(2);
+            full += left;
+            match self.band(dim) {
+                0 => head += left,
+                1 => {
+                    let high = 16.0 * f64::from(high_nibble(code));
+                    head += (value - step * high).powi(2);
+                }
+                _ => tail += value.powi(2),
+            }
+        }
+        Residuals {
+            head: f64::sqrt(head),
+            tail: f64::sqrt(tail),
+            full: f64::sqrt(full),
+        }
+    }
+
+    fn band(&self, dim: usize) -> usize {
+        usize::from(dim >= self.layout.fine()) + usize::from(dim >= self.layout.head_dims())
+    }
+
+    /// A dimension's step and largest code.
+    fn step(&self, dim: usize) -> (f32, f32) {
+        match self.band(dim) {
+            0 => (self.steps.fine, MAX_CODE),
+            1 => (self.steps.coarse, MAX_COARSE_CODE),
+            _ => (self.steps.tail, MAX_CODE),
+        }
+    }
+}
+
+struct Residuals {
+    head: f64,
+    tail: f64,
+    full: f64,
+}
+
+/// `h` of a coarse code `16h + l` with `l` in -8..=7.
+pub(crate) fn high_nibble(code: i8) -> i8 {
+    // Coarse codes end at 119, so adding 8 stays inside an i8.
+    (code + 8) >> 4
+}
+
+/// `l` of a coarse code `16h + l`.
+pub(crate) fn low_nibble(code: i8) -> i8 {
+    code - 16 * high_nibble(code)
+}
+
+/// In units of 1/65535, rounded up, at most 1.
+fn rounded_up(value: f64) -> u16 {
+    // The casts saturate. Norms reach past 1 only by the rounding of unit vectors, which the slack
+    // of a query covers.
+    (value / UNIT).ceil() as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{high_nibble, low_nibble};
+
+    #[test]
+    fn nibbles_make_up_every_coarse_code() {
+        for code in -119..=119_i8 {
+            let (high, low) = (high_nibble(code), low_nibble(code));
+            assert_eq!(16 * i32::from(high) + i32::from(low), i32::from(code));
+            assert!(
+                (-8..=7).contains(&high) && (-8..=7).contains(&low),
+                "{code}"
+            );
+        }
+    }
+}

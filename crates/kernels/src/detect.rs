@@ -1,0 +1,113 @@
+//! The choice of kernel, and the checked way to it.
+
+use std::sync::OnceLock;
+
+use crate::check::agrees_with_reference;
+use crate::codes::Codes;
+use crate::kernel::Kernel;
+use crate::query::Query;
+use crate::scalar::SCALAR;
+use crate::scan::{Candidate, Scan};
+
+/// The environment variable that names a kernel to use instead of the best one. A name that is
+/// unknown or not for this CPU is ignored.
+const OVERRIDE: &str = "COSIFT_KERNEL";
+
+/// Best first; the last one runs everywhere.
+#[cfg(target_arch = "x86_64")]
+pub(crate) static KERNELS: &[&Kernel] = &[&crate::x86::AVX512_VNNI, &SCALAR];
+#[cfg(target_arch = "aarch64")]
+pub(crate) static KERNELS: &[&Kernel] = &[&crate::neon::NEON_DOT, &SCALAR];
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) static KERNELS: &[&Kernel] = &[&SCALAR];
+
+/// Bounds the cosines of every record that a scan's mask keeps, and adds to its candidates those
+/// whose bounds reach between its floor and ceiling.
+///
+/// All scans go through the block together: a batch costs little more than reading it once.
+///
+/// # Panics
+/// When a query has another layout than the codes.
+pub fn sweep(codes: &Codes, scans: &mut [Scan<'_>]) {
+    for scan in &*scans {
+        assert_eq!(
+            scan.query.layout(),
+            codes.layout(),
+            "query has the codes' layout"
+        );
+    }
+    // SAFETY: the kernel is available, and the layouts are one.
+    unsafe { (kernel().sweep)(codes, scans) }
+}
+
+/// Narrows the bounds of candidates that [`sweep`] found, and drops those whose bounds no longer
+/// reach between `floor` and `ceiling`.
+///
+/// Candidates stay as they are where the head says everything.
+///
+/// # Panics
+/// When the query has another layout than the codes, or a candidate is none of their records.
+pub fn refine(codes: &Codes, query: &Query, floor: f32, ceiling: f32, found: &mut Vec<Candidate>) {
+    assert_eq!(
+        query.layout(),
+        codes.layout(),
+        "query has the codes' layout"
+    );
+    let within = |candidate: &Candidate| usize::from(candidate.slot) < codes.records();
+    assert!(found.iter().all(within), "candidates are records");
+    if codes.layout().row_bytes() > 0 {
+        // SAFETY: the kernel is available, the layouts are one, the slots are records.
+        unsafe { (kernel().refine)(codes, query, floor, ceiling, found) }
+    }
+}
+
+/// The dot product of two vectors of Q30 components, in Q60.
+///
+/// # Panics
+/// When the lengths differ.
+#[must_use]
+pub fn exact(query: &[i32], record: &[i32]) -> i64 {
+    assert_eq!(query.len(), record.len(), "vectors have one length");
+    // SAFETY: the kernel is available.
+    unsafe { (kernel().exact)(query, record) }
+}
+
+/// Multiplies a matrix, row after row, with a vector: `out` gets one component a row.
+///
+/// The result has the same bits on every CPU. For the bounds of a scan to hold, the rows must be
+/// orthonormal to 1e-5.
+///
+/// # Panics
+/// When the vector is empty or the matrix is not `out.len()` rows of its length.
+pub fn rotate(matrix: &[f32], vector: &[f32], out: &mut [f32]) {
+    assert!(!vector.is_empty(), "vector has components");
+    assert_eq!(
+        matrix.len(),
+        vector.len() * out.len(),
+        "matrix is rows x dims"
+    );
+    // SAFETY: the kernel is available.
+    unsafe { (kernel().rotate)(matrix, vector, out) }
+}
+
+/// The instruction set in use: `amx-int8`, `avx512-vnni`, `avx-vnni`, `avx2`, `neon-dot` or
+/// `scalar`.
+#[must_use]
+pub fn kernel_name() -> &'static str {
+    kernel().name
+}
+
+fn kernel() -> &'static Kernel {
+    static CHOSEN: OnceLock<&Kernel> = OnceLock::new();
+    CHOSEN.get_or_init(|| {
+        let named = std::env::var(OVERRIDE).ok();
+        let named = KERNELS
+            .iter()
+            .filter(|kernel| named.as_deref() == Some(kernel.name));
+        named
+            .chain(KERNELS)
+            .copied()
+            .find(|kernel| (kernel.available)() && agrees_with_reference(kernel))
+            .unwrap_or(&SCALAR)
+    })
+}

@@ -1,0 +1,54 @@
+//! One instruction set's functions.
+
+use crate::codes::Codes;
+use crate::query::Query;
+use crate::scan::{Candidate, Scan};
+
+/// The functions of one instruction set.
+///
+/// They are unsafe to call: only where `available` says so, and with arguments that
+/// [`crate::detect`] has checked.
+pub(crate) struct Kernel {
+    pub(crate) name: &'static str,
+    /// Whether this CPU and system have the instructions.
+    pub(crate) available: fn() -> bool,
+    pub(crate) sweep: unsafe fn(&Codes, &mut [Scan<'_>]),
+    pub(crate) refine: unsafe fn(&Codes, &Query, f32, f32, &mut Vec<Candidate>),
+    pub(crate) exact: unsafe fn(&[i32], &[i32]) -> i64,
+    pub(crate) rotate: unsafe fn(&[f32], &[f32], &mut [f32]),
+}
+
+/// Compiles the generic algorithms for one implementation of [`Lanes`](crate::lanes::Lanes).
+///
+/// `features` are the target features to compile for; `available` must imply them.
+macro_rules! kernel {
+    ($name:literal, $lanes:ty, available: $available:expr, features: [$($feature:literal),*]) => {{
+        $(#[target_feature(enable = $feature)])*
+        unsafe fn sweep(codes: &$crate::codes::Codes, scans: &mut [$crate::scan::Scan<'_>]) {
+            // SAFETY: this function is compiled for the instructions; the caller vouches for the
+            // CPU and the arguments.
+            unsafe { $crate::sweep::sweep::<$lanes>(codes, scans) }
+        }
+        $(#[target_feature(enable = $feature)])*
+        unsafe fn refine(
+            codes: &$crate::codes::Codes,
+            query: &$crate::query::Query,
+            floor: f32,
+            ceiling: f32,
+            found: &mut Vec<$crate::scan::Candidate>,
+        ) {
+            // SAFETY: as for `sweep`.
+            unsafe { $crate::refine::refine::<$lanes>(codes, query, floor, ceiling, found) }
+        }
+        $(#[target_feature(enable = $feature)])*
+        unsafe fn exact(query: &[i32], record: &[i32]) -> i64 {
+            $crate::exact::exact(query, record)
+        }
+        $(#[target_feature(enable = $feature)])*
+        unsafe fn rotate(matrix: &[f32], vector: &[f32], out: &mut [f32]) {
+            $crate::rotate::rotate(matrix, vector, out)
+        }
+        $crate::kernel::Kernel { name: $name, available: $available, sweep, refine, exact, rotate }
+    }};
+}
+pub(crate) use kernel;

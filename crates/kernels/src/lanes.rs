@@ -1,0 +1,56 @@
+//! What an instruction set has to offer for the scan to be written once.
+
+/// Sixteen lanes, one for each record of a tile.
+///
+/// Integer results are exact, so every implementation gives the same; floating-point operations
+/// are the plain IEEE ones, never fused, so they do too.
+///
+/// # Safety
+/// Every function may be called only where the CPU has the implementation's instructions, and only
+/// from a function compiled for them: they are inlined into it. Pointers must be valid for the
+/// bytes named.
+pub(crate) trait Lanes {
+    /// Queries that share one pass over a tile: as many as their sums fit into registers.
+    const GROUP: usize;
+    /// What [`byte_codes`](Self::byte_codes) leaves on top of each code.
+    const BYTE_OFFSET: i32;
+
+    /// 64 codes, four for each lane.
+    type Codes: Copy;
+    /// 64 codes of a query.
+    type Operand: Copy;
+    /// Sixteen i32 sums, before any bias is taken off.
+    type Sums: Copy;
+    /// Sixteen f32.
+    type Floats: Copy;
+
+    /// Loads 64 codes, stored plus 128.
+    unsafe fn byte_codes(at: *const u8) -> Self::Codes;
+    /// Loads 64 bytes and splits them into low and high nibbles, codes plus 8.
+    unsafe fn nibble_codes(at: *const u8) -> (Self::Codes, Self::Codes);
+    /// Four codes of a query, for every lane the same.
+    unsafe fn repeat(at: *const i8) -> Self::Operand;
+    /// 64 codes of a query, four for each lane.
+    unsafe fn operand(at: *const i8) -> Self::Operand;
+
+    unsafe fn zero() -> Self::Sums;
+    /// Adds to each lane its four products. Codes and operand are the loaders' above.
+    unsafe fn dot(sums: Self::Sums, codes: Self::Codes, operand: Self::Operand) -> Self::Sums;
+    /// The sum over all lanes.
+    unsafe fn total(sums: Self::Sums) -> i32;
+
+    /// The sums less `bias`, rounded to the nearest f32.
+    unsafe fn floats(sums: Self::Sums, bias: i32) -> Self::Floats;
+    /// Sixteen u16.
+    unsafe fn words(at: *const u8) -> Self::Floats;
+    unsafe fn splat(value: f32) -> Self::Floats;
+    unsafe fn add(a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    unsafe fn sub(a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    unsafe fn mul(a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    /// A bit for each lane where `a >= b`.
+    unsafe fn at_least(a: Self::Floats, b: Self::Floats) -> u16;
+    unsafe fn store(floats: Self::Floats) -> [f32; 16];
+
+    /// Asks for a cache line that is wanted soon; any address will do.
+    unsafe fn prefetch(at: *const u8);
+}

@@ -1,0 +1,162 @@
+//! How the codes of a block lie in memory.
+
+/// Records in one tile, the unit every kernel works on.
+pub const TILE_RECORDS: usize = 16;
+
+/// Most records one [`Codes`](crate::Codes) holds: a block of 256 tiles.
+pub const BLOCK_RECORDS: usize = 4096;
+
+/// The three bands of a record's dimensions, and where the codes of each lie.
+///
+/// Dimensions, padded with zeros to a multiple of eight, fall in order into
+///
+/// - *fine*: 8-bit codes, all in the head,
+/// - *coarse*: 8-bit codes `16h + l`, with `h` in the head and `l` in the rest,
+/// - *tail*: 8-bit codes, only in the rest.
+///
+/// The **head** comes in tiles of 16 records, one after the other, each
+///
+/// | bytes | what |
+/// |---|---|
+/// | `[fine / 4][16][4]` | code + 128 |
+/// | `[coarse / 8][16][4]` | low nibble `h + 8` of dimension `8g + j`, high nibble of `8g + 4 + j` |
+/// | `[16]` u16 | scale, unit 1/65535 |
+/// | `[16]` u16 | head residual, the norm of what the head leaves out of fine and coarse, rounded up |
+/// | `[16]` u16 | tail norm, rounded up |
+/// | `[16]` u16 | full residual, what all codes together leave out, rounded up |
+///
+/// The **rest** is a row a record: `coarse / 2` bytes of nibbles `l + 8`, packed as in the head,
+/// then `tail` bytes code + 128. Numbers are little endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    dims: usize,
+    fine: usize,
+    coarse: usize,
+}
+
+/// Bytes of a tile's scales, residuals and norms.
+const META_BYTES: usize = 4 * META_FIELD_BYTES;
+/// Bytes of one of these, a u16 for each record of the tile.
+pub(crate) const META_FIELD_BYTES: usize = 2 * TILE_RECORDS;
+
+impl Layout {
+    /// Most dimensions: `255 * 127 * 65536` is the largest sum that stays inside an i32.
+    const MAX_DIMS: usize = 65_536;
+
+    /// Bands of `fine` and `coarse` dimensions and a tail of the others, out of `dims` rounded up
+    /// to a multiple of eight.
+    ///
+    /// `None` unless `fine` is a multiple of 4, `coarse` a multiple of 8, both fit into the
+    /// dimensions, the head holds at least one dimension and there are no more than 65,536.
+    #[must_use]
+    pub fn new(dims: usize, fine: usize, coarse: usize) -> Option<Self> {
+        if dims > Self::MAX_DIMS {
+            return None;
+        }
+        let dims = dims.next_multiple_of(8);
+        let fits = fine
+            .checked_add(coarse)
+            .is_some_and(|head| (1..=dims).contains(&head));
+        (fits && fine.is_multiple_of(4) && coarse.is_multiple_of(8)).then_some(Self {
+            dims,
+            fine,
+            coarse,
+        })
+    }
+
+    /// All dimensions fine: the head is a plain 8-bit scan and there is no rest.
+    ///
+    /// `None` for no dimensions or more than 65,536.
+    #[must_use]
+    pub fn identity(dims: usize) -> Option<Self> {
+        Self::new(dims, dims.next_multiple_of(8), 0)
+    }
+
+    /// Dimensions, padded to a multiple of eight.
+    #[must_use]
+    pub fn dims(&self) -> usize {
+        self.dims
+    }
+
+    /// Dimensions of the fine band.
+    #[must_use]
+    pub fn fine(&self) -> usize {
+        self.fine
+    }
+
+    /// Dimensions of the coarse band.
+    #[must_use]
+    pub fn coarse(&self) -> usize {
+        self.coarse
+    }
+
+    /// Dimensions of the tail band.
+    #[must_use]
+    pub fn tail(&self) -> usize {
+        self.dims - self.fine - self.coarse
+    }
+
+    /// Bytes of one tile of the head; a multiple of 64.
+    #[must_use]
+    pub fn tile_bytes(&self) -> usize {
+        self.meta_offset() + META_BYTES
+    }
+
+    /// Bytes of the head for so many records.
+    #[must_use]
+    pub fn head_bytes(&self, records: usize) -> usize {
+        records.div_ceil(TILE_RECORDS) * self.tile_bytes()
+    }
+
+    /// Bytes of one record's rest; zero when the head says everything.
+    #[must_use]
+    pub fn row_bytes(&self) -> usize {
+        self.coarse / 2 + self.tail()
+    }
+
+    /// Bytes of the rest for so many records.
+    #[must_use]
+    pub fn rest_bytes(&self, records: usize) -> usize {
+        records * self.row_bytes()
+    }
+
+    /// Dimensions the head holds.
+    pub(crate) fn head_dims(&self) -> usize {
+        self.fine + self.coarse
+    }
+
+    /// Where the nibbles of a tile begin.
+    pub(crate) fn coarse_offset(&self) -> usize {
+        self.fine * TILE_RECORDS
+    }
+
+    /// Where the scales of a tile begin.
+    pub(crate) fn meta_offset(&self) -> usize {
+        self.coarse_offset() + self.coarse / 2 * TILE_RECORDS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Layout;
+
+    #[test]
+    fn banded_head_of_384_dimensions_takes_136_bytes_a_record() {
+        let layout = Layout::new(384, 64, 128).expect("valid bands");
+        assert_eq!(layout.tile_bytes(), 136 * 16);
+        assert_eq!(layout.head_bytes(17), 2 * 136 * 16);
+        assert_eq!(layout.row_bytes(), 64 + 192);
+    }
+
+    #[test]
+    fn refuses_bands_that_do_not_pack() {
+        assert_eq!(Layout::new(384, 66, 128), None);
+        assert_eq!(Layout::new(384, 64, 132), None);
+        assert_eq!(Layout::new(384, 256, 136), None);
+        assert_eq!(Layout::new(384, 0, 0), None);
+        assert_eq!(Layout::new(8, usize::MAX - 3, 8), None);
+        assert_eq!(Layout::identity(0), None);
+        assert_eq!(Layout::identity(65_537), None);
+        assert_eq!(Layout::identity(10).map(|layout| layout.dims()), Some(16));
+    }
+}

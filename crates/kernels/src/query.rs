@@ -1,0 +1,177 @@
+//! A query prepared for every kernel.
+
+use crate::codec::UNIT;
+use crate::layout::Layout;
+use crate::steps::{MAX_CODE, Steps};
+
+/// A unit vector as 8-bit codes and the weights that turn integer dot products into bounds.
+///
+/// With `q'` and `x'` what the codes of query and record stand for, `r` what they leave out:
+/// `|<q,x> - <q',x'>| = |<q',r_x> + <r_q,x>| <= |q'| |r_x| + |r_q| |x|`, and `|x| = 1`. In the head
+/// the tail of `x` is left out whole, which costs at most its norm times the query's tail norm.
+#[derive(Clone, Debug)]
+pub struct Query {
+    layout: Layout,
+    /// Codes of fine and coarse dimensions, in order.
+    pub(crate) head: Vec<i8>,
+    /// Codes of coarse dimensions that low nibbles of a row meet, padded with zeros to 64.
+    pub(crate) low: Vec<i8>,
+    /// Likewise for high nibbles.
+    pub(crate) high: Vec<i8>,
+    /// Codes of tail dimensions, padded with zeros to 64.
+    pub(crate) tail: Vec<i8>,
+    /// Sum of the fine codes; a record's bytes carry its codes plus 128.
+    pub(crate) fine_sum: i32,
+    /// Sum of the coarse codes; a record's nibbles carry theirs plus 8.
+    pub(crate) coarse_sum: i32,
+    /// Sum of the tail codes.
+    pub(crate) tail_sum: i32,
+    pub(crate) weights: Weights,
+}
+
+/// Factors of the two steps' bounds. Scales, residuals and norms come in units of 1/65535, which
+/// is part of the factors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Weights {
+    /// Of the fine dot product.
+    pub(crate) fine: f32,
+    /// Of the dot product of high nibbles.
+    pub(crate) high: f32,
+    /// Of the dot product of low nibbles.
+    pub(crate) low: f32,
+    /// Of the tail dot product.
+    pub(crate) tail: f32,
+    /// Of the head residual.
+    pub(crate) head_residual: f32,
+    /// Of the tail norm.
+    pub(crate) tail_norm: f32,
+    /// Of the full residual.
+    pub(crate) full_residual: f32,
+    /// Error of the head step beside these.
+    pub(crate) head_slack: f32,
+    /// Error of the full step beside the full residual's.
+    pub(crate) full_slack: f32,
+}
+
+impl Query {
+    /// `rotated` has `layout.dims()` components.
+    pub(crate) fn new(layout: Layout, steps: Steps, rotated: &[f32]) -> Self {
+        let (fine, others) = rotated.split_at(layout.fine());
+        let (coarse, tail) = others.split_at(layout.coarse());
+        let [fine, coarse, tail_band] = [fine, coarse, tail].map(Band::new);
+        let rounding = rounding_error(layout.dims());
+
+        let head_norm = norm([fine.coded, coarse.coded]);
+        let full_norm = norm([fine.coded, coarse.coded, tail_band.coded]);
+        let tail_norm = norm(tail.iter().map(|&value| f64::from(value).powi(2)));
+        let weights = Weights {
+            fine: (fine.step * f64::from(steps.fine) * UNIT) as f32,
+            high: (16.0 * coarse.step * f64::from(steps.coarse) * UNIT) as f32,
+            low: (coarse.step * f64::from(steps.coarse) * UNIT) as f32,
+            tail: (tail_band.step * f64::from(steps.tail) * UNIT) as f32,
+            head_residual: above(head_norm * UNIT),
+            tail_norm: above(tail_norm * UNIT),
+            full_residual: above(full_norm * UNIT),
+            head_slack: above(norm([fine.left, coarse.left]) + rounding),
+            full_slack: above(norm([fine.left, coarse.left, tail_band.left]) + rounding),
+        };
+
+        let side = |first: usize| {
+            let groups = coarse.codes.chunks_exact(8);
+            padded(
+                groups
+                    .flat_map(|group| &group[first..first + 4])
+                    .copied()
+                    .collect(),
+            )
+        };
+        Self {
+            layout,
+            low: side(0),
+            high: side(4),
+            fine_sum: sum(&fine.codes),
+            coarse_sum: sum(&coarse.codes),
+            tail_sum: sum(&tail_band.codes),
+            head: [fine.codes, coarse.codes].concat(),
+            tail: padded(tail_band.codes),
+            weights,
+        }
+    }
+
+    /// The layout of the codes this query can scan.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+}
+
+/// One band of a query, coded with a step of its own.
+struct Band {
+    codes: Vec<i8>,
+    step: f64,
+    /// Squared norm of what the codes stand for.
+    coded: f64,
+    /// Squared norm of what they leave out.
+    left: f64,
+}
+
+impl Band {
+    fn new(values: &[f32]) -> Self {
+        let peak = values
+            .iter()
+            .fold(0.0_f32, |peak, value| peak.max(value.abs()));
+        let step = f64::from(peak / MAX_CODE);
+        // A step of zero has only zeros to divide; the cast makes a code 0 of their NaN.
+        let codes: Vec<i8> = values
+            .iter()
+            .map(|&value| {
+                let most = f64::from(MAX_CODE);
+                (f64::from(value) / step).round().clamp(-most, most) as i8
+            })
+            .collect();
+        let (mut coded, mut left) = (0.0, 0.0);
+        for (&code, &value) in codes.iter().zip(values) {
+            let stands_for = step * f64::from(code);
+            coded += stands_for.powi(2);
+            left += (f64::from(value) - stands_for).powi(2);
+        }
+        Self {
+            codes,
+            step,
+            coded,
+            left,
+        }
+    }
+}
+
+/// Error that no residual shows, in cosine.
+///
+/// Residuals are taken from the rotated f32 components. These are off by the f32 sums of
+/// [`rotate`](crate::rotate): 64 running sums of `dims / 64` products each, then six halvings, so
+/// at most `dims / 64 + 8` roundings of 2^-24 in terms whose absolute values sum to at most 1 in
+/// each of `dims` components, of query and record alike. The rest, under 5e-5, is for
+/// a rotation orthonormal to 1e-5, norms within 1e-5 of 1, bounds rounded to f32, and a dozen f32
+/// roundings of numbers below 2 in the scan itself.
+fn rounding_error(dims: usize) -> f64 {
+    let dims = dims as f64;
+    let component = (dims / 64.0 + 8.0) * 2.0_f64.powi(-24);
+    5e-5 + 2.0 * component * dims.sqrt()
+}
+
+fn norm(squares: impl IntoIterator<Item = f64>) -> f64 {
+    squares.into_iter().sum::<f64>().sqrt()
+}
+
+/// The f32 above a number.
+fn above(value: f64) -> f32 {
+    (value as f32).next_up()
+}
+
+fn sum(codes: &[i8]) -> i32 {
+    codes.iter().map(|&code| i32::from(code)).sum()
+}
+
+fn padded(mut codes: Vec<i8>) -> Vec<i8> {
+    codes.resize(codes.len().next_multiple_of(64), 0);
+    codes
+}

@@ -1,0 +1,98 @@
+//! What every kernel must return, written plainly.
+
+use crate::codes::Codes;
+use crate::layout::TILE_RECORDS;
+use crate::query::Query;
+use crate::refine::refine_bounds;
+use crate::scan::{Candidate, Scan};
+
+pub(crate) fn dot(a: &[i8], b: &[i8]) -> i32 {
+    a.iter()
+        .zip(b)
+        .map(|(&a, &b)| i32::from(a) * i32::from(b))
+        .sum()
+}
+
+pub(crate) fn exact(a: &[i32], b: &[i32]) -> i64 {
+    a.iter()
+        .zip(b)
+        .map(|(&a, &b)| i64::from(a) * i64::from(b))
+        .fold(0, i64::wrapping_add)
+}
+
+pub(crate) fn sweep(codes: &Codes, scans: &mut [Scan<'_>]) {
+    for scan in scans {
+        for slot in (0..codes.records()).filter(|slot| scan.mask[slot / 64] >> (slot % 64) & 1 == 1)
+        {
+            let candidate = head_bounds(codes, scan.query, slot);
+            if candidate.may_lie_in(scan.floor, scan.ceiling) {
+                scan.found.push(candidate);
+            }
+        }
+    }
+}
+
+pub(crate) fn refine(
+    codes: &Codes,
+    query: &Query,
+    floor: f32,
+    ceiling: f32,
+    found: &mut Vec<Candidate>,
+) {
+    let layout = codes.layout();
+    found.retain_mut(|candidate| {
+        let slot = usize::from(candidate.slot);
+        let row = &codes.rest_bytes()[layout.rest_bytes(slot)..][..layout.row_bytes()];
+        let (nibbles, tail) = row.split_at(layout.coarse() / 2);
+        let low = dot(&unpacked(nibbles), &query.head[layout.fine()..]);
+        let tail = dot(&signed(tail), &query.tail);
+        refine_bounds(candidate, low, tail, &codes.meta(slot), &query.weights);
+        candidate.may_lie_in(floor, ceiling)
+    });
+}
+
+fn head_bounds(codes: &Codes, query: &Query, slot: usize) -> Candidate {
+    let layout = codes.layout();
+    let (bytes, others) = codes
+        .tile(slot / TILE_RECORDS)
+        .split_at(layout.coarse_offset());
+    let nibbles = &others[..layout.coarse() / 2 * TILE_RECORDS];
+    let column = |bytes: &[u8]| -> Vec<u8> {
+        let of_slot = bytes
+            .chunks_exact(4)
+            .skip(slot % TILE_RECORDS)
+            .step_by(TILE_RECORDS);
+        of_slot.flatten().copied().collect()
+    };
+    let (fine_query, coarse_query) = query.head.split_at(layout.fine());
+    let fine = dot(&signed(&column(bytes)), fine_query) as f32;
+    let high = dot(&unpacked(&column(nibbles)), coarse_query) as f32;
+
+    let meta = codes.meta(slot);
+    let weights = &query.weights;
+    Candidate {
+        slot: slot as u16,
+        estimate: f32::from(meta.scale) * (weights.fine * fine + weights.high * high),
+        error: weights.head_residual * f32::from(meta.head_residual)
+            + weights.tail_norm * f32::from(meta.tail_norm)
+            + weights.head_slack,
+    }
+}
+
+/// Codes of bytes that carry them plus 128.
+fn signed(bytes: &[u8]) -> Vec<i8> {
+    bytes
+        .iter()
+        .map(|&byte| (byte ^ 0x80).cast_signed())
+        .collect()
+}
+
+/// Codes, in the order of dimensions, of nibbles that carry them plus 8.
+fn unpacked(nibbles: &[u8]) -> Vec<i8> {
+    let group = |bytes: &[u8]| {
+        let low = bytes.iter().map(|byte| (byte & 15).cast_signed() - 8);
+        let high = bytes.iter().map(|byte| (byte >> 4).cast_signed() - 8);
+        low.chain(high).collect::<Vec<i8>>()
+    };
+    nibbles.chunks_exact(4).flat_map(group).collect()
+}

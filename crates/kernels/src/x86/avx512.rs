@@ -1,0 +1,133 @@
+//! AVX-512 with VNNI: a tile's sixteen records are the sixteen lanes of one register.
+
+use std::arch::x86_64::{
+    __m256i, __m512, __m512i, _CMP_GE_OQ, _MM_HINT_T0, _mm_prefetch, _mm256_loadu_si256,
+    _mm512_add_ps, _mm512_and_si512, _mm512_cmp_ps_mask, _mm512_cvtepi32_ps, _mm512_cvtepu16_epi32,
+    _mm512_dpbusd_epi32, _mm512_loadu_si512, _mm512_mul_ps, _mm512_reduce_add_epi32,
+    _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_si512, _mm512_srli_epi16,
+    _mm512_storeu_ps, _mm512_sub_epi32, _mm512_sub_ps,
+};
+
+use crate::kernel::{Kernel, kernel};
+use crate::lanes::Lanes;
+
+pub(crate) static AVX512_VNNI: Kernel = kernel!(
+    "avx512-vnni",
+    Zmm,
+    available: available,
+    features: ["avx512f", "avx512bw", "avx512vl", "avx512vnni"]
+);
+
+fn available() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512vnni")
+}
+
+pub(crate) struct Zmm;
+
+impl Lanes for Zmm {
+    // Two sums and the fine band's floats for each of eight queries, of 32 registers.
+    const GROUP: usize = 8;
+    // The instruction multiplies unsigned bytes with signed ones.
+    const BYTE_OFFSET: i32 = 128;
+
+    type Codes = __m512i;
+    type Operand = __m512i;
+    type Sums = __m512i;
+    type Floats = __m512;
+
+    #[inline(always)]
+    unsafe fn byte_codes(at: *const u8) -> __m512i {
+        // SAFETY: the caller gives 64 readable bytes, and the CPU.
+        unsafe { _mm512_loadu_si512(at.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn nibble_codes(at: *const u8) -> (__m512i, __m512i) {
+        // SAFETY: as above.
+        unsafe {
+            let bytes = _mm512_loadu_si512(at.cast());
+            let nibble = _mm512_set1_epi8(15);
+            (
+                _mm512_and_si512(bytes, nibble),
+                _mm512_and_si512(_mm512_srli_epi16::<4>(bytes), nibble),
+            )
+        }
+    }
+    #[inline(always)]
+    unsafe fn repeat(at: *const i8) -> __m512i {
+        // SAFETY: the caller gives 4 readable codes, and the CPU.
+        unsafe { _mm512_set1_epi32(at.cast::<i32>().read_unaligned()) }
+    }
+    #[inline(always)]
+    unsafe fn operand(at: *const i8) -> __m512i {
+        // SAFETY: the caller gives 64 readable codes, and the CPU.
+        unsafe { _mm512_loadu_si512(at.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn zero() -> __m512i {
+        // SAFETY: the caller vouches for the CPU, here and below.
+        unsafe { _mm512_setzero_si512() }
+    }
+    #[inline(always)]
+    unsafe fn dot(sums: __m512i, codes: __m512i, operand: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_dpbusd_epi32(sums, codes, operand) }
+    }
+    #[inline(always)]
+    unsafe fn total(sums: __m512i) -> i32 {
+        // SAFETY: as above.
+        unsafe { _mm512_reduce_add_epi32(sums) }
+    }
+    #[inline(always)]
+    unsafe fn floats(sums: __m512i, bias: i32) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_cvtepi32_ps(_mm512_sub_epi32(sums, _mm512_set1_epi32(bias))) }
+    }
+    #[inline(always)]
+    unsafe fn words(at: *const u8) -> __m512 {
+        // SAFETY: the caller gives 32 readable bytes, and the CPU.
+        unsafe {
+            let words = _mm256_loadu_si256(at.cast::<__m256i>());
+            _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(words))
+        }
+    }
+    #[inline(always)]
+    unsafe fn splat(value: f32) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_set1_ps(value) }
+    }
+    #[inline(always)]
+    unsafe fn add(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_add_ps(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn sub(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_sub_ps(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn mul(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_mul_ps(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn at_least(a: __m512, b: __m512) -> u16 {
+        // SAFETY: as above.
+        unsafe { _mm512_cmp_ps_mask::<_CMP_GE_OQ>(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn store(floats: __m512) -> [f32; 16] {
+        let mut out = [0.0; 16];
+        // SAFETY: as above; the array takes sixteen floats.
+        unsafe { _mm512_storeu_ps(out.as_mut_ptr(), floats) };
+        out
+    }
+    #[inline(always)]
+    unsafe fn prefetch(at: *const u8) {
+        // SAFETY: a prefetch reads nothing and never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+    }
+}
