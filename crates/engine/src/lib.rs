@@ -1,2 +1,8 @@
-#![forbid(unsafe_code)]
 //! The engine.
+#![forbid(unsafe_code)]
+
+pub mod columns;
+pub mod filter;
+pub mod json;
+pub mod mask;
+pub mod problem;
