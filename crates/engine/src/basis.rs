@@ -1,5 +1,7 @@
 //! The basis in which vectors are coded: rotated so that the first dimensions tell the most.
 
+use std::borrow::Cow;
+
 use cosift_kernels::{Codec, Codes, Layout, Query, Steps, rotate};
 use nalgebra::{DMatrix, SymmetricEigen};
 
@@ -30,9 +32,9 @@ impl Basis {
     /// The unrotated basis of `dimensions`: all of a code is its head.
     #[must_use]
     pub fn identity(dimensions: usize) -> Self {
-        let layout = Layout::identity(padded(dimensions));
-        let steps = Codec::train_steps(layout, &[]);
-        Self { serial: Serial::next(), rotation: None, codec: Codec { layout, steps } }
+        let layout = Layout::identity(padded(dimensions)).expect("a multiple of 8 up to the largest vector");
+        let codec = Codec::new(layout, Steps::train(&layout, &[]));
+        Self { serial: Serial::next(), rotation: None, codec }
     }
 
     /// Learns the basis of a sample: its principal axes, with the narrowest head that holds enough.
@@ -66,46 +68,43 @@ impl Basis {
         for &axis in &order {
             rotation.extend(eigen.eigenvectors.column(axis).iter().map(|&component| component as f32));
         }
-        let layout = Layout::new(dims, FINE_DIMENSIONS, coarse);
+        let layout = Layout::new(dims, FINE_DIMENSIONS, coarse)?;
         let mut rotated = Vec::with_capacity(sample.len() / dimensions * dims);
         let mut row = vec![0.0; dims];
         for vector in sample.chunks_exact(dimensions) {
             rotate(&rotation, &pad(vector, dims), &mut row);
             rotated.extend_from_slice(&row);
         }
-        let steps = Codec::train_steps(layout, &rotated);
-        Some(Self { serial: Serial::next(), rotation: Some(rotation), codec: Codec { layout, steps } })
+        let codec = Codec::new(layout, Steps::train(&layout, &rotated));
+        Some(Self { serial: Serial::next(), rotation: Some(rotation), codec })
     }
 
     /// Where the codes of this basis keep what.
     #[must_use]
     pub fn layout(&self) -> Layout {
-        self.codec.layout
+        self.codec.layout()
     }
 
     /// Appends the code of a unit vector.
     pub fn encode(&self, vector: &[f32], codes: &mut Codes) {
-        let dims = self.codec.layout.dims;
-        match &self.rotation {
-            None => self.codec.encode(&pad(vector, dims), codes),
-            Some(rotation) => {
-                let mut rotated = vec![0.0; dims];
-                rotate(rotation, &pad(vector, dims), &mut rotated);
-                self.codec.encode(&rotated, codes);
-            }
-        }
+        self.codec.encode(&self.rotated(vector), codes.records(), codes);
     }
 
     /// Prepares a unit vector to be compared with codes of this basis.
     #[must_use]
     pub fn query(&self, vector: &[f32]) -> Query {
-        let dims = self.codec.layout.dims;
+        self.codec.query(&self.rotated(vector))
+    }
+
+    fn rotated<'a>(&self, vector: &'a [f32]) -> Cow<'a, [f32]> {
+        let dims = self.codec.layout().dims();
+        let vector = pad(vector, dims);
         match &self.rotation {
-            None => self.codec.query(&pad(vector, dims)),
+            None => vector,
             Some(rotation) => {
                 let mut rotated = vec![0.0; dims];
-                rotate(rotation, &pad(vector, dims), &mut rotated);
-                self.codec.query(&rotated)
+                rotate(rotation, &vector, &mut rotated);
+                rotated.into()
             }
         }
     }
@@ -113,9 +112,9 @@ impl Basis {
     /// The parts that make this basis again: layout, steps, rotation.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let Codec { layout, steps } = &self.codec;
+        let (layout, steps) = (self.codec.layout(), self.codec.steps());
         let mut out = Vec::new();
-        for number in [layout.dims, layout.fine, layout.coarse] {
+        for number in [layout.dims(), layout.fine(), layout.coarse()] {
             out.extend_from_slice(&(number as u32).to_le_bytes());
         }
         for step in [steps.fine, steps.coarse, steps.tail] {
@@ -134,16 +133,16 @@ impl Basis {
         let word = |at: usize| header[at * 4..at * 4 + 4].try_into().ok().map(u32::from_le_bytes);
         let step = |at: usize| word(at).map(f32::from_bits);
         let [dims, fine, coarse] = [word(0)? as usize, word(1)? as usize, word(2)? as usize];
-        let sound = dims % 8 == 0 && fine % 4 == 0 && coarse % 8 == 0 && fine + coarse <= dims;
+        let layout = Layout::new(dims, fine, coarse)?;
         let square = rotation.is_empty() || rotation.len() == dims.checked_mul(dims)?.checked_mul(4)?;
-        if !sound || !square {
+        if !square {
             return None;
         }
         let rotation = (!rotation.is_empty()).then(|| {
             rotation.as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
         });
         let steps = Steps { fine: step(3)?, coarse: step(4)?, tail: step(5)? };
-        Some(Self { serial, rotation, codec: Codec { layout: Layout::new(dims, fine, coarse), steps } })
+        Some(Self { serial, rotation, codec: Codec::new(layout, steps) })
     }
 }
 
@@ -152,7 +151,7 @@ fn padded(dimensions: usize) -> usize {
     dimensions.next_multiple_of(8)
 }
 
-fn pad(vector: &[f32], dims: usize) -> std::borrow::Cow<'_, [f32]> {
+fn pad(vector: &[f32], dims: usize) -> Cow<'_, [f32]> {
     if vector.len() == dims {
         return vector.into();
     }

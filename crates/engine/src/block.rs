@@ -47,7 +47,6 @@ pub(crate) struct Body {
 }
 
 /// The vectors of a block as codes, and the basis these are in.
-#[derive(Debug)]
 pub(crate) struct Coded {
     pub(crate) serial: Serial,
     pub(crate) basis: Arc<Basis>,
@@ -55,7 +54,7 @@ pub(crate) struct Coded {
 }
 
 /// A block of a snapshot. Its parts are shared: a new version of a block copies only what differs.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Block {
     pub(crate) body: Arc<Body>,
     pub(crate) coded: Arc<Coded>,
@@ -72,7 +71,7 @@ impl Block {
     pub(crate) fn build(first: RecordRow, dimensions: usize, rows: &[NewRow], basis: &Arc<Basis>) -> Self {
         debug_assert!(rows.len() <= BLOCK_RECORDS);
         let mut cold = MemoryRows::new(dimensions);
-        let mut codes = Codes::new(basis.layout());
+        let mut codes = Codes::new(basis.layout(), rows.len());
         let mut vector = Vec::with_capacity(dimensions);
         for row in rows {
             cold.push(&row.vector);
@@ -99,12 +98,20 @@ impl Block {
         }
     }
 
-    /// Joins two neighbours whose exact vectors are in memory; `None` when they are not.
-    pub(crate) fn join(left: &Self, right: &Self) -> Option<Self> {
-        let (ColdRows::Memory(a), ColdRows::Memory(b)) = (&*left.cold, &*right.cold) else { return None };
-        debug_assert_eq!(left.body.first.0 as usize + left.len(), right.body.first.0 as usize);
-        let mut cold = a.clone();
-        cold.append(b);
+    /// Joins two neighbours.
+    ///
+    /// # Errors
+    /// When the exact vectors of one are in a file that can't be read.
+    pub(crate) fn join(left: &Self, right: &Self) -> Result<Self, FileError> {
+        debug_assert_eq!(left.row(left.len()), right.body.first);
+        let dimensions = left.cold.dimensions();
+        let mut cold = MemoryRows::new(dimensions);
+        for block in [left, right] {
+            let mut buffer = ColdBuffer::default();
+            for slot in 0..block.len() {
+                cold.push(block.cold.vector(slot, &mut buffer)?);
+            }
+        }
         let mut alive = (*left.alive).clone();
         right.alive.iter().for_each(|slot| alive.set(left.len() + slot));
         let body = Body {
@@ -118,13 +125,14 @@ impl Block {
         };
         let cold = ColdRows::Memory(cold);
         let coded = if left.coded.basis.serial == right.coded.basis.serial {
-            let mut codes = left.coded.codes.clone();
+            let mut codes = Codes::new(left.coded.basis.layout(), left.len() + right.len());
+            codes.append(&left.coded.codes);
             codes.append(&right.coded.codes);
             Coded { serial: Serial::next(), basis: Arc::clone(&left.coded.basis), codes }
         } else {
-            recode(&cold, body.uuids.len(), &right.coded.basis).ok()?
+            recode(&cold, body.uuids.len(), &right.coded.basis)?
         };
-        Some(Self {
+        Ok(Self {
             body: Arc::new(body),
             coded: Arc::new(coded),
             cold: Arc::new(cold),
@@ -136,14 +144,8 @@ impl Block {
 
     /// Records of the block, dead ones included.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.body.uuids.len()
-    }
-
-    /// Whether the block has no records.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Number of the record in `slot`.
@@ -220,7 +222,7 @@ pub(crate) struct BlockMemory {
 
 /// Codes the exact vectors of a block in `basis`.
 pub(crate) fn recode(cold: &ColdRows, records: usize, basis: &Arc<Basis>) -> Result<Coded, FileError> {
-    let mut codes = Codes::new(basis.layout());
+    let mut codes = Codes::new(basis.layout(), records);
     let mut buffer = ColdBuffer::default();
     let mut vector = Vec::new();
     for slot in 0..records {

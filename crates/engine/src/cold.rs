@@ -47,10 +47,6 @@ impl MemoryRows {
         self.vectors.extend_from_slice(vector);
     }
 
-    pub(crate) fn append(&mut self, other: &Self) {
-        self.vectors.extend_from_slice(&other.vectors);
-    }
-
     /// The rows as a file holds them.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.vectors.len() * 4 + self.vectors.len() / self.dimensions * CRC_BYTES);
@@ -94,6 +90,14 @@ impl ColdRows {
                 buffer.vector.extend(components.iter().map(|&bytes| i32::from_le_bytes(bytes)));
                 Ok(&buffer.vector)
             }
+        }
+    }
+
+    /// Components of a vector.
+    pub(crate) fn dimensions(&self) -> usize {
+        match self {
+            Self::Memory(rows) => rows.dimensions,
+            Self::File(rows) => rows.dimensions,
         }
     }
 

@@ -1,7 +1,7 @@
 //! A database: its settings, the snapshot that readers see, and the writer that publishes the next.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
@@ -18,7 +18,6 @@ use crate::writer::{Task, Writer};
 const MAX_WAITING: usize = 1024;
 
 /// What readers see: a snapshot, and the index of its living records.
-#[derive(Debug)]
 pub(crate) struct Published {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) index: IdentityIndex,
@@ -30,7 +29,6 @@ pub struct Database {
     pub id: String,
     pub(crate) settings: Settings,
     pub(crate) created_at: i64,
-    pub(crate) directory: PathBuf,
     published: Arc<RwLock<Published>>,
     pub(crate) reader: Reader,
     pub(crate) last_write_at: Arc<AtomicI64>,
@@ -65,7 +63,7 @@ impl Database {
     /// [`Error::Store`]; derived files that are missing or damaged are made again.
     pub(crate) fn open(id: &str, directory: &Path, progress: &dyn Fn(usize)) -> Result<Self, Error> {
         let store = Store::open(&store_path(directory))?;
-        let json = store.reader().settings()?;
+        let json = store.reader().meta("settings")?.unwrap_or_default();
         let settings = Settings::parse(&String::from_utf8_lossy(&json))?;
         Self::start(id, directory, settings, store, progress)
     }
@@ -80,7 +78,7 @@ impl Database {
         let reader = store.reader();
         let created_at = reader.meta(CREATED_AT)?.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_le_bytes);
         let published = Arc::new(RwLock::new(Published::empty()));
-        let last_write_at = Arc::new(AtomicI64::new(reader.last_change_at()?.unwrap_or(created_at)));
+        let last_write_at = Arc::new(AtomicI64::new(last_write_at(&reader, store.last_position())?.unwrap_or(created_at)));
         let disk_bytes = Arc::new(AtomicU64::new(0));
         let (sender, tasks) = sync_channel(MAX_WAITING);
         let mut writer = Writer::new(
@@ -101,7 +99,6 @@ impl Database {
             id: id.to_owned(),
             settings,
             created_at,
-            directory: directory.to_owned(),
             published,
             reader,
             last_write_at,
@@ -140,10 +137,12 @@ impl Database {
             let _ = thread.join();
         }
     }
+}
 
-    pub(crate) fn touch_last_write(&self) -> i64 {
-        self.last_write_at.load(Relaxed)
-    }
+/// The time of the last change in the feed.
+fn last_write_at(reader: &Reader, position: u64) -> Result<Option<i64>, Error> {
+    let last = reader.changes(position.saturating_sub(1), 1)?;
+    Ok(last.first().map(|change| change.at))
 }
 
 fn store_path(directory: &Path) -> PathBuf {

@@ -11,7 +11,6 @@ use crate::database::Database;
 use crate::delete::{Deletion, RecordRef};
 use crate::describe::describe;
 use crate::error::Error;
-use crate::identity::Variant;
 use crate::lock::DataLock;
 use crate::prepare::{Format, Prepared, prepare};
 use crate::query::Query;

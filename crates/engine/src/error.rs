@@ -3,8 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::json::Problem;
-use crate::store;
+use crate::files::FileError;
+use crate::problem::{Problem, ProblemCode};
+use crate::store::StoreError;
 
 /// An error of the engine.
 #[derive(Debug, thiserror::Error)]
@@ -86,8 +87,11 @@ pub enum Error {
     },
     /// The store refused or failed.
     #[error(transparent)]
-    Store(#[from] store::Error),
-    /// A derived file can't be read or written.
+    Store(#[from] StoreError),
+    /// A derived file is damaged or can't be read.
+    #[error(transparent)]
+    Derived(#[from] FileError),
+    /// A file or directory can't be read or written.
     #[error("{}: {source}", .path.display())]
     File {
         /// The file.
@@ -114,7 +118,8 @@ fn first_detail(problems: &[Problem]) -> String {
 impl Error {
     /// An invalid request with a single problem.
     pub(crate) fn invalid(code: &'static str, pointer: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::Invalid { code, problems: vec![Problem::new(code, pointer, detail)] }
+        let problem = Problem { pointer: pointer.into(), code: ProblemCode::InvalidValue, detail: detail.into() };
+        Self::Invalid { code, problems: vec![problem] }
     }
 
     /// The stable code of the error, as HTTP and the library publish it.
@@ -134,7 +139,7 @@ impl Error {
             Self::Closed | Self::NotReady { .. } => "not_ready",
             Self::Store(error) => error.code(),
             Self::File { source, .. } if source.kind() == io::ErrorKind::StorageFull => "disk_full",
-            Self::File { .. } => "store_failed",
+            Self::File { .. } | Self::Derived(_) => "store_failed",
             Self::Defect { .. } => "internal",
         }
     }
@@ -145,7 +150,8 @@ impl Error {
         match self {
             Self::Invalid { problems, .. } => problems.clone(),
             Self::IdentityConflict { pointer, detail } => {
-                vec![Problem::new(self.code(), pointer.clone(), detail.clone())]
+                let (pointer, detail) = (pointer.clone(), detail.clone());
+                vec![Problem { pointer, code: ProblemCode::IdentityConflict, detail }]
             }
             _ => Vec::new(),
         }

@@ -182,6 +182,11 @@ impl PartsFile {
         })
     }
 
+    /// The error of a part whose content does not fit.
+    pub(crate) fn damaged(&self, what: &'static str) -> FileError {
+        FileError::Damaged { path: self.path.clone(), what }
+    }
+
     /// Number of parts.
     pub(crate) fn part_count(&self) -> usize {
         self.parts.len()

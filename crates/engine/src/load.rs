@@ -22,11 +22,11 @@ pub(crate) fn replay(
     progress: &dyn Fn(usize),
 ) -> Result<(), Error> {
     let since = published.snapshot.version;
-    let cell = RwLock::new(std::mem::replace(published, Published::empty()));
     let mut deleted = Vec::new();
     reader.deleted_since(since, |id| deleted.push(RecordId(id)))?;
-    let mut replay = Replay { memory, cell, names: ColumnNames::default(), rows: Vec::new(), version: since };
-    replay.names = (*replay.published().snapshot.names).clone();
+    let names = (*published.snapshot.names).clone();
+    let cell = RwLock::new(std::mem::replace(published, Published::empty()));
+    let mut replay = Replay { memory, cell, names, rows: Vec::new(), version: since };
     replay.bury(&deleted);
     let mut damaged = None;
     reader.load(since, |record| match replay.take(&record) {

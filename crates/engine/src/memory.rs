@@ -82,8 +82,7 @@ impl Next {
     /// The blocks at the end that are not full yet.
     fn growing(&self) -> &[Block] {
         let blocks = &self.snapshot.blocks;
-        let grows = |block: &&Block| block.len() < BLOCK_RECORDS && matches!(*block.cold, ColdRows::Memory(_));
-        let count = blocks.iter().rev().take_while(grows).count();
+        let count = blocks.iter().rev().take_while(|block| block.len() < BLOCK_RECORDS).count();
         &blocks[blocks.len() - count..]
     }
 
@@ -97,7 +96,8 @@ impl Next {
             if !next_to || !(full || right.len() * 2 >= left.len()) {
                 return;
             }
-            let Some(joined) = Block::join(left, right) else { return };
+            // An unreadable vector file leaves the blocks apart: their searches will say what is wrong.
+            let Ok(joined) = Block::join(left, right) else { return };
             let blocks = &mut self.snapshot.blocks;
             blocks.truncate(blocks.len() - 2);
             blocks.push(joined);
@@ -111,9 +111,17 @@ impl Memory {
     }
 
     /// Brings back the saved snapshot, then reads from the store what was committed after it.
-    pub(crate) fn load(&mut self, reader: &Reader, progress: &dyn Fn(usize)) -> Result<Published, Error> {
+    ///
+    /// `saved` gets the snapshot as it was saved.
+    pub(crate) fn load(
+        &mut self,
+        reader: &Reader,
+        saved: impl FnOnce(&Snapshot),
+        progress: &dyn Fn(usize),
+    ) -> Result<Published, Error> {
         // A missing or damaged snapshot is made again from the store.
         let (snapshot, newest) = self.derived.load().unwrap_or_else(|_| (Snapshot::empty(), None));
+        saved(&snapshot);
         if let Some(basis) = newest {
             self.trained_at = snapshot.records();
             self.basis = basis;

@@ -7,9 +7,13 @@ use crate::database::Database;
 use crate::error::Error;
 use crate::hash::content_hash;
 use crate::identity::{RecordId, RecordUuid};
-use crate::json::{NewRecord, Problem, RecordLimits, parse_batch, parse_line, write_data};
+use crate::json::{NewRecord, parse_batch, parse_line, write_cells};
+use crate::problem::{Problem, ProblemCode};
 use crate::score::to_unit_q30;
 use crate::settings::Settings;
+
+/// Records of a batch at most.
+pub const MAX_BATCH: usize = 1_000;
 
 /// How the records of a request come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,12 +104,11 @@ impl PreparedRecords {
 /// # Errors
 /// [`Error::Invalid`] for a batch with a bad record; [`Error::Store`].
 pub fn prepare(database: &Database, body: &[u8], format: Format) -> Result<Prepared, Error> {
-    let limits = RecordLimits::default();
     let mut problems = Vec::new();
     let mut records = Vec::new();
     match format {
         Format::Batch => {
-            let parsed = parse_batch(body, &limits).map_err(|problems| invalid_records(&problems))?;
+            let parsed = parse_batch(body, MAX_BATCH).map_err(invalid_records)?;
             let mut faults = Vec::new();
             for (at, new) in parsed.into_iter().enumerate() {
                 match check(&database.settings, None, new) {
@@ -117,7 +120,7 @@ pub fn prepare(database: &Database, body: &[u8], format: Format) -> Result<Prepa
                 }
             }
             if !faults.is_empty() {
-                return Err(invalid_records(&faults));
+                return Err(invalid_records(faults));
             }
         }
         Format::Lines { first } => {
@@ -126,7 +129,7 @@ pub fn prepare(database: &Database, body: &[u8], format: Format) -> Result<Prepa
                 if text.is_empty() {
                     continue;
                 }
-                let checked = parse_line(text, &limits)
+                let checked = parse_line(text)
                     .and_then(|new| check(&database.settings, Some(line), new).map_err(|problem| vec![problem]));
                 match checked {
                     Ok(record) => records.push(record),
@@ -140,9 +143,24 @@ pub fn prepare(database: &Database, body: &[u8], format: Format) -> Result<Prepa
     Ok(Prepared { inner: Mutex::new(inner), problems })
 }
 
-fn invalid_records(problems: &[Problem]) -> Error {
-    let code = problems.first().map_or("invalid_record", |problem| problem.code.as_str());
-    Error::Invalid { code, problems: problems.to_vec() }
+fn invalid_records(problems: Vec<Problem>) -> Error {
+    let code = match problems.first().map(|problem| problem.code) {
+        Some(ProblemCode::InvalidVector) => "invalid_vector",
+        Some(ProblemCode::InvalidTime) => "invalid_time",
+        Some(
+            ProblemCode::MalformedJson
+            | ProblemCode::TooDeep
+            | ProblemCode::DuplicateMember
+            | ProblemCode::LoneSurrogate
+            | ProblemCode::NumberOutOfRange,
+        ) => "invalid_json",
+        _ => "invalid_record",
+    };
+    Error::Invalid { code, problems }
+}
+
+fn invalid_vector(detail: impl Into<String>) -> Problem {
+    Problem { pointer: "/vector".into(), code: ProblemCode::InvalidVector, detail: detail.into() }
 }
 
 /// Settles what parsing alone can't: the vector against the database's settings.
@@ -152,23 +170,23 @@ fn check(settings: &Settings, line: Option<u64>, mut new: NewRecord) -> Result<P
         (Some(_), None) => VectorSource::Unchanged,
         (Some(model), Some(_)) => {
             let detail = format!("this database embeds its records with model {model}: leave the vector out");
-            return Err(Problem::new("invalid_vector", "/vector", detail));
+            return Err(invalid_vector(detail));
         }
         (None, None) => {
             let detail = format!("this database has no model: give {} numbers", settings.dimensions);
-            return Err(Problem::new("invalid_vector", "/vector", detail));
+            return Err(invalid_vector(detail));
         }
         (None, Some(vector)) => {
             if vector.len() != settings.dimensions {
                 let error = Error::Dimensions { expected: settings.dimensions, got: vector.len() };
-                return Err(Problem::new(error.code(), "/vector", error.to_string()));
+                return Err(invalid_vector(error.to_string()));
             }
-            let unit = to_unit_q30(vector).map_err(|error| Problem::new(error.code(), "/vector", error.to_string()))?;
+            let unit = to_unit_q30(vector).map_err(|error| invalid_vector(error.to_string()))?;
             VectorSource::Given(unit)
         }
     };
     let mut json = Vec::new();
-    write_data(&new.data, &mut json);
+    write_cells(&new.data, &mut json);
     let given: Vec<u8> = given.iter().flatten().flat_map(|component| component.to_le_bytes()).collect();
     let hash = content_hash(&[&json, &given]);
     Ok(PreparedRecord { line, new, json, hash, vector })

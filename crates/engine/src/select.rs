@@ -25,11 +25,7 @@ impl Selection {
             mask = block.synced.mask_between(self.time_range.start, self.time_range.end, &mask);
         }
         match &self.filter {
-            Some(filter) if !mask.is_empty() => {
-                let mut out = Mask::empty();
-                filter.mask(&block.body.columns, &mask, &mut out);
-                out
-            }
+            Some(filter) if !mask.is_empty() => filter.mask(&block.body.columns, &mask),
             _ => mask,
         }
     }

@@ -9,7 +9,7 @@ use crate::columns::ColumnNames;
 use crate::identity::{IdKey, RecordId, RecordRow, RecordUuid, Variant};
 
 /// All records of a database after one commit. Readers keep theirs while writers publish the next.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Snapshot {
     /// The commit.
     pub version: u64,

@@ -13,9 +13,9 @@ use crate::delete::Deletion;
 use crate::derived::Derived;
 use crate::error::Error;
 use crate::identity::{RecordId, RecordUuid};
-use crate::json::Problem;
 use crate::keeper::Keeper;
 use crate::memory::{Memory, Next};
+use crate::problem::{Problem, ProblemCode};
 use crate::prepare::{LineProblem, Prepared, PreparedRecords, VectorSource};
 use crate::score::to_unit_q30;
 use crate::settings::Settings;
@@ -112,7 +112,8 @@ impl Writer {
 
     /// Brings the database to memory: the saved snapshot, then what was committed after it.
     pub(crate) fn load(&mut self, progress: &dyn Fn(usize)) -> Result<(), Error> {
-        let published = self.memory.load(&self.store.reader(), progress)?;
+        let keeper = &self.keeper;
+        let published = self.memory.load(&self.store.reader(), |saved| keeper.loaded(saved), progress)?;
         *self.published.write().unwrap_or_else(PoisonError::into_inner) = published;
         self.disk_bytes.store(self.store.file_bytes() + self.keeper.disk_bytes(), Relaxed);
         self.maintain();
@@ -334,7 +335,7 @@ fn stage_commit(
             Err(error) => match (record.line, error) {
                 (Some(line), Error::IdentityConflict { detail, pointer }) => {
                     let pointer = pointer.trim_start_matches(&format!("/records/{at}")).to_owned();
-                    let problem = Problem::new("identity_conflict", pointer, detail);
+                    let problem = Problem { pointer, code: ProblemCode::IdentityConflict, detail };
                     committed.problems.push(LineProblem { line, problem });
                     continue;
                 }

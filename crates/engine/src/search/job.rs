@@ -130,7 +130,7 @@ impl Job {
     pub(crate) fn score(&self, block: &Block, slot: usize) -> Result<Score, Error> {
         COLD.with_borrow_mut(|buffer| match block.cold.vector(slot, buffer) {
             Ok(vector) => Ok(Score::from_dot(exact(&self.vector, vector))),
-            Err(source) => Err(Error::File { path: "vectors".into(), source }),
+            Err(error) => Err(error.into()),
         })
     }
 
@@ -172,6 +172,11 @@ impl Job {
 
     pub(crate) fn count_matches(&self, matches: u64) {
         self.matches.fetch_add(matches, Relaxed);
+    }
+
+    /// How the search is carried out, for people.
+    pub(crate) fn plan(&self) -> &'static str {
+        if self.search.filter.is_some() { "filtered scan" } else { "full scan" }
     }
 
     pub(crate) fn fail(&self, error: Error) {

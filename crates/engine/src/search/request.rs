@@ -6,7 +6,8 @@ use crate::cursor;
 use crate::error::Error;
 use crate::filter::{Filter, FilterLimits};
 use crate::identity::Variant;
-use crate::json::{Problem, parse_time};
+use crate::json::parse_time;
+use crate::problem::Problem;
 use crate::rank::Position;
 
 /// Largest page of one request.
@@ -144,7 +145,8 @@ impl RequestReader {
         let mut filters = Vec::new();
         for name in ["forced_filter", "filter"] {
             if let Some(json) = self.get(name) {
-                let filter = Filter::parse(json, &FilterLimits::default(), variant.default_condition());
+                let filter =
+                    Filter::from_json(json.to_string().as_bytes(), &FilterLimits::default(), variant.default_condition());
                 filters.push(filter.map_err(|problems| below(name, problems))?);
             }
         }

@@ -114,6 +114,17 @@ impl StoreError {
         }
     }
 
+    /// The stable code of the error, as HTTP and the library publish it.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            StoreError::DiskFull => "disk_full",
+            StoreError::Damaged { .. } | StoreError::Corrupt { .. } => "damaged",
+            StoreError::Locked { .. } => "data_locked",
+            StoreError::Busy => "busy",
+            _ => "store_failed",
+        }
+    }
+
     /// Whether a failed write leaves unknown what reached the disk.
     ///
     /// After a failed fsync the kernel may have dropped the pages and report success the next time,

@@ -12,7 +12,7 @@ pub(crate) use change::{Change, ChangeKind};
 pub(crate) use error::StoreError;
 pub(crate) use reader::{Identity, Reader};
 pub(crate) use row::StoredRecord;
-pub(crate) use write::{Commit, PutKind, Write};
+pub(crate) use write::{PutKind, Write};
 pub(crate) use writer::Store;
 
 #[cfg(test)]

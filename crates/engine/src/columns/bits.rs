@@ -1,0 +1,93 @@
+//! Which rows of a column have something, as small as it can be said.
+
+use super::form::{Damaged, FormReader, put_values};
+use crate::mask::Mask;
+
+/// A set of rows, usually all or none of them.
+#[derive(Clone, Debug)]
+pub(crate) enum Bits {
+    None,
+    All,
+    Some(Box<[u64]>),
+}
+
+impl Bits {
+    pub(crate) fn build(mask: &Mask, len: usize) -> Self {
+        match mask.count() {
+            0 => Self::None,
+            count if count == len => Self::All,
+            _ => Self::Some(mask.0[..len.div_ceil(64)].into()),
+        }
+    }
+
+    pub(crate) fn get(&self, row: usize) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Some(words) => words[row / 64] >> (row % 64) & 1 == 1,
+        }
+    }
+
+    pub(crate) fn count(&self, len: usize) -> usize {
+        match self {
+            Self::None => 0,
+            Self::All => len,
+            Self::Some(words) => words.iter().map(|word| word.count_ones() as usize).sum(),
+        }
+    }
+
+    /// The rows of `mask` that are in this set.
+    pub(crate) fn of(&self, mask: &Mask) -> Mask {
+        match self {
+            Self::None => Mask::empty(),
+            Self::All => mask.clone(),
+            Self::Some(words) => {
+                let mut out = Mask::empty();
+                for ((out, word), mask) in out.0.iter_mut().zip(words).zip(&mask.0) {
+                    *out = word & mask;
+                }
+                out
+            }
+        }
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        match self {
+            Self::None | Self::All => 0,
+            Self::Some(words) => size_of_val::<[u64]>(words),
+        }
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::None => out.push(0),
+            Self::All => out.push(1),
+            Self::Some(words) => {
+                out.push(2);
+                put_values(words, u64::to_le_bytes, out);
+            }
+        }
+    }
+
+    pub(crate) fn read(form: &mut FormReader<'_>, len: usize) -> Result<Self, Damaged> {
+        match form.u8()? {
+            0 => Ok(Self::None),
+            1 => Ok(Self::All),
+            2 => {
+                let words = form.values(len.div_ceil(64), u64::from_le_bytes)?;
+                let full = Mask::full(len);
+                if words
+                    .iter()
+                    .zip(&full.0)
+                    .any(|(word, full)| word & !full != 0)
+                {
+                    return Err(Damaged {
+                        part: "bits beyond the last row",
+                    });
+                }
+                Ok(Self::Some(words))
+            }
+            _ => Err(Damaged { part: "bits" }),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Columns in the making.
+
+use hashbrown::HashMap;
+
+use super::bits::Bits;
+use super::column::Column;
+use super::integers::Integers;
+use super::names::{ColumnId, ColumnNames};
+use super::numbers::Numbers;
+use super::table::Columns;
+use super::texts::Texts;
+use super::value::{Data, Value};
+use crate::mask::{BLOCK_RECORDS, Mask};
+
+/// Below one record in eight, a column keeps a list of its slots instead of a row for every slot.
+const SPARSE: usize = 8;
+
+/// Collects up to 4,096 records, one after the other, and encodes them.
+#[derive(Default)]
+pub struct ColumnsBuilder {
+    len: usize,
+    columns: HashMap<ColumnId, ColumnBuilder>,
+    /// The distinct orders of columns, by first use.
+    shapes: Vec<Box<[ColumnId]>>,
+    shape_ids: HashMap<Box<[ColumnId]>, i64>,
+    record_shapes: Vec<i64>,
+}
+
+/// One column's values as they come: what each record has, each type's values end to end.
+#[derive(Default)]
+struct ColumnBuilder {
+    slots: Vec<u16>,
+    kinds: Vec<Kind>,
+    numbers: Vec<f64>,
+    text: String,
+    text_ends: Vec<usize>,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Null,
+    False,
+    True,
+    Number,
+    Text,
+}
+
+impl ColumnsBuilder {
+    /// Adds the next record; its columns must be distinct. `-0` becomes `0`, as JSON prints it.
+    ///
+    /// # Panics
+    /// When 4,096 records are in already.
+    pub fn push<'a>(&mut self, cells: impl IntoIterator<Item = (ColumnId, Value<'a>)>) {
+        assert!(
+            self.len < BLOCK_RECORDS,
+            "a block holds {BLOCK_RECORDS} records"
+        );
+        let slot = self.len as u16;
+        self.len += 1;
+        let mut shape = Vec::new();
+        for (id, value) in cells {
+            shape.push(id);
+            self.columns.entry(id).or_default().push(slot, value);
+        }
+        let known = self.shape_ids.get(&shape[..]).copied();
+        self.record_shapes.push(known.unwrap_or_else(|| {
+            let id = self.shapes.len() as i64;
+            self.shapes.push(shape[..].into());
+            self.shape_ids.insert(shape.into(), id);
+            id
+        }));
+    }
+
+    /// Adds the next record, giving ids to the names that are new.
+    ///
+    /// # Panics
+    /// When 4,096 records are in already.
+    pub fn push_data(&mut self, data: &Data, names: &mut ColumnNames) {
+        self.push(
+            data.cells()
+                .iter()
+                .map(|(name, value)| (names.insert(name), value.borrow())),
+        );
+    }
+
+    /// How many records are in.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether no record is in.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Encodes what was collected.
+    pub fn finish(self) -> Columns {
+        let mut columns: Vec<(ColumnId, Column)> = self
+            .columns
+            .into_iter()
+            .map(|(id, column)| (id, column.finish(self.len)))
+            .collect();
+        columns.sort_unstable_by_key(|(id, _)| *id);
+        Columns::new(
+            self.len,
+            columns,
+            self.shapes,
+            Integers::build(&self.record_shapes),
+        )
+    }
+}
+
+impl ColumnBuilder {
+    fn push(&mut self, slot: u16, value: Value<'_>) {
+        debug_assert!(
+            self.slots.last() != Some(&slot),
+            "a record has a column once"
+        );
+        let kind = match value {
+            Value::Null => Kind::Null,
+            Value::Boolean(false) => Kind::False,
+            Value::Boolean(true) => Kind::True,
+            Value::Number(number) => {
+                // Adding zero turns -0 into 0 and leaves every other number alone.
+                self.numbers.push(number + 0.0);
+                Kind::Number
+            }
+            Value::Text(text) => {
+                self.text.push_str(text);
+                self.text_ends.push(self.text.len());
+                Kind::Text
+            }
+        };
+        self.slots.push(slot);
+        self.kinds.push(kind);
+    }
+
+    fn finish(self, len: usize) -> Column {
+        let sparse = self.slots.len() * SPARSE < len;
+        let rows = if sparse { self.slots.len() } else { len };
+        let mut masks = [const { Mask::empty() }; 5];
+        let [nulls, booleans, trues, has_number, has_text] = &mut masks;
+        let least = self.numbers.iter().copied().reduce(f64::min).unwrap_or(0.0);
+        let mut numbers = vec![least; if self.numbers.is_empty() { 0 } else { rows }];
+        let mut texts = vec![""; if self.text_ends.is_empty() { 0 } else { rows }];
+        let mut next_number = self.numbers.iter();
+        let mut next_end = self.text_ends.iter();
+        let mut start = 0;
+        for (at, (&slot, kind)) in self.slots.iter().zip(&self.kinds).enumerate() {
+            let row = if sparse { at } else { slot.into() };
+            match kind {
+                Kind::Null => nulls.set(row),
+                Kind::False => booleans.set(row),
+                Kind::True => {
+                    booleans.set(row);
+                    trues.set(row);
+                }
+                Kind::Number => {
+                    has_number.set(row);
+                    numbers[row] = *next_number.next().expect("one was pushed with its kind");
+                }
+                Kind::Text => {
+                    has_text.set(row);
+                    let end = *next_end.next().expect("one was pushed with its kind");
+                    texts[row] = &self.text[start..end];
+                    start = end;
+                }
+            }
+        }
+        let mut column = Column::new(rows, sparse.then(|| self.slots.as_slice().into()));
+        column.nulls = Bits::build(nulls, rows);
+        column.booleans = Bits::build(booleans, rows);
+        column.trues = Bits::build(trues, rows);
+        column.has_number = Bits::build(has_number, rows);
+        column.has_text = Bits::build(has_text, rows);
+        column.numbers = (!numbers.is_empty()).then(|| Numbers::build(numbers));
+        column.texts = (!texts.is_empty()).then(|| Texts::build(&texts));
+        column
+    }
+}

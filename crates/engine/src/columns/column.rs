@@ -1,0 +1,208 @@
+//! One column of a block.
+
+use super::bits::Bits;
+use super::form::{Damaged, FormReader, put_count, put_values};
+use super::numbers::Numbers;
+use super::texts::Texts;
+use super::value::Value;
+use crate::mask::{BLOCK_RECORDS, Mask};
+
+/// How many records of a column hold each type; the rest lack it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TypeCounts {
+    /// Records with `null`.
+    pub nulls: u64,
+    /// Records with a boolean.
+    pub booleans: u64,
+    /// Records with a number.
+    pub numbers: u64,
+    /// Records with a string.
+    pub texts: u64,
+}
+
+impl std::ops::AddAssign for TypeCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.nulls += other.nulls;
+        self.booleans += other.booleans;
+        self.numbers += other.numbers;
+        self.texts += other.texts;
+    }
+}
+
+/// The values that a block's records have in one column, each type apart.
+///
+/// A *row* is a place in this column: a slot of the block, or, where few records have the column,
+/// the place of the slot in `slots`.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    rows: usize,
+    /// For a sparse column, the slots of its rows, ascending.
+    slots: Option<Box<[u16]>>,
+    pub(super) nulls: Bits,
+    pub(super) booleans: Bits,
+    /// The rows that hold `true`.
+    pub(super) trues: Bits,
+    pub(super) has_number: Bits,
+    pub(super) numbers: Option<Numbers>,
+    pub(super) has_text: Bits,
+    pub(super) texts: Option<Texts>,
+}
+
+impl Column {
+    pub(super) fn new(rows: usize, slots: Option<Box<[u16]>>) -> Self {
+        Self {
+            rows,
+            slots,
+            nulls: Bits::None,
+            booleans: Bits::None,
+            trues: Bits::None,
+            has_number: Bits::None,
+            numbers: None,
+            has_text: Bits::None,
+            texts: None,
+        }
+    }
+
+    fn row(&self, slot: usize) -> Option<usize> {
+        match &self.slots {
+            None => Some(slot),
+            Some(slots) => slots.binary_search(&(slot as u16)).ok(),
+        }
+    }
+
+    /// The value at a slot; `None` when the record lacks the column.
+    pub(crate) fn value(&self, slot: usize) -> Option<Value<'_>> {
+        let row = self.row(slot)?;
+        match (&self.texts, &self.numbers) {
+            (Some(texts), _) if self.has_text.get(row) => Some(Value::Text(texts.get(row))),
+            (_, Some(numbers)) if self.has_number.get(row) => Some(Value::Number(numbers.get(row))),
+            _ if self.booleans.get(row) => Some(Value::Boolean(self.trues.get(row))),
+            _ if self.nulls.get(row) => Some(Value::Null),
+            _ => None,
+        }
+    }
+
+    /// The slots of `within` that `test`, which sees rows, keeps.
+    pub(crate) fn by_row(&self, within: &Mask, test: impl FnOnce(&Mask) -> Mask) -> Mask {
+        let Some(slots) = &self.slots else {
+            return test(within);
+        };
+        let mut rows = Mask::empty();
+        for (row, &slot) in slots.iter().enumerate() {
+            if within.get(slot.into()) {
+                rows.set(row);
+            }
+        }
+        let mut out = Mask::empty();
+        for row in test(&rows).iter() {
+            out.set(slots[row].into());
+        }
+        out
+    }
+
+    /// The rows of `within` that hold this boolean.
+    pub(crate) fn booleans(&self, boolean: bool, within: &Mask) -> Mask {
+        let mut rows = self.booleans.of(within);
+        let trues = self.trues.of(&rows);
+        if boolean {
+            return trues;
+        }
+        rows.and_not(&trues);
+        rows
+    }
+
+    /// The numbers, and the rows of `within` that hold one.
+    pub(crate) fn numbers(&self, within: &Mask) -> Option<(&Numbers, Mask)> {
+        Some((self.numbers.as_ref()?, self.has_number.of(within)))
+    }
+
+    /// The strings, and the rows of `within` that hold one.
+    pub(crate) fn texts(&self, within: &Mask) -> Option<(&Texts, Mask)> {
+        Some((self.texts.as_ref()?, self.has_text.of(within)))
+    }
+
+    pub(crate) fn text(&self) -> Option<&Texts> {
+        self.texts.as_ref()
+    }
+
+    pub(crate) fn counts(&self) -> TypeCounts {
+        TypeCounts {
+            nulls: self.nulls.count(self.rows) as u64,
+            booleans: self.booleans.count(self.rows) as u64,
+            numbers: self.has_number.count(self.rows) as u64,
+            texts: self.has_text.count(self.rows) as u64,
+        }
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let bits = [
+            &self.nulls,
+            &self.booleans,
+            &self.trues,
+            &self.has_number,
+            &self.has_text,
+        ];
+        self.slots
+            .as_ref()
+            .map_or(0, |slots| size_of_val::<[u16]>(slots))
+            + bits.into_iter().map(Bits::memory_bytes).sum::<usize>()
+            + self.numbers.as_ref().map_or(0, Numbers::memory_bytes)
+            + self.texts.as_ref().map_or(0, Texts::memory_bytes)
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        match &self.slots {
+            None => out.push(0),
+            Some(slots) => {
+                out.push(1);
+                put_count(slots.len(), out);
+                put_values(slots, u16::to_le_bytes, out);
+            }
+        }
+        self.nulls.write(out);
+        self.booleans.write(out);
+        self.trues.write(out);
+        self.has_number.write(out);
+        if let Some(numbers) = &self.numbers {
+            numbers.write(out);
+        }
+        self.has_text.write(out);
+        if let Some(texts) = &self.texts {
+            texts.write(out);
+        }
+    }
+
+    /// Reads the file form of a column of a block of `len` records.
+    pub(crate) fn read(form: &mut FormReader<'_>, len: usize) -> Result<Self, Damaged> {
+        let slots = match form.u8()? {
+            0 => None,
+            1 => {
+                let count = form.count(len)?;
+                let slots = form.values(count, u16::from_le_bytes)?;
+                let ascending = slots.windows(2).all(|pair| pair[0] < pair[1]);
+                if !ascending || slots.last().is_some_and(|&slot| slot as usize >= len) {
+                    return Err(Damaged {
+                        part: "slots of a sparse column",
+                    });
+                }
+                Some(slots)
+            }
+            _ => return Err(Damaged { part: "column" }),
+        };
+        let rows = slots.as_ref().map_or(len, |slots| slots.len());
+        debug_assert!(rows <= BLOCK_RECORDS, "the block's length was checked");
+        let mut column = Self::new(rows, slots);
+        column.nulls = Bits::read(form, rows)?;
+        column.booleans = Bits::read(form, rows)?;
+        column.trues = Bits::read(form, rows)?;
+        column.has_number = Bits::read(form, rows)?;
+        if !matches!(column.has_number, Bits::None) {
+            column.numbers = Some(Numbers::read(form, rows)?);
+        }
+        column.has_text = Bits::read(form, rows)?;
+        if !matches!(column.has_text, Bits::None) {
+            column.texts = Some(Texts::read(form, rows)?);
+        }
+        Ok(column)
+    }
+}

@@ -1,0 +1,24 @@
+//! Typed, compact columns of a block of records.
+
+mod bits;
+mod builder;
+mod column;
+mod form;
+mod integers;
+mod names;
+mod numbers;
+mod strings;
+mod table;
+mod texts;
+mod value;
+
+pub use builder::ColumnsBuilder;
+pub(crate) use column::Column;
+pub use column::TypeCounts;
+pub use form::Damaged;
+pub use integers::Integers;
+pub use names::{ColumnId, ColumnNames};
+pub(crate) use numbers::Comparison;
+pub use table::Columns;
+pub(crate) use texts::Texts;
+pub use value::{Data, OwnedValue, Value};

@@ -1,0 +1,88 @@
+//! The column names of a database.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::json;
+
+/// A column of a database, by the order in which names were first seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ColumnId(pub u32);
+
+/// The names of all columns that a database has ever had: append-only, cheap to clone.
+///
+/// A clone is a snapshot; inserting into one copies the table first if another still holds it.
+#[derive(Clone, Debug, Default)]
+pub struct ColumnNames {
+    table: Arc<Table>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Table {
+    names: Vec<Name>,
+    ids: HashMap<Arc<str>, ColumnId>,
+}
+
+#[derive(Clone, Debug)]
+struct Name {
+    text: Arc<str>,
+    /// `"name":`, ready to be copied into a page.
+    member: Arc<[u8]>,
+}
+
+impl ColumnNames {
+    /// The column of that name, if any record ever had it.
+    pub fn id(&self, name: &str) -> Option<ColumnId> {
+        self.table.ids.get(name).copied()
+    }
+
+    /// The name of a column of this table (or of an older snapshot of it).
+    ///
+    /// # Panics
+    /// When the column comes from another database or a newer snapshot.
+    pub fn name(&self, id: ColumnId) -> &str {
+        &self.table.names[id.0 as usize].text
+    }
+
+    /// The name as a JSON member, quoted, escaped, with its colon.
+    pub(crate) fn member(&self, id: ColumnId) -> &[u8] {
+        &self.table.names[id.0 as usize].member
+    }
+
+    /// The column of that name, made if it is new.
+    pub fn insert(&mut self, name: &str) -> ColumnId {
+        if let Some(id) = self.id(name) {
+            return id;
+        }
+        let table = Arc::make_mut(&mut self.table);
+        let id = ColumnId(u32::try_from(table.names.len()).expect("fewer than 2^32 columns"));
+        let text: Arc<str> = name.into();
+        let mut member = Vec::with_capacity(name.len() + 3);
+        json::write_string(name, &mut member);
+        member.push(b':');
+        table.names.push(Name {
+            text: text.clone(),
+            member: member.into(),
+        });
+        table.ids.insert(text, id);
+        id
+    }
+
+    /// How many columns there are.
+    pub fn len(&self) -> usize {
+        self.table.names.len()
+    }
+
+    /// Whether no record ever had a column.
+    pub fn is_empty(&self) -> bool {
+        self.table.names.is_empty()
+    }
+
+    /// All columns, in order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (ColumnId, &str)> {
+        (0..)
+            .map(ColumnId)
+            .zip(self.table.names.iter().map(|name| &*name.text))
+    }
+}

@@ -1,0 +1,164 @@
+//! The numbers of a column.
+
+use super::form::{Damaged, FormReader, put_values};
+use super::integers::Integers;
+use crate::mask::Mask;
+
+/// How a number is compared with a filter's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+}
+
+impl Comparison {
+    /// Whether `number` stands so to `value`, as IEEE doubles.
+    pub(crate) fn holds(self, number: f64, value: f64) -> bool {
+        match self {
+            Self::Equal => number == value,
+            Self::Greater => number > value,
+            Self::GreaterOrEqual => number >= value,
+            Self::Less => number < value,
+            Self::LessOrEqual => number <= value,
+        }
+    }
+
+    /// The integers that stand so to `value`, as an inclusive range; may be empty (low above high).
+    ///
+    /// Conversions saturate, which is right for the integers a double holds exactly.
+    fn range(self, value: f64) -> (i64, i64) {
+        let floor = value.floor() as i64;
+        let ceil = value.ceil() as i64;
+        match self {
+            Self::Equal if value.fract() == 0.0 => (floor, floor),
+            Self::Equal => (1, 0),
+            Self::Greater => (floor.saturating_add(1), i64::MAX),
+            Self::GreaterOrEqual => (ceil, i64::MAX),
+            Self::Less => (i64::MIN, ceil.saturating_sub(1)),
+            Self::LessOrEqual => (i64::MIN, floor),
+        }
+    }
+}
+
+/// One number a row; rows without one hold the least number of the column.
+#[derive(Clone, Debug)]
+pub(crate) enum Numbers {
+    /// All are integers of at most 2^53.
+    Integers(Integers),
+    /// With the zone map.
+    Floats {
+        values: Box<[f64]>,
+        min: f64,
+        max: f64,
+    },
+}
+
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+impl Numbers {
+    /// Encodes one number a row.
+    pub(crate) fn build(values: Vec<f64>) -> Self {
+        if values
+            .iter()
+            .all(|value| value.trunc() == *value && value.abs() <= EXACT)
+        {
+            let integers: Vec<i64> = values.iter().map(|&value| value as i64).collect();
+            return Self::Integers(Integers::build(&integers));
+        }
+        let (min, max) = zone(&values);
+        Self::Floats {
+            values: values.into(),
+            min,
+            max,
+        }
+    }
+
+    pub(crate) fn get(&self, row: usize) -> f64 {
+        match self {
+            Self::Integers(integers) => integers.get(row) as f64,
+            Self::Floats { values, .. } => values[row],
+        }
+    }
+
+    /// The rows of `within` whose number stands so to `value`.
+    pub(crate) fn mask(&self, comparison: Comparison, value: f64, within: &Mask) -> Mask {
+        match self {
+            Self::Integers(integers) => {
+                let (low, high) = comparison.range(value);
+                integers.mask_between(low, high, within)
+            }
+            Self::Floats { values, min, max } => {
+                let ends = (comparison.holds(*min, value), comparison.holds(*max, value));
+                match comparison {
+                    Comparison::Equal if value < *min || value > *max => Mask::empty(),
+                    Comparison::Equal => Mask::of(values, within, |number| number == value),
+                    _ if ends == (true, true) => within.clone(),
+                    _ if ends == (false, false) => Mask::empty(),
+                    Comparison::Greater => Mask::of(values, within, |number| number > value),
+                    Comparison::GreaterOrEqual => {
+                        Mask::of(values, within, |number| number >= value)
+                    }
+                    Comparison::Less => Mask::of(values, within, |number| number < value),
+                    Comparison::LessOrEqual => Mask::of(values, within, |number| number <= value),
+                }
+            }
+        }
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Integers(integers) => integers.memory_bytes(),
+            Self::Floats { values, .. } => size_of_val::<[f64]>(values),
+        }
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Integers(integers) => {
+                out.push(0);
+                integers.write(out);
+            }
+            Self::Floats { values, .. } => {
+                out.push(1);
+                put_values(values, f64::to_le_bytes, out);
+            }
+        }
+    }
+
+    pub(crate) fn read(form: &mut FormReader<'_>, len: usize) -> Result<Self, Damaged> {
+        match form.u8()? {
+            0 => {
+                let integers = Integers::read_from(form, len)?;
+                let exact = |value: i64| value.unsigned_abs() <= EXACT as u64;
+                match integers.range() {
+                    Some((min, max)) if !(exact(min) && exact(max)) => Err(Damaged {
+                        part: "range of numbers",
+                    }),
+                    _ => Ok(Self::Integers(integers)),
+                }
+            }
+            1 => {
+                let values = form.values(len, f64::from_le_bytes)?;
+                if !values.iter().all(|value| value.is_finite()) {
+                    return Err(Damaged {
+                        part: "number that is not finite",
+                    });
+                }
+                let (min, max) = zone(&values);
+                Ok(Self::Floats { values, min, max })
+            }
+            _ => Err(Damaged { part: "numbers" }),
+        }
+    }
+}
+
+fn zone(values: &[f64]) -> (f64, f64) {
+    values
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), &value| {
+            (min.min(value), max.max(value))
+        })
+}

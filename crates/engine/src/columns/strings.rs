@@ -1,0 +1,181 @@
+//! Strings end to end.
+
+use memchr::memmem::Finder;
+
+use super::form::{Damaged, FormReader};
+use super::integers::Integers;
+use crate::mask::Mask;
+
+/// Up to 4,096 strings in one piece of text.
+#[derive(Clone, Debug)]
+pub(crate) struct Strings {
+    text: Box<str>,
+    /// Where each string starts, and then where the last one ends.
+    offsets: Integers,
+}
+
+impl Strings {
+    pub(crate) fn build<'a>(strings: impl Iterator<Item = &'a str>) -> Self {
+        let mut text = String::new();
+        let mut offsets = vec![0];
+        for string in strings {
+            text.push_str(string);
+            offsets.push(text.len() as i64);
+        }
+        Self {
+            text: text.into(),
+            offsets: Integers::build(&offsets),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    pub(crate) fn text_bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    fn span(&self, row: usize) -> (usize, usize) {
+        // Offsets begin at 0, so the distance from the least is the offset itself.
+        (
+            self.offsets.delta(row) as usize,
+            self.offsets.delta(row + 1) as usize,
+        )
+    }
+
+    pub(crate) fn get(&self, row: usize) -> &str {
+        let (start, end) = self.span(row);
+        &self.text[start..end]
+    }
+
+    /// The bytes of a string, for comparing: no check of character boundaries.
+    pub(crate) fn bytes(&self, row: usize) -> &[u8] {
+        let (start, end) = self.span(row);
+        &self.text.as_bytes()[start..end]
+    }
+
+    /// The rows of `within` whose bytes pass `test`.
+    pub(crate) fn mask(&self, within: &Mask, test: impl Fn(&[u8]) -> bool) -> Mask {
+        let mut out = Mask::empty();
+        for row in within.iter() {
+            if test(self.bytes(row)) {
+                out.set(row);
+            }
+        }
+        out
+    }
+
+    /// The rows of `within` that contain the finder's needle.
+    pub(crate) fn containing(&self, finder: &Finder<'_>, within: &Mask) -> Mask {
+        if finder.needle().is_empty() {
+            return within.clone();
+        }
+        // One search over the whole text beats a call per string, unless most would be in vain.
+        if within.count() * 4 < self.len() {
+            return self.mask(within, |bytes| finder.find(bytes).is_some());
+        }
+        let text = self.text.as_bytes();
+        let mut out = Mask::empty();
+        let (mut at, mut row) = (0, 0);
+        while let Some(found) = finder.find(&text[at..]) {
+            let start = at + found;
+            row = self.row_at(start, row);
+            let (_, end) = self.span(row);
+            if start + finder.needle().len() <= end {
+                out.set(row);
+                at = end;
+            } else {
+                // It straddles two strings; the next may begin one byte on.
+                at = start + 1;
+            }
+        }
+        out.and(within);
+        out
+    }
+
+    /// The row whose text holds byte `at`, at or after `row`.
+    fn row_at(&self, at: usize, row: usize) -> usize {
+        let end = |row: usize| self.offsets.delta(row + 1) as usize;
+        let mut low = row;
+        let mut step = 1;
+        // Matches come in order: gallop from the last row, then halve.
+        while low + step < self.len() && end(low + step - 1) <= at {
+            low += step;
+            step *= 2;
+        }
+        let mut high = (low + step).min(self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if end(middle) <= at {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        low
+    }
+
+    /// Where `bytes` is or would be among strings that are sorted by their bytes.
+    pub(crate) fn partition(&self, before: impl Fn(&[u8]) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if before(self.bytes(middle)) {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        low
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.text.len() + self.offsets.memory_bytes()
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        self.offsets.write(out);
+        out.extend_from_slice(&(self.text.len() as u64).to_le_bytes());
+        out.extend_from_slice(self.text.as_bytes());
+    }
+
+    pub(crate) fn read(form: &mut FormReader<'_>, len: usize) -> Result<Self, Damaged> {
+        let offsets = Integers::read_from(form, len + 1)?;
+        let bytes = usize::try_from(form.u64()?).map_err(|_| Damaged { part: "length" })?;
+        let text = std::str::from_utf8(form.bytes(bytes)?).map_err(|_| Damaged {
+            part: "text that is not UTF-8",
+        })?;
+        let mut last = 0;
+        let mut sound = offsets
+            .range()
+            .is_some_and(|(min, max)| min == 0 && max as usize == bytes);
+        for row in 0..=len {
+            let offset = offsets.delta(row) as usize;
+            sound &= last <= offset && text.is_char_boundary(offset);
+            last = offset;
+        }
+        if !sound || last != bytes || offsets.delta(0) != 0 {
+            return Err(Damaged {
+                part: "offsets of strings",
+            });
+        }
+        Ok(Self {
+            text: text.into(),
+            offsets,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_match_across_two_strings_is_none() {
+        let strings = Strings::build(["xaa", "", "ab", "aab", "", "b", "aaab"].into_iter());
+        let finder = Finder::new("aab");
+        let mask = strings.containing(&finder, &Mask::full(7));
+        assert_eq!(mask.iter().collect::<Vec<_>>(), [3, 6]);
+    }
+}

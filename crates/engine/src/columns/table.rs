@@ -1,0 +1,204 @@
+//! All columns of a block.
+
+use super::builder::ColumnsBuilder;
+use super::column::{Column, TypeCounts};
+use super::form::{Damaged, FormReader, put_count};
+use super::integers::Integers;
+use super::names::ColumnId;
+use super::value::{OwnedValue, Value};
+use crate::mask::BLOCK_RECORDS;
+
+/// The data of up to 4,096 records by column; immutable.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    len: usize,
+    /// By ascending id.
+    columns: Vec<(ColumnId, Column)>,
+    /// The distinct lists of columns that records have, in the records' own order.
+    shapes: Vec<Box<[ColumnId]>>,
+    record_shapes: Integers,
+}
+
+impl Columns {
+    pub(super) fn new(
+        len: usize,
+        columns: Vec<(ColumnId, Column)>,
+        shapes: Vec<Box<[ColumnId]>>,
+        record_shapes: Integers,
+    ) -> Self {
+        Self {
+            len,
+            columns,
+            shapes,
+            record_shapes,
+        }
+    }
+
+    /// Encodes records, each a list of cells with distinct columns.
+    ///
+    /// # Panics
+    /// When there are more than 4,096.
+    pub fn build<'a>(records: impl IntoIterator<Item = &'a [(ColumnId, OwnedValue)]>) -> Self {
+        let mut builder = ColumnsBuilder::default();
+        for record in records {
+            builder.push(record.iter().map(|(id, value)| (*id, value.borrow())));
+        }
+        builder.finish()
+    }
+
+    /// The records of all parts, in order.
+    ///
+    /// # Panics
+    /// When there are more than 4,096 records.
+    pub fn join(parts: &[&Self]) -> Self {
+        let mut builder = ColumnsBuilder::default();
+        for part in parts {
+            (0..part.len).for_each(|slot| builder.push(part.cells(slot)));
+        }
+        builder.finish()
+    }
+
+    /// The named records, in order.
+    ///
+    /// # Panics
+    /// When there are more than 4,096 records, or a slot is outside its part.
+    pub fn gather(records: &[(&Self, usize)]) -> Self {
+        let mut builder = ColumnsBuilder::default();
+        for (part, slot) in records {
+            builder.push(part.cells(*slot));
+        }
+        builder.finish()
+    }
+
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no record.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The value of a record in a column; `None` when the record lacks it.
+    ///
+    /// # Panics
+    /// When `slot` is not below [`Columns::len`].
+    pub fn value(&self, slot: usize, id: ColumnId) -> Option<Value<'_>> {
+        assert!(slot < self.len, "slot {slot} of {}", self.len);
+        self.column(id)?.value(slot)
+    }
+
+    /// The cells of a record, in its own order.
+    ///
+    /// # Panics
+    /// When `slot` is not below [`Columns::len`].
+    pub fn cells(&self, slot: usize) -> impl Iterator<Item = (ColumnId, Value<'_>)> {
+        let shape = &self.shapes[self.record_shapes.get(slot) as usize];
+        shape
+            .iter()
+            .filter_map(move |&id| Some((id, self.column(id)?.value(slot)?)))
+    }
+
+    /// The columns that any record of the block has, by ascending id.
+    pub fn ids(&self) -> impl Iterator<Item = ColumnId> {
+        self.columns.iter().map(|(id, _)| *id)
+    }
+
+    /// How many records hold each type in a column.
+    pub fn column_stats(&self, id: ColumnId) -> TypeCounts {
+        self.column(id).map(Column::counts).unwrap_or_default()
+    }
+
+    pub(crate) fn column(&self, id: ColumnId) -> Option<&Column> {
+        let at = self.columns.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        Some(&self.columns[at].1)
+    }
+
+    /// Bytes on the heap.
+    pub fn memory_bytes(&self) -> usize {
+        let shapes: usize = self
+            .shapes
+            .iter()
+            .map(|shape| size_of_val::<[ColumnId]>(shape))
+            .sum();
+        self.columns.len() * size_of::<(ColumnId, Column)>()
+            + self
+                .columns
+                .iter()
+                .map(|(_, column)| column.memory_bytes())
+                .sum::<usize>()
+            + self.shapes.len() * size_of::<Box<[ColumnId]>>()
+            + shapes
+            + self.record_shapes.memory_bytes()
+    }
+
+    /// Appends the file form: the number of records, the columns, the shapes and each record's.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        put_count(self.len, out);
+        put_count(self.columns.len(), out);
+        for (id, column) in &self.columns {
+            out.extend_from_slice(&id.0.to_le_bytes());
+            column.write(out);
+        }
+        put_count(self.shapes.len(), out);
+        for shape in &self.shapes {
+            put_count(shape.len(), out);
+            shape
+                .iter()
+                .for_each(|id| out.extend_from_slice(&id.0.to_le_bytes()));
+        }
+        self.record_shapes.write(out);
+    }
+
+    /// Reads the file form, which fills all of `bytes`.
+    ///
+    /// # Errors
+    /// [`Damaged`] when it is not such a form: every length, code and offset is checked, so that
+    /// nothing done with the result can panic or read amiss.
+    pub fn read(bytes: &[u8]) -> Result<Self, Damaged> {
+        let form = &mut FormReader::new(bytes);
+        let len = form.count(BLOCK_RECORDS)?;
+        let count = form.count(bytes.len())?;
+        let mut columns: Vec<(ColumnId, Column)> = Vec::new();
+        for _ in 0..count {
+            let id = ColumnId(form.u32()?);
+            if columns.last().is_some_and(|(last, _)| *last >= id) {
+                return Err(Damaged {
+                    part: "order of columns",
+                });
+            }
+            columns.push((id, Column::read(form, len)?));
+        }
+        let count = form.count(len)?;
+        let mut shapes = Vec::with_capacity(count);
+        for _ in 0..count {
+            let count = form.count(columns.len())?;
+            let shape = form.values(count, |id| ColumnId(u32::from_le_bytes(id)))?;
+            if shape
+                .iter()
+                .any(|id| columns.binary_search_by_key(id, |(id, _)| *id).is_err())
+            {
+                return Err(Damaged {
+                    part: "shape of a record",
+                });
+            }
+            shapes.push(shape);
+        }
+        let record_shapes = Integers::read_from(form, len)?;
+        let sound = record_shapes
+            .range()
+            .is_none_or(|(min, max)| min >= 0 && (max as usize) < count);
+        if !sound || !form.is_at_end() {
+            return Err(Damaged {
+                part: "shapes of records",
+            });
+        }
+        Ok(Self {
+            len,
+            columns,
+            shapes,
+            record_shapes,
+        })
+    }
+}

@@ -1,0 +1,180 @@
+//! The strings of a column.
+
+use hashbrown::HashMap;
+use memchr::memmem::Finder;
+
+use super::form::{Damaged, FormReader};
+use super::integers::Integers;
+use super::strings::Strings;
+use crate::mask::{BLOCK_RECORDS, Mask};
+
+/// One string a row; rows without one hold a string that means nothing.
+#[derive(Clone, Debug)]
+pub(crate) enum Texts {
+    /// The strings themselves.
+    Plain(Strings),
+    /// Distinct strings, sorted by their bytes, and a code a row.
+    Coded { codes: Integers, entries: Strings },
+}
+
+impl Texts {
+    /// Encodes one string a row, in whichever form is smaller.
+    pub(crate) fn build(rows: &[&str]) -> Self {
+        let mut codes = HashMap::with_capacity(rows.len().min(256));
+        let mut distinct_bytes = 0;
+        for &row in rows {
+            codes.entry(row).or_insert_with(|| {
+                distinct_bytes += row.len();
+                0
+            });
+        }
+        let bytes: usize = rows.iter().map(|row| row.len()).sum();
+        let code_bytes = if codes.len() <= 256 { 1 } else { 2 };
+        let coded = distinct_bytes + codes.len() * 4 + rows.len() * code_bytes;
+        if coded >= bytes + rows.len() * 4 {
+            return Self::Plain(Strings::build(rows.iter().copied()));
+        }
+        let mut entries: Vec<&str> = codes.keys().copied().collect();
+        entries.sort_unstable();
+        for (code, &entry) in (0..).zip(&entries) {
+            codes.insert(entry, code);
+        }
+        let codes: Vec<i64> = rows.iter().map(|row| codes[row]).collect();
+        Self::Coded {
+            // Every entry is used, so the least code is 0 and a delta is the code itself.
+            codes: Integers::build(&codes),
+            entries: Strings::build(entries.into_iter()),
+        }
+    }
+
+    pub(crate) fn get(&self, row: usize) -> &str {
+        match self {
+            Self::Plain(strings) => strings.get(row),
+            Self::Coded { codes, entries } => entries.get(codes.delta(row) as usize),
+        }
+    }
+
+    /// The rows of `within` that equal `value`.
+    pub(crate) fn equal(&self, value: &str, within: &Mask) -> Mask {
+        let value = value.as_bytes();
+        match self {
+            Self::Plain(strings) => strings.mask(within, |bytes| bytes == value),
+            Self::Coded { codes, entries } => {
+                let code = entries.partition(|entry| entry < value);
+                if code < entries.len() && entries.bytes(code) == value {
+                    codes.mask_between(code as i64, code as i64, within)
+                } else {
+                    Mask::empty()
+                }
+            }
+        }
+    }
+
+    /// The rows of `within` that begin with `prefix`.
+    pub(crate) fn starting_with(&self, prefix: &str, within: &Mask) -> Mask {
+        let prefix = prefix.as_bytes();
+        match self {
+            Self::Plain(strings) => strings.mask(within, |bytes| bytes.starts_with(prefix)),
+            Self::Coded { codes, entries } => {
+                // Sorted entries with one prefix are neighbours.
+                let first = entries.partition(|entry| entry < prefix);
+                let end = entries.partition(|entry| entry < prefix || entry.starts_with(prefix));
+                codes.mask_between(first as i64, end as i64 - 1, within)
+            }
+        }
+    }
+
+    /// The rows of `within` that end with `suffix`.
+    pub(crate) fn ending_with(&self, suffix: &str, within: &Mask) -> Mask {
+        let suffix = suffix.as_bytes();
+        self.by_entry(within, |strings, rows| {
+            strings.mask(rows, |bytes| bytes.ends_with(suffix))
+        })
+    }
+
+    /// The rows of `within` that contain the finder's needle.
+    pub(crate) fn containing(&self, finder: &Finder<'_>, within: &Mask) -> Mask {
+        self.by_entry(within, |strings, rows| strings.containing(finder, rows))
+    }
+
+    /// Tests each distinct string once where there is a dictionary.
+    fn by_entry(&self, within: &Mask, test: impl Fn(&Strings, &Mask) -> Mask) -> Mask {
+        match self {
+            Self::Plain(strings) => test(strings, within),
+            Self::Coded { codes, entries } => {
+                let mut wanted = Mask::full(entries.len());
+                if within.count() < entries.len() {
+                    wanted = Mask::empty();
+                    within
+                        .iter()
+                        .for_each(|row| wanted.set(codes.delta(row) as usize));
+                }
+                let marked = test(entries, &wanted);
+                if marked.is_empty() {
+                    marked
+                } else {
+                    codes.mask_marked(&marked, within)
+                }
+            }
+        }
+    }
+
+    /// Bytes that a search for a substring has to look at.
+    pub(crate) fn searched_bytes(&self) -> usize {
+        match self {
+            Self::Plain(strings)
+            | Self::Coded {
+                entries: strings, ..
+            } => strings.text_bytes(),
+        }
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Plain(strings) => strings.memory_bytes(),
+            Self::Coded { codes, entries } => codes.memory_bytes() + entries.memory_bytes(),
+        }
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Plain(strings) => {
+                out.push(0);
+                strings.write(out);
+            }
+            Self::Coded { codes, entries } => {
+                out.push(1);
+                codes.write(out);
+                out.extend_from_slice(&(entries.len() as u32).to_le_bytes());
+                entries.write(out);
+            }
+        }
+    }
+
+    pub(crate) fn read(form: &mut FormReader<'_>, len: usize) -> Result<Self, Damaged> {
+        match form.u8()? {
+            0 => Strings::read(form, len).map(Self::Plain),
+            1 => {
+                let codes = Integers::read_from(form, len)?;
+                let count = form.count(BLOCK_RECORDS)?;
+                let entries = Strings::read(form, count)?;
+                match codes.range() {
+                    Some((0, max)) if (max as usize) < count => {}
+                    None => {}
+                    _ => {
+                        return Err(Damaged {
+                            part: "codes of strings",
+                        });
+                    }
+                }
+                if !(1..count).all(|at| entries.bytes(at - 1) < entries.bytes(at)) {
+                    return Err(Damaged {
+                        part: "order of strings",
+                    });
+                }
+                Ok(Self::Coded { codes, entries })
+            }
+            _ => Err(Damaged { part: "strings" }),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The values a record holds.
+
+/// One value of a record, borrowed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// JSON `null`.
+    Null,
+    /// `true` or `false`.
+    Boolean(bool),
+    /// A finite double.
+    Number(f64),
+    /// A string.
+    Text(&'a str),
+}
+
+/// One value of a record, owned.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OwnedValue {
+    /// JSON `null`.
+    Null,
+    /// `true` or `false`.
+    Boolean(bool),
+    /// A finite double.
+    Number(f64),
+    /// A string.
+    Text(Box<str>),
+}
+
+impl OwnedValue {
+    /// The same value, borrowed.
+    pub fn borrow(&self) -> Value<'_> {
+        match self {
+            Self::Null => Value::Null,
+            Self::Boolean(boolean) => Value::Boolean(*boolean),
+            Self::Number(number) => Value::Number(*number),
+            Self::Text(text) => Value::Text(text),
+        }
+    }
+}
+
+impl From<Value<'_>> for OwnedValue {
+    fn from(value: Value<'_>) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Boolean(boolean) => Self::Boolean(boolean),
+            Value::Number(number) => Self::Number(number),
+            Value::Text(text) => Self::Text(text.into()),
+        }
+    }
+}
+
+/// A record's data: column names and values in the order they were given, no name twice.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Data {
+    cells: Vec<(Box<str>, OwnedValue)>,
+}
+
+impl Data {
+    /// Takes cells whose names are distinct.
+    pub fn new(cells: Vec<(Box<str>, OwnedValue)>) -> Self {
+        Self { cells }
+    }
+
+    /// The cells, in order.
+    pub fn cells(&self) -> &[(Box<str>, OwnedValue)] {
+        &self.cells
+    }
+
+    /// The value of a column; `None` when the record lacks it.
+    pub fn get(&self, name: &str) -> Option<&OwnedValue> {
+        self.cells
+            .iter()
+            .find(|(cell, _)| &**cell == name)
+            .map(|(_, value)| value)
+    }
+}

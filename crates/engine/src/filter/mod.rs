@@ -1,0 +1,13 @@
+//! Filters: parsed from JSON, bound to columns, run over blocks.
+
+mod ast;
+mod bound;
+mod parse;
+mod suggest;
+mod test;
+mod trace;
+
+pub use ast::{Condition, Filter, Group, Node, Operator, Rule};
+pub use bound::BoundFilter;
+pub use parse::FilterLimits;
+pub use trace::Trace;

@@ -1,0 +1,301 @@
+//! Filters from JSON.
+
+use super::ast::{Condition, Filter, Group, Node, Operator, Rule};
+use super::suggest::did_you_mean;
+use crate::columns::OwnedValue;
+use crate::json::{self, Json, check_column};
+use crate::problem::{Problem, ProblemCode};
+
+/// How large a filter may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilterLimits {
+    /// Nested groups, the outermost counted.
+    pub depth: usize,
+    /// Comparisons in all.
+    pub rules: usize,
+    /// Bytes of a string value.
+    pub value_bytes: usize,
+}
+
+impl Default for FilterLimits {
+    fn default() -> Self {
+        Self {
+            depth: 32,
+            rules: 1000,
+            value_bytes: 10_000,
+        }
+    }
+}
+
+impl Filter {
+    /// Parses a filter from JSON text; see [`Filter::parse`].
+    ///
+    /// # Errors
+    /// As [`Filter::parse`]; what is wrong with the JSON itself comes alone.
+    pub fn from_json(
+        bytes: &[u8],
+        limits: &FilterLimits,
+        default_condition: Option<Condition>,
+    ) -> Result<Self, Vec<Problem>> {
+        // A group takes two levels, its object and its array; a rule's value may be one deeper.
+        let tree = json::parse(bytes, limits.depth * 2 + 2).map_err(|problem| vec![problem])?;
+        Self::parse(&tree, limits, default_condition)
+    }
+
+    /// Parses a filter. A group without `condition` gets `default_condition`, or is refused where
+    /// that is `None`.
+    ///
+    /// # Errors
+    /// Every problem found, with pointers relative to the filter such as `/rules/1/operator`.
+    pub fn parse(
+        json: &Json,
+        limits: &FilterLimits,
+        default_condition: Option<Condition>,
+    ) -> Result<Self, Vec<Problem>> {
+        let mut parser = Parser {
+            limits,
+            default_condition,
+            rules: 0,
+            problems: Vec::new(),
+        };
+        let root = parser.group(json, "", 1);
+        match root {
+            Some(root) if parser.problems.is_empty() => Ok(Self { root }),
+            _ => Err(parser.problems),
+        }
+    }
+}
+
+struct Parser<'a> {
+    limits: &'a FilterLimits,
+    default_condition: Option<Condition>,
+    rules: usize,
+    problems: Vec<Problem>,
+}
+
+impl Parser<'_> {
+    fn report(&mut self, pointer: impl Into<String>, code: ProblemCode, detail: impl Into<String>) {
+        self.problems.push(Problem {
+            pointer: pointer.into(),
+            code,
+            detail: detail.into(),
+        });
+    }
+
+    fn wrong_type(&mut self, pointer: String, expected: &str, found: &Json) {
+        let detail = format!("expected {expected}, found {}", found.type_name());
+        self.report(pointer, ProblemCode::WrongType, detail);
+    }
+
+    /// Reports members that are not among `known`.
+    fn check_members(&mut self, members: &[(String, Json)], pointer: &str, known: &[&str]) {
+        for (name, _) in members
+            .iter()
+            .filter(|(name, _)| !known.contains(&name.as_str()))
+        {
+            let detail = format!("unknown member {name:?}{}", did_you_mean(name, known));
+            let problem = Problem::new(ProblemCode::UnknownMember, detail).within(name);
+            self.report(
+                format!("{pointer}{}", problem.pointer),
+                problem.code,
+                problem.detail,
+            );
+        }
+    }
+
+    fn missing(&mut self, pointer: &str, member: &str) {
+        let detail = format!("the member {member:?} is required");
+        self.report(pointer, ProblemCode::MissingMember, detail);
+    }
+
+    fn group(&mut self, json: &Json, pointer: &str, depth: usize) -> Option<Group> {
+        let Json::Object(members) = json else {
+            self.wrong_type(pointer.to_owned(), "an object", json);
+            return None;
+        };
+        if depth > self.limits.depth {
+            let detail = format!("groups are nested deeper than {} levels", self.limits.depth);
+            self.report(pointer, ProblemCode::TooDeep, detail);
+            return None;
+        }
+        self.check_members(members, pointer, &["condition", "rules"]);
+        let condition = match member(members, "condition") {
+            Some(json) => self.condition(json, pointer),
+            None if self.default_condition.is_some() => self.default_condition,
+            None => {
+                self.missing(pointer, "condition");
+                None
+            }
+        };
+        let rules = match member(members, "rules") {
+            Some(Json::Array(rules)) if rules.is_empty() => {
+                let detail = "a group has at least one rule";
+                self.report(format!("{pointer}/rules"), ProblemCode::EmptyRules, detail);
+                return None;
+            }
+            Some(Json::Array(rules)) => rules,
+            Some(other) => {
+                self.wrong_type(format!("{pointer}/rules"), "an array", other);
+                return None;
+            }
+            None => {
+                self.missing(pointer, "rules");
+                return None;
+            }
+        };
+        let mut nodes = Vec::new();
+        for (at, rule) in rules.iter().enumerate() {
+            // What is too large is not looked at further.
+            if self.rules > self.limits.rules {
+                return None;
+            }
+            nodes.extend(self.node(rule, &format!("{pointer}/rules/{at}"), depth));
+        }
+        Some(Group {
+            condition: condition?,
+            rules: nodes,
+        })
+    }
+
+    fn condition(&mut self, json: &Json, pointer: &str) -> Option<Condition> {
+        let pointer = format!("{pointer}/condition");
+        let Json::Text(name) = json else {
+            self.wrong_type(pointer, "a string", json);
+            return None;
+        };
+        let condition = Condition::from_name(name);
+        if condition.is_none() {
+            let detail = "a condition is \"AND\" or \"OR\"";
+            self.report(pointer, ProblemCode::UnknownCondition, detail);
+        }
+        condition
+    }
+
+    fn node(&mut self, json: &Json, pointer: &str, depth: usize) -> Option<Node> {
+        let is_group = matches!(json, Json::Object(members)
+            if member(members, "rules").is_some() || member(members, "condition").is_some());
+        if is_group {
+            self.group(json, pointer, depth + 1).map(Node::Group)
+        } else {
+            self.rule(json, pointer).map(Node::Rule)
+        }
+    }
+
+    fn rule(&mut self, json: &Json, pointer: &str) -> Option<Rule> {
+        let Json::Object(members) = json else {
+            self.wrong_type(pointer.to_owned(), "an object", json);
+            return None;
+        };
+        self.rules += 1;
+        if self.rules > self.limits.rules {
+            let detail = format!("a filter has at most {} rules", self.limits.rules);
+            self.report(pointer, ProblemCode::TooManyRules, detail);
+            return None;
+        }
+        self.check_members(members, pointer, &["column", "operator", "value"]);
+        let column = self.column(members, pointer);
+        let operator = self.operator(members, pointer)?;
+        let value = member(members, "value");
+        if operator.is_unary() {
+            if value.is_some() {
+                let detail = format!("{} takes no value", operator.name());
+                self.report(
+                    format!("{pointer}/value"),
+                    ProblemCode::UnexpectedValue,
+                    detail,
+                );
+            }
+            return Some(Rule {
+                column: column?,
+                operator,
+                value: None,
+            });
+        }
+        let Some(value) = value else {
+            self.missing(pointer, "value");
+            return None;
+        };
+        let value = self.value(operator, value, pointer);
+        Some(Rule {
+            column: column?,
+            operator,
+            value: Some(value?),
+        })
+    }
+
+    fn column(&mut self, members: &[(String, Json)], pointer: &str) -> Option<String> {
+        match member(members, "column") {
+            Some(Json::Text(name)) => match check_column(name) {
+                Ok(()) => return Some(name.clone()),
+                Err(problem) => {
+                    self.report(format!("{pointer}/column"), problem.code, problem.detail);
+                }
+            },
+            Some(other) => self.wrong_type(format!("{pointer}/column"), "a string", other),
+            None => self.missing(pointer, "column"),
+        }
+        None
+    }
+
+    fn operator(&mut self, members: &[(String, Json)], pointer: &str) -> Option<Operator> {
+        match member(members, "operator") {
+            Some(Json::Text(name)) => {
+                let operator = Operator::from_name(name);
+                if operator.is_none() {
+                    let guess = did_you_mean(name, &Operator::ALL.map(|(_, name)| name));
+                    // A name may be as long as the request; the answer is not.
+                    let shown: String = name.chars().take(40).collect();
+                    let detail = format!("unknown operator {shown:?}{guess}");
+                    self.report(
+                        format!("{pointer}/operator"),
+                        ProblemCode::UnknownOperator,
+                        detail,
+                    );
+                }
+                return operator;
+            }
+            Some(other) => self.wrong_type(format!("{pointer}/operator"), "a string", other),
+            None => self.missing(pointer, "operator"),
+        }
+        None
+    }
+
+    fn value(&mut self, operator: Operator, json: &Json, pointer: &str) -> Option<OwnedValue> {
+        let pointer = format!("{pointer}/value");
+        let any = matches!(operator, Operator::Equals | Operator::NotEquals);
+        let numeric = matches!(
+            operator,
+            Operator::GreaterThan
+                | Operator::LessThan
+                | Operator::GreaterThanOrEquals
+                | Operator::LessThanOrEquals
+        );
+        match json {
+            Json::Text(text) if !numeric => {
+                if text.len() > self.limits.value_bytes {
+                    let detail = format!("a value has at most {} bytes", self.limits.value_bytes);
+                    self.report(pointer, ProblemCode::ValueTooLong, detail);
+                    return None;
+                }
+                return Some(OwnedValue::Text(text.as_str().into()));
+            }
+            Json::Number(number) if any || numeric => return Some(OwnedValue::Number(*number)),
+            Json::Boolean(boolean) if any => return Some(OwnedValue::Boolean(*boolean)),
+            _ => {}
+        }
+        let expected = match (any, numeric) {
+            (true, _) => "a string, number or boolean",
+            (_, true) => "a number",
+            _ => "a string",
+        };
+        self.wrong_type(pointer, expected, json);
+        None
+    }
+}
+
+fn member<'a>(members: &'a [(String, Json)], name: &str) -> Option<&'a Json> {
+    members
+        .iter()
+        .find(|(known, _)| known == name)
+        .map(|(_, json)| json)
+}

@@ -1,0 +1,145 @@
+//! What a rule asks, without its complement: one value or a whole block at a time.
+
+use memchr::memmem::Finder;
+
+use super::ast::{Operator, Rule};
+use crate::columns::{Column, Comparison, OwnedValue, Texts, Value};
+use crate::mask::Mask;
+
+/// A positive question about one column.
+#[derive(Clone, Debug)]
+pub(super) enum Test {
+    Empty,
+    Boolean(bool),
+    Number(Comparison, f64),
+    Equals(Box<str>),
+    StartsWith(Box<str>),
+    EndsWith(Box<str>),
+    Contains(Box<Finder<'static>>),
+    /// A value that the operator does not take: nothing holds. The parser lets none through.
+    Never,
+}
+
+impl Test {
+    /// The test of a rule, and whether the rule is its complement.
+    pub(super) fn of(rule: &Rule) -> (Self, bool) {
+        let number = |comparison| match rule.value {
+            Some(OwnedValue::Number(number)) => Self::Number(comparison, number),
+            _ => Self::Never,
+        };
+        let text = |test: fn(&str) -> Self| match &rule.value {
+            Some(OwnedValue::Text(text)) => test(text),
+            _ => Self::Never,
+        };
+        let contains = |text: &str| Self::Contains(Box::new(Finder::new(text).into_owned()));
+        match rule.operator {
+            Operator::Equals | Operator::NotEquals => {
+                let test = match &rule.value {
+                    Some(OwnedValue::Boolean(boolean)) => Self::Boolean(*boolean),
+                    Some(OwnedValue::Number(_)) => number(Comparison::Equal),
+                    _ => text(|text| Self::Equals(text.into())),
+                };
+                (test, rule.operator == Operator::NotEquals)
+            }
+            Operator::GreaterThan => (number(Comparison::Greater), false),
+            Operator::GreaterThanOrEquals => (number(Comparison::GreaterOrEqual), false),
+            Operator::LessThan => (number(Comparison::Less), false),
+            Operator::LessThanOrEquals => (number(Comparison::LessOrEqual), false),
+            Operator::Contains => (text(contains), false),
+            Operator::NotContains => (text(contains), true),
+            Operator::StartsWith => (text(|text| Self::StartsWith(text.into())), false),
+            Operator::EndsWith => (text(|text| Self::EndsWith(text.into())), false),
+            Operator::IsEmpty => (Self::Empty, false),
+            Operator::IsNotEmpty => (Self::Empty, true),
+        }
+    }
+
+    /// Whether it holds for a value; `None` is a record that lacks the column.
+    pub(super) fn holds(&self, value: Option<Value<'_>>) -> bool {
+        match (self, value) {
+            (Self::Empty, None | Some(Value::Null)) => true,
+            (Self::Empty, Some(Value::Text(text))) => text.is_empty(),
+            (Self::Boolean(wanted), Some(Value::Boolean(found))) => *wanted == found,
+            (Self::Number(comparison, wanted), Some(Value::Number(found))) => {
+                comparison.holds(found, *wanted)
+            }
+            (Self::Equals(wanted), Some(Value::Text(found))) => **wanted == *found,
+            (Self::StartsWith(prefix), Some(Value::Text(found))) => found.starts_with(&**prefix),
+            (Self::EndsWith(suffix), Some(Value::Text(found))) => found.ends_with(&**suffix),
+            (Self::Contains(finder), Some(Value::Text(found))) => {
+                finder.find(found.as_bytes()).is_some()
+            }
+            _ => false,
+        }
+    }
+
+    /// The slots of `within` for which it holds; `None` is a block without the column.
+    pub(super) fn mask(&self, column: Option<&Column>, within: &Mask) -> Mask {
+        match (self, column) {
+            (Self::Empty, None) => within.clone(),
+            (Self::Empty, Some(column)) => {
+                let mut empty = within.clone();
+                empty.and_not(&column.by_row(within, |rows| filled(column, rows)));
+                empty
+            }
+            (_, None) => Mask::empty(),
+            (_, Some(column)) => column.by_row(within, |rows| self.rows(column, rows)),
+        }
+    }
+
+    /// The rows of `within` for which it holds; not for [`Test::Empty`].
+    fn rows(&self, column: &Column, within: &Mask) -> Mask {
+        let texts = |test: &dyn Fn(&Texts, &Mask) -> Mask| {
+            column
+                .texts(within)
+                .map(|(texts, rows)| test(texts, &rows))
+                .unwrap_or(Mask::empty())
+        };
+        match self {
+            Self::Boolean(boolean) => column.booleans(*boolean, within),
+            Self::Number(comparison, value) => match column.numbers(within) {
+                Some((numbers, rows)) => numbers.mask(*comparison, *value, &rows),
+                None => Mask::empty(),
+            },
+            Self::Equals(value) => texts(&|texts, rows| texts.equal(value, rows)),
+            Self::StartsWith(prefix) => texts(&|texts, rows| texts.starting_with(prefix, rows)),
+            Self::EndsWith(suffix) => texts(&|texts, rows| texts.ending_with(suffix, rows)),
+            Self::Contains(finder) => texts(&|texts, rows| texts.containing(finder, rows)),
+            Self::Empty | Self::Never => Mask::empty(),
+        }
+    }
+
+    /// What it costs on all of a block, in rough nanoseconds.
+    pub(super) fn cost(&self, column: Option<&Column>) -> f64 {
+        let Some(column) = column else { return 0.0 };
+        let Some(texts) = column.text() else {
+            return 1000.0;
+        };
+        let text = texts.searched_bytes() as f64;
+        match (self, texts) {
+            (Self::Contains(_), _) => 1000.0 + 0.15 * text,
+            (Self::Equals(_) | Self::StartsWith(_), Texts::Coded { .. }) => 1000.0,
+            (Self::EndsWith(_), Texts::Coded { entries, .. }) => {
+                2000.0 + 4.0 * entries.len() as f64
+            }
+            (Self::Equals(_) | Self::StartsWith(_) | Self::EndsWith(_), Texts::Plain(strings)) => {
+                1000.0 + 4.0 * strings.len() as f64
+            }
+            _ => 1000.0,
+        }
+    }
+}
+
+/// The rows of `within` that are not empty: any boolean, any number, any string with characters.
+fn filled(column: &Column, within: &Mask) -> Mask {
+    let mut filled = column.booleans(true, within);
+    filled.or(&column.booleans(false, within));
+    if let Some((_, rows)) = column.numbers(within) {
+        filled.or(&rows);
+    }
+    if let Some((texts, mut rows)) = column.texts(within) {
+        rows.and_not(&texts.equal("", &rows));
+        filled.or(&rows);
+    }
+    filled
+}

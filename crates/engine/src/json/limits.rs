@@ -1,0 +1,23 @@
+//! What a record may hold.
+
+use crate::problem::{Problem, ProblemCode};
+
+/// The largest id of a record: the integers that a JavaScript number holds exactly.
+pub const MAX_ID: u64 = (1 << 53) - 1;
+
+/// The longest column name, in bytes of UTF-8.
+pub const MAX_COLUMN_BYTES: usize = 256;
+
+/// Checks a column name: 1 to 256 bytes without control characters.
+pub(crate) fn check_column(name: &str) -> Result<(), Problem> {
+    let detail = if name.is_empty() {
+        "a column name is not empty"
+    } else if name.len() > MAX_COLUMN_BYTES {
+        "a column name has at most 256 bytes of UTF-8"
+    } else if name.chars().any(char::is_control) {
+        "a column name holds no control characters"
+    } else {
+        return Ok(());
+    };
+    Err(Problem::new(ProblemCode::InvalidColumn, detail))
+}

@@ -1,0 +1,18 @@
+//! Strict JSON: what is read is refused rather than guessed at, what is written JavaScript would write.
+
+mod limits;
+mod number;
+mod reader;
+mod record;
+mod time;
+mod tree;
+mod uuid;
+mod write;
+
+pub(crate) use limits::check_column;
+pub use limits::{MAX_COLUMN_BYTES, MAX_ID};
+pub use record::{NewRecord, parse_batch, parse_data, parse_line};
+pub use time::{InvalidTime, parse_time, write_time};
+pub use tree::{Json, check, parse};
+pub use uuid::{format_uuid, parse_uuid, write_uuid};
+pub use write::{write_cells, write_data, write_integer, write_number, write_string, write_value};

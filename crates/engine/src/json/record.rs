@@ -1,0 +1,321 @@
+//! Records as callers send them.
+
+use super::limits::{MAX_ID, check_column};
+use super::reader::{Reader, Shape};
+use super::time::parse_time;
+use super::uuid::parse_uuid;
+use crate::columns::{Data, OwnedValue};
+use crate::problem::{Problem, ProblemCode};
+
+/// A record to be stored, as parsed; what the caller left out is for the engine to make.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NewRecord {
+    /// 1 to 2^53 - 1.
+    pub id: Option<u64>,
+    /// The other identity.
+    pub uuid: Option<[u8; 16]>,
+    /// Columns and values, in order.
+    pub data: Data,
+    /// When it was first seen, milliseconds since 1970, UTC.
+    pub created: Option<i64>,
+    /// When its content last changed, milliseconds since 1970, UTC.
+    pub changed: Option<i64>,
+    /// When it was last seen, milliseconds since 1970, UTC.
+    pub synced: Option<i64>,
+    /// Its embedding, as given: finite numbers, not normalised.
+    pub vector: Option<Vec<f32>>,
+}
+
+/// Objects within a batch: the batch, its array, a record, its members. One more is let through,
+/// so that a nested value is reported as a value of the wrong type and not as too deep.
+const DEPTH: usize = 16;
+
+/// Parses `{ "records": [ … ] }` of up to `max_records` records.
+///
+/// # Errors
+/// Every problem found, with pointers such as `/records/3/data/name`; only the first where the JSON
+/// itself is at fault.
+pub fn parse_batch(bytes: &[u8], max_records: usize) -> Result<Vec<NewRecord>, Vec<Problem>> {
+    let mut records = None;
+    let mut problems = Vec::new();
+    whole(bytes, |reader| {
+        members(reader, &mut problems, |reader, name, problems| match name {
+            "records" => {
+                let list = records.insert(Vec::new());
+                array(reader, problems, |reader, at, problems| {
+                    if at == max_records {
+                        problems.push(too_many(max_records));
+                    }
+                    if at >= max_records {
+                        return reader.skip();
+                    }
+                    list.push(record(reader, problems)?);
+                    Ok(())
+                })
+            }
+            _ => unknown(reader, name, &["records"], problems),
+        })
+    })?;
+    match (records, problems.is_empty()) {
+        (Some(records), true) => Ok(records),
+        (None, true) => Err(vec![missing("records")]),
+        _ => Err(problems),
+    }
+}
+
+/// Parses one record: a line of NDJSON.
+///
+/// # Errors
+/// As [`parse_batch`], with pointers such as `/data/name`.
+pub fn parse_line(bytes: &[u8]) -> Result<NewRecord, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let record = whole(bytes, |reader| record(reader, &mut problems))?;
+    if problems.is_empty() {
+        Ok(record)
+    } else {
+        Err(problems)
+    }
+}
+
+/// Parses a record's data alone, as [`super::write_cells`] writes it.
+///
+/// # Errors
+/// As [`parse_batch`], with pointers such as `/name`.
+pub fn parse_data(bytes: &[u8]) -> Result<Data, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let data = whole(bytes, |reader| data(reader, &mut problems))?;
+    if problems.is_empty() {
+        Ok(data)
+    } else {
+        Err(problems)
+    }
+}
+
+fn whole<T>(
+    bytes: &[u8],
+    parse: impl FnOnce(&mut Reader<'_>) -> Result<T, Problem>,
+) -> Result<T, Vec<Problem>> {
+    let mut reader = Reader::new(bytes, DEPTH).map_err(|problem| vec![problem])?;
+    let value = parse(&mut reader).map_err(|problem| vec![problem])?;
+    reader.end().map_err(|problem| vec![problem])?;
+    Ok(value)
+}
+
+fn record(reader: &mut Reader<'_>, problems: &mut Vec<Problem>) -> Result<NewRecord, Problem> {
+    const MEMBERS: [&str; 5] = ["id", "uuid", "data", "timestamps", "vector"];
+    let mut record = NewRecord::default();
+    let mut has_data = false;
+    let before = problems.len();
+    let is_object = reader.shape()? == Shape::Object;
+    members(reader, problems, |reader, name, problems| {
+        match name {
+            "id" => record.id = id(reader, problems)?,
+            "uuid" => record.uuid = uuid(reader, problems)?,
+            "data" => {
+                has_data = true;
+                record.data = data(reader, problems)?;
+            }
+            "timestamps" => times(reader, &mut record, problems)?,
+            "vector" => record.vector = vector(reader, problems)?,
+            _ => return unknown(reader, name, &MEMBERS, problems),
+        }
+        Ok(())
+    })?;
+    if is_object && !has_data {
+        problems.insert(before, missing("data"));
+    }
+    Ok(record)
+}
+
+fn id(reader: &mut Reader<'_>, problems: &mut Vec<Problem>) -> Result<Option<u64>, Problem> {
+    if !expect(reader, Shape::Number, problems)? {
+        return Ok(None);
+    }
+    let number = reader.number()?;
+    if number.fract() == 0.0 && (1.0..=MAX_ID as f64).contains(&number) {
+        return Ok(Some(number as u64));
+    }
+    problems.push(Problem::new(
+        ProblemCode::InvalidId,
+        "an id is an integer from 1 to 2^53 - 1",
+    ));
+    Ok(None)
+}
+
+fn uuid(reader: &mut Reader<'_>, problems: &mut Vec<Problem>) -> Result<Option<[u8; 16]>, Problem> {
+    if !expect(reader, Shape::Text, problems)? {
+        return Ok(None);
+    }
+    let uuid = parse_uuid(&reader.string()?);
+    if uuid.is_none() {
+        let detail = "expected a UUID such as 0190a0b2-7c3d-7abc-8def-0123456789ab";
+        problems.push(Problem::new(ProblemCode::InvalidUuid, detail));
+    }
+    Ok(uuid)
+}
+
+fn data(reader: &mut Reader<'_>, problems: &mut Vec<Problem>) -> Result<Data, Problem> {
+    let mut cells = Vec::new();
+    members(reader, problems, |reader, name, problems| {
+        if let Err(problem) = check_column(name) {
+            problems.push(problem);
+            return reader.skip();
+        }
+        let value = match reader.shape()? {
+            Shape::Null => reader.null().map(|()| OwnedValue::Null)?,
+            Shape::Boolean => OwnedValue::Boolean(reader.boolean()?),
+            // Adding zero turns -0 into 0, which is how it would be written.
+            Shape::Number => OwnedValue::Number(reader.number()? + 0.0),
+            Shape::Text => OwnedValue::Text(reader.string()?.into()),
+            shape @ (Shape::Array | Shape::Object) => {
+                let detail = format!(
+                    "a value is a string, number, boolean or null, not {}",
+                    shape.name()
+                );
+                problems.push(Problem::new(ProblemCode::WrongType, detail));
+                return reader.skip();
+            }
+        };
+        cells.push((name.into(), value));
+        Ok(())
+    })?;
+    Ok(Data::new(cells))
+}
+
+fn times(
+    reader: &mut Reader<'_>,
+    record: &mut NewRecord,
+    problems: &mut Vec<Problem>,
+) -> Result<(), Problem> {
+    const A: [&str; 3] = ["created_at", "changed_at", "synced_at"];
+    const B: [&str; 3] = ["first_seen_time", "last_changed_time", "last_seen_time"];
+    let mut first: Option<String> = None;
+    members(reader, problems, |reader, name, problems| {
+        let place = |names: [&str; 3]| names.iter().position(|&known| known == name);
+        let Some(at) = place(A).or_else(|| place(B)) else {
+            return unknown(reader, name, &[A, B].concat(), problems);
+        };
+        let other = first.get_or_insert_with(|| name.to_owned());
+        if A.contains(&name) != A.contains(&other.as_str()) {
+            let detail = format!("{name} and {other} are names of different variants");
+            problems.push(Problem::new(ProblemCode::MixedTimeNames, detail));
+            return reader.skip();
+        }
+        if !expect(reader, Shape::Text, problems)? {
+            return Ok(());
+        }
+        match parse_time(&reader.string()?) {
+            Ok(time) => {
+                *[&mut record.created, &mut record.changed, &mut record.synced][at] = Some(time);
+            }
+            Err(error) => {
+                problems.push(Problem::new(ProblemCode::InvalidTime, error.to_string()));
+            }
+        }
+        Ok(())
+    })
+}
+
+fn vector(
+    reader: &mut Reader<'_>,
+    problems: &mut Vec<Problem>,
+) -> Result<Option<Vec<f32>>, Problem> {
+    let mut vector = Vec::new();
+    array(reader, problems, |reader, _, problems| {
+        if !expect(reader, Shape::Number, problems)? {
+            return Ok(());
+        }
+        // By way of a double, as JavaScript's Float32Array rounds: every way in gives the same bits.
+        let number = reader.number()? as f32;
+        if !number.is_finite() {
+            let detail = "a number beyond single precision";
+            problems.push(Problem::new(ProblemCode::NumberOutOfRange, detail));
+        }
+        vector.push(number);
+        Ok(())
+    })?;
+    Ok(Some(vector))
+}
+
+/// Reads an object, or notes that the value is none; problems noted by `each` get its pointer.
+fn members(
+    reader: &mut Reader<'_>,
+    problems: &mut Vec<Problem>,
+    mut each: impl FnMut(&mut Reader<'_>, &str, &mut Vec<Problem>) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    if !expect(reader, Shape::Object, problems)? {
+        return Ok(());
+    }
+    reader.object(|reader, name| {
+        let before = problems.len();
+        each(reader, name, problems)?;
+        point(&mut problems[before..], name);
+        Ok(())
+    })
+}
+
+/// Reads an array, or notes that the value is none; problems noted by `each` get its pointer.
+fn array(
+    reader: &mut Reader<'_>,
+    problems: &mut Vec<Problem>,
+    mut each: impl FnMut(&mut Reader<'_>, usize, &mut Vec<Problem>) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    if !expect(reader, Shape::Array, problems)? {
+        return Ok(());
+    }
+    reader.array(|reader, at| {
+        let before = problems.len();
+        each(reader, at, problems)?;
+        point(&mut problems[before..], at);
+        Ok(())
+    })
+}
+
+fn point(problems: &mut [Problem], member: impl std::fmt::Display + Copy) {
+    for problem in problems {
+        let inner = std::mem::replace(problem, Problem::new(problem.code, ""));
+        *problem = inner.within(member);
+    }
+}
+
+/// Whether the next value is of this type; if not, takes it and notes the problem.
+fn expect(
+    reader: &mut Reader<'_>,
+    shape: Shape,
+    problems: &mut Vec<Problem>,
+) -> Result<bool, Problem> {
+    let found = reader.shape()?;
+    if found == shape {
+        return Ok(true);
+    }
+    reader.skip()?;
+    let detail = format!("expected {}, found {}", shape.name(), found.name());
+    problems.push(Problem::new(ProblemCode::WrongType, detail));
+    Ok(false)
+}
+
+fn unknown(
+    reader: &mut Reader<'_>,
+    name: &str,
+    known: &[&str],
+    problems: &mut Vec<Problem>,
+) -> Result<(), Problem> {
+    reader.skip()?;
+    let detail = format!("unknown member {name:?}; known: {}", known.join(", "));
+    problems.push(Problem::new(ProblemCode::UnknownMember, detail));
+    Ok(())
+}
+
+fn missing(member: &str) -> Problem {
+    Problem::new(
+        ProblemCode::MissingMember,
+        format!("the member {member:?} is required"),
+    )
+}
+
+fn too_many(max: usize) -> Problem {
+    Problem::new(
+        ProblemCode::TooManyRecords,
+        format!("a batch has at most {max} records"),
+    )
+}

@@ -1,0 +1,286 @@
+//! Times as ISO 8601 text.
+
+use std::fmt;
+use std::io::Write;
+
+const DAY: i64 = 86_400_000;
+
+/// The text is not a time; says why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidTime(&'static str);
+
+impl fmt::Display for InvalidTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for InvalidTime {}
+
+/// Parses a date (`2026-01-02`, midnight UTC) or a date and time with its offset
+/// (`2026-01-02T03:04:05.678Z`, `…T03:04+02:00`) into milliseconds since 1970, UTC.
+///
+/// A fraction has up to nine digits; what is finer than a millisecond is cut off. Years 0000 to 9999.
+///
+/// # Errors
+/// [`InvalidTime`] for any other form, a day or time that does not exist, and leap seconds.
+pub fn parse_time(text: &str) -> Result<i64, InvalidTime> {
+    const FORM: InvalidTime =
+        InvalidTime("expected an ISO 8601 date, or date and time with Z or an offset");
+    let mut scan = Scan {
+        rest: text.as_bytes(),
+    };
+    let year = scan.digits(4).ok_or(FORM)?;
+    scan.take(b'-').ok_or(FORM)?;
+    let month = scan.digits(2).ok_or(FORM)?;
+    scan.take(b'-').ok_or(FORM)?;
+    let day = scan.digits(2).ok_or(FORM)?;
+    if !(1..=12).contains(&month) || day < 1 || day > days_in(year, month) {
+        return Err(InvalidTime("no such day"));
+    }
+    let date = days_from_civil(year, month, day) * DAY;
+    if scan.rest.is_empty() {
+        return Ok(date);
+    }
+    scan.take(b'T').ok_or(FORM)?;
+    let hour = scan.digits(2).ok_or(FORM)?;
+    scan.take(b':').ok_or(FORM)?;
+    let minute = scan.digits(2).ok_or(FORM)?;
+    let (mut second, mut millisecond) = (0, 0);
+    if scan.take(b':').is_some() {
+        second = scan.digits(2).ok_or(FORM)?;
+        if scan.take(b'.').is_some() {
+            millisecond = scan.milliseconds().ok_or(FORM)?;
+        }
+    }
+    if hour > 23 || minute > 59 || second > 59 {
+        return Err(InvalidTime("no such time of day"));
+    }
+    let offset = scan
+        .offset()
+        .ok_or(InvalidTime("a time needs Z or an offset such as +02:00"))?;
+    if !scan.rest.is_empty() {
+        return Err(FORM);
+    }
+    let time = date + ((hour * 60 + minute - offset) * 60 + second) * 1000 + millisecond;
+    if (days_from_civil(0, 1, 1) * DAY..days_from_civil(10_000, 1, 1) * DAY).contains(&time) {
+        Ok(time)
+    } else {
+        Err(InvalidTime("outside the years 0000 to 9999"))
+    }
+}
+
+struct Scan<'a> {
+    rest: &'a [u8],
+}
+
+impl Scan<'_> {
+    fn take(&mut self, byte: u8) -> Option<()> {
+        self.rest = self.rest.strip_prefix(&[byte])?;
+        Some(())
+    }
+
+    fn digits(&mut self, count: usize) -> Option<i64> {
+        let (digits, rest) = self.rest.split_at_checked(count)?;
+        self.rest = rest;
+        digits.iter().try_fold(0, |value, byte| {
+            byte.is_ascii_digit()
+                .then(|| value * 10 + i64::from(byte - b'0'))
+        })
+    }
+
+    fn milliseconds(&mut self) -> Option<i64> {
+        let count = self
+            .rest
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        if !(1..=9).contains(&count) {
+            return None;
+        }
+        let kept = count.min(3);
+        let value = self.digits(kept)? * [100, 10, 1][kept - 1];
+        self.digits(count - kept)?;
+        Some(value)
+    }
+
+    /// Minutes east of UTC.
+    fn offset(&mut self) -> Option<i64> {
+        if self.take(b'Z').is_some() {
+            return Some(0);
+        }
+        let sign = if self.take(b'-').is_some() {
+            -1
+        } else {
+            self.take(b'+')?;
+            1
+        };
+        let hours = self.digits(2)?;
+        self.take(b':')?;
+        let minutes = self.digits(2)?;
+        (hours <= 23 && minutes <= 59).then_some(sign * (hours * 60 + minutes))
+    }
+}
+
+fn days_in(year: i64, month: i64) -> i64 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        _ => 31,
+    }
+}
+
+/// Days since 1970-01-01 in the proleptic Gregorian calendar.
+///
+/// Source: Howard Hinnant, <https://howardhinnant.github.io/date_algorithms.html>.
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}
+
+/// The inverse of [`days_from_civil`]: year, month, day.
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
+    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
+}
+
+/// Appends milliseconds since 1970 as `2026-01-02T03:04:05.678Z`, as JavaScript's `toISOString`.
+pub fn write_time(milliseconds: i64, out: &mut Vec<u8>) {
+    let (year, month, day) = civil_from_days(milliseconds.div_euclid(DAY));
+    let time = milliseconds.rem_euclid(DAY);
+    if !(0..=9999).contains(&year) {
+        // As JavaScript does; such times are not accepted from callers.
+        write!(out, "{year:+07}-{month:02}-{day:02}T").expect("writing to memory");
+    } else {
+        put_digits(year, 4, out);
+        out.push(b'-');
+        put_digits(month, 2, out);
+        out.push(b'-');
+        put_digits(day, 2, out);
+        out.push(b'T');
+    }
+    put_digits(time / 3_600_000, 2, out);
+    out.push(b':');
+    put_digits(time / 60_000 % 60, 2, out);
+    out.push(b':');
+    put_digits(time / 1000 % 60, 2, out);
+    out.push(b'.');
+    put_digits(time % 1000, 3, out);
+    out.push(b'Z');
+}
+
+fn put_digits(value: i64, count: u32, out: &mut Vec<u8>) {
+    for place in (0..count).rev() {
+        out.push(b'0' + (value / 10_i64.pow(place) % 10) as u8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(milliseconds: i64) -> String {
+        let mut out = Vec::new();
+        write_time(milliseconds, &mut out);
+        String::from_utf8(out).expect("ASCII")
+    }
+
+    #[test]
+    fn known_times_read_and_write() {
+        for (text, milliseconds, canonical) in [
+            ("1970-01-01", 0, "1970-01-01T00:00:00.000Z"),
+            (
+                "2026-01-02T03:04:05.678Z",
+                1_767_323_045_678,
+                "2026-01-02T03:04:05.678Z",
+            ),
+            (
+                "2026-01-02T03:04:05.6789999Z",
+                1_767_323_045_678,
+                "2026-01-02T03:04:05.678Z",
+            ),
+            (
+                "2026-01-02T03:04:05.6Z",
+                1_767_323_045_600,
+                "2026-01-02T03:04:05.600Z",
+            ),
+            (
+                "2026-01-02T03:04+05:30",
+                1_767_303_240_000,
+                "2026-01-01T21:34:00.000Z",
+            ),
+            (
+                "2024-02-29T23:59:59-00:00",
+                1_709_251_199_000,
+                "2024-02-29T23:59:59.000Z",
+            ),
+            (
+                "0000-01-01",
+                -62_167_219_200_000,
+                "0000-01-01T00:00:00.000Z",
+            ),
+            (
+                "9999-12-31T23:59:59.999Z",
+                253_402_300_799_999,
+                "9999-12-31T23:59:59.999Z",
+            ),
+        ] {
+            assert_eq!(parse_time(text), Ok(milliseconds), "{text}");
+            assert_eq!(written(milliseconds), canonical);
+        }
+        assert_eq!(written(253_402_300_800_000), "+010000-01-01T00:00:00.000Z");
+    }
+
+    #[test]
+    fn every_day_of_ten_thousand_years_round_trips() {
+        for days in days_from_civil(0, 1, 1)..days_from_civil(10_000, 1, 1) {
+            let (year, month, day) = civil_from_days(days);
+            assert!(day <= days_in(year, month));
+            assert_eq!(days_from_civil(year, month, day), days);
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in [
+            "",
+            "2026",
+            "2026-1-2",
+            "2026-02-29",
+            "2026-13-01",
+            "2026-00-10",
+            "2026-04-31",
+            "2026-01-02T03:04:05",
+            "2026-01-02 03:04:05Z",
+            "2026-01-02T24:00:00Z",
+            "2026-01-02T03:04:60Z",
+            "2026-01-02T03:04:05.Z",
+            "2026-01-02T03:04:05.1234567890Z",
+            "2026-01-02T03:04:05+25:00",
+            "2026-01-02T03:04:05Zz",
+            "0000-01-01T00:00:00+00:01",
+            "9999-12-31T23:59:59-00:01",
+            "+2026-01-02",
+            "２026-01-02",
+        ] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
+}

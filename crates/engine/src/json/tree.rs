@@ -1,0 +1,83 @@
+//! JSON as a tree, for small documents such as filters.
+
+use super::reader::{Reader, Shape};
+use crate::problem::Problem;
+
+/// A JSON value; members keep their order, and no name occurs twice.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Json {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Boolean(bool),
+    /// A finite number.
+    Number(f64),
+    /// A string.
+    Text(String),
+    /// An array.
+    Array(Vec<Json>),
+    /// An object.
+    Object(Vec<(String, Json)>),
+}
+
+impl Json {
+    /// The type with its article, for messages.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => Shape::Null,
+            Self::Boolean(_) => Shape::Boolean,
+            Self::Number(_) => Shape::Number,
+            Self::Text(_) => Shape::Text,
+            Self::Array(_) => Shape::Array,
+            Self::Object(_) => Shape::Object,
+        }
+        .name()
+    }
+}
+
+/// Parses a whole document of at most `max_depth` nested arrays and objects.
+///
+/// # Errors
+/// The first [`Problem`]: malformed, nested too deep, a duplicate name, a lone surrogate, a number
+/// beyond a double.
+pub fn parse(bytes: &[u8], max_depth: usize) -> Result<Json, Problem> {
+    let mut reader = Reader::new(bytes, max_depth)?;
+    let value = value(&mut reader)?;
+    reader.end()?;
+    Ok(value)
+}
+
+fn value(reader: &mut Reader<'_>) -> Result<Json, Problem> {
+    Ok(match reader.shape()? {
+        Shape::Null => reader.null().map(|()| Json::Null)?,
+        Shape::Boolean => Json::Boolean(reader.boolean()?),
+        Shape::Number => Json::Number(reader.number()?),
+        Shape::Text => Json::Text(reader.string()?.into_owned()),
+        Shape::Array => {
+            let mut elements = Vec::new();
+            reader.array(|reader, _| {
+                elements.push(value(reader)?);
+                Ok(())
+            })?;
+            Json::Array(elements)
+        }
+        Shape::Object => {
+            let mut members = Vec::new();
+            reader.object(|reader, name| {
+                members.push((name.as_ref().to_owned(), value(reader)?));
+                Ok(())
+            })?;
+            Json::Object(members)
+        }
+    })
+}
+
+/// Checks a whole document as [`parse`] does, keeping nothing.
+///
+/// # Errors
+/// As [`parse`].
+pub fn check(bytes: &[u8], max_depth: usize) -> Result<(), Problem> {
+    let mut reader = Reader::new(bytes, max_depth)?;
+    reader.skip()?;
+    reader.end()
+}

@@ -1,0 +1,168 @@
+//! JSON text as JavaScript writes it, appended to bytes.
+
+use std::io::Write;
+
+use crate::columns::{ColumnId, ColumnNames, Columns, Data, Value};
+
+/// What a byte becomes inside a string: 0 itself, `u` the long form, else a backslash and this.
+const ESCAPES: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = b'u';
+        byte += 1;
+    }
+    table[0x08] = b'b';
+    table[b'\t' as usize] = b't';
+    table[b'\n' as usize] = b'n';
+    table[0x0c] = b'f';
+    table[b'\r' as usize] = b'r';
+    table[b'"' as usize] = b'"';
+    table[b'\\' as usize] = b'\\';
+    table
+};
+
+/// Appends a string with its quotes.
+pub fn write_string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    let bytes = text.as_bytes();
+    // Folded without an early exit, the usual case is one pass of vector code and one copy.
+    let special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    if !bytes.iter().fold(false, |any, &byte| any | special(byte)) {
+        out.extend_from_slice(bytes);
+    } else {
+        write_escaped(bytes, out);
+    }
+    out.push(b'"');
+}
+
+fn write_escaped(bytes: &[u8], out: &mut Vec<u8>) {
+    let mut start = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        let escape = ESCAPES[usize::from(byte)];
+        if escape == 0 {
+            continue;
+        }
+        out.extend_from_slice(&bytes[start..at]);
+        start = at + 1;
+        if escape == b'u' {
+            write!(out, "\\u{byte:04x}").expect("writing to memory");
+        } else {
+            out.extend_from_slice(&[b'\\', escape]);
+        }
+    }
+    out.extend_from_slice(&bytes[start..]);
+}
+
+/// Appends an integer.
+pub fn write_integer(value: u64, out: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    let mut rest = value;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// Appends a number as JavaScript prints it: the shortest digits that read back the same.
+///
+/// `value` is finite; `-0` is written `0`.
+pub fn write_number(value: f64, out: &mut Vec<u8>) {
+    if value.trunc() == value && value.abs() < 9_007_199_254_740_992.0 {
+        if value < 0.0 {
+            out.push(b'-');
+        }
+        write_integer(value.abs() as u64, out);
+    } else {
+        out.extend_from_slice(ryu_js::Buffer::new().format_finite(value).as_bytes());
+    }
+}
+
+/// Appends a value.
+pub fn write_value(value: Value<'_>, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Boolean(true) => out.extend_from_slice(b"true"),
+        Value::Boolean(false) => out.extend_from_slice(b"false"),
+        Value::Number(number) => write_number(number, out),
+        Value::Text(text) => write_string(text, out),
+    }
+}
+
+/// Appends a record's data, taken from its block, as an object in the record's own order.
+pub fn write_data(columns: &Columns, slot: usize, names: &ColumnNames, out: &mut Vec<u8>) {
+    let cells = columns
+        .cells(slot)
+        .map(|(id, value): (ColumnId, _)| (names.member(id), value));
+    out.push(b'{');
+    for (at, (member, value)) in cells.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(member);
+        write_value(value, out);
+    }
+    out.push(b'}');
+}
+
+/// Appends a record's data as parsed, the same bytes as [`write_data`] for the same record.
+pub fn write_cells(data: &Data, out: &mut Vec<u8>) {
+    out.push(b'{');
+    for (at, (name, value)) in data.cells().iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        write_string(name, out);
+        out.push(b':');
+        write_value(value.borrow(), out);
+    }
+    out.push(b'}');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(value: f64) -> String {
+        let mut out = Vec::new();
+        write_number(value, &mut out);
+        String::from_utf8(out).expect("ASCII")
+    }
+
+    #[test]
+    fn numbers_are_written_as_javascript_does() {
+        for (value, text) in [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (-7.0, "-7"),
+            (0.1, "0.1"),
+            (1e21, "1e+21"),
+            (123_456_789_012_345_680_000.0, "123456789012345680000"),
+            (9_007_199_254_740_991.0, "9007199254740991"),
+            (9_007_199_254_740_992.0, "9007199254740992"),
+            (1e-7, "1e-7"),
+            (0.000_001, "0.000001"),
+            (5e-324, "5e-324"),
+            (f64::MAX, "1.7976931348623157e+308"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+    }
+
+    #[test]
+    fn strings_are_escaped_as_javascript_does() {
+        let mut out = Vec::new();
+        write_string(
+            "a\"b\\c\u{8}\t\n\u{c}\r\u{0}\u{1f}\u{7f}é\u{2028}𝄞",
+            &mut out,
+        );
+        let expected = "\"a\\\"b\\\\c\\b\\t\\n\\f\\r\\u0000\\u001f\u{7f}é\u{2028}𝄞\"";
+        assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
+    }
+}

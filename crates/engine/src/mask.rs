@@ -1,0 +1,147 @@
+//! A set of records of one block, a bit each.
+
+/// The most records a block holds.
+pub const BLOCK_RECORDS: usize = 4096;
+
+/// Bits of up to 4,096 records: slot `s` is bit `s % 64` of word `s / 64`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mask(pub [u64; BLOCK_RECORDS / 64]);
+
+impl Mask {
+    /// No record.
+    pub const fn empty() -> Self {
+        Self([0; BLOCK_RECORDS / 64])
+    }
+
+    /// The first `len` records; `len` is at most [`BLOCK_RECORDS`].
+    pub fn full(len: usize) -> Self {
+        let mut mask = Self::empty();
+        mask.0[..len / 64].fill(u64::MAX);
+        if !len.is_multiple_of(64) {
+            mask.0[len / 64] = (1 << (len % 64)) - 1;
+        }
+        mask
+    }
+
+    /// Keeps what `other` has too.
+    pub fn and(&mut self, other: &Self) {
+        for (word, other) in self.0.iter_mut().zip(&other.0) {
+            *word &= other;
+        }
+    }
+
+    /// Adds what `other` has.
+    pub fn or(&mut self, other: &Self) {
+        for (word, other) in self.0.iter_mut().zip(&other.0) {
+            *word |= other;
+        }
+    }
+
+    /// Removes what `other` has.
+    pub fn and_not(&mut self, other: &Self) {
+        for (word, other) in self.0.iter_mut().zip(&other.0) {
+            *word &= !other;
+        }
+    }
+
+    /// The complement within the first `len` records.
+    pub fn not(&self, len: usize) -> Self {
+        let mut mask = Self::full(len);
+        mask.and_not(self);
+        mask
+    }
+
+    /// How many records are in.
+    pub fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether no record is in.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
+    /// Whether `slot` is in.
+    pub fn get(&self, slot: usize) -> bool {
+        self.0[slot / 64] >> (slot % 64) & 1 == 1
+    }
+
+    /// Puts `slot` in.
+    pub fn set(&mut self, slot: usize) {
+        self.0[slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// Takes `slot` out.
+    pub fn clear(&mut self, slot: usize) {
+        self.0[slot / 64] &= !(1 << (slot % 64));
+    }
+
+    /// The slots that are in, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().flat_map(|(at, &word)| {
+            std::iter::successors((word != 0).then_some(word), |word| {
+                let rest = word & (word - 1);
+                (rest != 0).then_some(rest)
+            })
+            .map(move |word| at * 64 + word.trailing_zeros() as usize)
+        })
+    }
+
+    /// The records of `values`, among `within`, for which `test` holds.
+    ///
+    /// Branch-free over 64 values at a time, so that it becomes vector code for any plain `test`.
+    #[inline(always)]
+    pub(crate) fn of<T: Copy>(values: &[T], within: &Self, test: impl Fn(T) -> bool) -> Self {
+        let mut out = Self::empty();
+        let (chunks, rest) = values.as_chunks::<64>();
+        for ((chunk, out), &within) in chunks.iter().zip(&mut out.0).zip(&within.0) {
+            if within == 0 {
+                continue;
+            }
+            let mut held = [0u8; 64];
+            for (held, &value) in held.iter_mut().zip(chunk) {
+                *held = u8::from(test(value));
+            }
+            let mut word = 0;
+            for (at, eight) in held.as_chunks::<8>().0.iter().enumerate() {
+                // The product gathers the lowest bit of eight bytes in its top byte.
+                let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+                word |= bits << (8 * at);
+            }
+            *out = word & within;
+        }
+        for (at, &value) in rest.iter().enumerate() {
+            let slot = chunks.len() * 64 + at;
+            if within.get(slot) && test(value) {
+                out.set(slot);
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_agrees_with_testing_each_value() {
+        let values: Vec<u16> = (0..4001u16).map(|v| v.wrapping_mul(40_503) % 97).collect();
+        let within = Mask::of(&values, &Mask::full(values.len()), |v| v % 3 != 0);
+        let mask = Mask::of(&values, &within, |v| v < 30);
+        let expected: Vec<usize> = (0..values.len())
+            .filter(|&s| values[s] % 3 != 0 && values[s] < 30)
+            .collect();
+        assert_eq!(mask.iter().collect::<Vec<_>>(), expected);
+        assert_eq!(mask.count(), expected.len());
+    }
+
+    #[test]
+    fn full_and_not_stay_within_len() {
+        for len in [0, 1, 63, 64, 65, 4095, 4096] {
+            assert_eq!(Mask::full(len).count(), len);
+            assert_eq!(Mask::empty().not(len), Mask::full(len));
+            assert!(Mask::full(len).not(len).is_empty());
+        }
+    }
+}

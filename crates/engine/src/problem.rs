@@ -1,0 +1,119 @@
+//! What is wrong with a caller's JSON, and where.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// One thing wrong with a document, a filter or a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// JSON pointer (RFC 6901) to the offending value, relative to what was parsed; `""` is the whole.
+    pub pointer: String,
+    /// The kind, for programs.
+    pub code: ProblemCode,
+    /// One sentence for people.
+    pub detail: String,
+}
+
+impl Problem {
+    /// A problem with the value being looked at; callers add the way to it with [`Problem::within`].
+    pub(crate) fn new(code: ProblemCode, detail: impl Into<String>) -> Self {
+        Self {
+            pointer: String::new(),
+            code,
+            detail: detail.into(),
+        }
+    }
+
+    /// The same problem seen from the parent that holds the value as `member`.
+    pub(crate) fn within(mut self, member: impl fmt::Display) -> Self {
+        // A byte offset in a malformed document points better than a half-read path.
+        if self.code != ProblemCode::MalformedJson {
+            self.pointer = format!("/{}{}", escape(&member.to_string()), self.pointer);
+        }
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.pointer, self.detail)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// Escapes one member name for a JSON pointer: `~` and `/` become `~0` and `~1`.
+fn escape(member: &str) -> Cow<'_, str> {
+    if member.contains(['~', '/']) {
+        member.replace('~', "~0").replace('/', "~1").into()
+    } else {
+        member.into()
+    }
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// The kinds of [`Problem`]; the text form is stable.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ProblemCode { $($(#[$doc])* $name,)* }
+
+        impl ProblemCode {
+            /// Every kind, for documentation and its test.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The stable name, in snake case.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// Not JSON, or not UTF-8; the detail names the byte.
+    MalformedJson = "malformed_json",
+    /// Nested deeper than allowed.
+    TooDeep = "too_deep",
+    /// A member name occurs twice in one object.
+    DuplicateMember = "duplicate_member",
+    /// Half of a surrogate pair, which UTF-8 cannot hold.
+    LoneSurrogate = "lone_surrogate",
+    /// A number beyond what a double (or, in a vector, a single) can hold.
+    NumberOutOfRange = "number_out_of_range",
+    /// A member this object does not have.
+    UnknownMember = "unknown_member",
+    /// A required member is absent.
+    MissingMember = "missing_member",
+    /// A value of another JSON type than required.
+    WrongType = "wrong_type",
+    /// `condition` is neither `AND` nor `OR`.
+    UnknownCondition = "unknown_condition",
+    /// `operator` is none of the twelve.
+    UnknownOperator = "unknown_operator",
+    /// `rules` is an empty array.
+    EmptyRules = "empty_rules",
+    /// `value` beside an operator that takes none.
+    UnexpectedValue = "unexpected_value",
+    /// More rules in one filter than allowed.
+    TooManyRules = "too_many_rules",
+    /// A filter value longer than allowed.
+    ValueTooLong = "value_too_long",
+    /// A column name that is empty, longer than 256 bytes or holds a control character.
+    InvalidColumn = "invalid_column",
+    /// An id that is not an integer from 1 to 2^53 - 1.
+    InvalidId = "invalid_id",
+    /// Not a hyphenated UUID.
+    InvalidUuid = "invalid_uuid",
+    /// Not an ISO 8601 date, or date and time with an offset.
+    InvalidTime = "invalid_time",
+    /// `created_at` and `first_seen_time` names in one object.
+    MixedTimeNames = "mixed_time_names",
+    /// More records in one batch than allowed.
+    TooManyRecords = "too_many_records",
+    /// A value of the right type that is not allowed.
+    InvalidValue = "invalid_value",
+    /// A vector the database can't take.
+    InvalidVector = "invalid_vector",
+    /// An id and a UUID that belong to different records.
+    IdentityConflict = "identity_conflict",
+}

@@ -1,0 +1,2 @@
+export type { Embedder, EmbedderOptions, EmbedderStats, EmbedOptions } from './embedder.js';
+export { createEmbedder } from './local-embedder.js';
