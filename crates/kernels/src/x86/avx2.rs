@@ -21,6 +21,8 @@ pub(crate) struct Pairs;
 
 impl Multiply for Pairs {
     const SIGNED: bool = true;
+    // Beside the sums and codes there are steps in between to keep.
+    const GROUP: usize = 2;
 
     #[inline(always)]
     unsafe fn dot(sums: __m256i, codes: __m256i, operand: __m256i) -> __m256i {

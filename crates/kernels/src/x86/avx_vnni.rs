@@ -17,6 +17,7 @@ pub(crate) struct Quads;
 
 impl Multiply for Quads {
     const SIGNED: bool = false;
+    const GROUP: usize = 4;
 
     #[inline(always)]
     unsafe fn dot(sums: __m256i, codes: __m256i, operand: __m256i) -> __m256i {
@@ -39,6 +40,7 @@ mod tests {
 
     impl Multiply for EvexQuads {
         const SIGNED: bool = false;
+        const GROUP: usize = 4;
 
         #[inline(always)]
         unsafe fn dot(sums: __m256i, codes: __m256i, operand: __m256i) -> __m256i {

@@ -18,6 +18,8 @@ use crate::lanes::Lanes;
 pub(crate) trait Multiply {
     /// Whether it takes codes as signed bytes, and not plus 128.
     const SIGNED: bool;
+    /// As in [`Lanes`]: a query takes two sums, of 16 registers.
+    const GROUP: usize;
 
     unsafe fn dot(sums: __m256i, codes: __m256i, operand: __m256i) -> __m256i;
 }
@@ -25,8 +27,7 @@ pub(crate) trait Multiply {
 pub(crate) struct Ymm<M>(PhantomData<M>);
 
 impl<M: Multiply> Lanes for Ymm<M> {
-    // Two sums for each of four queries, of 16 registers.
-    const GROUP: usize = 4;
+    const GROUP: usize = M::GROUP;
     const BYTE_OFFSET: i32 = if M::SIGNED { 0 } else { 128 };
 
     type Codes = [__m256i; 2];
