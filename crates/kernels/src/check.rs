@@ -81,7 +81,7 @@ pub(crate) fn agrees_on(
         .zip(&expected)
         .all(|(found, expected)| same(found, expected))
         && refined
-        && exact == reference::exact(&left, &right)
+        && exact == crate::exact::exact(&left, &right)
         && rotated.map(f32::to_bits) == expected_rotated.map(f32::to_bits)
 }
 

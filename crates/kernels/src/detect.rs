@@ -15,7 +15,13 @@ const OVERRIDE: &str = "COSIFT_KERNEL";
 
 /// Best first; the last one runs everywhere.
 #[cfg(target_arch = "x86_64")]
-pub(crate) static KERNELS: &[&Kernel] = &[&crate::x86::AVX512_VNNI, &SCALAR];
+pub(crate) static KERNELS: &[&Kernel] = &[
+    &crate::x86::AMX_INT8,
+    &crate::x86::AVX512_VNNI,
+    &crate::x86::AVX_VNNI,
+    &crate::x86::AVX2,
+    &SCALAR,
+];
 #[cfg(target_arch = "aarch64")]
 pub(crate) static KERNELS: &[&Kernel] = &[&crate::neon::NEON_DOT, &SCALAR];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -8,6 +8,7 @@ use crate::scan::{Candidate, Scan};
 ///
 /// They are unsafe to call: only where `available` says so, and with arguments that
 /// [`crate::detect`] has checked.
+#[derive(Clone, Copy)]
 pub(crate) struct Kernel {
     pub(crate) name: &'static str,
     /// Whether this CPU and system have the instructions.

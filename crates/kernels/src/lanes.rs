@@ -36,11 +36,10 @@ pub(crate) trait Lanes {
     unsafe fn zero() -> Self::Sums;
     /// Adds to each lane its four products. Codes and operand are the loaders' above.
     unsafe fn dot(sums: Self::Sums, codes: Self::Codes, operand: Self::Operand) -> Self::Sums;
-    /// The sum over all lanes.
-    unsafe fn total(sums: Self::Sums) -> i32;
+    unsafe fn sums(sums: Self::Sums) -> [i32; 16];
 
-    /// The sums less `bias`, rounded to the nearest f32.
-    unsafe fn floats(sums: Self::Sums, bias: i32) -> Self::Floats;
+    /// Sums less `bias`, rounded to the nearest f32.
+    unsafe fn floats(sums: &[i32; 16], bias: i32) -> Self::Floats;
     /// Sixteen u16.
     unsafe fn words(at: *const u8) -> Self::Floats;
     unsafe fn splat(value: f32) -> Self::Floats;

@@ -1,10 +1,10 @@
 //! NEON with the dot product instructions: four records of a tile to each of four registers.
 
 use std::arch::aarch64::{
-    float32x4_t, int8x16_t, int32x4_t, uint8x16_t, vaddq_f32, vaddq_s32, vaddvq_s32, vaddvq_u32,
-    vandq_u8, vandq_u32, vcgeq_f32, vcvtq_f32_s32, vcvtq_f32_u32, vdupq_n_f32, vdupq_n_s32,
-    vdupq_n_u8, veorq_u8, vget_low_u16, vld1q_s8, vld1q_u8, vld1q_u16, vld1q_u32, vmovl_high_u16,
-    vmovl_u16, vmulq_f32, vreinterpretq_s8_s32, vreinterpretq_s8_u8, vshrq_n_u8, vst1q_f32,
+    float32x4_t, int8x16_t, int32x4_t, uint8x16_t, vaddq_f32, vaddvq_u32, vandq_u8, vandq_u32,
+    vcgeq_f32, vcvtq_f32_s32, vcvtq_f32_u32, vdupq_n_f32, vdupq_n_s32, vdupq_n_u8, veorq_u8,
+    vget_low_u16, vld1q_s8, vld1q_s32, vld1q_u8, vld1q_u16, vld1q_u32, vmovl_high_u16, vmovl_u16,
+    vmulq_f32, vreinterpretq_s8_s32, vreinterpretq_s8_u8, vshrq_n_u8, vst1q_f32, vst1q_s32,
     vsubq_f32, vsubq_s32,
 };
 use std::arch::{asm, is_aarch64_feature_detected};
@@ -93,14 +93,23 @@ impl Lanes for Neon {
         sums
     }
     #[inline(always)]
-    unsafe fn total([a, b, c, d]: Self::Sums) -> i32 {
-        // SAFETY: as above.
-        unsafe { vaddvq_s32(vaddq_s32(vaddq_s32(a, b), vaddq_s32(c, d))) }
+    unsafe fn sums(sums: Self::Sums) -> [i32; 16] {
+        let mut out = [0; 16];
+        for (out, sums) in out.as_chunks_mut::<4>().0.iter_mut().zip(sums) {
+            // SAFETY: as above; each part takes four sums.
+            unsafe { vst1q_s32(out.as_mut_ptr(), sums) };
+        }
+        out
     }
     #[inline(always)]
-    unsafe fn floats(sums: Self::Sums, bias: i32) -> Self::Floats {
-        // SAFETY: as above.
-        unsafe { sums.map(|sums| vcvtq_f32_s32(vsubq_s32(sums, vdupq_n_s32(bias)))) }
+    unsafe fn floats(sums: &[i32; 16], bias: i32) -> Self::Floats {
+        // SAFETY: as above; the four loads are inside the array.
+        unsafe {
+            [0, 4, 8, 12].map(|start| {
+                let sums = vld1q_s32(sums.as_ptr().add(start));
+                vcvtq_f32_s32(vsubq_s32(sums, vdupq_n_s32(bias)))
+            })
+        }
     }
     #[inline(always)]
     unsafe fn words(at: *const u8) -> Self::Floats {

@@ -13,13 +13,6 @@ pub(crate) fn dot(a: &[i8], b: &[i8]) -> i32 {
         .sum()
 }
 
-pub(crate) fn exact(a: &[i32], b: &[i32]) -> i64 {
-    a.iter()
-        .zip(b)
-        .map(|(&a, &b)| i64::from(a) * i64::from(b))
-        .fold(0, i64::wrapping_add)
-}
-
 pub(crate) fn sweep(codes: &Codes, scans: &mut [Scan<'_>]) {
     for scan in scans {
         for slot in (0..codes.records()).filter(|slot| scan.mask[slot / 64] >> (slot % 64) & 1 == 1)

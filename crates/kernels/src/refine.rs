@@ -87,8 +87,8 @@ unsafe fn dots<L: Lanes>(row: *const u8, nibble_bytes: usize, query: &Query) -> 
             tail = L::dot(tail, bytes, L::operand(query.tail.as_ptr().add(start)));
         }
         (
-            L::total(low) - NIBBLE_OFFSET * query.coarse_sum,
-            L::total(tail) - L::BYTE_OFFSET * query.tail_sum,
+            L::sums(low).iter().sum::<i32>() - NIBBLE_OFFSET * query.coarse_sum,
+            L::sums(tail).iter().sum::<i32>() - L::BYTE_OFFSET * query.tail_sum,
         )
     }
 }

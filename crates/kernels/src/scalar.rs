@@ -49,19 +49,22 @@ impl Lanes for Scalar {
     }
     #[inline(always)]
     unsafe fn dot(mut sums: [i32; 16], codes: [i8; 64], operand: [i8; 64]) -> [i32; 16] {
-        for (lane, sum) in sums.iter_mut().enumerate() {
-            for at in 4 * lane..4 * lane + 4 {
-                *sum += i32::from(codes[at]) * i32::from(operand[at]);
-            }
+        let products: [i16; 64] =
+            std::array::from_fn(|at| i16::from(codes[at]) * i16::from(operand[at]));
+        for (sum, products) in sums.iter_mut().zip(products.as_chunks::<4>().0) {
+            *sum += products
+                .iter()
+                .map(|&product| i32::from(product))
+                .sum::<i32>();
         }
         sums
     }
     #[inline(always)]
-    unsafe fn total(sums: [i32; 16]) -> i32 {
-        sums.iter().sum()
+    unsafe fn sums(sums: [i32; 16]) -> [i32; 16] {
+        sums
     }
     #[inline(always)]
-    unsafe fn floats(sums: [i32; 16], bias: i32) -> [f32; 16] {
+    unsafe fn floats(sums: &[i32; 16], bias: i32) -> [f32; 16] {
         sums.map(|sum| (sum - bias) as f32)
     }
     #[inline(always)]

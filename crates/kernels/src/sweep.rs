@@ -12,24 +12,55 @@ use crate::scan::{Candidate, Scan};
 /// layout.
 #[inline(always)]
 pub(crate) unsafe fn sweep<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>]) {
+    let packed = interleaved::<L>(scans);
     for tile in 0..codes.records().div_ceil(TILE_RECORDS) {
         // The tile comes from memory for the first group, from the L1 cache for the others.
         let mut left = &mut *scans;
+        let mut queries = packed.as_ptr().cast();
         while !left.is_empty() {
-            // SAFETY: passed on; each pass gets as many scans as it says.
-            left = unsafe {
-                match left.len().min(L::GROUP) {
-                    8.. => pass::<L, 8>(codes, tile, left),
-                    4.. => pass::<L, 4>(codes, tile, left),
-                    2.. => pass::<L, 2>(codes, tile, left),
-                    _ => pass::<L, 1>(codes, tile, left),
+            // SAFETY: passed on; each pass gets as many scans as it says, and their codes.
+            (left, queries) = unsafe {
+                match group_size::<L>(left.len()) {
+                    8 => pass::<L, 8>(codes, tile, left, queries),
+                    4 => pass::<L, 4>(codes, tile, left, queries),
+                    2 => pass::<L, 2>(codes, tile, left, queries),
+                    _ => pass::<L, 1>(codes, tile, left, queries),
                 }
             };
         }
     }
 }
 
-/// One tile for the first `Q` scans; gives back the others.
+/// How many of the queries that are left share the next pass.
+#[inline(always)]
+fn group_size<L: Lanes>(left: usize) -> usize {
+    match left.min(L::GROUP) {
+        8.. => 8,
+        4.. => 4,
+        2.. => 2,
+        _ => 1,
+    }
+}
+
+/// The codes of each group's queries, four of one query next to the same four of the next, so that
+/// a pass reads them from one address on.
+#[inline(always)]
+fn interleaved<L: Lanes>(scans: &[Scan<'_>]) -> Vec<[i8; 4]> {
+    let words = scans.first().map_or(0, |scan| scan.query.head.len() / 4);
+    let mut packed = Vec::with_capacity(scans.len() * words);
+    let mut left = scans;
+    while !left.is_empty() {
+        let (group, others) = left.split_at(group_size::<L>(left.len()));
+        for word in 0..words {
+            packed.extend(group.iter().map(|scan| scan.query.head.as_chunks().0[word]));
+        }
+        left = others;
+    }
+    packed
+}
+
+/// One tile for the first `Q` scans, whose codes begin at `queries`; gives back the others and
+/// where theirs begin.
 ///
 /// # Safety
 /// As for [`sweep`]; there are at least `Q` scans.
@@ -38,52 +69,68 @@ unsafe fn pass<'s, 'a, L: Lanes, const Q: usize>(
     codes: &Codes,
     tile: usize,
     scans: &'s mut [Scan<'a>],
-) -> &'s mut [Scan<'a>] {
+    mut queries: *const i8,
+) -> (&'s mut [Scan<'a>], *const i8) {
     let (scans, others) = scans.split_at_mut(Q);
     let mut masks = [0; Q];
     for (mask, scan) in masks.iter_mut().zip(&*scans) {
         *mask = scan.tile_mask(tile) & valid_lanes(codes, tile);
     }
-    if masks == [0; Q] {
-        return others;
-    }
     let layout = codes.layout();
-    let mut queries = [std::ptr::null(); Q];
-    for (query, scan) in queries.iter_mut().zip(&*scans) {
-        *query = scan.query.head.as_ptr();
-    }
     // SAFETY: a tile has 64 bytes for each 4 fine and each 8 coarse dimensions, then 128 bytes of
-    // scales and norms; a query's head has a code for each fine and coarse dimension.
+    // scales and norms; a group has 4 codes a query for each 4 of these dimensions.
     unsafe {
+        let next = queries.add(layout.head_dims() * Q);
+        if masks == [0; Q] {
+            return (others, next);
+        }
         let mut at = codes.tile(tile).as_ptr();
-        let mut fine = [L::zero(); Q];
+        let mut sums = [L::zero(); Q];
         for _ in 0..layout.fine() / 4 {
             let bytes = L::byte_codes(at);
-            for (sums, query) in fine.iter_mut().zip(&mut queries) {
-                *sums = L::dot(*sums, bytes, L::repeat(*query));
-                *query = query.add(4);
+            for sums in &mut sums {
+                *sums = L::dot(*sums, bytes, L::repeat(queries));
+                queries = queries.add(4);
             }
             at = at.add(64);
         }
-        let mut high = [L::zero(); Q];
+        let fine = stored::<L, Q>(sums);
+        let mut sums = [L::zero(); Q];
         for _ in 0..layout.coarse() / 8 {
             let (first, second) = L::nibble_codes(at);
-            for (sums, query) in high.iter_mut().zip(&mut queries) {
-                *sums = L::dot(*sums, first, L::repeat(*query));
-                *sums = L::dot(*sums, second, L::repeat(query.add(4)));
-                *query = query.add(8);
+            for nibbles in [first, second] {
+                for sums in &mut sums {
+                    *sums = L::dot(*sums, nibbles, L::repeat(queries));
+                    queries = queries.add(4);
+                }
             }
             at = at.add(64);
         }
+        let high = stored::<L, Q>(sums);
         let meta = Meta::<L>::load(at);
-        for (lane, scan) in scans.iter_mut().enumerate() {
-            let query = scan.query;
-            let fine = L::floats(fine[lane], L::BYTE_OFFSET * query.fine_sum);
-            let high = L::floats(high[lane], NIBBLE_OFFSET * query.coarse_sum);
-            meta.judge(fine, high, scan, tile, masks[lane]);
+        for (index, scan) in scans.iter_mut().enumerate() {
+            meta.judge(
+                &fine[index],
+                &high[index],
+                L::BYTE_OFFSET,
+                scan,
+                tile,
+                masks[index],
+            );
         }
+        (others, next)
     }
-    others
+}
+
+/// Moves sums to memory: an array that is indexed by a variable would not stay in registers, and
+/// the loops above need it to.
+///
+/// # Safety
+/// As for [`sweep`].
+#[inline(always)]
+unsafe fn stored<L: Lanes, const Q: usize>(sums: [L::Sums; Q]) -> [[i32; 16]; Q] {
+    // SAFETY: passed on.
+    sums.map(|sums| unsafe { L::sums(sums) })
 }
 
 /// What a nibble carries on top of its code.
@@ -122,22 +169,27 @@ impl<L: Lanes> Meta<L> {
         }
     }
 
-    /// Adds to a scan the records of `mask` whose cosine may lie inside its bounds.
+    /// Adds to a scan the records of `mask` whose cosine may lie inside its bounds, given the sums
+    /// of products of the query with its bytes, codes plus `byte_offset`, and its high nibbles.
     ///
     /// # Safety
     /// As for [`sweep`].
     #[inline(always)]
     pub(crate) unsafe fn judge(
         &self,
-        fine: L::Floats,
-        high: L::Floats,
+        fine: &[i32; TILE_RECORDS],
+        high: &[i32; TILE_RECORDS],
+        byte_offset: i32,
         scan: &mut Scan<'_>,
         tile: usize,
         mask: u16,
     ) {
-        let weights = &scan.query.weights;
+        let query = scan.query;
+        let weights = &query.weights;
         // SAFETY: passed on.
         unsafe {
+            let fine = L::floats(fine, byte_offset * query.fine_sum);
+            let high = L::floats(high, NIBBLE_OFFSET * query.coarse_sum);
             // This order of operations is part of the result: `reference` has the same.
             let sum = L::add(
                 L::mul(L::splat(weights.fine), fine),

@@ -1,0 +1,36 @@
+//! AVX2, which has no dot product of bytes that does not saturate, unless one is careful.
+
+use std::arch::x86_64::{
+    __m256i, _mm256_abs_epi8, _mm256_add_epi32, _mm256_madd_epi16, _mm256_maddubs_epi16,
+    _mm256_set1_epi16, _mm256_sign_epi8,
+};
+
+use super::ymm::{Multiply, Ymm};
+use crate::kernel::{Kernel, kernel};
+
+pub(crate) static AVX2: Kernel = kernel!(
+    "avx2",
+    Ymm<Pairs>,
+    available: || is_x86_feature_detected!("avx2"),
+    features: ["avx2"]
+);
+
+/// Products of signed bytes in pairs, of |q| with x under q's sign: codes end at 127, so a pair is
+/// at most 2 * 127 * 127 = 32,258 and stays inside an i16.
+pub(crate) struct Pairs;
+
+impl Multiply for Pairs {
+    const SIGNED: bool = true;
+    // Beside the sums and codes there are steps in between to keep.
+    const GROUP: usize = 2;
+
+    #[inline(always)]
+    unsafe fn dot(sums: __m256i, codes: __m256i, operand: __m256i) -> __m256i {
+        // SAFETY: the caller vouches for the CPU.
+        unsafe {
+            let signed = _mm256_sign_epi8(codes, operand);
+            let pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(operand), signed);
+            _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! 256 bits: eight records of a tile to each of two registers.
+
+use std::arch::x86_64::{
+    __m128i, __m256, __m256i, _CMP_GE_OQ, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch,
+    _mm256_add_ps, _mm256_and_si256, _mm256_cmp_ps, _mm256_cvtepi32_ps, _mm256_cvtepu16_epi32,
+    _mm256_loadu_si256, _mm256_movemask_ps, _mm256_mul_ps, _mm256_set1_epi8, _mm256_set1_epi32,
+    _mm256_set1_ps, _mm256_setzero_si256, _mm256_srli_epi16, _mm256_storeu_ps, _mm256_storeu_si256,
+    _mm256_sub_epi32, _mm256_sub_ps, _mm256_xor_si256,
+};
+use std::marker::PhantomData;
+
+use crate::lanes::Lanes;
+
+/// How 32 bytes are multiplied with 32 codes of a query and summed by four.
+///
+/// # Safety
+/// As for [`Lanes`].
+pub(crate) trait Multiply {
+    /// Whether it takes codes as signed bytes, and not plus 128.
+    const SIGNED: bool;
+    /// As in [`Lanes`]: a query takes two sums, of 16 registers.
+    const GROUP: usize;
+
+    unsafe fn dot(sums: __m256i, codes: __m256i, operand: __m256i) -> __m256i;
+}
+
+pub(crate) struct Ymm<M>(PhantomData<M>);
+
+impl<M: Multiply> Lanes for Ymm<M> {
+    const GROUP: usize = M::GROUP;
+    const BYTE_OFFSET: i32 = if M::SIGNED { 0 } else { 128 };
+
+    type Codes = [__m256i; 2];
+    type Operand = [__m256i; 2];
+    type Sums = [__m256i; 2];
+    type Floats = [__m256; 2];
+
+    #[inline(always)]
+    unsafe fn byte_codes(at: *const u8) -> [__m256i; 2] {
+        // SAFETY: the caller gives 64 readable bytes, and the CPU.
+        unsafe {
+            let halves = halves(at);
+            if M::SIGNED {
+                let top = _mm256_set1_epi8(i8::MIN);
+                halves.map(|bytes| _mm256_xor_si256(bytes, top))
+            } else {
+                halves
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn nibble_codes(at: *const u8) -> ([__m256i; 2], [__m256i; 2]) {
+        // SAFETY: as above.
+        unsafe {
+            let bytes = halves(at);
+            let nibble = _mm256_set1_epi8(15);
+            (
+                bytes.map(|bytes| _mm256_and_si256(bytes, nibble)),
+                bytes.map(|bytes| _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), nibble)),
+            )
+        }
+    }
+    #[inline(always)]
+    unsafe fn repeat(at: *const i8) -> [__m256i; 2] {
+        // SAFETY: the caller gives 4 readable codes, and the CPU.
+        unsafe { [_mm256_set1_epi32(at.cast::<i32>().read_unaligned()); 2] }
+    }
+    #[inline(always)]
+    unsafe fn operand(at: *const i8) -> [__m256i; 2] {
+        // SAFETY: the caller gives 64 readable codes, and the CPU.
+        unsafe { halves(at.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn zero() -> [__m256i; 2] {
+        // SAFETY: the caller vouches for the CPU, here and below.
+        unsafe { [_mm256_setzero_si256(); 2] }
+    }
+    #[inline(always)]
+    unsafe fn dot(sums: [__m256i; 2], codes: [__m256i; 2], operand: [__m256i; 2]) -> [__m256i; 2] {
+        // SAFETY: as above.
+        unsafe {
+            [
+                M::dot(sums[0], codes[0], operand[0]),
+                M::dot(sums[1], codes[1], operand[1]),
+            ]
+        }
+    }
+    #[inline(always)]
+    unsafe fn sums(sums: [__m256i; 2]) -> [i32; 16] {
+        let mut out = [0; 16];
+        for (out, sums) in out.as_chunks_mut::<8>().0.iter_mut().zip(sums) {
+            // SAFETY: as above; each part takes eight sums.
+            unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), sums) };
+        }
+        out
+    }
+    #[inline(always)]
+    unsafe fn floats(sums: &[i32; 16], bias: i32) -> [__m256; 2] {
+        // SAFETY: as above; the array is two registers long.
+        unsafe {
+            halves(sums.as_ptr().cast())
+                .map(|sums| _mm256_cvtepi32_ps(_mm256_sub_epi32(sums, _mm256_set1_epi32(bias))))
+        }
+    }
+    #[inline(always)]
+    unsafe fn words(at: *const u8) -> [__m256; 2] {
+        // SAFETY: the caller gives 32 readable bytes, and the CPU.
+        unsafe {
+            [at, at.add(16)].map(|at| {
+                let words = _mm_loadu_si128(at.cast::<__m128i>());
+                _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(words))
+            })
+        }
+    }
+    #[inline(always)]
+    unsafe fn splat(value: f32) -> [__m256; 2] {
+        // SAFETY: as above.
+        unsafe { [_mm256_set1_ps(value); 2] }
+    }
+    #[inline(always)]
+    unsafe fn add(a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        // SAFETY: as above.
+        unsafe { [_mm256_add_ps(a[0], b[0]), _mm256_add_ps(a[1], b[1])] }
+    }
+    #[inline(always)]
+    unsafe fn sub(a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        // SAFETY: as above.
+        unsafe { [_mm256_sub_ps(a[0], b[0]), _mm256_sub_ps(a[1], b[1])] }
+    }
+    #[inline(always)]
+    unsafe fn mul(a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        // SAFETY: as above.
+        unsafe { [_mm256_mul_ps(a[0], b[0]), _mm256_mul_ps(a[1], b[1])] }
+    }
+    #[inline(always)]
+    unsafe fn at_least(a: [__m256; 2], b: [__m256; 2]) -> u16 {
+        // SAFETY: as above.
+        let [low, high] = unsafe {
+            [(a[0], b[0]), (a[1], b[1])]
+                .map(|(a, b)| _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GE_OQ>(a, b)) as u16)
+        };
+        low | high << 8
+    }
+    #[inline(always)]
+    unsafe fn store(floats: [__m256; 2]) -> [f32; 16] {
+        let mut out = [0.0; 16];
+        for (out, floats) in out.as_chunks_mut::<8>().0.iter_mut().zip(floats) {
+            // SAFETY: as above; each part takes eight floats.
+            unsafe { _mm256_storeu_ps(out.as_mut_ptr(), floats) };
+        }
+        out
+    }
+    #[inline(always)]
+    unsafe fn prefetch(at: *const u8) {
+        // SAFETY: a prefetch reads nothing and never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+    }
+}
+
+/// # Safety
+/// `at` has 64 readable bytes; the CPU has AVX2.
+#[inline(always)]
+unsafe fn halves(at: *const u8) -> [__m256i; 2] {
+    // SAFETY: passed on.
+    unsafe {
+        [
+            _mm256_loadu_si256(at.cast()),
+            _mm256_loadu_si256(at.add(32).cast()),
+        ]
+    }
+}
