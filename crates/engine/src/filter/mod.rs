@@ -2,7 +2,11 @@
 
 mod ast;
 mod bound;
+#[cfg(test)]
+mod golden;
 mod parse;
+#[cfg(test)]
+mod property;
 mod suggest;
 mod test;
 mod trace;

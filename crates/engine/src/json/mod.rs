@@ -1,5 +1,7 @@
 //! Strict JSON: what is read is refused rather than guessed at, what is written JavaScript would write.
 
+#[cfg(test)]
+mod golden;
 mod limits;
 mod number;
 mod reader;

@@ -1,0 +1,107 @@
+//! The golden cases that TypeScript reads too.
+
+use super::{Filter, FilterLimits};
+use crate::columns::{ColumnNames, ColumnsBuilder, Data, OwnedValue};
+use crate::json::{self, Json};
+use crate::mask::Mask;
+
+const CASES: &[u8] = include_bytes!("../../../../test/golden/filter.json");
+
+fn member<'a>(json: &'a Json, name: &str) -> &'a Json {
+    let Json::Object(members) = json else {
+        panic!("{json:?} is no object")
+    };
+    &members
+        .iter()
+        .find(|(known, _)| known == name)
+        .unwrap_or_else(|| panic!("no {name}"))
+        .1
+}
+
+fn cases(part: &str) -> Vec<Json> {
+    let file = json::parse(CASES, 128).expect("the file is JSON");
+    let Json::Array(cases) = member(&file, part) else {
+        panic!("{part} is a list")
+    };
+    cases.clone()
+}
+
+fn data(json: &Json) -> Data {
+    let Json::Object(members) = json else {
+        panic!("data is an object")
+    };
+    let cell = |(name, value): &(String, Json)| {
+        let value = match value {
+            Json::Null => OwnedValue::Null,
+            Json::Boolean(boolean) => OwnedValue::Boolean(*boolean),
+            Json::Number(number) => OwnedValue::Number(*number),
+            Json::Text(text) => OwnedValue::Text(text.as_str().into()),
+            other => panic!("{other:?} is no value"),
+        };
+        (name.as_str().into(), value)
+    };
+    Data::new(members.iter().map(cell).collect())
+}
+
+#[test]
+fn every_case_matches_as_the_file_says() {
+    let cases = cases("matches");
+    // All records in one block, so that columns are mixed as in a real one.
+    let mut names = ColumnNames::default();
+    let mut builder = ColumnsBuilder::default();
+    for case in &cases {
+        builder.push_data(&data(member(case, "data")), &mut names);
+    }
+    let columns = builder.finish();
+    for (slot, case) in cases.iter().enumerate() {
+        let filter = Filter::parse(member(case, "filter"), &FilterLimits::default(), None)
+            .unwrap_or_else(|problems| panic!("{case:?}: {problems:?}"));
+        let bound = filter.bind(&names);
+        let expected = *member(case, "matches") == Json::Boolean(true);
+        let name = member(case, "name");
+        assert_eq!(bound.matches(&columns, slot), expected, "{name:?}");
+        assert_eq!(bound.explain(&columns, slot).held, expected, "{name:?}");
+        let mut only = Mask::empty();
+        only.set(slot);
+        assert_eq!(
+            bound.mask(&columns, &only).get(slot),
+            expected,
+            "{name:?}, mask of one"
+        );
+        let all = bound.mask(&columns, &Mask::full(columns.len()));
+        assert_eq!(all.get(slot), expected, "{name:?}, mask of all");
+    }
+}
+
+#[test]
+fn every_bad_filter_is_refused_with_its_pointers() {
+    for case in cases("refused") {
+        let problems = Filter::parse(member(&case, "filter"), &FilterLimits::default(), None)
+            .expect_err("it is bad");
+        let Json::Array(expected) = member(&case, "problems") else {
+            panic!("a list")
+        };
+        let text = |json: &Json, name| match member(json, name) {
+            Json::Text(text) => text.clone(),
+            other => panic!("{other:?} is no string"),
+        };
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|json| (text(json, "pointer"), text(json, "code")))
+            .collect();
+        let found: Vec<_> = problems
+            .into_iter()
+            .map(|problem| (problem.pointer, problem.code.as_str().to_owned()))
+            .collect();
+        assert_eq!(found, expected, "{:?}", member(&case, "name"));
+    }
+}
+
+#[test]
+fn a_default_condition_is_taken_where_none_is_given() {
+    let text = br#"{"rules":[{"column":"a","operator":"is_empty"}]}"#;
+    let limits = FilterLimits::default();
+    let filter = Filter::from_json(text, &limits, Some(super::Condition::And)).expect("it parses");
+    assert_eq!(filter.root.condition, super::Condition::And);
+    assert!(Filter::from_json(text, &limits, None).is_err());
+}

@@ -1,0 +1,162 @@
+//! The golden records that TypeScript reads too.
+
+use super::{Json, check, parse, parse_batch, parse_data, parse_line, write_cells};
+use crate::problem::{Problem, ProblemCode};
+
+const CASES: &[u8] = include_bytes!("../../../../test/golden/records.json");
+
+struct Case {
+    name: String,
+    text: String,
+    problems: Vec<(String, String)>,
+}
+
+fn text(json: &Json, name: &str) -> String {
+    match member(json, name) {
+        Json::Text(text) => text.clone(),
+        other => panic!("{other:?} is no string"),
+    }
+}
+
+fn member<'a>(json: &'a Json, name: &str) -> &'a Json {
+    let Json::Object(members) = json else {
+        panic!("{json:?} is no object")
+    };
+    &members
+        .iter()
+        .find(|(known, _)| known == name)
+        .unwrap_or_else(|| panic!("no {name}"))
+        .1
+}
+
+fn cases() -> Vec<Case> {
+    let Json::Array(cases) = parse(CASES, 8).expect("the file is JSON") else {
+        panic!("a list")
+    };
+    let case = |json: &Json| {
+        let Json::Array(problems) = member(json, "problems") else {
+            panic!("a list")
+        };
+        Case {
+            name: text(json, "name"),
+            text: text(json, "text"),
+            problems: problems
+                .iter()
+                .map(|json| (text(json, "pointer"), text(json, "code")))
+                .collect(),
+        }
+    };
+    cases.iter().map(case).collect()
+}
+
+fn plain(problems: Vec<Problem>) -> Vec<(String, String)> {
+    problems
+        .into_iter()
+        .map(|p| (p.pointer, p.code.as_str().to_owned()))
+        .collect()
+}
+
+#[test]
+fn every_record_is_taken_or_refused_as_the_file_says() {
+    for case in cases() {
+        let found = parse_line(case.text.as_bytes())
+            .map(drop)
+            .map_err(plain)
+            .err();
+        assert_eq!(found.unwrap_or_default(), case.problems, "{}", case.name);
+    }
+}
+
+#[test]
+fn a_record_means_the_same_in_a_batch() {
+    for case in cases() {
+        let batch = format!("{{\"records\":[{{\"data\":{{}}}},{}]}}", case.text);
+        let found = parse_batch(batch.as_bytes(), 10);
+        match parse_line(case.text.as_bytes()) {
+            Ok(record) => assert_eq!(found.expect("a good batch")[1], record, "{}", case.name),
+            Err(problems) if problems[0].code == ProblemCode::MalformedJson => {
+                // "Two records" are malformed alone, and so they are in an array without a comma.
+                assert!(found.is_err(), "{}", case.name);
+            }
+            Err(problems) if problems[0].code == ProblemCode::TooDeep => assert!(found.is_err()),
+            Err(problems) => {
+                let expected: Vec<_> = plain(problems)
+                    .into_iter()
+                    .map(|(p, c)| (format!("/records/1{p}"), c))
+                    .collect();
+                assert_eq!(
+                    plain(found.expect_err("a bad batch")),
+                    expected,
+                    "{}",
+                    case.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn data_is_written_as_it_was_read() {
+    for case in cases().iter().filter(|case| case.problems.is_empty()) {
+        let record = parse_line(case.text.as_bytes()).expect("a good record");
+        let mut out = Vec::new();
+        write_cells(&record.data, &mut out);
+        assert_eq!(
+            parse_data(&out).expect("own JSON"),
+            record.data,
+            "{}",
+            case.name
+        );
+        assert_eq!(check(&out, 1), Ok(()));
+    }
+}
+
+#[test]
+fn a_record_is_read_as_it_stands() {
+    let record = parse_line(
+        br#"{"vector":[1,0.1],"id":7,"uuid":"0190A0B2-7c3d-7abc-8def-0123456789ab",
+            "data":{"b":"\u00e9\ud834\udd1e","a":-0},"timestamps":{"last_seen_time":"1970-01-02"}}"#,
+    )
+    .expect("a good record");
+    assert_eq!(
+        (record.id, record.uuid.map(|uuid| uuid[0])),
+        (Some(7), Some(0x01))
+    );
+    assert_eq!(record.vector, Some(vec![1.0, 0.1]));
+    assert_eq!(
+        (record.created, record.changed, record.synced),
+        (None, None, Some(86_400_000))
+    );
+    let mut out = Vec::new();
+    write_cells(&record.data, &mut out);
+    assert_eq!(
+        String::from_utf8(out).expect("UTF-8"),
+        r#"{"b":"é𝄞","a":0}"#
+    );
+}
+
+#[test]
+fn invalid_utf8_and_sizes_are_refused() {
+    let problems = parse_line(b"{\"data\":{\"a\":\"\xff\"}}").expect_err("not UTF-8");
+    assert_eq!(
+        plain(problems),
+        [(String::new(), "malformed_json".to_owned())]
+    );
+    let problems =
+        parse_batch(br#"{"records":[{"data":{}},{"data":{}},{}]}"#, 1).expect_err("too many");
+    assert_eq!(
+        plain(problems),
+        [("/records/1".to_owned(), "too_many_records".to_owned())]
+    );
+    let problems = parse_batch(br#"{}"#, 1).expect_err("no records");
+    assert_eq!(
+        plain(problems),
+        [(String::new(), "missing_member".to_owned())]
+    );
+    let deep = "[".repeat(65) + &"]".repeat(65);
+    assert_eq!(check(deep.as_bytes(), 65), Ok(()));
+    assert_eq!(
+        check(deep.as_bytes(), 64).expect_err("too deep").code,
+        ProblemCode::TooDeep
+    );
+}
