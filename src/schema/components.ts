@@ -31,6 +31,7 @@ export const COMPONENTS = {
   TimestampsB: pages.timestampsB,
   RecordA: pages.recordA,
   RecordB: pages.recordB,
+  Record: pages.record,
   Total: pages.total,
   ValuesCounts: pages.valuesCounts,
   HistogramCounts: pages.histogramCounts,

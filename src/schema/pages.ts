@@ -55,6 +55,11 @@ export const recordB = {
   },
 } as const;
 
+/** One record, in the shape of the variant that its id was given in. */
+export const record = {
+  anyOf: [{ $ref: '#/components/schemas/RecordA' }, { $ref: '#/components/schemas/RecordB' }],
+} as const;
+
 const count = { type: 'integer', minimum: 0 } as const;
 
 export const total = {

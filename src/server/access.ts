@@ -1,0 +1,92 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Scope } from '../backend/backend.js';
+import { CosiftError } from '../errors.js';
+import { DATABASE_ID } from '../schema/index.js';
+import type { Caller, KeyStore } from './keys/key-store.js';
+import type { Operation } from './operations.js';
+import { type Rate, TokenBuckets } from './token-bucket.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** null on operations that need no key. */
+    caller: Caller | null;
+  }
+}
+
+/** Who may do what, and how often: a key, its rate, its actions, its databases. */
+export function guardAccess(app: FastifyInstance, keys: KeyStore, rate: Rate | undefined): void {
+  const buckets = rate && new TokenBuckets(rate);
+  const policy = rate && `"default";q=${rate.quota};w=${rate.windowSeconds}`;
+  app.decorateRequest('caller', null);
+
+  app.addHook('onRequest', async (request, reply) => {
+    const { operation } = request.routeOptions.config;
+    if (operation === undefined || operation.open) return;
+    const caller = authenticate(keys, request);
+    request.caller = caller;
+    if (buckets !== undefined && policy !== undefined) takeRate(buckets, policy, caller, reply);
+    checkActions(operation, caller);
+  });
+
+  // After the body was checked: an absent and a hidden database then answer alike whatever was sent.
+  app.addHook('preHandler', async (request) => {
+    const { id } = request.params as { id?: string };
+    if (id === undefined) return;
+    if (!DATABASE_ID.test(id)) {
+      throw new CosiftError('invalid_request', 'a database id is 1 to 64 of a-z 0-9 _ -');
+    }
+    if (!sees(callerOf(request), id)) throw databaseNotFound(id);
+  });
+}
+
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === null) throw new CosiftError('unauthorized', 'this operation needs a key');
+  return request.caller;
+}
+
+export function scopeOf(request: FastifyRequest): Scope {
+  const { filter } = callerOf(request);
+  return filter === undefined ? {} : { forcedFilter: filter };
+}
+
+/** Refuses what would show or change records outside the filter of a key. */
+export function refuseFiltered(request: FastifyRequest, what: string): void {
+  if (callerOf(request).filter !== undefined) {
+    throw new CosiftError('forbidden', `a key with a filter cannot ${what}`);
+  }
+}
+
+export function sees(caller: Caller, database: string): boolean {
+  return caller.databases === undefined || caller.databases.has(database);
+}
+
+/** The same words as for a database that does not exist. */
+export function databaseNotFound(id: string): CosiftError {
+  return new CosiftError('database_not_found', `there is no database "${id}"`);
+}
+
+function authenticate(keys: KeyStore, request: FastifyRequest): Caller {
+  const key = request.headers['x-api-key'];
+  if (typeof key !== 'string' || key === '') {
+    throw new CosiftError('unauthorized', 'send a key in the header x-api-key');
+  }
+  const caller = keys.authenticate(key);
+  if (caller === undefined) throw new CosiftError('unauthorized', 'the key is not valid');
+  return caller;
+}
+
+function takeRate(buckets: TokenBuckets, policy: string, caller: Caller, reply: FastifyReply): void {
+  const taken = buckets.take(caller.keyId, performance.now());
+  reply.header('ratelimit-policy', policy);
+  reply.header('ratelimit', `"default";r=${taken.remaining};t=${taken.resetSeconds}`);
+  if (!taken.allowed) {
+    throw new CosiftError('rate_limited', `the key may go on in ${taken.retrySeconds} s`, {
+      fields: { retry_after: taken.retrySeconds },
+    });
+  }
+}
+
+function checkActions({ actions }: Operation, caller: Caller): void {
+  if (actions === undefined || actions.some((action) => caller.actions.has(action))) return;
+  throw new CosiftError('forbidden', `the key lacks the action ${actions.join(' or ')}`);
+}

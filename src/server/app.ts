@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
+import type { Backend } from '../backend/backend.js';
+import { CosiftError } from '../errors.js';
+import { LIMITS, type Limits } from '../schema/index.js';
+import { databaseNotFound, guardAccess } from './access.js';
+import { readBodies } from './body.js';
+import { refuseBrokenRequests } from './broken-request.js';
+import { type Capacity, InFlight } from './in-flight.js';
+import type { KeyStore } from './keys/key-store.js';
+import { logRequests, TRACEPARENT } from './log.js';
+import { Metrics } from './metrics.js';
+import { OPERATIONS, type Operation, type OperationId } from './operations.js';
+import { allowedMethods } from './paths.js';
+import { asCosiftError, sendProblem } from './problem-reply.js';
+import { changeHandlers } from './routes/changes.js';
+import { databaseHandlers } from './routes/databases.js';
+import { keyHandlers } from './routes/keys.js';
+import { recordHandlers } from './routes/records.js';
+import { searchHandlers } from './routes/search.js';
+import { serviceHandlers } from './routes/service.js';
+import type { Handler, Services, Timeouts } from './services.js';
+import type { Rate } from './token-bucket.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    operation?: Operation;
+    operationId?: OperationId;
+  }
+}
+
+export interface AppOptions {
+  backend: Backend;
+  keys: KeyStore;
+  limits?: Limits;
+  /** What one key may ask for; absent: as much as it likes. */
+  rate?: Rate;
+  capacity?: Capacity;
+  timeouts?: Timeouts;
+  logger?: FastifyServerOptions['logger'];
+}
+
+export const CAPACITY: Capacity = { searches: 256, writes: 16, waits: 1024 };
+export const TIMEOUTS: Timeouts = { headersMs: 10_000, bodyMs: 60_000, answerMs: 30_000, writeMs: 600_000 };
+
+const RESERVED = new Set(['search', 'query', 'delete']);
+const REQUEST_ID = /^[\w.:-]{1,128}$/;
+
+/** The HTTP interface over `backend`. It listens on nothing yet; closing it leaves the backend open. */
+export function buildApp(options: AppOptions): FastifyInstance {
+  const { backend, keys, limits = LIMITS, timeouts = TIMEOUTS, capacity = CAPACITY } = options;
+  const app = Fastify({
+    logger: options.logger ?? false,
+    disableRequestLogging: true,
+    // Bodies have a timeout of their own, as a stream of records may take as long as it needs.
+    requestTimeout: 0,
+    keepAliveTimeout: 65_000,
+    http: { headersTimeout: timeouts.headersMs },
+    bodyLimit: limits.batch_bytes,
+    routerOptions: { maxParamLength: 1024 },
+    return503OnClosing: false,
+    genReqId: ({ headers }) => {
+      const given = headers['x-request-id'];
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+    },
+    childLoggerFactory(logger, bindings, childOptions, raw) {
+      const trace = TRACEPARENT.exec(String(raw.headers.traceparent ?? ''));
+      return logger.child(trace === null ? bindings : { ...bindings, trace_id: trace[1] }, childOptions);
+    },
+    clientErrorHandler: refuseBrokenRequests,
+    // A path that the router cannot decode meets no hook.
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id);
+      void sendProblem(request, reply, asCosiftError(error));
+    },
+  });
+
+  const inFlight = new InFlight(capacity);
+  const metrics = new Metrics(backend, inFlight);
+  const services: Services = { backend, keys, limits, timeouts, inFlight, metrics };
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    // The router takes the last part of these paths for the id of a record.
+    const { rid } = request.params as { rid?: string };
+    if (rid !== undefined && RESERVED.has(rid)) return reply.callNotFound();
+    return undefined;
+  });
+  logRequests(app, metrics);
+  guardAccess(app, keys, options.rate);
+  inFlight.guard(app);
+  readBodies(app, limits, timeouts.bodyMs);
+  answerErrors(app);
+  addRoutes(app, services);
+  return app;
+}
+
+function answerErrors(app: FastifyInstance): void {
+  app.setErrorHandler((thrown, request, reply) => {
+    let error = asCosiftError(thrown);
+    const { id } = (request.params ?? {}) as { id?: string };
+    if (error.code === 'database_not_found' && id !== undefined) error = databaseNotFound(id);
+    return sendProblem(request, reply, error);
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0] ?? '';
+    const allowed = allowedMethods(path);
+    if (allowed.length === 0) {
+      return sendProblem(request, reply, new CosiftError('not_found', 'there is nothing at this path'));
+    }
+    reply.header('allow', allowed.join(', '));
+    const detail = `this path takes ${allowed.join(', ')}`;
+    return sendProblem(request, reply, new CosiftError('method_not_allowed', detail));
+  });
+}
+
+function addRoutes(app: FastifyInstance, services: Services): void {
+  const handlers = {
+    ...searchHandlers(services),
+    ...recordHandlers(services),
+    ...changeHandlers(services),
+    ...databaseHandlers(services),
+    ...keyHandlers(services),
+    ...serviceHandlers(services),
+  } as Record<OperationId, Handler>;
+  for (const [operationId, operation] of Object.entries(OPERATIONS) as [OperationId, Operation][]) {
+    app.route({
+      method: operation.method,
+      url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      config: { operation, operationId },
+      handler: handlers[operationId],
+    });
+  }
+}

@@ -1,0 +1,55 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
+const ID_LENGTH = 12;
+// 43 letters of 62 hold 256 bits.
+const SECRET_LENGTH = 43;
+const CHECKSUM_LENGTH = 6;
+const SHAPE = new RegExp(`^cosift_([0-9a-z]{${ID_LENGTH}})_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
+
+/** A new secret `cosift_<id>_<secret><checksum>`: the prefix for secret scanners, the checksum for typing errors. */
+export function makeKey(): { keyId: string; key: string } {
+  const keyId = randomLetters(ID_LENGTH, 36);
+  const unchecked = `cosift_${keyId}_${randomLetters(SECRET_LENGTH, 62)}`;
+  return { keyId, key: unchecked + checksum(unchecked) };
+}
+
+/** The key id in `key`, undefined where the text cannot be a key that was issued. */
+export function keyIdOf(key: string): string | undefined {
+  const keyId = SHAPE.exec(key)?.[1];
+  if (keyId === undefined) return undefined;
+  const end = key.length - CHECKSUM_LENGTH;
+  return checksum(key.slice(0, end)) === key.slice(end) ? keyId : undefined;
+}
+
+export function hashKey(key: string): Buffer {
+  return createHash('sha256').update(key, 'utf8').digest();
+}
+
+/** Compares hashes in a time that does not depend on where they differ. */
+export function sameHash(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function randomLetters(length: number, of: number): string {
+  // Bytes at or above the largest multiple are dropped, so that every letter is equally likely.
+  const fair = 256 - (256 % of);
+  let letters = '';
+  while (letters.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < fair && letters.length < length) letters += ALPHABET[byte % of];
+    }
+  }
+  return letters;
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let letters = '';
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    letters = ALPHABET[rest % 62] + letters;
+    rest = Math.floor(rest / 62);
+  }
+  return letters;
+}

@@ -1,0 +1,25 @@
+import type { FastifyInstance } from 'fastify';
+import type { Metrics } from './metrics.js';
+
+/** W3C trace context: version, trace id, parent id, flags. */
+export const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** One line and one measurement an answer. Neither headers nor bodies are logged, so no key can be. */
+export function logRequests(app: FastifyInstance, metrics: Metrics): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const { operationId = 'unknown' } = request.routeOptions.config ?? {};
+    const ms = reply.elapsedTime;
+    metrics.observeRequest(operationId, reply.statusCode, ms / 1000);
+    request.log.info(
+      {
+        method: request.method,
+        path: request.url.split('?', 1)[0],
+        operation: operationId,
+        status: reply.statusCode,
+        ms: Math.round(ms * 100) / 100,
+        key_id: request.caller?.keyId,
+      },
+      'answered',
+    );
+  });
+}

@@ -1,0 +1,123 @@
+import { ERRORS } from '../../errors.js';
+import type { OpenApiDocument, OpenApiOperation, OpenApiResponse } from './document.js';
+
+const STYLE = `
+:root { color-scheme: light dark; --line: #8884; --soft: #8881; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem 1.5rem 4rem; }
+h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); }
+h3 { margin: 2.5rem 0 .25rem; }
+code, pre { font: 14px/1.45 ui-monospace, monospace; }
+pre { background: var(--soft); padding: .75rem 1rem; overflow-x: auto; border-radius: .4rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-top: 1px solid var(--line); }
+nav ul { columns: 2; } summary { cursor: pointer; } .method { font-weight: 700; }
+`;
+
+/** The document as one page for people, which loads nothing else. */
+export function docsPage(document: OpenApiDocument): string {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  );
+  const sections = document.tags.map(({ name, description }) => {
+    const own = operations.filter(({ operation }) => operation.tags.includes(name));
+    return `<h2>${html(name)}</h2><p>${html(description)}</p>${own.map(section).join('')}`;
+  });
+  const contents = operations.map(
+    ({ operation }) => `<li><a href="#${operation.operationId}">${html(operation.summary)}</a></li>`,
+  );
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${html(document.info.title)}: HTTP API</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>${STYLE}</style>
+<h1>${html(document.info.title)}: HTTP API</h1><p>${text(document.info.description)}</p>
+<p>Every request but those under Service carries the header <code>x-api-key</code>. This page is made from
+<a href="/openapi.json">openapi.json</a>.</p>
+<nav><ul>${contents.join('')}</ul></nav>
+${sections.join('')}
+<h2 id="errors">Errors</h2>
+<p>A failure is <code>application/problem+json</code>: <code>code</code> is for programs, <code>detail</code> for
+people, <code>errors</code> points at the members at fault.</p>
+<table><tr><th>code<th>status<th>meaning</tr>${errorRows()}</table>
+<h2>Schemas</h2>${Object.entries(document.components.schemas).map(schemaDetails).join('')}
+</html>`;
+}
+
+function section({
+  path,
+  method,
+  operation,
+}: {
+  path: string;
+  method: string;
+  operation: OpenApiOperation;
+}): string {
+  return `<h3 id="${operation.operationId}">${html(operation.summary)}</h3>
+<p><code><span class="method">${method}</span> ${html(path)}</code></p>
+${operation.description === undefined ? '' : `<p>${text(operation.description)}</p>`}
+${parameterTable(operation)}${requestBody(operation)}
+<table><tr><th>status<th>answer<th>body</tr>${Object.entries(operation.responses).map(responseRow).join('')}</table>`;
+}
+
+function parameterTable({ parameters = [] }: OpenApiOperation): string {
+  if (parameters.length === 0) return '';
+  const rows = (parameters as { name: string; in: string; description: string }[]).map(
+    (parameter) =>
+      `<tr><td><code>${html(parameter.name)}</code><td>${html(parameter.in)}<td>${text(parameter.description)}</tr>`,
+  );
+  return `<table><tr><th>parameter<th>in<th>meaning</tr>${rows.join('')}</table>`;
+}
+
+function requestBody({ requestBody: body }: OpenApiOperation): string {
+  if (body === undefined) return '';
+  const { content } = body as { content: Record<string, { schema: Schema }> };
+  const types = Object.entries(content).map(
+    ([type, { schema }]) => `<code>${html(type)}</code>: ${schemaName(schema)}`,
+  );
+  return `<p>Body: ${types.join(', or ')}</p>`;
+}
+
+function responseRow([status, { description, content = {} }]: [string, OpenApiResponse]): string {
+  const bodies = Object.entries(content as Record<string, { schema: Schema }>).map(
+    ([type, { schema }]) => `${schemaName(schema)} <small>${html(type)}</small>`,
+  );
+  return `<tr><td>${status}<td>${text(description)}<td>${bodies.join('<br>')}</tr>`;
+}
+
+interface Schema {
+  $ref?: string;
+  type?: string;
+  description?: string;
+}
+
+function schemaName({ $ref, type, description }: Schema): string {
+  if ($ref === undefined) return text(description ?? type ?? '');
+  const name = $ref.split('/').at(-1) ?? '';
+  return `<a href="#schema-${name}">${name}</a>`;
+}
+
+function schemaDetails([name, schema]: [string, object]): string {
+  const { examples } = schema as { examples?: unknown[] };
+  const shown = (examples ?? []).map((example) => `<pre>${html(JSON.stringify(example, null, 2))}</pre>`);
+  return `<h3 id="schema-${name}">${name}</h3>${shown.join('')}
+<details><summary>Schema</summary><pre>${html(JSON.stringify(schema, null, 2))}</pre></details>`;
+}
+
+function errorRows(): string {
+  return Object.entries(ERRORS)
+    .map(
+      ([code, { status, title }]) =>
+        `<tr id="error-${code}"><td><code>${code}</code><td>${status}<td>${title}</tr>`,
+    )
+    .join('');
+}
+
+/** Prose, in which a backtick starts and ends code. */
+function text(prose: string): string {
+  return html(prose).replaceAll(/`([^`]*)`/g, '<code>$1</code>');
+}
+
+function html(words: string): string {
+  return words
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}

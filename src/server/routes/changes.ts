@@ -1,0 +1,58 @@
+import { CosiftError } from '../../errors.js';
+import { DEFAULTS } from '../../schema/index.js';
+import { scopeOf } from '../access.js';
+import { untilGone } from '../in-flight.js';
+import { type Handlers, type Services, sendJson } from '../services.js';
+
+const MOST_CHANGES = 1000;
+
+export function changeHandlers({ backend, limits, timeouts, inFlight }: Services): Handlers {
+  return {
+    async changes(request, reply) {
+      const { id } = request.params as { id: string };
+      const query = request.query as Record<string, unknown>;
+      const unknown = Object.keys(query).find((name) => !['after', 'limit', 'wait'].includes(name));
+      if (unknown !== undefined) {
+        throw new CosiftError(
+          'invalid_request',
+          `"${unknown}" is not a parameter; known: after, limit, wait`,
+        );
+      }
+      const after = wholeNumber(query, 'after', 0, 0, Number.MAX_SAFE_INTEGER);
+      const limit = wholeNumber(query, 'limit', DEFAULTS.changes_limit, 1, MOST_CHANGES);
+      const waitSeconds = wholeNumber(query, 'wait', 0, 0, limits.change_wait_seconds);
+      const scope = scopeOf(request);
+      const ask = (waitMs: number) =>
+        untilGone(request, reply, waitMs + timeouts.answerMs, (gone) =>
+          backend.changes(
+            id,
+            { after, limit, waitMs },
+            { scope, signal: AbortSignal.any([gone, inFlight.closing]) },
+          ),
+        );
+      // A server that stops answers those who wait with what there is now.
+      if (waitSeconds > 0 && !inFlight.closing.aborted) {
+        try {
+          return sendJson(reply, await ask(waitSeconds * 1000));
+        } catch (error) {
+          if (!inFlight.closing.aborted) throw error;
+        }
+      }
+      return sendJson(reply, await backend.changes(id, { after, limit, waitMs: 0 }, { scope }));
+    },
+  };
+}
+
+function wholeNumber(
+  query: Record<string, unknown>,
+  name: string,
+  absent: number,
+  least: number,
+  most: number,
+): number {
+  const text = query[name];
+  if (text === undefined) return absent;
+  const value = typeof text === 'string' && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw new CosiftError('invalid_request', `${name} must be a whole number from ${least} to ${most}`);
+}

@@ -1,0 +1,35 @@
+import { checkDatabaseSettings } from '../../schema/index.js';
+import { callerOf, refuseFiltered, sees } from '../access.js';
+import type { Handlers, Services } from '../services.js';
+
+interface Path {
+  id: string;
+}
+
+export function databaseHandlers({ backend }: Services): Handlers {
+  return {
+    async createDatabase(request, reply) {
+      const { id } = request.params as Path;
+      const settings = checkDatabaseSettings(request.body ?? {}, request.bodyBytes);
+      const { created, database } = await backend.createDatabase(id, settings);
+      return reply.code(created ? 201 : 200).send(database);
+    },
+
+    async listDatabases(request) {
+      refuseFiltered(request, 'describe databases');
+      const caller = callerOf(request);
+      const databases = await backend.listDatabases();
+      return { databases: databases.filter(({ id }) => sees(caller, id)) };
+    },
+
+    async describeDatabase(request) {
+      refuseFiltered(request, 'describe databases');
+      return backend.describeDatabase((request.params as Path).id);
+    },
+
+    async dropDatabase(request, reply) {
+      await backend.dropDatabase((request.params as Path).id);
+      return reply.code(204).send();
+    },
+  };
+}

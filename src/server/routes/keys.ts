@@ -1,0 +1,22 @@
+import { checkKeyRequest } from '../../schema/index.js';
+import { callerOf } from '../access.js';
+import type { Handlers, Services } from '../services.js';
+
+export function keyHandlers({ keys, limits }: Services): Handlers {
+  return {
+    async issueKey(request, reply) {
+      const wanted = checkKeyRequest(request.body, limits, request.bodyBytes);
+      return reply.code(201).send(await keys.issue(wanted, callerOf(request)));
+    },
+
+    async listKeys(request) {
+      return { keys: keys.list(callerOf(request)) };
+    },
+
+    async revokeKey(request, reply) {
+      const { key_id } = request.params as { key_id: string };
+      await keys.revoke(key_id, callerOf(request));
+      return reply.code(204).send();
+    },
+  };
+}

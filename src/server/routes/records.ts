@@ -1,0 +1,58 @@
+import { CosiftError } from '../../errors.js';
+import { checkDeleteRequest } from '../../schema/index.js';
+import { refuseFiltered, scopeOf } from '../access.js';
+import { untilGone } from '../in-flight.js';
+import { type Handlers, type Services, sendJson } from '../services.js';
+import { answerLines } from './lines.js';
+
+interface Path {
+  id: string;
+  rid: string;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function recordHandlers(services: Services): Handlers {
+  const { backend, limits, timeouts } = services;
+  return {
+    async upsertRecords(request, reply) {
+      refuseFiltered(request, 'upsert records');
+      const { id } = request.params as Path;
+      if (request.body === undefined) throw new CosiftError('invalid_request', 'the body is missing');
+      if (!(request.body instanceof Uint8Array)) return answerLines(services, request, reply, id);
+      const body = request.body;
+      return sendJson(
+        reply,
+        await untilGone(request, reply, timeouts.writeMs, (signal) =>
+          backend.upsertBatch(id, body, { signal }),
+        ),
+      );
+    },
+
+    async readRecord(request, reply) {
+      const { id, rid } = request.params as Path;
+      const variant = typeof recordId(rid) === 'number' ? 'b' : 'a';
+      return sendJson(reply, await backend.record(id, rid, variant, scopeOf(request)));
+    },
+
+    async deleteRecord(request, reply) {
+      const { id, rid } = request.params as Path;
+      const { deleted } = await backend.deleteRecords(id, { ids: [recordId(rid)] }, scopeOf(request));
+      if (deleted === 0) throw new CosiftError('record_not_found', `there is no record ${rid}`);
+      return reply.code(204).send();
+    },
+
+    async deleteRecords(request) {
+      const { id } = request.params as Path;
+      const deletion = checkDeleteRequest(request.body, limits, request.bodyBytes);
+      return backend.deleteRecords(id, deletion, scopeOf(request));
+    },
+  };
+}
+
+function recordId(text: string): number | string {
+  if (UUID.test(text)) return text.toLowerCase();
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(id)) return id;
+  throw new CosiftError('invalid_request', 'a record id in a path is an integer from 1 or a UUID');
+}

@@ -1,0 +1,47 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { PageReply } from '../../backend/backend.js';
+import { checkQueryRequest, checkSearchRequest, type Variant } from '../../schema/index.js';
+import { scopeOf } from '../access.js';
+import { untilGone } from '../in-flight.js';
+import { type Handler, type Handlers, type Services, sendJson } from '../services.js';
+
+interface Path {
+  id: string;
+}
+
+/** Search and query, in both variants. */
+export function searchHandlers({ backend, limits, timeouts, metrics }: Services): Handlers {
+  const send = (reply: FastifyReply, { body, timings }: PageReply) => {
+    metrics.observePage(timings);
+    const { embedMs, searchMs, totalMs } = timings;
+    reply.header(
+      'server-timing',
+      `embed;dur=${embedMs.toFixed(2)}, search;dur=${searchMs.toFixed(2)}, total;dur=${totalMs.toFixed(2)}`,
+    );
+    return sendJson(reply, body);
+  };
+
+  const searchAs =
+    (variant: Variant): Handler =>
+    async (request, reply) => {
+      const { id } = request.params as Path;
+      const search = checkSearchRequest(request.body, variant, limits, request.bodyBytes);
+      const page = await untilGone(request, reply, timeouts.answerMs, (signal) =>
+        backend.search(id, search, { variant, scope: scopeOf(request), signal }),
+      );
+      return send(reply, page);
+    };
+
+  const queryAs =
+    (variant: Variant): Handler =>
+    async (request: FastifyRequest, reply) => {
+      const { id } = request.params as Path;
+      const query = checkQueryRequest(request.body, variant, limits, request.bodyBytes);
+      const page = await untilGone(request, reply, timeouts.answerMs, (signal) =>
+        backend.query(id, query, { variant, scope: scopeOf(request), signal }),
+      );
+      return send(reply, page);
+    };
+
+  return { searchA: searchAs('a'), searchB: searchAs('b'), queryA: queryAs('a'), queryB: queryAs('b') };
+}

@@ -1,0 +1,1 @@
+export { checkJson } from '../engine/index.js';
