@@ -1,0 +1,148 @@
+// A process that holds one system, so that memory, crashes and threads are its own and the clock is inside.
+import { type Dataset, openDataset, queryOf } from '../data/dataset.js';
+import { NONE } from '../data/filters.js';
+import { THRESHOLD } from '../oracle/truth.js';
+import type { Hits, PageRequest, Peer } from './peer.js';
+import type { Cell, Command, Crowd, Replies, Reply, Round } from './protocol.js';
+import { cardOf } from './registry.js';
+
+const [name, threads] = process.argv.slice(2);
+const peer: Peer = await cardOf(name ?? '').make({ threads: Number(threads) });
+const cursors = new Map<string, string>();
+let dataset: Dataset | undefined;
+let beforeBytes = 0;
+
+process.on('message', (command: Command) => {
+  answer(command).then(
+    (value) => send({ value }),
+    (error: unknown) => send({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+  );
+});
+// Without the parent nobody would end this process.
+process.on('disconnect', () => process.exit(0));
+
+function send(reply: Reply): void {
+  process.send?.(reply);
+}
+
+async function answer(command: Command): Promise<Replies[Command['op']]> {
+  switch (command.op) {
+    case 'load': {
+      dataset = openDataset(command.key);
+      const start = performance.now();
+      await peer.load(dataset, command.directory);
+      return { ms: performance.now() - start };
+    }
+    case 'reopen': {
+      dataset = openDataset(command.key, { vectors: false });
+      beforeBytes = process.memoryUsage().rss;
+      const start = performance.now();
+      await peer.reopen?.(dataset, command.directory);
+      const ms = performance.now() - start;
+      const [first] = await answers({ filter: NONE, limit: 50, page: 0, queries: 1 });
+      if (first?.ids.length === 0) throw new Error('nothing was found after reopening');
+      return { ms, firstAnswerMs: performance.now() - start };
+    }
+    case 'answers':
+      return answers(command.cell);
+    case 'drain':
+      return drain(command.query, { filter: command.filter, limit: command.limit }, command.pages);
+    case 'round':
+      return round(command.cell);
+    case 'clients':
+      return crowd(command.cell, command.clients, command.ms);
+    case 'memory':
+      return { residentBytes: process.memoryUsage().rss, beforeBytes };
+    case 'close':
+      await peer.close();
+      return null;
+  }
+}
+
+async function answers(cell: Cell): Promise<Hits[]> {
+  const all: Hits[] = [];
+  for (let q = 0; q < cell.queries; q++) {
+    const { ids, scores } = await peer.search(query(q), await requestOf(cell, q));
+    all.push({ ids, scores });
+  }
+  return all;
+}
+
+async function drain(q: number, of: Pick<Cell, 'filter' | 'limit'>, pages: number): Promise<Hits[]> {
+  const all: Hits[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < pages; page++) {
+    const request = { ...of, page, threshold: THRESHOLD, ...(cursor === undefined ? {} : { cursor }) };
+    const { ids, scores, next } = await peer.search(query(q), request);
+    all.push({ ids, scores });
+    cursor = next;
+    if (ids.length < of.limit) break;
+  }
+  return all;
+}
+
+async function round(cell: Cell): Promise<Round> {
+  const times: Round = { wall: [], cpu: [] };
+  for (let q = 0; q < cell.queries; q++) {
+    const request = await requestOf(cell, q);
+    const vector = query(q);
+    const cpu = process.cpuUsage();
+    const start = process.hrtime.bigint();
+    const hits = await peer.search(vector, request);
+    times.wall.push(hits.micros ?? Number(process.hrtime.bigint() - start) / 1_000);
+    const { user, system } = process.cpuUsage(cpu);
+    times.cpu.push(user + system);
+  }
+  return times;
+}
+
+async function crowd(cell: Cell, clients: number, ms: number): Promise<Crowd> {
+  const wall: number[] = [];
+  const start = performance.now();
+  const until = start + ms;
+  let next = 0;
+  const requests = await Promise.all(Array.from({ length: cell.queries }, (_, q) => requestOf(cell, q)));
+  const client = async () => {
+    while (performance.now() < until) {
+      const q = next++ % cell.queries;
+      const begun = performance.now();
+      await peer.search(query(q), requests[q] as PageRequest);
+      wall.push((performance.now() - begun) * 1_000);
+    }
+  };
+  if (peer.searchMany === undefined) {
+    await Promise.all(Array.from({ length: clients }, client));
+  } else {
+    const batch = Array.from({ length: clients }, (_, i) => query(i % cell.queries));
+    while (performance.now() < until) {
+      const begun = performance.now();
+      await peer.searchMany(batch, requests[0] as PageRequest);
+      for (const _ of batch) wall.push((performance.now() - begun) * 1_000);
+    }
+  }
+  return { throughput: wall.length / ((performance.now() - start) / 1_000), wall };
+}
+
+/** The request for one page; the cursor that leads there is found first, outside any clock, and kept. */
+async function requestOf({ filter, limit, page }: Cell, q: number): Promise<PageRequest> {
+  const request = { filter, limit, page, threshold: THRESHOLD };
+  if (page === 0) return request;
+  const key = JSON.stringify([filter.name, limit, page, q]);
+  let cursor = cursors.get(key);
+  if (cursor === undefined) {
+    let next: string | undefined;
+    for (let before = 0; before < page; before++) {
+      const hits = await peer.search(query(q), { ...request, page: before, ...(next === undefined ? {} : { cursor: next }) });
+      next = hits.next;
+      if (next === undefined) break;
+    }
+    cursor = next ?? '';
+    cursors.set(key, cursor);
+  }
+  return cursor === '' ? request : { ...request, cursor };
+}
+
+function query(q: number): Float32Array {
+  if (dataset === undefined) throw new Error('not loaded');
+  return queryOf(dataset, q);
+}

@@ -1,0 +1,53 @@
+import type { DatasetKey } from '../data/dataset.js';
+import type { Filter } from '../data/filters.js';
+import type { Hits } from './peer.js';
+
+/** Searches of one kind: the first `queries` queries of the dataset, one page each. */
+export interface Cell {
+  readonly filter: Filter;
+  readonly limit: number;
+  /** 0-based. */
+  readonly page: number;
+  readonly queries: number;
+}
+
+/** What the host of a system is asked. */
+export type Command =
+  | { readonly op: 'load'; readonly key: DatasetKey; readonly directory: string }
+  | { readonly op: 'reopen'; readonly key: DatasetKey; readonly directory: string }
+  | { readonly op: 'answers'; readonly cell: Cell }
+  | { readonly op: 'drain'; readonly filter: Filter; readonly limit: number; readonly pages: number; readonly query: number }
+  | { readonly op: 'round'; readonly cell: Cell }
+  | { readonly op: 'clients'; readonly cell: Cell; readonly clients: number; readonly ms: number }
+  | { readonly op: 'memory' }
+  | { readonly op: 'close' };
+
+/** Times of single searches, in microseconds. */
+export interface Round {
+  readonly wall: number[];
+  /** Processor time of the whole process. */
+  readonly cpu: number[];
+}
+
+/** What many clients at once got. */
+export interface Crowd {
+  /** Searches per second. */
+  readonly throughput: number;
+  /** Microseconds. */
+  readonly wall: number[];
+}
+
+/** Answers by command. */
+export interface Replies {
+  load: { readonly ms: number };
+  reopen: { readonly ms: number; readonly firstAnswerMs: number };
+  answers: Hits[];
+  drain: Hits[];
+  round: Round;
+  clients: Crowd;
+  memory: { readonly residentBytes: number; readonly beforeBytes: number };
+  close: null;
+}
+
+/** A reply, or the text of the error. */
+export type Reply = { readonly value: unknown } | { readonly error: string };

@@ -1,0 +1,30 @@
+import { HNSWLIB } from './adapters/hnswlib.js';
+import { LANCEDB } from './adapters/lancedb.js';
+import { ORAMA } from './adapters/orama.js';
+import { PGLITE } from './adapters/pglite.js';
+import { PLAIN_LOOP } from './adapters/plain-loop.js';
+import { SQLITE_VEC } from './adapters/sqlite-vec.js';
+import { USEARCH_EXACT, USEARCH_F32, USEARCH_I8 } from './adapters/usearch.js';
+import { ZVEC } from './adapters/zvec.js';
+import type { PeerCard } from './peer.js';
+
+/** Every system that can be measured, ours first. */
+export const CARDS: readonly PeerCard[] = [
+  USEARCH_EXACT,
+  ...ZVEC,
+  SQLITE_VEC,
+  ...LANCEDB,
+  ...PGLITE,
+  ORAMA,
+  PLAIN_LOOP,
+  USEARCH_F32,
+  USEARCH_I8,
+  HNSWLIB,
+];
+
+/** The card of a system by its name. */
+export function cardOf(name: string): PeerCard {
+  const card = CARDS.find((one) => one.name === name);
+  if (card === undefined) throw new Error(`no such system: ${name}; there are ${CARDS.map((one) => one.name).join(', ')}`);
+  return card;
+}
