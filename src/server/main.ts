@@ -1,0 +1,83 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Backend } from '../backend/backend.js';
+import type { Config } from '../config.js';
+import { buildApp, CAPACITY, TIMEOUTS } from './app.js';
+import { type AdminKey, adminKey, KeyStore } from './keys/key-store.js';
+
+/** A server that listens. */
+export interface Running {
+  /** `http://host:port` */
+  url: string;
+  app: FastifyInstance;
+  backend: Backend;
+  admin: AdminKey;
+  /** Answers what is in flight, then lets go of port and data. */
+  close(): Promise<void>;
+}
+
+export interface StartOptions {
+  /** Opens what answers; called once the configuration is known to be usable. */
+  openBackend(config: Config): Promise<Backend>;
+  /** Called before the server listens, with what it will serve. */
+  beforeListening?(backend: Backend): Promise<void>;
+  /** Takes the lines for the person who starts it; default: standard output. */
+  print?(line: string): void;
+}
+
+/** Starts the service. It prints a new admin key, once ever, and `listening on …` when it is ready. */
+export async function start(config: Config, options: StartOptions): Promise<Running> {
+  const print = options.print ?? ((line: string) => process.stdout.write(`${line}\n`));
+  const backend = await options.openBackend(config);
+  let app: FastifyInstance | undefined;
+  try {
+    const admin = await adminKey(config.data, config.adminKey);
+    const keys = await KeyStore.open(config.data, admin.key);
+    app = buildApp({
+      backend,
+      keys,
+      limits: config.limits,
+      ...(config.rateLimit > 0 && { rate: { quota: config.rateLimit, windowSeconds: 60 } }),
+      capacity: { ...CAPACITY, searches: config.maxSearches },
+      timeouts: { ...TIMEOUTS, answerMs: config.answerTimeoutSeconds * 1000 },
+      // Logs are not for the reader of standard output, who waits for one line.
+      logger: { level: config.logLevel, stream: process.stderr },
+    });
+    await options.beforeListening?.(backend);
+    await app.listen({ host: config.host, port: config.port, listenTextResolver: () => '' });
+    if (admin.made) print(`admin key (shown once, kept in ${admin.file}): ${admin.key}`);
+    const url = urlOf(app.server.address() as AddressInfo);
+    print(`listening on ${url}`);
+    const listening = app;
+    let closed: Promise<void> | undefined;
+    const close = () => {
+      closed ??= listening.close().then(() => backend.close());
+      return closed;
+    };
+    return { url, app, backend, admin, close };
+  } catch (error) {
+    await app?.close();
+    await backend.close();
+    throw error;
+  }
+}
+
+/** Resolves once a signal asked for the stop and the stop is done. A second signal stops at once. */
+export function untilSignal(running: Running): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let stopping = false;
+    const stop = (signal: NodeJS.Signals) => {
+      if (stopping) {
+        process.exit(signal === 'SIGINT' ? 130 : 143);
+      }
+      stopping = true;
+      running.close().then(resolve, reject);
+    };
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+  });
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
