@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import { Piscina } from 'piscina';
 import { CosiftError } from '../errors.js';
 import { type ModelDirectory, PACKAGE_ROOT } from './model-directory.js';
+import { NativeCalls } from './native-calls.js';
 import { loadRuntime } from './runtime.js';
 import { Job, type Kind, type Slice, WorkQueue } from './work-queue.js';
-import type { Task } from './worker.js';
+import type { Task, WorkerData } from './worker.js';
 
 // Compiled, also when this module runs from its source: a worker thread takes no TypeScript.
 const WORKER = join(PACKAGE_ROOT, 'dist', 'embedding', 'worker.js');
@@ -15,6 +16,7 @@ export class WorkerPool {
   readonly #workers: number;
   readonly #dimensions: number;
   readonly #queue: WorkQueue;
+  readonly #calls = new NativeCalls();
   readonly #tasks = new Set<Promise<void>>();
   #closed = false;
   #running = 0;
@@ -32,8 +34,9 @@ export class WorkerPool {
       // Only for tasks that meet a thread being replaced: no more are given out than there are workers.
       maxQueue: workers,
       recordTiming: false,
-      workerData: directory,
+      workerData: { directory, cells: this.#calls.cells } satisfies WorkerData,
     });
+    process.on('exit', this.#calls.end);
   }
 
   /**
@@ -47,7 +50,7 @@ export class WorkerPool {
     try {
       await pool.#everyWorker({ kind: 'embed', texts: [] });
     } catch (cause) {
-      await pool.#threads.destroy();
+      await pool.#end();
       throw new CosiftError(
         'invalid_request',
         `the model ${directory.graph} cannot be loaded: ${String(cause)}`,
@@ -107,7 +110,7 @@ export class WorkerPool {
     }
     await Promise.all(this.#tasks);
     await this.#everyWorker({ kind: 'release' });
-    await this.#threads.destroy();
+    await this.#end();
   }
 
   /** Hands out slices while a worker is free. */
@@ -142,7 +145,15 @@ export class WorkerPool {
 
   /** Runs `task` once in each worker. All must be idle: then piscina gives each the next one. */
   async #everyWorker(task: Task): Promise<void> {
-    await Promise.all(Array.from({ length: this.#workers }, () => this.#threads.run(task)));
+    const runs = Array.from({ length: this.#workers }, () => this.#threads.run(task));
+    // All have ended before one's failure is passed on: a thread must not be stopped inside onnxruntime.
+    await Promise.allSettled(runs);
+    await Promise.all(runs);
+  }
+
+  async #end(): Promise<void> {
+    await this.#threads.destroy();
+    process.off('exit', this.#calls.end);
   }
 }
 
