@@ -255,6 +255,24 @@ impl Engine {
         self.scanner.stats()
     }
 
+    /// Closes from a thread of its own, since every other may be one that is to end.
+    pub fn close_in_background(engine: Arc<Self>, done: Done<()>) {
+        let done = Arc::new(Mutex::new(Some(done)));
+        let take = Arc::clone(&done);
+        let answer = move |done: &Mutex<Option<Done<()>>>, result| {
+            if let Some(done) = done.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                done(result);
+            }
+        };
+        let closing = std::thread::Builder::new().name("cosift-close".into()).spawn(move || {
+            engine.close();
+            answer(&take, Ok(()));
+        });
+        if let Err(source) = closing {
+            answer(&done, Err(Error::File { path: "close".into(), source }));
+        }
+    }
+
     /// Answers what was taken, saves what makes the next start fast, and gives the directory free.
     pub fn close(&self) {
         self.scanner.close();

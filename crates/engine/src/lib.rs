@@ -43,6 +43,7 @@ mod uuid;
 mod workers;
 mod writer;
 
+pub use cosift_kernels::kernel_name;
 pub use database::Database;
 pub use engine::{Done, Engine};
 pub use error::Error;
@@ -52,4 +53,5 @@ pub use score::Score;
 pub use search::{Page, ScannerStats, Search, StopFlag, TimeRange};
 pub use settings::Settings;
 pub use stage::{Status, Upserted};
+pub use store::sqlite_version;
 pub use writer::Committed;

@@ -22,6 +22,18 @@ pub enum Status {
     Unchanged,
 }
 
+impl Status {
+    /// As the interface names it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
 /// A record of an upsert, settled.
 #[derive(Clone, Copy, Debug)]
 pub struct Upserted {

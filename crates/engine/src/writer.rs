@@ -13,6 +13,7 @@ use crate::delete::Deletion;
 use crate::derived::Derived;
 use crate::error::Error;
 use crate::identity::{RecordId, RecordUuid};
+use crate::json::write_integer;
 use crate::keeper::Keeper;
 use crate::memory::{Memory, Next};
 use crate::problem::{Problem, ProblemCode};
@@ -372,6 +373,24 @@ fn stage_commit(
 }
 
 impl Committed {
+    /// The results as a JSON array of `id`, `uuid` and `status`.
+    #[must_use]
+    pub fn results_json(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.results.len() * 90 + 2);
+        out.push(b'[');
+        for (at, record) in self.results.iter().enumerate() {
+            out.extend_from_slice(if at == 0 { b"{\"id\":" } else { b",{\"id\":" });
+            write_integer(record.id.0, &mut out);
+            out.extend_from_slice(b",\"uuid\":\"");
+            record.uuid.write(&mut out);
+            out.extend_from_slice(b"\",\"status\":\"");
+            out.extend_from_slice(record.status.name().as_bytes());
+            out.extend_from_slice(b"\"}");
+        }
+        out.push(b']');
+        out
+    }
+
     /// How many records had `status`.
     #[must_use]
     pub fn count(&self, status: Status) -> usize {

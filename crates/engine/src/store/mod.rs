@@ -15,5 +15,11 @@ pub(crate) use row::StoredRecord;
 pub(crate) use write::{PutKind, Write};
 pub(crate) use writer::Store;
 
+/// The version of the SQLite inside.
+#[must_use]
+pub fn sqlite_version() -> &'static str {
+    rusqlite::version()
+}
+
 #[cfg(test)]
 mod tests;

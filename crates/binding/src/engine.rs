@@ -1,0 +1,186 @@
+//! The engine's calls.
+
+use std::sync::Arc;
+
+use cosift_engine::{Committed, Engine, Format, Status};
+use napi::Env;
+use napi::bindgen_prelude::{Buffer, Float32Array, Object, Result, Uint8Array};
+use napi_derive::napi;
+
+use crate::page::NativePage;
+use crate::prepared::{NativeLineProblem, Prepared};
+use crate::promise::promise;
+use crate::stop::StopFlag;
+
+/// What a commit did.
+#[napi(object)]
+pub struct NativeCommitted {
+    /// `[{ "id", "uuid", "status" }]` in the order of the request, JSON.
+    pub results: Buffer,
+    /// Records that were not there before.
+    pub created: u32,
+    /// Records with other content.
+    pub changed: u32,
+    /// Records that were as they are.
+    pub unchanged: u32,
+    /// Lines that turned out to be bad only now.
+    pub problems: Vec<NativeLineProblem>,
+}
+
+/// How busy the scan threads are.
+#[napi(object)]
+pub struct NativeScanStats {
+    /// Searches not yet on a pass.
+    pub waiting: u32,
+    /// Passes under way.
+    pub passes: u32,
+    /// Searches answered since the start.
+    pub answered: f64,
+}
+
+/// The databases of a data directory.
+#[napi]
+pub struct NativeEngine {
+    engine: Arc<Engine>,
+}
+
+impl NativeEngine {
+    pub(crate) fn new(engine: Arc<Engine>) -> Self {
+        Self { engine }
+    }
+}
+
+#[napi]
+impl NativeEngine {
+    /// Brings every database to memory.
+    #[napi(ts_return_type = "Promise<undefined | NativeFailure>")]
+    pub fn load<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        promise(env, |()| (), |done| self.engine.load(done))
+    }
+
+    /// How far loading has come: `{"databases":[{"id","loaded","records"}]}`.
+    #[napi]
+    pub fn progress(&self) -> String {
+        self.engine.progress().to_string()
+    }
+
+    /// Makes a database or finds it made: `{"created","database"}`.
+    #[napi(ts_return_type = "Promise<Buffer | NativeFailure>")]
+    pub fn create_database<'env>(&self, env: &'env Env, id: String, settings: String) -> Result<Object<'env>> {
+        promise(env, Buffer::from, |done| self.engine.create_database(id, settings, done))
+    }
+
+    /// Describes every database, a JSON array.
+    #[napi(ts_return_type = "Promise<Buffer | NativeFailure>")]
+    pub fn list_databases<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        promise(env, Buffer::from, |done| self.engine.list_databases(done))
+    }
+
+    /// Describes a database, JSON.
+    #[napi(ts_return_type = "Promise<Buffer | NativeFailure>")]
+    pub fn describe_database<'env>(&self, env: &'env Env, id: String) -> Result<Object<'env>> {
+        promise(env, Buffer::from, |done| self.engine.describe_database(&id, done))
+    }
+
+    /// Drops a database with all its files.
+    #[napi(ts_return_type = "Promise<undefined | NativeFailure>")]
+    pub fn drop_database<'env>(&self, env: &'env Env, id: String) -> Result<Object<'env>> {
+        promise(env, |()| (), |done| self.engine.drop_database(id, done))
+    }
+
+    /// Checks records: a JSON batch, or lines of which the first has number `first_line`.
+    #[napi(ts_return_type = "Promise<Prepared | NativeFailure>")]
+    pub fn prepare<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        body: Uint8Array,
+        first_line: Option<f64>,
+    ) -> Result<Object<'env>> {
+        let format = first_line.map_or(Format::Batch, |first| Format::Lines { first: first as u64 });
+        promise(
+            env,
+            |prepared| Prepared { inner: Arc::new(prepared) },
+            |done| self.engine.prepare(&id, body.to_vec(), format, done),
+        )
+    }
+
+    /// Writes prepared records with the vectors of their texts, one after the other.
+    #[napi(ts_return_type = "Promise<NativeCommitted | NativeFailure>")]
+    pub fn commit<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        prepared: &Prepared,
+        vectors: Float32Array,
+    ) -> Result<Object<'env>> {
+        let prepared = Arc::clone(&prepared.inner);
+        promise(env, committed, |done| self.engine.commit(&id, prepared, vectors.to_vec(), done))
+    }
+
+    /// One record as a variant shows it; `request` holds `variant` and `forced_filter`.
+    #[napi(ts_return_type = "Promise<Buffer | NativeFailure>")]
+    pub fn record<'env>(&self, env: &'env Env, id: String, record: String, request: String) -> Result<Object<'env>> {
+        promise(env, Buffer::from, |done| self.engine.record(&id, record, request, done))
+    }
+
+    /// Deletes records and tells how many there were.
+    #[napi(ts_return_type = "Promise<number | NativeFailure>")]
+    pub fn delete_records<'env>(&self, env: &'env Env, id: String, request: String) -> Result<Object<'env>> {
+        promise(env, |deleted| deleted as f64, |done| self.engine.delete(&id, &request, done))
+    }
+
+    /// Searches by a vector.
+    #[napi(ts_return_type = "Promise<NativePage | NativeFailure>")]
+    pub fn search<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        request: String,
+        vector: Float32Array,
+        stop: &StopFlag,
+    ) -> Result<Object<'env>> {
+        let stop = Arc::clone(&stop.flag);
+        promise(env, NativePage::from, |done| self.engine.search(&id, &request, &vector, stop, done))
+    }
+
+    /// Runs the filter-only operation.
+    #[napi(ts_return_type = "Promise<NativePage | NativeFailure>")]
+    pub fn query<'env>(&self, env: &'env Env, id: String, request: String, stop: &StopFlag) -> Result<Object<'env>> {
+        let stop = Arc::clone(&stop.flag);
+        promise(env, NativePage::from, |done| self.engine.query(&id, request, stop, done))
+    }
+
+    /// Reads the change feed: `{"changes","position","has_more"}`.
+    #[napi(ts_return_type = "Promise<Buffer | NativeFailure>")]
+    pub fn changes<'env>(&self, env: &'env Env, id: String, request: String) -> Result<Object<'env>> {
+        promise(env, Buffer::from, |done| self.engine.changes(&id, request, done))
+    }
+
+    /// How busy the scan threads are.
+    #[napi]
+    pub fn scan_stats(&self) -> NativeScanStats {
+        let stats = self.engine.scanner_stats();
+        NativeScanStats {
+            waiting: stats.waiting as u32,
+            passes: stats.passes as u32,
+            answered: stats.answered as f64,
+        }
+    }
+
+    /// Answers what was taken, saves, and gives the directory free.
+    #[napi(ts_return_type = "Promise<undefined | NativeFailure>")]
+    pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        promise(env, |()| (), |done| Engine::close_in_background(Arc::clone(&self.engine), done))
+    }
+}
+
+fn committed(committed: Committed) -> NativeCommitted {
+    NativeCommitted {
+        created: committed.count(Status::Created) as u32,
+        changed: committed.count(Status::Changed) as u32,
+        unchanged: committed.count(Status::Unchanged) as u32,
+        results: committed.results_json().into(),
+        problems: committed.problems.into_iter().map(NativeLineProblem::from).collect(),
+    }
+}

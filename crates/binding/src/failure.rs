@@ -1,0 +1,43 @@
+//! Errors as values.
+
+use cosift_engine::Error;
+use cosift_engine::problem::Problem;
+use napi_derive::napi;
+
+/// One thing wrong with a request, and where.
+#[napi(object)]
+pub struct NativeProblem {
+    /// JSON pointer into what the engine was given.
+    pub pointer: String,
+    /// The kind, for programs.
+    pub code: String,
+    /// One sentence for people.
+    pub detail: String,
+}
+
+/// A call that failed.
+#[napi(object)]
+pub struct NativeFailure {
+    /// The stable code of the error.
+    pub code: String,
+    /// One sentence for people.
+    pub detail: String,
+    /// The places in the request that are wrong.
+    pub problems: Vec<NativeProblem>,
+}
+
+impl From<Error> for NativeFailure {
+    fn from(error: Error) -> Self {
+        Self {
+            code: error.code().to_owned(),
+            detail: error.to_string(),
+            problems: error.problems().into_iter().map(NativeProblem::from).collect(),
+        }
+    }
+}
+
+impl From<Problem> for NativeProblem {
+    fn from(problem: Problem) -> Self {
+        Self { pointer: problem.pointer, code: problem.code.as_str().to_owned(), detail: problem.detail }
+    }
+}
