@@ -59,7 +59,7 @@ export function checkSchema(name: ComponentName, value: unknown, bytes = 0): voi
   }
   const problems = problemsOf(errors).slice(0, MOST_PROBLEMS);
   const [first] = problems;
-  const where = first?.pointer ? `${first.pointer}: ` : '';
+  const where = first?.pointer ? `${first.pointer}: ` : 'the body ';
   throw new CosiftError(codeOf(problems), `${where}${first?.detail ?? 'does not match its schema'}`, {
     problems,
   });

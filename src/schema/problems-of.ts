@@ -37,6 +37,7 @@ function problemOf(error: ErrorObject): Problem {
     case 'const':
       return { pointer: instancePath, detail: notOneOf(error.data, [params.allowedValue]) };
     case 'type': {
+      if (error.data === undefined) return { pointer: instancePath, detail: 'is missing' };
       const types = [params.type].flat().join(' or ');
       return { pointer: instancePath, detail: `is ${typeName(error.data)}, must be of type ${types}` };
     }

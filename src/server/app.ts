@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify';
 import type { Backend } from '../backend/backend.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
@@ -51,7 +51,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   const { backend, keys, limits = LIMITS, timeouts = TIMEOUTS, capacity = CAPACITY } = options;
   const app = Fastify({
     logger: options.logger ?? false,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     // Bodies have a timeout of their own, as a stream of records may take as long as it needs.
     requestTimeout: 0,
     keepAliveTimeout: 65_000,

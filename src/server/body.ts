@@ -22,11 +22,13 @@ export function readBodies(app: FastifyInstance, limits: Limits, bodyTimeoutMs: 
     'application/json',
     async (request: FastifyRequest, payload: AsyncIterable<Buffer>) => {
       checkCharset(request);
-      const batch = request.routeOptions.config.operation?.body === 'Batch';
+      const { operation } = request.routeOptions.config;
+      const batch = operation?.body === 'Batch';
       const most = batch ? limits.batch_bytes : limits.body_bytes;
       const declared = Number(request.headers['content-length'] ?? 0);
       if (declared > most) throw tooLarge(most);
       const body = await collect(request, payload, most, bodyTimeoutMs);
+      if (body.length === 0 && (operation?.body === undefined || operation.bodyOptional)) return undefined;
       if (batch) return body;
       checkJson(body, depth);
       request.bodyBytes = body.length;

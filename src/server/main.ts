@@ -32,6 +32,8 @@ export async function start(config: Config, options: StartOptions): Promise<Runn
   let app: FastifyInstance | undefined;
   try {
     const admin = await adminKey(config.data, config.adminKey);
+    // At once: a start that fails later must not leave a key that was never shown.
+    if (admin.made) print(`admin key (shown once, kept in ${admin.file}): ${admin.key}`);
     const keys = await KeyStore.open(config.data, admin.key);
     app = buildApp({
       backend,
@@ -44,8 +46,7 @@ export async function start(config: Config, options: StartOptions): Promise<Runn
       logger: { level: config.logLevel, stream: process.stderr },
     });
     await options.beforeListening?.(backend);
-    await app.listen({ host: config.host, port: config.port, listenTextResolver: () => '' });
-    if (admin.made) print(`admin key (shown once, kept in ${admin.file}): ${admin.key}`);
+    await app.listen({ host: config.host, port: config.port });
     const url = urlOf(app.server.address() as AddressInfo);
     print(`listening on ${url}`);
     const listening = app;

@@ -1,6 +1,6 @@
 import { CosiftError } from '../../errors.js';
 import { DEFAULTS } from '../../schema/index.js';
-import { scopeOf } from '../access.js';
+import { databaseOf, scopeOf } from '../access.js';
 import { untilGone } from '../in-flight.js';
 import { type Handlers, type Services, sendJson } from '../services.js';
 
@@ -9,7 +9,6 @@ const MOST_CHANGES = 1000;
 export function changeHandlers({ backend, limits, timeouts, inFlight }: Services): Handlers {
   return {
     async changes(request, reply) {
-      const { id } = request.params as { id: string };
       const query = request.query as Record<string, unknown>;
       const unknown = Object.keys(query).find((name) => !['after', 'limit', 'wait'].includes(name));
       if (unknown !== undefined) {
@@ -21,6 +20,7 @@ export function changeHandlers({ backend, limits, timeouts, inFlight }: Services
       const after = wholeNumber(query, 'after', 0, 0, Number.MAX_SAFE_INTEGER);
       const limit = wholeNumber(query, 'limit', DEFAULTS.changes_limit, 1, MOST_CHANGES);
       const waitSeconds = wholeNumber(query, 'wait', 0, 0, limits.change_wait_seconds);
+      const id = databaseOf(request);
       const scope = scopeOf(request);
       const ask = (waitMs: number) =>
         untilGone(request, reply, waitMs + timeouts.answerMs, (gone) =>

@@ -1,17 +1,12 @@
 import { checkDatabaseSettings } from '../../schema/index.js';
-import { callerOf, refuseFiltered, sees } from '../access.js';
+import { callerOf, databaseOf, refuseFiltered, sees } from '../access.js';
 import type { Handlers, Services } from '../services.js';
-
-interface Path {
-  id: string;
-}
 
 export function databaseHandlers({ backend }: Services): Handlers {
   return {
     async createDatabase(request, reply) {
-      const { id } = request.params as Path;
       const settings = checkDatabaseSettings(request.body ?? {}, request.bodyBytes);
-      const { created, database } = await backend.createDatabase(id, settings);
+      const { created, database } = await backend.createDatabase(databaseOf(request), settings);
       return reply.code(created ? 201 : 200).send(database);
     },
 
@@ -24,11 +19,11 @@ export function databaseHandlers({ backend }: Services): Handlers {
 
     async describeDatabase(request) {
       refuseFiltered(request, 'describe databases');
-      return backend.describeDatabase((request.params as Path).id);
+      return backend.describeDatabase(databaseOf(request));
     },
 
     async dropDatabase(request, reply) {
-      await backend.dropDatabase((request.params as Path).id);
+      await backend.dropDatabase(databaseOf(request));
       return reply.code(204).send();
     },
   };

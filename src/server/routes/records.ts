@@ -1,14 +1,10 @@
+import type { FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { checkDeleteRequest } from '../../schema/index.js';
-import { refuseFiltered, scopeOf } from '../access.js';
+import { databaseOf, refuseFiltered, scopeOf } from '../access.js';
 import { untilGone } from '../in-flight.js';
 import { type Handlers, type Services, sendJson } from '../services.js';
 import { answerLines } from './lines.js';
-
-interface Path {
-  id: string;
-  rid: string;
-}
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -17,8 +13,8 @@ export function recordHandlers(services: Services): Handlers {
   return {
     async upsertRecords(request, reply) {
       refuseFiltered(request, 'upsert records');
-      const { id } = request.params as Path;
       if (request.body === undefined) throw new CosiftError('invalid_request', 'the body is missing');
+      const id = databaseOf(request);
       if (!(request.body instanceof Uint8Array)) return answerLines(services, request, reply, id);
       const body = request.body;
       return sendJson(
@@ -30,27 +26,30 @@ export function recordHandlers(services: Services): Handlers {
     },
 
     async readRecord(request, reply) {
-      const { id, rid } = request.params as Path;
-      const variant = typeof recordId(rid) === 'number' ? 'b' : 'a';
-      return sendJson(reply, await backend.record(id, rid, variant, scopeOf(request)));
+      const rid = recordIdOf(request);
+      const variant = typeof rid === 'number' ? 'b' : 'a';
+      return sendJson(
+        reply,
+        await backend.record(databaseOf(request), String(rid), variant, scopeOf(request)),
+      );
     },
 
     async deleteRecord(request, reply) {
-      const { id, rid } = request.params as Path;
-      const { deleted } = await backend.deleteRecords(id, { ids: [recordId(rid)] }, scopeOf(request));
+      const rid = recordIdOf(request);
+      const { deleted } = await backend.deleteRecords(databaseOf(request), { ids: [rid] }, scopeOf(request));
       if (deleted === 0) throw new CosiftError('record_not_found', `there is no record ${rid}`);
       return reply.code(204).send();
     },
 
     async deleteRecords(request) {
-      const { id } = request.params as Path;
       const deletion = checkDeleteRequest(request.body, limits, request.bodyBytes);
-      return backend.deleteRecords(id, deletion, scopeOf(request));
+      return backend.deleteRecords(databaseOf(request), deletion, scopeOf(request));
     },
   };
 }
 
-function recordId(text: string): number | string {
+function recordIdOf(request: FastifyRequest): number | string {
+  const { rid: text } = request.params as { rid: string };
   if (UUID.test(text)) return text.toLowerCase();
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(id)) return id;

@@ -1,13 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PageReply } from '../../backend/backend.js';
 import { checkQueryRequest, checkSearchRequest, type Variant } from '../../schema/index.js';
-import { scopeOf } from '../access.js';
+import { databaseOf, scopeOf } from '../access.js';
 import { untilGone } from '../in-flight.js';
 import { type Handler, type Handlers, type Services, sendJson } from '../services.js';
-
-interface Path {
-  id: string;
-}
 
 /** Search and query, in both variants. */
 export function searchHandlers({ backend, limits, timeouts, metrics }: Services): Handlers {
@@ -24,8 +20,8 @@ export function searchHandlers({ backend, limits, timeouts, metrics }: Services)
   const searchAs =
     (variant: Variant): Handler =>
     async (request, reply) => {
-      const { id } = request.params as Path;
       const search = checkSearchRequest(request.body, variant, limits, request.bodyBytes);
+      const id = databaseOf(request);
       const page = await untilGone(request, reply, timeouts.answerMs, (signal) =>
         backend.search(id, search, { variant, scope: scopeOf(request), signal }),
       );
@@ -35,8 +31,8 @@ export function searchHandlers({ backend, limits, timeouts, metrics }: Services)
   const queryAs =
     (variant: Variant): Handler =>
     async (request: FastifyRequest, reply) => {
-      const { id } = request.params as Path;
       const query = checkQueryRequest(request.body, variant, limits, request.bodyBytes);
+      const id = databaseOf(request);
       const page = await untilGone(request, reply, timeouts.answerMs, (signal) =>
         backend.query(id, query, { variant, scope: scopeOf(request), signal }),
       );
