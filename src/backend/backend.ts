@@ -35,8 +35,12 @@ export interface Readiness {
   progress?: unknown;
 }
 
+/** Facts for metrics. Totals count from the start of the process. */
 export interface BackendStats {
-  databases: { id: string; records: number; bytes: number; [fact: string]: unknown }[];
+  databases: { id: string; records: number; memory_bytes: number; disk_bytes: number }[];
+  /** Searches that wait for a pass, passes under way, searches answered. */
+  scans: { waiting: number; passes: number; answered: number };
+  commits: { count: number; totalMs: number };
   embedder?: {
     queued: number;
     running: number;
@@ -45,7 +49,6 @@ export interface BackendStats {
     inferences: number;
     totalMs: number;
   };
-  [fact: string]: unknown;
 }
 
 /** What answers requests: the local engine, or a distributed one. Failures are `CosiftError`s. */

@@ -141,7 +141,7 @@ function checkFilterSize(value: unknown, limits: Limits): void {
     if (depth > limits.filter_depth) {
       throw refused(pointer, `is nested deeper than ${limits.filter_depth} groups`, 'invalid_filter');
     }
-    rules += children.length;
+    rules += children.filter((child) => !isGroup(child)).length;
     if (rules > limits.filter_rules) {
       throw refused('/filter', `has more than ${limits.filter_rules} rules`, 'invalid_filter');
     }
@@ -149,4 +149,8 @@ function checkFilterSize(value: unknown, limits: Limits): void {
       waiting.push({ node: child, depth: depth + 1, pointer: `${pointer}/rules/${i}` });
     }
   }
+}
+
+function isGroup(node: unknown): boolean {
+  return typeof node === 'object' && node !== null && ('rules' in node || 'condition' in node);
 }

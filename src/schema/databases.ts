@@ -46,12 +46,13 @@ const count = { type: 'integer', minimum: 0 } as const;
 
 export const databaseDescription = {
   type: 'object',
-  required: ['id', 'records', 'model', 'dimensions', 'embed', 'columns', 'sizes', 'times'],
+  required: ['id', 'records', 'model', 'fingerprint', 'dimensions', 'embed', 'columns', 'sizes', 'times'],
   additionalProperties: false,
   properties: {
     id: databaseId,
     records: count,
     model: { type: ['string', 'null'], description: 'null: vectors are the caller’s own.' },
+    fingerprint: { type: ['string', 'null'], description: 'What the vectors of the model depend on.' },
     dimensions: count,
     embed: { $ref: '#/components/schemas/Embed' },
     columns: {
@@ -69,8 +70,9 @@ export const databaseDescription = {
     },
     sizes: {
       type: 'object',
+      description: 'Memory in all and by what it holds; files.',
       required: ['memory_bytes', 'disk_bytes'],
-      additionalProperties: false,
+      additionalProperties: count,
       properties: { memory_bytes: count, disk_bytes: count },
     },
     times: {
@@ -79,7 +81,7 @@ export const databaseDescription = {
       additionalProperties: false,
       properties: {
         created_at: { type: 'string', format: 'date-time' },
-        last_write_at: { type: ['string', 'null'], format: 'date-time' },
+        last_write_at: { type: 'string', format: 'date-time' },
       },
     },
   },

@@ -10,10 +10,11 @@ export const ORDER_OPERATORS = [
 export const TEXT_OPERATORS = ['contains', 'not_contains', 'starts_with', 'ends_with'] as const;
 export const EMPTY_OPERATORS = ['is_empty', 'is_not_empty'] as const;
 
-const column = {
+export const column = {
   type: 'string',
   minLength: 1,
   maxLength: 256,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
   description: 'A column name. A column that no record has is empty everywhere.',
 } as const;
 

@@ -16,10 +16,6 @@ export const LIMITS = {
   batch_bytes: 67_108_864,
   /** Bytes of one NDJSON line. */
   line_bytes: 1_048_576,
-  /** Facets of one request. */
-  facets: 16,
-  /** Ids of one delete request. */
-  delete_ids: 1_000,
   /** Seconds that a call of the change feed may wait. */
   change_wait_seconds: 60,
 } as const satisfies Record<string, number>;

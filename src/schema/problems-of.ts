@@ -30,6 +30,8 @@ function problemOf(error: ErrorObject): Problem {
       return { pointer: instancePath, detail: `lacks the member "${params.missingProperty}"` };
     case 'discriminator': {
       const tag = String(params.tag);
+      if (params.tagValue === undefined)
+        return { pointer: instancePath, detail: `lacks the member "${tag}"` };
       return { pointer: `${instancePath}/${tag}`, detail: notOneOf(params.tagValue, tagsOf(error)) };
     }
     case 'enum':
@@ -67,7 +69,6 @@ function unknownMember(name: string, error: ErrorObject): string {
 }
 
 function notOneOf(given: unknown, allowed: readonly unknown[]): string {
-  if (given === undefined) return 'is missing';
   const meant = typeof given === 'string' ? suggest(given, allowed.map(String)) : undefined;
   if (meant !== undefined) return `is ${JSON.stringify(given)}; did you mean "${meant}"?`;
   return `must be ${allowed.length === 1 ? '' : 'one of '}${allowed.map((value) => JSON.stringify(value)).join(', ')}`;

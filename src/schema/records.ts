@@ -147,7 +147,7 @@ export const deleteRequest = {
   then: { maxProperties: 1 },
   else: {},
   properties: {
-    ids: { type: 'array', minItems: 1, maxItems: LIMITS.delete_ids, items: recordId },
+    ids: { type: 'array', minItems: 1, maxItems: 1000, items: recordId },
     filter: { $ref: '#/components/schemas/FilterGroupB' },
     time_range: { $ref: '#/components/schemas/TimeRange' },
   },

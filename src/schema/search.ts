@@ -1,3 +1,4 @@
+import { column } from './filter.js';
 import { DEFAULTS, LIMITS } from './limits.js';
 import type { TypeOf } from './type-of.js';
 
@@ -68,7 +69,7 @@ export const valuesFacet = {
   required: ['column'],
   additionalProperties: false,
   properties: {
-    column: { type: 'string', minLength: 1, maxLength: 256 },
+    column,
     type: { type: 'string', const: 'values' },
     limit: { type: 'integer', minimum: 1, maximum: 100, default: DEFAULTS.facet_values },
   },
@@ -80,7 +81,7 @@ export const histogramFacet = {
   required: ['column', 'type', 'interval'],
   additionalProperties: false,
   properties: {
-    column: { type: 'string', minLength: 1, maxLength: 256 },
+    column,
     type: { type: 'string', const: 'histogram' },
     interval: { type: 'number', exclusiveMinimum: 0 },
   },
@@ -114,7 +115,7 @@ const extras = {
   facets: {
     type: 'array',
     minItems: 1,
-    maxItems: LIMITS.facets,
+    maxItems: 16,
     items: { $ref: '#/components/schemas/Facet' },
     description: 'Also count the matches, on all pages, by value or interval.',
   },
@@ -131,7 +132,7 @@ function sortSchema<const Names extends readonly string[]>(names: Names) {
     additionalProperties: false,
     oneOf: [{ required: ['column'] }, { required: ['time'] }],
     properties: {
-      column: { type: 'string', minLength: 1, maxLength: 256 },
+      column,
       time: { type: 'string', enum: names },
       direction: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
     },

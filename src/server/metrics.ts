@@ -68,43 +68,57 @@ export class Metrics {
 }
 
 function addBackendMetrics(registers: Registry[], backend: Backend): void {
-  const byDatabase = (name: string, help: string, fact: string, scale = 1) =>
+  type Stats = ReturnType<Backend['stats']>;
+  const byDatabase = (name: string, help: string, fact: 'records' | 'memory_bytes' | 'disk_bytes') =>
     new Gauge({
       name,
       help,
       labelNames: ['database'],
       registers,
       collect() {
+        // A database that was dropped must not stay.
         this.reset();
-        for (const database of backend.stats().databases) {
-          const value = database[fact];
-          if (typeof value === 'number') this.set({ database: database.id }, value * scale);
-        }
+        for (const database of backend.stats().databases) this.set({ database: database.id }, database[fact]);
       },
     });
   byDatabase('cosift_database_records', 'Records.', 'records');
   byDatabase('cosift_database_memory_bytes', 'Bytes held in memory.', 'memory_bytes');
   byDatabase('cosift_database_disk_bytes', 'Bytes on disk.', 'disk_bytes');
-  byDatabase('cosift_database_queue_length', 'Scans that wait.', 'queue');
-  byDatabase('cosift_database_scans_total', 'Scans since the start.', 'scans');
-  byDatabase('cosift_database_scan_bytes_total', 'Bytes read by scans since the start.', 'scan_bytes');
-  byDatabase('cosift_database_commits_total', 'Commits since the start.', 'commits');
-  byDatabase('cosift_database_commit_seconds_total', 'Time in commits since the start.', 'commit_ms', 0.001);
 
-  type Embedder = NonNullable<ReturnType<Backend['stats']>['embedder']>;
-  const ofEmbedder = (name: string, help: string, fact: keyof Embedder, scale = 1) =>
+  const ofBackend = (name: string, help: string, value: (stats: Stats) => number | undefined) =>
     new Gauge({
       name,
       help,
       registers,
       collect() {
-        this.set((backend.stats().embedder?.[fact] ?? 0) * scale);
+        this.set(value(backend.stats()) ?? 0);
       },
     });
-  ofEmbedder('cosift_embedder_queued', 'Texts that wait for the model.', 'queued');
-  ofEmbedder('cosift_embedder_running', 'Texts in the model.', 'running');
-  ofEmbedder('cosift_embedder_cache_hits_total', 'Query vectors that were kept.', 'cacheHits');
-  ofEmbedder('cosift_embedder_cache_misses_total', 'Query vectors that were not kept.', 'cacheMisses');
-  ofEmbedder('cosift_embedder_inferences_total', 'Texts embedded.', 'inferences');
-  ofEmbedder('cosift_embedder_seconds_total', 'Time in the model.', 'totalMs', 0.001);
+  ofBackend('cosift_scan_queue_length', 'Searches that wait for a pass.', ({ scans }) => scans.waiting);
+  ofBackend('cosift_scan_passes', 'Passes over a database under way.', ({ scans }) => scans.passes);
+  ofBackend('cosift_scans_total', 'Searches scanned.', ({ scans }) => scans.answered);
+  ofBackend('cosift_commits_total', 'Commits.', ({ commits }) => commits.count);
+  ofBackend('cosift_commit_seconds_total', 'Time in commits.', ({ commits }) => commits.totalMs / 1000);
+  ofBackend(
+    'cosift_embedder_queue_length',
+    'Texts that wait for the model.',
+    ({ embedder }) => embedder?.queued,
+  );
+  ofBackend('cosift_embedder_running', 'Texts in the model.', ({ embedder }) => embedder?.running);
+  ofBackend(
+    'cosift_embedder_cache_hits_total',
+    'Query vectors at hand.',
+    ({ embedder }) => embedder?.cacheHits,
+  );
+  ofBackend(
+    'cosift_embedder_cache_misses_total',
+    'Query vectors made.',
+    ({ embedder }) => embedder?.cacheMisses,
+  );
+  ofBackend('cosift_embedder_inferences_total', 'Texts embedded.', ({ embedder }) => embedder?.inferences);
+  ofBackend(
+    'cosift_embedder_seconds_total',
+    'Time in the model.',
+    ({ embedder }) => embedder && embedder.totalMs / 1000,
+  );
 }
