@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, openSync, readSync, renameSync, writeSync, closeSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { BENCH_DIRECTORY } from '../paths.js';
 import { type Columns, makeColumns } from './columns.js';

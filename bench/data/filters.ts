@@ -120,7 +120,9 @@ function groupPredicate(group: Group, columns: Columns): (i: number) => boolean 
   const tests = group.rules.map((rule) =>
     'rules' in rule ? groupPredicate(rule, columns) : rulePredicate(rule, columns),
   );
-  return group.condition === 'AND' ? (i) => tests.every((test) => test(i)) : (i) => tests.some((test) => test(i));
+  return group.condition === 'AND'
+    ? (i) => tests.every((test) => test(i))
+    : (i) => tests.some((test) => test(i));
 }
 
 function rulePredicate({ column, operator, value }: Rule, columns: Columns): (i: number) => boolean {

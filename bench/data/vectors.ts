@@ -16,7 +16,15 @@ export interface Shape {
 
 /** The shape used by every suite. */
 export function shapeOf(dimensions: number, seed: number): Shape {
-  return { dimensions, seed, centres: 1_500, knee: (45 * dimensions) / 384, decay: 2.2, mean: 0.08, centre: 0.55 };
+  return {
+    dimensions,
+    seed,
+    centres: 1_500,
+    knee: (45 * dimensions) / 384,
+    decay: 2.2,
+    mean: 0.08,
+    centre: 0.55,
+  };
 }
 
 /**
@@ -37,14 +45,18 @@ export class VectorSource {
     const { dimensions, centres } = shape;
     this.#shape = shape;
     this.#random = new Random(shape.seed);
-    const variances = Float64Array.from({ length: dimensions }, (_, j) => (1 + j / shape.knee) ** -shape.decay);
+    const variances = Float64Array.from(
+      { length: dimensions },
+      (_, j) => (1 + j / shape.knee) ** -shape.decay,
+    );
     const total = variances.reduce((sum, value) => sum + value, 0);
     this.#deviations = variances.map((value) => Math.sqrt(value / total));
     this.#basis = new HiddenBasis(dimensions, this.#random);
     this.#mean = this.#draw(new Float64Array(dimensions));
     normalise(this.#mean);
     this.#centres = new Float64Array(centres * dimensions);
-    for (let c = 0; c < centres; c++) this.#draw(this.#centres.subarray(c * dimensions, (c + 1) * dimensions));
+    for (let c = 0; c < centres; c++)
+      this.#draw(this.#centres.subarray(c * dimensions, (c + 1) * dimensions));
   }
 
   /** Writes the next vector into `out`. */
@@ -65,7 +77,11 @@ export class VectorSource {
     // Sizes of clusters fall smoothly: the largest has about three times the mean.
     const cluster = Math.floor(centres * random.unit() ** 1.5);
     const mixed = new Float64Array(dimensions);
-    const [m, c, own] = [Math.sqrt(meanShare), Math.sqrt(centreShare), Math.sqrt(1 - meanShare - centreShare)];
+    const [m, c, own] = [
+      Math.sqrt(meanShare),
+      Math.sqrt(centreShare),
+      Math.sqrt(1 - meanShare - centreShare),
+    ];
     for (let j = 0; j < dimensions; j++) {
       mixed[j] =
         m * (this.#mean[j] as number) +

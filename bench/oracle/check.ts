@@ -27,7 +27,13 @@ export interface Completeness {
 const F32_TIE = 2e-6;
 
 /** Compares page `page` (0-based) of each query's answer with the truth. */
-export function checkPages(truth: Truth, filter: Filter, page: number, limit: number, answers: readonly Hits[]): Correctness {
+export function checkPages(
+  truth: Truth,
+  filter: Filter,
+  page: number,
+  limit: number,
+  answers: readonly Hits[],
+): Correctness {
   const passes = predicateOf(filter, truth.dataset.columns);
   let [right, expected, wrong, missing, scoreError, exact] = [0, 0, 0, 0, 0, true];
   for (const [q, hits] of answers.entries()) {

@@ -25,7 +25,9 @@ export class Truth {
   constructor(dataset: Dataset, queries: number, filters: readonly Filter[]) {
     this.dataset = dataset;
     this.queries = queries;
-    const key = createHash('sha256').update(JSON.stringify([dataset.seed, queries, DEPTH, THRESHOLD, filters]));
+    const key = createHash('sha256').update(
+      JSON.stringify([dataset.seed, queries, DEPTH, THRESHOLD, filters]),
+    );
     const path = join(CACHE_DIRECTORY, `${dataset.name}-truth-${key.digest('hex').slice(0, 12)}.json`);
     if (!existsSync(path)) writeFileSync(path, JSON.stringify(answerAll(dataset, queries, filters)));
     const answers = JSON.parse(readFileSync(path, 'utf8')) as Answer[][];
@@ -75,7 +77,13 @@ function best(scores: Float64Array, mask: Uint8Array): Answer {
 }
 
 /** Cosine in f64 of two f32 rows, whatever their lengths, cut off at 0 and 1. */
-function clampedCosine(a: Float32Array, atA: number, b: Float32Array, atB: number, dimensions: number): number {
+function clampedCosine(
+  a: Float32Array,
+  atA: number,
+  b: Float32Array,
+  atB: number,
+  dimensions: number,
+): number {
   let [dot, squareA, squareB] = [0, 0, 0];
   for (let j = 0; j < dimensions; j++) {
     const x = a[atA + j] as number;

@@ -15,7 +15,8 @@ let beforeBytes = 0;
 process.on('message', (command: Command) => {
   answer(command).then(
     (value) => send({ value }),
-    (error: unknown) => send({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+    (error: unknown) =>
+      send({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
   );
 });
 // Without the parent nobody would end this process.
@@ -132,7 +133,11 @@ async function requestOf({ filter, limit, page }: Cell, q: number): Promise<Page
   if (cursor === undefined) {
     let next: string | undefined;
     for (let before = 0; before < page; before++) {
-      const hits = await peer.search(query(q), { ...request, page: before, ...(next === undefined ? {} : { cursor: next }) });
+      const hits = await peer.search(query(q), {
+        ...request,
+        page: before,
+        ...(next === undefined ? {} : { cursor: next }),
+      });
       next = hits.next;
       if (next === undefined) break;
     }

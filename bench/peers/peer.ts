@@ -47,6 +47,8 @@ export interface PeerCard {
   readonly ours?: boolean;
   /** Whether `reopen` finds what an earlier run has built. */
   readonly keeps?: boolean;
+  /** Whether it takes minutes to build: then only `--full` has it. */
+  readonly slow?: boolean;
   make(options: PeerOptions): Promise<Peer>;
 }
 

@@ -16,7 +16,13 @@ export type Command =
   | { readonly op: 'load'; readonly key: DatasetKey; readonly directory: string }
   | { readonly op: 'reopen'; readonly key: DatasetKey; readonly directory: string }
   | { readonly op: 'answers'; readonly cell: Cell }
-  | { readonly op: 'drain'; readonly filter: Filter; readonly limit: number; readonly pages: number; readonly query: number }
+  | {
+      readonly op: 'drain';
+      readonly filter: Filter;
+      readonly limit: number;
+      readonly pages: number;
+      readonly query: number;
+    }
   | { readonly op: 'round'; readonly cell: Cell }
   | { readonly op: 'clients'; readonly cell: Cell; readonly clients: number; readonly ms: number }
   | { readonly op: 'memory' }

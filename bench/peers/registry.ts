@@ -1,3 +1,5 @@
+import { COSIFT } from './adapters/cosift.js';
+import { F32_SCAN } from './adapters/f32-scan.js';
 import { HNSWLIB } from './adapters/hnswlib.js';
 import { LANCEDB } from './adapters/lancedb.js';
 import { ORAMA } from './adapters/orama.js';
@@ -10,6 +12,8 @@ import type { PeerCard } from './peer.js';
 
 /** Every system that can be measured, ours first. */
 export const CARDS: readonly PeerCard[] = [
+  COSIFT,
+  F32_SCAN,
   USEARCH_EXACT,
   ...ZVEC,
   SQLITE_VEC,
@@ -25,6 +29,7 @@ export const CARDS: readonly PeerCard[] = [
 /** The card of a system by its name. */
 export function cardOf(name: string): PeerCard {
   const card = CARDS.find((one) => one.name === name);
-  if (card === undefined) throw new Error(`no such system: ${name}; there are ${CARDS.map((one) => one.name).join(', ')}`);
+  if (card === undefined)
+    throw new Error(`no such system: ${name}; there are ${CARDS.map((one) => one.name).join(', ')}`);
   return card;
 }

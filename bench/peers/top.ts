@@ -38,7 +38,9 @@ export class Top {
   sorted(): { ids: number[]; scores: number[] } {
     const order = this.#ids.map((_, i) => i);
     const [ids, scores] = [this.#ids, this.#scores];
-    order.sort((a, b) => (scores[b] as number) - (scores[a] as number) || (ids[a] as number) - (ids[b] as number));
+    order.sort(
+      (a, b) => (scores[b] as number) - (scores[a] as number) || (ids[a] as number) - (ids[b] as number),
+    );
     return { ids: order.map((i) => ids[i] as number), scores: order.map((i) => scores[i] as number) };
   }
 

@@ -60,12 +60,18 @@ class Hnswlib implements Peer {
     if (this.#index === undefined || this.#dataset === undefined) throw new Error('not loaded');
     const { filter } = request;
     const passes =
-      filter.group === undefined && filter.time === undefined ? undefined : predicateOf(filter, this.#dataset.columns);
+      filter.group === undefined && filter.time === undefined
+        ? undefined
+        : predicateOf(filter, this.#dataset.columns);
     const k = Math.min(this.#dataset.records, reach(request));
     this.#index.setEf(Math.max(EF, k));
     const found = this.#index.searchKnn(Array.from(query), k, passes);
     const ids = found.neighbors.map((label) => label + 1);
-    return cutPage(ids, found.distances.map((distance) => 1 - distance), request);
+    return cutPage(
+      ids,
+      found.distances.map((distance) => 1 - distance),
+      request,
+    );
   }
 
   close(): void {

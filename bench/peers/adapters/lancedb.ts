@@ -31,7 +31,12 @@ interface Module {
   }>;
   Index: {
     ivfPq(options: { distanceType: 'dot'; numPartitions: number; numSubVectors: number }): unknown;
-    hnswSq(options: { distanceType: 'dot'; numPartitions: number; m: number; efConstruction: number }): unknown;
+    hnswSq(options: {
+      distanceType: 'dot';
+      numPartitions: number;
+      m: number;
+      efConstruction: number;
+    }): unknown;
     btree(): unknown;
     bitmap(): unknown;
   };
@@ -52,6 +57,7 @@ export const LANCEDB: readonly PeerCard[] = (['flat', 'IVF_PQ', 'HNSW_SQ'] as co
   exact: kind === 'flat',
   keeps: true,
   maxRecords: kind === 'flat' ? 1_000_000 : 100_000,
+  slow: kind !== 'flat',
   settings: SETTINGS[kind],
   make: async () => new Lance(kind),
 }));
@@ -109,7 +115,11 @@ class Lance implements Peer {
     if (condition !== undefined) search = search.where(condition);
     const found = await search.toArrow();
     const ids = Array.from(found.getChild('id'), Number);
-    return cutPage(ids, Array.from(found.getChild('_distance'), (distance) => 1 - Number(distance)), request);
+    return cutPage(
+      ids,
+      Array.from(found.getChild('_distance'), (distance) => 1 - Number(distance)),
+      request,
+    );
   }
 
   close(): void {

@@ -25,6 +25,7 @@ export const ORAMA: PeerCard = {
   name: 'Orama',
   exact: true,
   maxRecords: 100_000,
+  slow: true,
   settings: 'vector mode; substrings, prefixes and ORs tested on what it returns',
   make: async () => new Orama(await loadPeerModule<Module>('@orama/orama')),
 };
@@ -74,7 +75,11 @@ class Orama implements Peer {
     });
     const passes = whole ? () => true : predicateOf(request.filter, this.#dataset.columns);
     const kept = hits.filter(({ id }) => passes(Number(id) - 1));
-    return cutPage(kept.map(({ id }) => Number(id)), kept.map(({ score }) => score), request);
+    return cutPage(
+      kept.map(({ id }) => Number(id)),
+      kept.map(({ score }) => score),
+      request,
+    );
   }
 
   close(): void {

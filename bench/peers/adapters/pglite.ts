@@ -6,7 +6,11 @@ import { cutPage, type Hits, type PageRequest, type Peer, type PeerCard, reach }
 
 interface Postgres {
   exec(sql: string): Promise<unknown>;
-  query(sql: string, values: unknown[], options?: { rowMode: 'array' }): Promise<{ rows: [number, number][] }>;
+  query(
+    sql: string,
+    values: unknown[],
+    options?: { rowMode: 'array' },
+  ): Promise<{ rows: [number, number][] }>;
   close(): Promise<void>;
 }
 
@@ -21,6 +25,7 @@ export const PGLITE: readonly PeerCard[] = (['exact', 'HNSW', 'HNSW iterative'] 
   name: `PGlite pgvector ${kind}`,
   exact: kind === 'exact',
   maxRecords: 100_000,
+  slow: true,
   settings: {
     exact: 'indexed columns',
     HNSW: 'm 16, ef_construction 64, ef_search 200, indexed columns',
@@ -69,7 +74,11 @@ class Pglite implements Peer {
       [literal(query)],
       { rowMode: 'array' },
     );
-    return cutPage(rows.map((row) => row[0]), rows.map((row) => -row[1]), request);
+    return cutPage(
+      rows.map((row) => row[0]),
+      rows.map((row) => -row[1]),
+      request,
+    );
   }
 
   async close(): Promise<void> {
@@ -83,7 +92,9 @@ class Pglite implements Peer {
       for (let i = start; i < Math.min(records, start + step); i++) {
         const { category, price, flag, title } = dataOf(columns, i);
         const vector = literal(vectors.subarray(i * dimensions, (i + 1) * dimensions));
-        rows.push(`(${i + 1}, '${category}', ${price}, ${flag}, '${title}', ${columns.synced[i]}, '${vector}')`);
+        rows.push(
+          `(${i + 1}, '${category}', ${price}, ${flag}, '${title}', ${columns.synced[i]}, '${vector}')`,
+        );
       }
       await postgres.exec(`INSERT INTO records VALUES ${rows.join(',')}`);
     }

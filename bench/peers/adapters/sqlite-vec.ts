@@ -60,7 +60,11 @@ class SqliteVec implements Peer {
   search(query: Float32Array, request: PageRequest): Hits {
     const condition = conditionOf(request.filter, SQLITE);
     const found = this.#statement(condition).all(bytesOf(query), BigInt(reach(request)));
-    return cutPage(found.map((row) => row[0]), found.map((row) => 1 - row[1]), request);
+    return cutPage(
+      found.map((row) => row[0]),
+      found.map((row) => 1 - row[1]),
+      request,
+    );
   }
 
   close(): void {
@@ -86,7 +90,9 @@ class SqliteVec implements Peer {
     if (this.#database === undefined) throw new Error('not loaded');
     const among = condition === undefined ? '' : `AND rowid IN (SELECT id FROM records WHERE ${condition})`;
     const statement = this.#database
-      .prepare(`SELECT rowid, distance FROM vectors WHERE embedding MATCH ? AND k = ? ${among} ORDER BY distance`)
+      .prepare(
+        `SELECT rowid, distance FROM vectors WHERE embedding MATCH ? AND k = ? ${among} ORDER BY distance`,
+      )
       .raw();
     this.#statements.set(key, statement);
     return statement;

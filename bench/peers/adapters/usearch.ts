@@ -3,7 +3,15 @@ import { join } from 'node:path';
 import usearch, { type Index, type Matches, MetricKind, type ScalarKind } from 'usearch';
 import type { Dataset } from '../../data/dataset.js';
 import { predicateOf } from '../../data/filters.js';
-import { cutPage, type Hits, type PageRequest, type Peer, type PeerCard, type PeerOptions, reach } from '../peer.js';
+import {
+  cutPage,
+  type Hits,
+  type PageRequest,
+  type Peer,
+  type PeerCard,
+  type PeerOptions,
+  reach,
+} from '../peer.js';
 
 /** Its own exact search; the binding has no filter, so records that pass are copied together first. */
 export const USEARCH_EXACT: PeerCard = {
@@ -74,9 +82,23 @@ class UsearchExact implements Peer {
     const k = Math.min(count, reach(request));
     if (k === 0) return { ids: [], scores: [] };
     // A copy: its exact search reads a view from the start of the buffer below it.
-    const found = usearch.exactSearch(vectors, query.slice(), dimensions, k, MetricKind.IP, this.#threads) as Matches;
-    const ids = Array.from(found.keys, (key) => (rows === undefined ? Number(key) : (rows[Number(key)] as number)) + 1);
-    return cutPage(ids, Array.from(found.distances, (distance) => 1 - distance), request);
+    const found = usearch.exactSearch(
+      vectors,
+      query.slice(),
+      dimensions,
+      k,
+      MetricKind.IP,
+      this.#threads,
+    ) as Matches;
+    const ids = Array.from(
+      found.keys,
+      (key) => (rows === undefined ? Number(key) : (rows[Number(key)] as number)) + 1,
+    );
+    return cutPage(
+      ids,
+      Array.from(found.distances, (distance) => 1 - distance),
+      request,
+    );
   }
 }
 
@@ -99,7 +121,11 @@ class UsearchHnsw implements Peer {
     for (let start = 0; start < dataset.records; start += step) {
       const end = Math.min(dataset.records, start + step);
       const keys = BigUint64Array.from({ length: end - start }, (_, i) => BigInt(start + i));
-      index.add(keys, dataset.vectors.slice(start * dataset.dimensions, end * dataset.dimensions), this.#threads);
+      index.add(
+        keys,
+        dataset.vectors.slice(start * dataset.dimensions, end * dataset.dimensions),
+        this.#threads,
+      );
     }
     index.save(join(directory, 'index.usearch'));
     this.#index = index;

@@ -4,7 +4,15 @@ import { dataOf } from '../../data/columns.js';
 import type { Dataset } from '../../data/dataset.js';
 import { conditionOf, STANDARD } from '../dialect.js';
 import { requirePeerModule } from '../modules.js';
-import { cutPage, type Hits, type PageRequest, type Peer, type PeerCard, type PeerOptions, reach } from '../peer.js';
+import {
+  cutPage,
+  type Hits,
+  type PageRequest,
+  type Peer,
+  type PeerCard,
+  type PeerOptions,
+  reach,
+} from '../peer.js';
 
 interface Collection {
   insertSync(documents: unknown[]): unknown;
@@ -40,7 +48,11 @@ export const ZVEC: readonly PeerCard[] = (['flat', 'HNSW f32', 'HNSW i8'] as con
   exact: kind === 'flat',
   keeps: true,
   maxRecords: kind === 'flat' ? 1_000_000 : 100_000,
-  settings: kind === 'flat' ? 'cosine, inverted indexes' : 'cosine, M 50, efConstruction 500, ef 300, inverted indexes',
+  slow: kind !== 'flat',
+  settings:
+    kind === 'flat'
+      ? 'cosine, inverted indexes'
+      : 'cosine, M 50, efConstruction 500, ef 300, inverted indexes',
   make: async (options) => new Zvec(kind, options, requirePeerModule<Module>('@zvec/zvec')),
 }));
 
@@ -89,9 +101,15 @@ class Zvec implements Peer {
       vector: query,
       outputFields: [],
       ...(filter === undefined ? {} : { filter }),
-      ...(this.#kind === 'flat' ? {} : { params: { indexType: this.#module.ZVecIndexType.HNSW, ef: Math.max(300, reach(request)) } }),
+      ...(this.#kind === 'flat'
+        ? {}
+        : { params: { indexType: this.#module.ZVecIndexType.HNSW, ef: Math.max(300, reach(request)) } }),
     });
-    return cutPage(found.map(({ id }) => Number(id)), found.map(({ score }) => 1 - score), request);
+    return cutPage(
+      found.map(({ id }) => Number(id)),
+      found.map(({ score }) => 1 - score),
+      request,
+    );
   }
 
   close(): void {
@@ -99,8 +117,13 @@ class Zvec implements Peer {
   }
 
   #schema(dimension: number): unknown {
-    const { ZVecDataType, ZVecIndexType, ZVecMetricType, ZVecQuantizeType, ZVecCollectionSchema } = this.#module;
-    const inverted = { indexType: ZVecIndexType.INVERT, enableRangeOptimization: true, enableExtendedWildcard: true };
+    const { ZVecDataType, ZVecIndexType, ZVecMetricType, ZVecQuantizeType, ZVecCollectionSchema } =
+      this.#module;
+    const inverted = {
+      indexType: ZVecIndexType.INVERT,
+      enableRangeOptimization: true,
+      enableExtendedWildcard: true,
+    };
     const field = (name: string, dataType: number) => ({ name, dataType, indexParams: inverted });
     const metricType = ZVecMetricType.COSINE;
     const graph = { indexType: ZVecIndexType.HNSW, metricType, m: 50, efConstruction: 500 };

@@ -1,0 +1,194 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { CATEGORIES } from '../../data/columns.js';
+import type { Dataset } from '../../data/dataset.js';
+import type { Filter } from '../../data/filters.js';
+import { ROOT_DIRECTORY } from '../../paths.js';
+import type { Hits, PageRequest, Peer, PeerCard } from '../peer.js';
+
+/** A failure crosses the binding as a value. */
+interface Failure {
+  code: string;
+  detail: string;
+}
+
+interface Page {
+  body: Buffer;
+  totalMicros: number;
+}
+
+interface Response {
+  results: { id: number; relevance_score: number }[];
+  pagination: { next_cursor?: string };
+}
+
+interface NativeEngine {
+  load(): Promise<undefined | Failure>;
+  createDatabase(id: string, settings: string): Promise<Buffer | Failure>;
+  prepare(id: string, body: Uint8Array, firstLine?: number): Promise<{ texts(): string[] } | Failure>;
+  commit(id: string, prepared: object, vectors: Float32Array): Promise<{ created: number } | Failure>;
+  search(id: string, request: string, vector: Float32Array, stop: object): Promise<Page | Failure>;
+  close(): Promise<undefined | Failure>;
+}
+
+interface Native {
+  openEngine(directory: string, threads?: number): NativeEngine | Failure;
+  StopFlag: new () => object;
+  kernelName(): string;
+}
+
+/** The binding without anything above it. */
+export const COSIFT: PeerCard = {
+  name: 'cosift',
+  exact: true,
+  ours: true,
+  keeps: true,
+  maxRecords: 10_000_000,
+  settings: 'the native binding; threads as the cell says',
+  make: async ({ threads }) => new Cosift(threads),
+};
+
+/** The name under which every suite keeps its records. */
+export const DATABASE = 'bench';
+
+/** Loads the binding. */
+export function loadBinding(): Native {
+  return createRequire(import.meta.url)(join(ROOT_DIRECTORY, 'native/index.cjs')) as Native;
+}
+
+/** An engine with the bench's database in it, as every in-process suite needs it. */
+export class Cosift implements Peer {
+  readonly #native = loadBinding();
+  readonly #threads: number;
+  #engine?: NativeEngine;
+
+  constructor(threads: number) {
+    this.#threads = threads;
+  }
+
+  /** The engine that was opened. */
+  get engine(): NativeEngine {
+    if (this.#engine === undefined) throw new Error('not loaded');
+    return this.#engine;
+  }
+
+  async load(dataset: Dataset, directory: string): Promise<void> {
+    await this.#open(directory);
+    // A database "with a model": the binding then takes vectors as numbers instead of JSON.
+    const settings = {
+      model: 'given',
+      fingerprint: 'given',
+      dimensions: dataset.dimensions,
+      embed: { columns: ['title'] },
+    };
+    held(await this.engine.createDatabase(DATABASE, JSON.stringify(settings)));
+    const step = 4_000;
+    for (let start = 0; start < dataset.records; start += step) {
+      await this.upsert(dataset, start, Math.min(dataset.records, start + step));
+    }
+  }
+
+  async reopen(_dataset: Dataset, directory: string): Promise<void> {
+    await this.#open(directory);
+  }
+
+  /** Writes records `start` up to but not `end`, as one commit. */
+  async upsert(dataset: Dataset, start: number, end: number): Promise<void> {
+    const { dimensions, vectors } = dataset;
+    const prepared = held(await this.engine.prepare(DATABASE, linesOf(dataset, start, end), 1));
+    const texts = prepared.texts().length;
+    if (texts !== end - start) throw new Error(`${texts} texts of ${end - start} records`);
+    held(
+      await this.engine.commit(DATABASE, prepared, vectors.subarray(start * dimensions, end * dimensions)),
+    );
+  }
+
+  async search(query: Float32Array, request: PageRequest): Promise<Hits> {
+    const page = await this.engine.search(
+      DATABASE,
+      searchRequest(request),
+      query,
+      new this.#native.StopFlag(),
+    );
+    return new PageHits(held(page).body);
+  }
+
+  async close(): Promise<void> {
+    await this.#engine?.close();
+  }
+
+  async #open(directory: string): Promise<void> {
+    this.#engine = held(this.#native.openEngine(directory, this.#threads));
+    held(await this.#engine.load());
+  }
+}
+
+/** Reads the page only when asked: what the clock sees is the binding's work. */
+class PageHits implements Hits {
+  readonly #body: Buffer;
+  #page?: Response;
+
+  constructor(body: Buffer) {
+    this.#body = body;
+  }
+
+  get ids(): number[] {
+    return this.#read().results.map(({ id }) => id);
+  }
+
+  get scores(): number[] {
+    return this.#read().results.map((result) => result.relevance_score);
+  }
+
+  get next(): string | undefined {
+    return this.#read().pagination.next_cursor;
+  }
+
+  #read(): Response {
+    this.#page ??= JSON.parse(this.#body.toString()) as Response;
+    return this.#page;
+  }
+}
+
+/** The request as the binding takes it. */
+export function searchRequest({ filter, threshold, limit, cursor }: PageRequest): string {
+  return JSON.stringify({ variant: 'b', threshold, limit, cursor, ...bodyOf(filter) });
+}
+
+/** The filter as the API takes it. */
+export function bodyOf({ group, time }: Filter): object {
+  return {
+    ...(group === undefined ? {} : { filter: group }),
+    ...(time === undefined
+      ? {}
+      : {
+          time_range: {
+            start_time: new Date(time.startMs).toISOString(),
+            end_time: new Date(time.endMs).toISOString(),
+          },
+        }),
+  };
+}
+
+/** Records as NDJSON lines. */
+export function linesOf({ columns }: Dataset, start: number, end: number): Buffer {
+  const lines: string[] = [];
+  for (let i = start; i < end; i++) {
+    const time = `"${new Date(columns.synced[i] as number).toISOString()}"`;
+    lines.push(
+      `{"id":${i + 1},"data":{"category":"${CATEGORIES[columns.category[i] as number]}","price":${columns.price[i]},` +
+        `"flag":${columns.flag[i] === 1},"title":"${columns.title[i]}"},` +
+        `"timestamps":{"first_seen_time":${time},"last_changed_time":${time},"last_seen_time":${time}}}\n`,
+    );
+  }
+  return Buffer.from(lines.join(''));
+}
+
+/** The value, or the failure thrown. */
+export function held<T extends object | undefined>(outcome: T): Exclude<T, Failure> {
+  if (outcome !== undefined && 'code' in outcome) {
+    const { code, detail } = outcome as unknown as Failure;
+    throw new Error(`${code}: ${detail}`);
+  }
+  return outcome as Exclude<T, Failure>;
+}

@@ -1,0 +1,10 @@
+import { CLIENTS } from './clients.js';
+import { FILTER_SWEEP } from './filters.js';
+import { KERNELS } from './kernels.js';
+import { OPENING } from './opening.js';
+import { PAGES_BY_DEPTH } from './pages.js';
+import { PEERS } from './peers.js';
+import type { Suite } from './session.js';
+
+/** Every suite, in the order in which they run. */
+export const SUITES: readonly Suite[] = [KERNELS, PEERS, FILTER_SWEEP, PAGES_BY_DEPTH, CLIENTS, OPENING];
