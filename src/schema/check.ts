@@ -2,7 +2,6 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import { CosiftError, type ErrorCode, type Problem } from '../errors.js';
 import { COMPONENTS, type ComponentName } from './components.js';
 import type { DatabaseSettings } from './databases.js';
-import type { FilterGroup } from './filter.js';
 import type { KeyRequest } from './keys.js';
 import { LIMITS, type Limits } from './limits.js';
 import { problemsOf } from './problems-of.js';
@@ -121,36 +120,36 @@ function refused(pointer: string, detail: string, code: ErrorCode = 'invalid_req
 
 /** Before the schema, which would walk all of it: how deep and how large the filter is. */
 function checkFilterSize(value: unknown, limits: Limits): void {
-  const filter: unknown = (value as { filter?: FilterGroup } | null)?.filter;
+  const filter: unknown = (value as { filter?: unknown } | null | undefined)?.filter;
   let rules = 0;
-  const waiting: { node: unknown; depth: number; pointer: string }[] = [
-    { node: filter, depth: 1, pointer: '/filter' },
-  ];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { node, depth, pointer } = next;
-    const children: unknown = (node as { rules?: unknown } | null | undefined)?.rules;
-    if (!Array.isArray(children)) {
-      const text: unknown = (node as { value?: unknown } | null | undefined)?.value;
-      const textBytes = typeof text === 'string' ? Buffer.byteLength(text) : 0;
-      if (textBytes > limits.filter_value_bytes) {
-        const detail = `has ${textBytes} bytes, at most ${limits.filter_value_bytes} are taken`;
-        throw refused(`${pointer}/value`, detail, 'invalid_filter');
+  const walk = (node: unknown, depth: number, pointer: string): void => {
+    if (!isGroup(node)) {
+      rules += 1;
+      if (rules > limits.filter_rules) {
+        throw refused(pointer, `is more than the ${limits.filter_rules} rules of a filter`, 'invalid_filter');
       }
-      continue;
+      checkValueSize(node, pointer, limits);
+      return;
     }
     if (depth > limits.filter_depth) {
       throw refused(pointer, `is nested deeper than ${limits.filter_depth} groups`, 'invalid_filter');
     }
-    rules += children.filter((child) => !isGroup(child)).length;
-    if (rules > limits.filter_rules) {
-      throw refused('/filter', `has more than ${limits.filter_rules} rules`, 'invalid_filter');
-    }
-    for (const [i, child] of children.entries()) {
-      waiting.push({ node: child, depth: depth + 1, pointer: `${pointer}/rules/${i}` });
-    }
+    if (!Array.isArray(node.rules)) return;
+    for (const [i, child] of node.rules.entries()) walk(child, depth + 1, `${pointer}/rules/${i}`);
+  };
+  if (filter !== undefined) walk(filter, 1, '/filter');
+}
+
+function checkValueSize(rule: unknown, pointer: string, limits: Limits): void {
+  const value: unknown = (rule as { value?: unknown } | null | undefined)?.value;
+  if (typeof value !== 'string') return;
+  const bytes = Buffer.byteLength(value);
+  if (bytes > limits.filter_value_bytes) {
+    const detail = `has ${bytes} bytes, at most ${limits.filter_value_bytes} are taken`;
+    throw refused(`${pointer}/value`, detail, 'invalid_filter');
   }
 }
 
-function isGroup(node: unknown): boolean {
+function isGroup(node: unknown): node is { rules?: unknown } {
   return typeof node === 'object' && node !== null && ('rules' in node || 'condition' in node);
 }

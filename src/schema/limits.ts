@@ -5,9 +5,9 @@ export const LIMITS = {
   /** Rules of one filter, groups not counted. */
   filter_rules: 1_000,
   /** UTF-8 bytes of one string in a filter. */
-  filter_value_bytes: 10_240,
+  filter_value_bytes: 10_000,
   /** UTF-8 bytes of `search.text`. */
-  search_text_bytes: 8_192,
+  search_text_bytes: 8_000,
   /** Bytes of any JSON body that is not a batch of records. */
   body_bytes: 1_048_576,
   /** Records of one batch. */

@@ -1,3 +1,4 @@
+import { column } from './filter.js';
 import type { TypeOf } from './type-of.js';
 
 const utc = { type: 'string', format: 'date-time' } as const;
@@ -5,6 +6,7 @@ const utc = { type: 'string', format: 'date-time' } as const;
 export const data = {
   type: 'object',
   description: 'Values by column name, in the order they were given.',
+  propertyNames: { minLength: 1, maxLength: 256, pattern: column.pattern },
   additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
 } as const;
 

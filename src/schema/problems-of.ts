@@ -8,7 +8,8 @@ export function problemsOf(errors: readonly ErrorObject[]): Problem[] {
   const choices = errors.filter(({ keyword }) => keyword === 'oneOf' || keyword === 'anyOf');
   const problems = new Map<string, Problem>();
   for (const error of errors) {
-    if (error.keyword === 'if') continue;
+    // What is wrong with a name is reported once, by the keyword about names.
+    if (error.keyword === 'if' || error.propertyName !== undefined) continue;
     if (choices.some((choice) => choice !== error && error.schemaPath.startsWith(`${choice.schemaPath}/`))) {
       continue;
     }
@@ -43,6 +44,11 @@ function problemOf(error: ErrorObject): Problem {
       const types = [params.type].flat().join(' or ');
       return { pointer: instancePath, detail: `is ${typeName(error.data)}, must be of type ${types}` };
     }
+    case 'propertyNames':
+      return {
+        pointer: `${instancePath}/${escapeToken(String(params.propertyName))}`,
+        detail: 'is not a name for a column',
+      };
     case 'minLength':
       return { pointer: instancePath, detail: 'must not be empty' };
     case 'minItems':

@@ -3,7 +3,11 @@ import { time } from './search.js';
 import type { TypeOf } from './type-of.js';
 
 const integerId = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
-const uuid = { type: 'string', format: 'uuid' } as const;
+const uuid = {
+  type: 'string',
+  format: 'uuid',
+  pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+} as const;
 const recordId = { anyOf: [integerId, uuid] } as const;
 const count = { type: 'integer', minimum: 0 } as const;
 

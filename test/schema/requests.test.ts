@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import { CosiftError } from '../../src/errors.js';
+import {
+  checkDatabaseSettings,
+  checkDeleteRequest,
+  checkKeyRequest,
+  checkQueryRequest,
+  checkSearchRequest,
+  LIMITS,
+} from '../../src/schema/index.js';
+
+const refusal = (check: () => unknown): CosiftError => {
+  try {
+    check();
+  } catch (error) {
+    if (error instanceof CosiftError) return error;
+    throw error;
+  }
+  throw new Error('was taken');
+};
+
+const search = { text: 'x' };
+const rule = { column: 'a', operator: 'equals', value: 1 };
+
+describe('nothing is coerced, clamped or ignored', () => {
+  test.each([
+    ['limit as text', { search, pagination: { limit: '5' } }, '/pagination/limit'],
+    ['limit with a fraction', { search, pagination: { limit: 1.5 } }, '/pagination/limit'],
+    ['limit 0', { search, pagination: { limit: 0 } }, '/pagination/limit'],
+    ['limit 101', { search, pagination: { limit: 101 } }, '/pagination/limit'],
+    ['limit null', { search, pagination: { limit: null } }, '/pagination/limit'],
+    ['threshold 1.1', { search: { text: 'x', threshold: 1.1 } }, '/search/threshold'],
+    ['threshold as text', { search: { text: 'x', threshold: '0.2' } }, '/search/threshold'],
+    ['a text that is a number', { search: { text: 5 } }, '/search/text'],
+    ['an empty text', { search: { text: '' } }, '/search/text'],
+    ['a member from nowhere', { search, top_k: 5 }, '/top_k'],
+    ['a member named __proto__', JSON.parse('{"search":{"text":"x"},"__proto__":{}}'), '/__proto__'],
+    ['no search', {}, ''],
+    ['neither text nor vector', { search: { threshold: 0.2 } }, '/search'],
+    ['text and vector', { search: { text: 'x', vector: [1] } }, '/search'],
+    ['no object', [], ''],
+    ['null', null, ''],
+  ])('%s', (_, body, pointer) => {
+    const { code, problems } = refusal(() => checkSearchRequest(body, 'b'));
+    expect(code).toBe('invalid_request');
+    expect(problems.map((problem) => problem.pointer)).toContain(pointer);
+  });
+
+  test('the request itself stays as it was', () => {
+    const body = { search: { text: 'x' }, pagination: {} };
+    checkSearchRequest(body, 'b');
+    expect(body).toEqual({ search: { text: 'x' }, pagination: {} });
+  });
+});
+
+describe('a slip of the keyboard is met with what was probably meant', () => {
+  test.each([
+    ['member', () => checkSearchRequest({ search, filters: {} }, 'b'), 'filter'],
+    ['nested member', () => checkSearchRequest({ search: { text: 'x', treshold: 0 } }, 'b'), 'threshold'],
+    [
+      'operator',
+      () => checkSearchRequest({ search, filter: { rules: [{ ...rule, operator: 'starts-with' }] } }, 'b'),
+      'starts_with',
+    ],
+    [
+      'condition',
+      () => checkSearchRequest({ search, filter: { condition: 'or', rules: [rule] } }, 'b'),
+      'OR',
+    ],
+    ['action', () => checkKeyRequest({ name: 'k', actions: ['serach'], databases: '*' }), 'search'],
+    ['setting', () => checkDatabaseSettings({ dimension: 3 }), 'dimensions'],
+  ])('%s', (_, check, meant) => {
+    expect(refusal(check).detail).toContain(`did you mean "${meant}"?`);
+  });
+});
+
+describe('limits', () => {
+  const nested = (depth: number): unknown =>
+    depth === 1 ? { rules: [rule] } : { rules: [nested(depth - 1)] };
+
+  test('a filter as deep as allowed is taken, one deeper is not', () => {
+    expect(() => checkQueryRequest({ filter: nested(LIMITS.filter_depth) }, 'b')).not.toThrow();
+    expect(refusal(() => checkQueryRequest({ filter: nested(LIMITS.filter_depth + 1) }, 'b')).code).toBe(
+      'invalid_filter',
+    );
+  });
+
+  test('1,000 rules are taken, 1,001 are not', () => {
+    const rules = Array.from({ length: LIMITS.filter_rules }, () => rule);
+    expect(() => checkQueryRequest({ filter: { rules } }, 'b')).not.toThrow();
+    expect(refusal(() => checkQueryRequest({ filter: { rules: [...rules, rule] } }, 'b')).code).toBe(
+      'invalid_filter',
+    );
+  });
+
+  test('texts count in bytes of UTF-8', () => {
+    const taken = 'é'.repeat(LIMITS.search_text_bytes / 2);
+    expect(() => checkSearchRequest({ search: { text: taken } }, 'b')).not.toThrow();
+    expect(refusal(() => checkSearchRequest({ search: { text: `${taken}é` } }, 'b')).problems).toEqual([
+      { pointer: '/search/text', detail: 'has 8002 bytes, at most 8000 are taken' },
+    ]);
+  });
+
+  test('a body full of faults names a bounded number of them', () => {
+    const rules = Array.from({ length: 900 }, () => ({ column: 1, operator: 2 }));
+    const { problems } = refusal(() => checkQueryRequest({ filter: { rules } }, 'b'));
+    expect(problems.length).toBeGreaterThan(1);
+    expect(problems.length).toBeLessThanOrEqual(20);
+  });
+});
+
+describe('either ids or criteria to delete by', () => {
+  test.each([[{}], [{ ids: [] }], [{ ids: [1], filter: { rules: [rule] } }], [{ ids: ['1', true] }]])(
+    'refuses %j',
+    (body) => {
+      expect(refusal(() => checkDeleteRequest(body)).status).toBe(400);
+    },
+  );
+
+  test.each([
+    [{ ids: [1, '0190a0b2-7c3d-7abc-8def-0123456789ab'] }],
+    [{ filter: { rules: [rule] } }],
+    [{ time_range: { end_time: '2026-01-01' } }],
+    [{ filter: { rules: [rule] }, time_range: {} }],
+  ])('takes %j', (body) => {
+    expect(checkDeleteRequest(body)).toBe(body);
+  });
+});
+
+describe('opt-in members', () => {
+  test.each([
+    [{ total: true }],
+    [{ facets: [{ column: 'a' }, { column: 'a', type: 'values', limit: 5 }] }],
+    [{ facets: [{ column: 'a', type: 'histogram', interval: 0.5 }] }],
+    [{ facets: [{ time: 'synced', interval: 'month' }] }],
+    [{ explain: true }],
+    [{ sort: { column: 'a', direction: 'desc' } }],
+    [{ sort: { time: 'last_seen_time' } }],
+  ])('takes %j', (members) => {
+    expect(() => checkQueryRequest(members, 'b')).not.toThrow();
+  });
+
+  test.each([
+    [{ facets: [{ column: 'a', type: 'histogram', interval: 0 }] }, '/facets/0/interval'],
+    [{ facets: [{ time: 'synced', interval: 'fortnight' }] }, '/facets/0/interval'],
+    [{ facets: [{ column: 'a', limit: 101 }] }, '/facets/0/limit'],
+    [{ facets: [] }, '/facets'],
+    [{ sort: { column: 'a', time: 'last_seen_time' } }, '/sort'],
+    [{ sort: { time: 'synced_at' } }, '/sort/time'],
+    [{ total: 1 }, '/total'],
+  ])('refuses %j', (members, pointer) => {
+    const { problems } = refusal(() => checkQueryRequest(members, 'b'));
+    expect(problems.map((problem) => problem.pointer)).toContain(pointer);
+  });
+});
