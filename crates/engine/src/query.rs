@@ -137,10 +137,10 @@ impl Sort {
             _ => return Err(Error::invalid("invalid_request", "/sort", "give either column or time")),
         };
         let descending = match member("direction") {
-            None | Some("ascending") => false,
-            Some("descending") => true,
+            None | Some("asc") => false,
+            Some("desc") => true,
             Some(_) => {
-                let detail = "must be \"ascending\" or \"descending\"";
+                let detail = "must be \"asc\" or \"desc\"";
                 return Err(Error::invalid("invalid_request", "/sort/direction", detail));
             }
         };

@@ -1,0 +1,2 @@
+export type { Backend, BackendStats, PageOptions, PageReply, Readiness, Scope } from './backend.js';
+export { LocalBackend, type LocalOptions } from './local-backend.js';

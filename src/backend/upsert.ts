@@ -1,0 +1,109 @@
+import type { Engine, Prepared } from '../engine/index.js';
+import type { NativeLineProblem } from '../engine/index.js';
+import { CosiftError } from '../errors.js';
+import type { LineEvent, LineProblem } from '../schema/index.js';
+import { batchesOfLines, type LineBatch } from './lines.js';
+
+/** Turns texts into vectors, one after the other; none for a database without a model. */
+export type EmbedTexts = (texts: readonly string[], signal?: AbortSignal) => Promise<Float32Array>;
+
+/** Times a commit is tried whose records others change meanwhile. */
+const ATTEMPTS = 8;
+
+/** Batches in the making beside the one that is committed: enough to keep every worker busy. */
+const AHEAD = 4;
+
+type Committed = Awaited<ReturnType<Engine['commit']>>;
+
+/** Embeds what needs it and commits. A record that another call changed in between is embedded again. */
+export async function embedAndCommit(
+  engine: Engine,
+  id: string,
+  prepared: Prepared,
+  embed: EmbedTexts,
+  signal?: AbortSignal,
+): Promise<Committed> {
+  for (let attempt = 1; ; attempt += 1) {
+    const texts = prepared.texts();
+    const vectors = texts.length === 0 ? new Float32Array() : await embed(texts, signal);
+    signal?.throwIfAborted();
+    try {
+      return await engine.commit(id, prepared, vectors);
+    } catch (error) {
+      const stale = error instanceof CosiftError && error.fields.engine === 'stale';
+      if (!stale) throw error;
+      if (attempt === ATTEMPTS) {
+        throw new CosiftError('busy', 'other writes keep changing the same records; try again', { cause: error });
+      }
+    }
+  }
+}
+
+/** Upserts a stream of lines in committed batches; batches are embedded side by side and committed in order. */
+export async function* upsertLines(
+  engine: Engine,
+  id: string,
+  chunks: AsyncIterable<Uint8Array>,
+  embed: EmbedTexts,
+  maxLineBytes: number,
+  signal?: AbortSignal,
+): AsyncGenerator<LineEvent> {
+  const counts = { lines: 0, created: 0, changed: 0, unchanged: 0, failed: 0 };
+  const ahead: Promise<{ batch: LineBatch; prepared: Prepared; vectors: Float32Array }>[] = [];
+  const batches = batchesOfLines(chunks, maxLineBytes);
+
+  const prepare = async (batch: LineBatch) => {
+    const prepared = await engine.prepare(id, batch.bytes, batch.firstLine);
+    const texts = prepared.texts();
+    const vectors = texts.length === 0 ? new Float32Array() : await embed(texts, signal);
+    return { batch, prepared, vectors };
+  };
+
+  try {
+    for (let more = true; more || ahead.length > 0; ) {
+      while (more && ahead.length < AHEAD) {
+        signal?.throwIfAborted();
+        const next = await batches.next();
+        if (next.done) {
+          more = false;
+        } else {
+          const coming = prepare(next.value);
+          // Awaited in its turn; until then a failure must not count as unhandled.
+          coming.catch(() => undefined);
+          ahead.push(coming);
+        }
+      }
+      const turn = ahead.shift();
+      if (turn === undefined) break;
+      const { batch, prepared, vectors } = await turn;
+      // The first try takes the vectors that are there.
+      let made: Float32Array | undefined = vectors;
+      const embedOnce: EmbedTexts = (texts, stop) => {
+        const ready = made;
+        made = undefined;
+        return ready === undefined ? embed(texts, stop) : Promise.resolve(ready);
+      };
+      const committed = await embedAndCommit(engine, id, prepared, embedOnce, signal);
+      const bad = [...prepared.problems(), ...committed.problems];
+      for (const problem of bad.sort((a, b) => a.line - b.line)) yield lineProblem(problem);
+      counts.lines += batch.lines;
+      counts.created += committed.created;
+      counts.changed += committed.changed;
+      counts.unchanged += committed.unchanged;
+      counts.failed += new Set(bad.map(({ line }) => line)).size;
+      yield {
+        type: 'progress',
+        lines: counts.lines,
+        committed: counts.created + counts.changed + counts.unchanged,
+      };
+    }
+  } finally {
+    await Promise.allSettled(ahead);
+    await batches.return(undefined);
+  }
+  yield { type: 'summary', ...counts };
+}
+
+function lineProblem({ line, problem }: NativeLineProblem): LineProblem {
+  return { type: 'problem', line, ...problem };
+}

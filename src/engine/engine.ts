@@ -1,0 +1,121 @@
+import { type NativeCommitted, type NativeEngine, type NativePage, native, type Prepared } from './binding.js';
+import { settle } from './outcome.js';
+import { stoppable } from './stop.js';
+
+/** Settings of a database as the engine keeps them. */
+export interface EngineSettings {
+  embed?: { columns?: string[] };
+  model: string | null;
+  fingerprint: string | null;
+  dimensions: number;
+}
+
+/** The databases of a data directory, in memory. Failures are `CosiftError`s. */
+export class Engine {
+  readonly #native: NativeEngine;
+
+  private constructor(engine: NativeEngine) {
+    this.#native = engine;
+  }
+
+  /**
+   * Opens a data directory and takes its lock; `threads` scan, one a core when absent.
+   *
+   * @throws {CosiftError} `data_locked` when another process has it open.
+   */
+  static open(directory: string, threads?: number): Engine {
+    return new Engine(settle(native.openEngine(directory, threads)));
+  }
+
+  /** Brings every database to memory. */
+  async load(): Promise<void> {
+    settle(await this.#native.load());
+  }
+
+  progress(): { databases: { id: string; loaded: boolean; records: number }[] } {
+    return JSON.parse(this.#native.progress());
+  }
+
+  async createDatabase(
+    id: string,
+    settings: EngineSettings,
+  ): Promise<{ created: boolean; database: EngineDescription }> {
+    return parse(settle(await this.#native.createDatabase(id, JSON.stringify(settings))));
+  }
+
+  async listDatabases(): Promise<EngineDescription[]> {
+    return parse(settle(await this.#native.listDatabases()));
+  }
+
+  async describeDatabase(id: string): Promise<EngineDescription> {
+    return parse(settle(await this.#native.describeDatabase(id)));
+  }
+
+  async dropDatabase(id: string): Promise<void> {
+    settle(await this.#native.dropDatabase(id));
+  }
+
+  /** Checks a JSON batch, or, with the number of the first, lines. */
+  async prepare(id: string, body: Uint8Array, firstLine?: number): Promise<Prepared> {
+    return settle(await this.#native.prepare(id, body, firstLine));
+  }
+
+  /** Writes prepared records with the vectors of their texts; durable and searchable when it resolves. */
+  async commit(id: string, prepared: Prepared, vectors: Float32Array): Promise<NativeCommitted> {
+    return settle(await this.#native.commit(id, prepared, vectors));
+  }
+
+  async record(id: string, record: string, request: object): Promise<Uint8Array> {
+    return settle(await this.#native.record(id, record, JSON.stringify(request)));
+  }
+
+  async deleteRecords(id: string, request: object): Promise<number> {
+    return settle(await this.#native.deleteRecords(id, JSON.stringify(request)));
+  }
+
+  async search(id: string, request: object, vector: Float32Array, signal?: AbortSignal): Promise<NativePage> {
+    const text = JSON.stringify(request);
+    return settle(await stoppable(signal, (stop) => this.#native.search(id, text, vector, stop)));
+  }
+
+  async query(id: string, request: object, signal?: AbortSignal): Promise<NativePage> {
+    const text = JSON.stringify(request);
+    return settle(await stoppable(signal, (stop) => this.#native.query(id, text, stop)));
+  }
+
+  async changes(id: string, request: object): Promise<Uint8Array> {
+    return settle(await this.#native.changes(id, JSON.stringify(request)));
+  }
+
+  scanStats(): { waiting: number; passes: number; answered: number } {
+    return this.#native.scanStats();
+  }
+
+  /** Answers what was taken, saves, and gives the directory free. */
+  async close(): Promise<void> {
+    settle(await this.#native.close());
+  }
+}
+
+/** A database as the engine describes it. */
+export interface EngineDescription {
+  id: string;
+  records: number;
+  model: string | null;
+  fingerprint: string | null;
+  dimensions: number;
+  embed: { columns?: string[] };
+  columns: { name: string; types: ('string' | 'number' | 'boolean' | 'null')[]; records: number }[];
+  sizes: {
+    memory_bytes: number;
+    codes_bytes: number;
+    columns_bytes: number;
+    identities_bytes: number;
+    disk_bytes: number;
+  };
+  times: { created_at: string; last_write_at: string };
+}
+
+function parse<T>(json: Uint8Array): T {
+  return JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8'));
+}

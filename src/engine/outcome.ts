@@ -1,0 +1,17 @@
+import { CosiftError, isErrorCode } from '../errors.js';
+import type { NativeFailure } from './binding.js';
+
+/** Turns a failure that crossed as a value into the error that callers catch. */
+export function settle<T>(outcome: T | NativeFailure): T {
+  if (isFailure(outcome)) throw errorOf(outcome);
+  return outcome;
+}
+
+/** The error of a failure. A code that the table lacks is a defect of ours. */
+export function errorOf({ code, detail, problems }: NativeFailure): CosiftError {
+  return new CosiftError(isErrorCode(code) ? code : 'internal', detail, { problems, fields: { engine: code } });
+}
+
+function isFailure(outcome: unknown): outcome is NativeFailure {
+  return typeof outcome === 'object' && outcome !== null && 'code' in outcome && 'detail' in outcome;
+}
