@@ -138,7 +138,7 @@ mod tests {
         let within = Mask::of(&values, &Mask::full(values.len()), |v| v % 3 > 0);
         let mask = Mask::of(&values, &within, |v| v < 30);
         let expected: Vec<usize> = (0..values.len())
-            .filter(|&s| values[s] % 3 > 0 && values[s] < 30)
+            .filter(|&s| !values[s].is_multiple_of(3) && values[s] < 30)
             .collect();
         assert_eq!(mask.iter().collect::<Vec<_>>(), expected);
         assert_eq!(mask.count(), expected.len());
