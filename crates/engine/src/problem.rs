@@ -34,6 +34,47 @@ impl Problem {
     }
 }
 
+/// The problems found so far, up to a number that a person would read: a large request that is wrong
+/// throughout must not become a larger answer.
+#[derive(Debug, Default)]
+pub(crate) struct Problems {
+    list: Vec<Problem>,
+}
+
+impl Problems {
+    const MAX: usize = 100;
+
+    pub(crate) fn push(&mut self, problem: Problem) {
+        if self.list.len() < Self::MAX {
+            self.list.push(problem);
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Sees the problems after the first `from` from the parent that holds the value as `member`.
+    pub(crate) fn point(&mut self, from: usize, member: impl fmt::Display + Copy) {
+        for problem in self.list.drain(from..).collect::<Vec<_>>() {
+            self.list.push(problem.within(member));
+        }
+    }
+
+    /// The value, unless there are problems.
+    pub(crate) fn or<T>(self, value: T) -> Result<T, Vec<Problem>> {
+        if self.list.is_empty() {
+            Ok(value)
+        } else {
+            Err(self.list)
+        }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.pointer, self.detail)

@@ -151,6 +151,21 @@ impl Integers {
         }
     }
 
+    /// For offsets: the slots of `within` for which `test` holds of the distances from the least
+    /// value, `(delta(slot), delta(slot + 1))`.
+    pub(crate) fn mask_spans(&self, within: &Mask, test: impl Fn(usize, usize) -> bool) -> Mask {
+        match &self.deltas {
+            Deltas::Zero => within.iter().filter(|_| test(0, 0)).collect(),
+            Deltas::U8(deltas) => spans(deltas, within, test),
+            Deltas::U16(deltas) => spans(deltas, within, test),
+            Deltas::U32(deltas) => spans(deltas, within, test),
+            Deltas::U64(deltas) => {
+                let spans = |slot: &usize| test(deltas[*slot] as usize, deltas[slot + 1] as usize);
+                within.iter().filter(spans).collect()
+            }
+        }
+    }
+
     /// Bytes on the heap.
     pub fn memory_bytes(&self) -> usize {
         self.len
@@ -236,6 +251,33 @@ impl Integers {
             deltas,
         })
     }
+}
+
+fn spans<T: Copy + Into<u32>>(
+    offsets: &[T],
+    within: &Mask,
+    test: impl Fn(usize, usize) -> bool,
+) -> Mask {
+    let test = |pair: &[T]| test(pair[0].into() as usize, pair[1].into() as usize);
+    let mut out = Mask::empty();
+    for (at, (out, &word)) in out.0.iter_mut().zip(&within.0).enumerate() {
+        let mut left = word;
+        if let (true, Some(offsets)) = (word.count_ones() > 16, offsets.get(at * 64..at * 64 + 65))
+        {
+            let mut held = 0;
+            for (bit, pair) in offsets.windows(2).enumerate() {
+                held |= u64::from(test(pair)) << bit;
+            }
+            *out = held & word;
+            continue;
+        }
+        while left != 0 {
+            let slot = at * 64 + left.trailing_zeros() as usize;
+            *out |= u64::from(test(&offsets[slot..slot + 2])) << (slot % 64);
+            left &= left - 1;
+        }
+    }
+    out
 }
 
 #[cfg(test)]

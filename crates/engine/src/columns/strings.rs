@@ -66,6 +66,40 @@ impl Strings {
         out
     }
 
+    /// The rows of `within` that equal `value`.
+    pub(crate) fn equal(&self, value: &[u8], within: &Mask) -> Mask {
+        let text = self.text.as_bytes();
+        let (key, bits) = prefix(value);
+        self.offsets.mask_spans(within, |start, end| {
+            end - start == value.len()
+                && first_eight(text, start) & bits == key
+                && (value.len() <= 8 || &text[start..end] == value)
+        })
+    }
+
+    /// The rows of `within` that begin with `value`.
+    pub(crate) fn starting_with(&self, value: &[u8], within: &Mask) -> Mask {
+        let text = self.text.as_bytes();
+        let (key, bits) = prefix(value);
+        self.offsets.mask_spans(within, |start, end| {
+            // `&` where both sides are cheap: a branch on data would be mispredicted.
+            (end - start >= value.len()) & (first_eight(text, start) & bits == key)
+                && (value.len() <= 8 || text[start..end].starts_with(value))
+        })
+    }
+
+    /// The rows of `within` that end with `value`.
+    pub(crate) fn ending_with(&self, value: &[u8], within: &Mask) -> Mask {
+        let text = self.text.as_bytes();
+        let tail = &value[value.len().saturating_sub(8)..];
+        let (key, bits) = prefix(tail);
+        self.offsets.mask_spans(within, |start, end| {
+            let at = end.saturating_sub(tail.len());
+            (end - start >= value.len()) & (first_eight(text, at) & bits == key)
+                && (value.len() <= 8 || text[start..end].ends_with(value))
+        })
+    }
+
     /// The rows of `within` that contain the finder's needle.
     pub(crate) fn containing(&self, finder: &Finder<'_>, within: &Mask) -> Mask {
         if finder.needle().is_empty() {
@@ -165,6 +199,25 @@ impl Strings {
             offsets,
         })
     }
+}
+
+/// The first eight bytes of `text` from `at` on, the first the lowest; zeros beyond its end.
+#[inline(always)]
+fn first_eight(text: &[u8], at: usize) -> u64 {
+    match text[at..].first_chunk() {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => prefix(&text[at..]).0,
+    }
+}
+
+/// Up to eight bytes of `value` as [`first_eight`] gives them, and the bits that they take.
+fn prefix(value: &[u8]) -> (u64, u64) {
+    let (mut eight, mut bits) = ([0; 8], [0; 8]);
+    for ((eight, bits), byte) in eight.iter_mut().zip(&mut bits).zip(value) {
+        *eight = *byte;
+        *bits = 0xff;
+    }
+    (u64::from_le_bytes(eight), u64::from_le_bytes(bits))
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ impl Texts {
     pub(crate) fn equal(&self, value: &str, within: &Mask) -> Mask {
         let value = value.as_bytes();
         match self {
-            Self::Plain(strings) => strings.mask(within, |bytes| bytes == value),
+            Self::Plain(strings) => strings.equal(value, within),
             Self::Coded { codes, entries } => {
                 let code = entries.partition(|entry| entry < value);
                 if code < entries.len() && entries.bytes(code) == value {
@@ -74,7 +74,7 @@ impl Texts {
     pub(crate) fn starting_with(&self, prefix: &str, within: &Mask) -> Mask {
         let prefix = prefix.as_bytes();
         match self {
-            Self::Plain(strings) => strings.mask(within, |bytes| bytes.starts_with(prefix)),
+            Self::Plain(strings) => strings.starting_with(prefix, within),
             Self::Coded { codes, entries } => {
                 // Sorted entries with one prefix are neighbours.
                 let first = entries.partition(|entry| entry < prefix);
@@ -87,9 +87,7 @@ impl Texts {
     /// The rows of `within` that end with `suffix`.
     pub(crate) fn ending_with(&self, suffix: &str, within: &Mask) -> Mask {
         let suffix = suffix.as_bytes();
-        self.by_entry(within, |strings, rows| {
-            strings.mask(rows, |bytes| bytes.ends_with(suffix))
-        })
+        self.by_entry(within, |strings, rows| strings.ending_with(suffix, rows))
     }
 
     /// The rows of `within` that contain the finder's needle.

@@ -24,8 +24,12 @@ enum Bound {
     },
 }
 
-/// Above this cost per record, in nanoseconds, a rule is worth putting off until after scoring.
-const LAZY: f64 = 4.0;
+/// A rule is worth putting off until after scoring when it costs this many nanoseconds a record …
+const LAZY_COST: f64 = 4.0;
+/// … and keeps this share of the records, so that a page is soon full of those it keeps.
+const LAZY_SHARE: f64 = 0.15;
+/// Records of a block that are tried to see what a rule keeps.
+const TRIED: usize = 512;
 
 impl Filter {
     /// Looks up the columns; a column that no record ever had is missing everywhere.
@@ -85,18 +89,16 @@ impl BoundFilter {
         self.root.cost(columns) / columns.len().max(1) as f64
     }
 
-    /// Splits off the rules that are better tested on few records than on all, judged by a sample
-    /// block: both parts together let through what the whole does. Only the parts of an outermost
-    /// AND come apart.
+    /// Splits off the rules that are better tested on the best scored records than on all before:
+    /// those that are dear and keep many. Judged by a sample block; both parts together let through
+    /// what the whole does. Only the parts of an outermost AND come apart.
     pub fn split(&self, sample: &Columns) -> (Self, Option<Self>) {
         let parts = match &self.root {
             Bound::All(rules) => rules.clone(),
             other => vec![other.clone()],
         };
-        let limit = LAZY * sample.len() as f64;
-        let (lazy, cheap): (Vec<_>, Vec<_>) = parts
-            .into_iter()
-            .partition(|rule| rule.cost(sample) > limit);
+        let (lazy, cheap): (Vec<_>, Vec<_>) =
+            parts.into_iter().partition(|part| part.is_lazy(sample));
         let lazy = (!lazy.is_empty()).then_some(Self {
             root: Bound::All(lazy),
         });
@@ -175,6 +177,35 @@ impl Bound {
             held: self.matches(columns, slot),
             pointer,
             rules,
+        }
+    }
+
+    fn is_lazy(&self, sample: &Columns) -> bool {
+        let tried = Mask::full(sample.len().min(TRIED));
+        let records = tried.count() as f64;
+        let (cost, hit_cost) = (
+            self.cost(sample) / sample.len() as f64,
+            self.hit_cost(sample),
+        );
+        if records == 0.0 || cost + hit_cost <= LAZY_COST {
+            return false;
+        }
+        let kept = self.mask(sample, &tried).count() as f64;
+        let negated = matches!(self, Self::Rule { negated: true, .. });
+        let held = if negated { records - kept } else { kept };
+        cost + hit_cost * held / records > LAZY_COST && kept > LAZY_SHARE * records
+    }
+
+    /// Rough nanoseconds that a record adds to the cost if the dearest test holds for it.
+    fn hit_cost(&self, columns: &Columns) -> f64 {
+        match self {
+            Self::Rule { column, test, .. } => {
+                test.hit_cost(column.and_then(|id| columns.column(id)))
+            }
+            Self::All(rules) | Self::Any(rules) => rules
+                .iter()
+                .map(|rule| rule.hit_cost(columns))
+                .fold(0.0, f64::max),
         }
     }
 

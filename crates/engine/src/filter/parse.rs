@@ -4,7 +4,7 @@ use super::ast::{Condition, Filter, Group, Node, Operator, Rule};
 use super::suggest::did_you_mean;
 use crate::columns::OwnedValue;
 use crate::json::{self, Json, check_column};
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{Problem, ProblemCode, Problems};
 
 /// How large a filter may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,13 +56,16 @@ impl Filter {
             limits,
             default_condition,
             rules: 0,
-            problems: Vec::new(),
+            problems: Problems::default(),
         };
         let root = parser.group(json, "", 1);
-        match root {
-            Some(root) if parser.problems.is_empty() => Ok(Self { root }),
-            _ => Err(parser.problems),
-        }
+        let problems = parser.problems;
+        // A group is left out only with a problem that says why.
+        let root = root.unwrap_or(Group {
+            condition: Condition::And,
+            rules: Vec::new(),
+        });
+        problems.or(Self { root })
     }
 }
 
@@ -70,7 +73,7 @@ struct Parser<'a> {
     limits: &'a FilterLimits,
     default_condition: Option<Condition>,
     rules: usize,
-    problems: Vec<Problem>,
+    problems: Problems,
 }
 
 impl Parser<'_> {

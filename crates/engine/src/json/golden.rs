@@ -160,3 +160,10 @@ fn invalid_utf8_and_sizes_are_refused() {
         ProblemCode::TooDeep
     );
 }
+
+#[test]
+fn an_answer_stays_short_however_much_is_wrong() {
+    let numbers = vec!["\"x\""; 100_000].join(",");
+    let problems = parse_line(format!("{{\"data\":{{}},\"vector\":[{numbers}]}}").as_bytes());
+    assert_eq!(problems.expect_err("no numbers").len(), 100);
+}

@@ -1,11 +1,14 @@
 //! Strict JSON: what is read is refused rather than guessed at, what is written JavaScript would write.
 
+mod checked;
 #[cfg(test)]
 mod golden;
 mod limits;
+mod member_names;
 mod number;
 mod reader;
 mod record;
+mod strings;
 mod time;
 mod tree;
 mod uuid;

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use hashbrown::HashSet;
-
+use super::member_names::Names;
 use super::number;
 use crate::problem::{Problem, ProblemCode};
 
@@ -35,8 +34,8 @@ impl Shape {
 /// Reads values front to back. Duplicate names, lone surrogates, numbers beyond a double and
 /// nesting beyond the limit are refused wherever they occur.
 pub(crate) struct Reader<'a> {
-    text: &'a str,
-    at: usize,
+    pub(super) text: &'a str,
+    pub(super) at: usize,
     depth: usize,
     max_depth: usize,
 }
@@ -54,7 +53,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn byte(&self) -> Option<u8> {
+    pub(super) fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
@@ -73,7 +72,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn take(&mut self, byte: u8) -> Result<(), Problem> {
+    pub(super) fn take(&mut self, byte: u8) -> Result<(), Problem> {
         if self.peek() != Some(byte) {
             return Err(self.unexpected(&format!("{:?}", char::from(byte))));
         }
@@ -134,100 +133,6 @@ impl<'a> Reader<'a> {
         }
         self.at += length;
         Ok(value)
-    }
-
-    /// Takes a string; borrowed unless it has escapes.
-    pub(crate) fn string(&mut self) -> Result<Cow<'a, str>, Problem> {
-        self.take(b'"')?;
-        let start = self.at;
-        self.plain();
-        if self.byte() == Some(b'"') {
-            self.at += 1;
-            return Ok(Cow::Borrowed(&self.text[start..self.at - 1]));
-        }
-        let mut text = self.text[start..self.at].to_owned();
-        loop {
-            match self.byte() {
-                Some(b'"') => {
-                    self.at += 1;
-                    return Ok(Cow::Owned(text));
-                }
-                Some(b'\\') => {
-                    self.at += 1;
-                    text.push(self.escape()?);
-                }
-                Some(_) => return Err(malformed("control character in a string", self.at)),
-                None => return Err(malformed("string without an end", self.at)),
-            }
-            let start = self.at;
-            self.plain();
-            text.push_str(&self.text[start..self.at]);
-        }
-    }
-
-    /// Skips to the next quote, backslash or control character.
-    fn plain(&mut self) {
-        let special = |&byte: &u8| byte == b'"' || byte == b'\\' || byte < 0x20;
-        let bytes = self.text.as_bytes();
-        // Without an early exit inside a chunk, this is vector code.
-        while let Some(chunk) = bytes[self.at..].first_chunk::<16>() {
-            if chunk.iter().fold(false, |any, byte| any | special(byte)) {
-                break;
-            }
-            self.at += chunk.len();
-        }
-        self.at += bytes[self.at..]
-            .iter()
-            .take_while(|byte| !special(byte))
-            .count();
-    }
-
-    /// Takes what follows a backslash.
-    fn escape(&mut self) -> Result<char, Problem> {
-        let byte = self
-            .byte()
-            .ok_or_else(|| malformed("string without an end", self.at))?;
-        let plain = match byte {
-            b'"' | b'\\' | b'/' => char::from(byte),
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => {
-                self.at += 1;
-                return self.unicode();
-            }
-            _ => return Err(malformed("unknown escape", self.at)),
-        };
-        self.at += 1;
-        Ok(plain)
-    }
-
-    fn unicode(&mut self) -> Result<char, Problem> {
-        let lone = || Problem::new(ProblemCode::LoneSurrogate, "half of a surrogate pair");
-        let first = self.hex()?;
-        if !(0xd800..0xdc00).contains(&first) {
-            return char::from_u32(first).ok_or_else(lone);
-        }
-        if !self.text[self.at..].starts_with("\\u") {
-            return Err(lone());
-        }
-        self.at += 2;
-        let second = self.hex()?;
-        if !(0xdc00..0xe000).contains(&second) {
-            return Err(lone());
-        }
-        char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)).ok_or_else(lone)
-    }
-
-    fn hex(&mut self) -> Result<u32, Problem> {
-        let digits = self.text.get(self.at..self.at + 4).unwrap_or_default();
-        if digits.len() != 4 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(malformed("expected four hexadecimal digits", self.at));
-        }
-        self.at += 4;
-        Ok(u32::from_str_radix(digits, 16).expect("digits were checked"))
     }
 
     /// Takes an array, handing each element to `each`, which must take it.
@@ -329,30 +234,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn malformed(what: &str, at: usize) -> Problem {
+pub(super) fn malformed(what: &str, at: usize) -> Problem {
     Problem::new(ProblemCode::MalformedJson, format!("{what}, at byte {at}"))
-}
-
-/// The names of an object so far: a list while it is short, a set (with a random seed, so that no
-/// document can make it slow) from then on.
-#[derive(Default)]
-struct Names<'a> {
-    list: Vec<Cow<'a, str>>,
-    set: HashSet<Cow<'a, str>, std::hash::RandomState>,
-}
-
-impl<'a> Names<'a> {
-    const SHORT: usize = 16;
-
-    fn has(&self, name: &str) -> bool {
-        self.list.iter().any(|known| known == name) || self.set.contains(name)
-    }
-
-    fn add(&mut self, name: Cow<'a, str>) {
-        if self.list.len() < Self::SHORT {
-            self.list.push(name);
-        } else {
-            self.set.insert(name);
-        }
-    }
 }

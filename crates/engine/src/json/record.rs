@@ -1,11 +1,12 @@
 //! Records as callers send them.
 
+use super::checked::{array, expect, members, missing, unknown};
 use super::limits::{MAX_ID, check_column};
 use super::reader::{Reader, Shape};
 use super::time::parse_time;
 use super::uuid::parse_uuid;
 use crate::columns::{Data, OwnedValue};
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{Problem, ProblemCode, Problems};
 
 /// A record to be stored, as parsed; what the caller left out is for the engine to make.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,8 +27,8 @@ pub struct NewRecord {
     pub vector: Option<Vec<f32>>,
 }
 
-/// Objects within a batch: the batch, its array, a record, its members. One more is let through,
-/// so that a nested value is reported as a value of the wrong type and not as too deep.
+/// More than a batch needs (the batch, its array, a record, its members), so that a nested value is
+/// reported as a value of the wrong type and not as nested too deep.
 const DEPTH: usize = 16;
 
 /// Parses `{ "records": [ … ] }` of up to `max_records` records.
@@ -37,7 +38,7 @@ const DEPTH: usize = 16;
 /// itself is at fault.
 pub fn parse_batch(bytes: &[u8], max_records: usize) -> Result<Vec<NewRecord>, Vec<Problem>> {
     let mut records = None;
-    let mut problems = Vec::new();
+    let mut problems = Problems::default();
     whole(bytes, |reader| {
         members(reader, &mut problems, |reader, name, problems| match name {
             "records" => {
@@ -56,11 +57,11 @@ pub fn parse_batch(bytes: &[u8], max_records: usize) -> Result<Vec<NewRecord>, V
             _ => unknown(reader, name, &["records"], problems),
         })
     })?;
-    match (records, problems.is_empty()) {
-        (Some(records), true) => Ok(records),
-        (None, true) => Err(vec![missing("records")]),
-        _ => Err(problems),
+    // What is no object at all has no member to miss.
+    if records.is_none() && problems.is_empty() {
+        problems.push(missing("records"));
     }
+    problems.or(records.unwrap_or_default())
 }
 
 /// Parses one record: a line of NDJSON.
@@ -68,13 +69,9 @@ pub fn parse_batch(bytes: &[u8], max_records: usize) -> Result<Vec<NewRecord>, V
 /// # Errors
 /// As [`parse_batch`], with pointers such as `/data/name`.
 pub fn parse_line(bytes: &[u8]) -> Result<NewRecord, Vec<Problem>> {
-    let mut problems = Vec::new();
+    let mut problems = Problems::default();
     let record = whole(bytes, |reader| record(reader, &mut problems))?;
-    if problems.is_empty() {
-        Ok(record)
-    } else {
-        Err(problems)
-    }
+    problems.or(record)
 }
 
 /// Parses a record's data alone, as [`super::write_cells`] writes it.
@@ -82,13 +79,9 @@ pub fn parse_line(bytes: &[u8]) -> Result<NewRecord, Vec<Problem>> {
 /// # Errors
 /// As [`parse_batch`], with pointers such as `/name`.
 pub fn parse_data(bytes: &[u8]) -> Result<Data, Vec<Problem>> {
-    let mut problems = Vec::new();
+    let mut problems = Problems::default();
     let data = whole(bytes, |reader| data(reader, &mut problems))?;
-    if problems.is_empty() {
-        Ok(data)
-    } else {
-        Err(problems)
-    }
+    problems.or(data)
 }
 
 fn whole<T>(
@@ -101,11 +94,10 @@ fn whole<T>(
     Ok(value)
 }
 
-fn record(reader: &mut Reader<'_>, problems: &mut Vec<Problem>) -> Result<NewRecord, Problem> {
+fn record(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<NewRecord, Problem> {
     const MEMBERS: [&str; 5] = ["id", "uuid", "data", "timestamps", "vector"];
     let mut record = NewRecord::default();
     let mut has_data = false;
-    let before = problems.len();
     let is_object = reader.shape()? == Shape::Object;
     members(reader, problems, |reader, name, problems| {
         match name {
@@ -122,12 +114,12 @@ fn record(reader: &mut Reader<'_>, problems: &mut Vec<Problem>) -> Result<NewRec
         Ok(())
     })?;
     if is_object && !has_data {
-        problems.insert(before, missing("data"));
+        problems.push(missing("data"));
     }
     Ok(record)
 }
 
-fn id(reader: &mut Reader<'_>, problems: &mut Vec<Problem>) -> Result<Option<u64>, Problem> {
+fn id(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Option<u64>, Problem> {
     if !expect(reader, Shape::Number, problems)? {
         return Ok(None);
     }
@@ -142,7 +134,7 @@ fn id(reader: &mut Reader<'_>, problems: &mut Vec<Problem>) -> Result<Option<u64
     Ok(None)
 }
 
-fn uuid(reader: &mut Reader<'_>, problems: &mut Vec<Problem>) -> Result<Option<[u8; 16]>, Problem> {
+fn uuid(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Option<[u8; 16]>, Problem> {
     if !expect(reader, Shape::Text, problems)? {
         return Ok(None);
     }
@@ -154,7 +146,7 @@ fn uuid(reader: &mut Reader<'_>, problems: &mut Vec<Problem>) -> Result<Option<[
     Ok(uuid)
 }
 
-fn data(reader: &mut Reader<'_>, problems: &mut Vec<Problem>) -> Result<Data, Problem> {
+fn data(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Data, Problem> {
     let mut cells = Vec::new();
     members(reader, problems, |reader, name, problems| {
         if let Err(problem) = check_column(name) {
@@ -185,7 +177,7 @@ fn data(reader: &mut Reader<'_>, problems: &mut Vec<Problem>) -> Result<Data, Pr
 fn times(
     reader: &mut Reader<'_>,
     record: &mut NewRecord,
-    problems: &mut Vec<Problem>,
+    problems: &mut Problems,
 ) -> Result<(), Problem> {
     const A: [&str; 3] = ["created_at", "changed_at", "synced_at"];
     const B: [&str; 3] = ["first_seen_time", "last_changed_time", "last_seen_time"];
@@ -216,10 +208,7 @@ fn times(
     })
 }
 
-fn vector(
-    reader: &mut Reader<'_>,
-    problems: &mut Vec<Problem>,
-) -> Result<Option<Vec<f32>>, Problem> {
+fn vector(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Option<Vec<f32>>, Problem> {
     let mut vector = Vec::new();
     array(reader, problems, |reader, _, problems| {
         if !expect(reader, Shape::Number, problems)? {
@@ -235,82 +224,6 @@ fn vector(
         Ok(())
     })?;
     Ok(Some(vector))
-}
-
-/// Reads an object, or notes that the value is none; problems noted by `each` get its pointer.
-fn members(
-    reader: &mut Reader<'_>,
-    problems: &mut Vec<Problem>,
-    mut each: impl FnMut(&mut Reader<'_>, &str, &mut Vec<Problem>) -> Result<(), Problem>,
-) -> Result<(), Problem> {
-    if !expect(reader, Shape::Object, problems)? {
-        return Ok(());
-    }
-    reader.object(|reader, name| {
-        let before = problems.len();
-        each(reader, name, problems)?;
-        point(&mut problems[before..], name);
-        Ok(())
-    })
-}
-
-/// Reads an array, or notes that the value is none; problems noted by `each` get its pointer.
-fn array(
-    reader: &mut Reader<'_>,
-    problems: &mut Vec<Problem>,
-    mut each: impl FnMut(&mut Reader<'_>, usize, &mut Vec<Problem>) -> Result<(), Problem>,
-) -> Result<(), Problem> {
-    if !expect(reader, Shape::Array, problems)? {
-        return Ok(());
-    }
-    reader.array(|reader, at| {
-        let before = problems.len();
-        each(reader, at, problems)?;
-        point(&mut problems[before..], at);
-        Ok(())
-    })
-}
-
-fn point(problems: &mut [Problem], member: impl std::fmt::Display + Copy) {
-    for problem in problems {
-        let inner = std::mem::replace(problem, Problem::new(problem.code, ""));
-        *problem = inner.within(member);
-    }
-}
-
-/// Whether the next value is of this type; if not, takes it and notes the problem.
-fn expect(
-    reader: &mut Reader<'_>,
-    shape: Shape,
-    problems: &mut Vec<Problem>,
-) -> Result<bool, Problem> {
-    let found = reader.shape()?;
-    if found == shape {
-        return Ok(true);
-    }
-    reader.skip()?;
-    let detail = format!("expected {}, found {}", shape.name(), found.name());
-    problems.push(Problem::new(ProblemCode::WrongType, detail));
-    Ok(false)
-}
-
-fn unknown(
-    reader: &mut Reader<'_>,
-    name: &str,
-    known: &[&str],
-    problems: &mut Vec<Problem>,
-) -> Result<(), Problem> {
-    reader.skip()?;
-    let detail = format!("unknown member {name:?}; known: {}", known.join(", "));
-    problems.push(Problem::new(ProblemCode::UnknownMember, detail));
-    Ok(())
-}
-
-fn missing(member: &str) -> Problem {
-    Problem::new(
-        ProblemCode::MissingMember,
-        format!("the member {member:?} is required"),
-    )
 }
 
 fn too_many(max: usize) -> Problem {
