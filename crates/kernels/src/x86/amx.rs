@@ -4,7 +4,7 @@
 //! query codes as its left: <https://cdrdv2.intel.com/v1/dl/getContent/671200>, volume 2.
 
 use std::arch::asm;
-use std::arch::x86_64::{__cpuid_count, _xgetbv};
+use std::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
 use super::avx512::{AVX512_VNNI, Zmm};
 use crate::aligned::AlignedBytes;
@@ -127,7 +127,10 @@ fn available() -> bool {
 fn has_int8_tiles() -> bool {
     const TILES: u32 = 1 << 24;
     const INT8: u32 = 1 << 25;
-    __cpuid_count(7, 0).edx & (TILES | INT8) == TILES | INT8
+    // As a pointer, because newer compilers call the function safe and older ones do not.
+    let cpuid: unsafe fn(u32, u32) -> CpuidResult = __cpuid_count;
+    // SAFETY: every 64-bit CPU has the instruction, and one with AVX-512 has leaf 7.
+    unsafe { cpuid(7, 0).edx & (TILES | INT8) == TILES | INT8 }
 }
 
 /// Whether the system keeps tile registers when it switches threads.
