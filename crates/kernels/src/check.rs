@@ -6,6 +6,7 @@ use crate::kernel::Kernel;
 use crate::layout::Layout;
 use crate::query::Query;
 use crate::reference;
+use crate::scalar::SCALAR;
 use crate::scan::{Candidate, Mask, Scan};
 use crate::steps::Steps;
 
@@ -43,8 +44,8 @@ pub(crate) fn agrees_on(
             ceiling: random.component().abs(),
         })
         .collect();
-    let matrix: Vec<f32> = (0..3).flat_map(|_| random.unit(dims)).collect();
-    let vector = random.unit(dims);
+    let matrix: Vec<f32> = (0..dims).flat_map(|_| random.unit(dims)).collect();
+    let vectors: Vec<f32> = (0..5).flat_map(|_| random.unit(dims)).collect();
     let [left, right]: [Vec<i32>; 2] = std::array::from_fn(|_| {
         (1..dims)
             .map(|_| (random.next() >> 33) as i32 - (1 << 30))
@@ -69,11 +70,17 @@ pub(crate) fn agrees_on(
         unsafe { (kernel.refine)(&codes, query, *floor, *ceiling, &mut found) };
         same(&found, &expected)
     });
-    let (mut rotated, mut expected_rotated) = ([0.0; 3], [0.0; 3]);
-    crate::rotate::rotate(&matrix, &vector, &mut expected_rotated);
+    let [mut rotated, mut expected_rotated] = [(); 2].map(|()| vec![0.0; vectors.len()]);
+    for (vector, out) in vectors
+        .chunks_exact(dims)
+        .zip(expected_rotated.chunks_exact_mut(dims))
+    {
+        // SAFETY: every CPU has the scalar kernel.
+        unsafe { (SCALAR.rotate)(&matrix, dims, vector, out) };
+    }
     // SAFETY: the kernel is available.
     let exact = unsafe {
-        (kernel.rotate)(&matrix, &vector, &mut rotated);
+        (kernel.rotate)(&matrix, dims, &vectors, &mut rotated);
         (kernel.exact)(&left, &right)
     };
     swept
@@ -82,7 +89,10 @@ pub(crate) fn agrees_on(
         .all(|(found, expected)| same(found, expected))
         && refined
         && exact == crate::exact::exact(&left, &right)
-        && rotated.map(f32::to_bits) == expected_rotated.map(f32::to_bits)
+        && rotated
+            .iter()
+            .map(|value| value.to_bits())
+            .eq(expected_rotated.iter().map(|value| value.to_bits()))
 }
 
 struct Asked {

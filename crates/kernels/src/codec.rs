@@ -100,31 +100,41 @@ impl Codec {
         Query::new(self.layout, self.steps, &padded)
     }
 
+    /// How wide the codes of a vector leave the bounds of both steps, apart from its tail.
+    pub(crate) fn left_out(&self, rotated: &[f32]) -> f64 {
+        let scale = self.scale(rotated);
+        let left = self.residuals(rotated, scale, &self.quantise(rotated, scale));
+        left.head + left.full
+    }
+
     /// The smallest scale that clips nothing, or the largest there is.
     fn scale(&self, rotated: &[f32]) -> u16 {
-        let largest = rotated
-            .iter()
-            .enumerate()
-            .map(|(dim, value)| {
-                let (step, most) = self.step(dim);
-                value.abs() / (step * most)
+        let largest = self
+            .bands()
+            .map(|band| {
+                let peak = band
+                    .of(rotated)
+                    .iter()
+                    .fold(0.0_f32, |peak, value| peak.max(value.abs()));
+                f64::from(peak) / (f64::from(band.step) * f64::from(band.most))
             })
-            .fold(0.0_f32, f32::max);
-        rounded_up(f64::from(largest))
+            .into_iter()
+            .fold(0.0, f64::max);
+        rounded_up(largest)
     }
 
     /// A code a dimension.
     fn quantise(&self, rotated: &[f32], scale: u16) -> Vec<i8> {
-        let scale = (f64::from(scale) * UNIT) as f32;
-        let mut codes: Vec<i8> = rotated
-            .iter()
-            .enumerate()
-            .map(|(dim, value)| {
-                let (step, most) = self.step(dim);
-                // A scale of zero has only zeros to divide; the cast makes a code 0 of their NaN.
-                (value / (scale * step)).round().clamp(-most, most) as i8
-            })
-            .collect();
+        let mut codes = Vec::with_capacity(self.layout.dims());
+        for band in self.bands() {
+            // A scale of zero makes this infinite and codes of zeros NaN, which the cast turns to 0.
+            let inverse = (1.0 / (f64::from(scale) * UNIT * f64::from(band.step))) as f32;
+            codes.extend(band.of(rotated).iter().map(|value| {
+                let exact = (value * inverse).clamp(-band.most, band.most);
+                // The cast cuts towards zero. `round` would be a call on CPUs without SSE 4.1.
+                (exact + 0.5_f32.copysign(exact)) as i8
+            }));
+        }
         codes.resize(self.layout.dims(), 0);
         codes
     }
@@ -132,39 +142,67 @@ impl Codec {
     /// What the codes leave out, from what they really say.
     fn residuals(&self, rotated: &[f32], scale: u16, codes: &[i8]) -> Residuals {
         let scale = f64::from(scale) * UNIT;
-        let (mut head, mut tail, mut full) = (0.0, 0.0, 0.0);
-        for (dim, &code) in codes.iter().enumerate() {
-            let value = rotated.get(dim).map_or(0.0, |&value| f64::from(value));
-            let step = scale * f64::from(self.step(dim).0);
-            let left = (value - step * f64::from(code)).powi(2);
-            full += left;
-            match self.band(dim) {
-                0 => head += left,
-                1 => {
-                    let high = 16.0 * f64::from(high_nibble(code));
-                    head += (value - step * high).powi(2);
-                }
-                _ => tail += value.powi(2),
-            }
-        }
+        let squares = |band: &Band, stands_for: fn(i8) -> i8| -> f64 {
+            let step = scale * f64::from(band.step);
+            let values = band.of(rotated).iter().zip(&codes[band.start..]);
+            values
+                .map(|(&value, &code)| f64::from(value) - step * f64::from(stands_for(code)))
+                .map(|left| left * left)
+                .sum()
+        };
+        let all = |code| code;
+        let [fine, coarse, tail] = self.bands();
+        let in_fine = squares(&fine, all);
         Residuals {
-            head: f64::sqrt(head),
-            tail: f64::sqrt(tail),
-            full: f64::sqrt(full),
+            head: f64::sqrt(in_fine + squares(&coarse, |code| 16 * high_nibble(code))),
+            tail: f64::sqrt(squares(&tail, |_| 0)),
+            full: f64::sqrt(in_fine + squares(&coarse, all) + squares(&tail, all)),
         }
     }
 
-    fn band(&self, dim: usize) -> usize {
-        usize::from(dim >= self.layout.fine()) + usize::from(dim >= self.layout.head_dims())
+    fn bands(&self) -> [Band; 3] {
+        let (fine, head) = (self.layout.fine(), self.layout.head_dims());
+        let Steps {
+            fine: fine_step,
+            coarse: coarse_step,
+            tail: tail_step,
+        } = self.steps;
+        [
+            Band {
+                start: 0,
+                end: fine,
+                step: fine_step,
+                most: MAX_CODE,
+            },
+            Band {
+                start: fine,
+                end: head,
+                step: coarse_step,
+                most: MAX_COARSE_CODE,
+            },
+            Band {
+                start: head,
+                end: self.layout.dims(),
+                step: tail_step,
+                most: MAX_CODE,
+            },
+        ]
     }
+}
 
-    /// A dimension's step and largest code.
-    fn step(&self, dim: usize) -> (f32, f32) {
-        match self.band(dim) {
-            0 => (self.steps.fine, MAX_CODE),
-            1 => (self.steps.coarse, MAX_COARSE_CODE),
-            _ => (self.steps.tail, MAX_CODE),
-        }
+/// A run of dimensions with one step.
+struct Band {
+    start: usize,
+    end: usize,
+    step: f32,
+    /// The largest code.
+    most: f32,
+}
+
+impl Band {
+    /// A vector's components in this band, as far as it has them.
+    fn of<'a>(&self, vector: &'a [f32]) -> &'a [f32] {
+        &vector[self.start.min(vector.len())..self.end.min(vector.len())]
     }
 }
 

@@ -78,22 +78,24 @@ pub fn exact(query: &[i32], record: &[i32]) -> i64 {
     unsafe { (kernel().exact)(query, record) }
 }
 
-/// Multiplies a matrix, row after row, with a vector: `out` gets one component a row.
+/// Multiplies a square matrix, row after row, with vectors, one after the other; `out` gets the
+/// products in the same order.
 ///
-/// The result has the same bits on every CPU. For the bounds of a scan to hold, the rows must be
-/// orthonormal to 1e-5.
+/// Several at once share the reading of the matrix; the bits are the same, and the same on every
+/// CPU. For the bounds of a scan to hold, the rows must be orthonormal to 1e-5.
 ///
 /// # Panics
-/// When the vector is empty or the matrix is not `out.len()` rows of its length.
-pub fn rotate(matrix: &[f32], vector: &[f32], out: &mut [f32]) {
-    assert!(!vector.is_empty(), "vector has components");
-    assert_eq!(
-        matrix.len(),
-        vector.len() * out.len(),
-        "matrix is rows x dims"
+/// When the matrix is empty or not square, the vectors are not whole, or `out` has another length.
+pub fn rotate(matrix: &[f32], vectors: &[f32], out: &mut [f32]) {
+    let dims = matrix.len().isqrt();
+    assert!(dims > 0 && dims * dims == matrix.len(), "matrix is square");
+    assert!(
+        vectors.len().is_multiple_of(dims),
+        "vectors have the matrix's dimensions"
     );
+    assert_eq!(out.len(), vectors.len(), "each vector has its place");
     // SAFETY: the kernel is available.
-    unsafe { (kernel().rotate)(matrix, vector, out) }
+    unsafe { (kernel().rotate)(matrix, dims, vectors, out) }
 }
 
 /// The instruction set in use: `amx-int8`, `avx512-vnni`, `avx-vnni`, `avx2`, `neon-dot` or

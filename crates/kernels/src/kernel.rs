@@ -16,7 +16,7 @@ pub(crate) struct Kernel {
     pub(crate) sweep: unsafe fn(&Codes, &mut [Scan<'_>]),
     pub(crate) refine: unsafe fn(&Codes, &Query, f32, f32, &mut Vec<Candidate>),
     pub(crate) exact: unsafe fn(&[i32], &[i32]) -> i64,
-    pub(crate) rotate: unsafe fn(&[f32], &[f32], &mut [f32]),
+    pub(crate) rotate: unsafe fn(&[f32], usize, &[f32], &mut [f32]),
 }
 
 /// Compiles the generic algorithms for one implementation of [`Lanes`](crate::lanes::Lanes).
@@ -46,8 +46,9 @@ macro_rules! kernel {
             $crate::exact::exact(query, record)
         }
         $(#[target_feature(enable = $feature)])*
-        unsafe fn rotate(matrix: &[f32], vector: &[f32], out: &mut [f32]) {
-            $crate::rotate::rotate(matrix, vector, out)
+        unsafe fn rotate(matrix: &[f32], dims: usize, vectors: &[f32], out: &mut [f32]) {
+            // SAFETY: as for `sweep`.
+            unsafe { $crate::rotate::rotate::<$lanes>(matrix, dims, vectors, out) }
         }
         $crate::kernel::Kernel { name: $name, available: $available, sweep, refine, exact, rotate }
     }};

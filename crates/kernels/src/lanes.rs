@@ -42,6 +42,7 @@ pub(crate) trait Lanes {
     unsafe fn floats(sums: &[i32; 16], bias: i32) -> Self::Floats;
     /// Sixteen u16.
     unsafe fn words(at: *const u8) -> Self::Floats;
+    unsafe fn load(at: *const f32) -> Self::Floats;
     unsafe fn splat(value: f32) -> Self::Floats;
     unsafe fn add(a: Self::Floats, b: Self::Floats) -> Self::Floats;
     unsafe fn sub(a: Self::Floats, b: Self::Floats) -> Self::Floats;

@@ -3,9 +3,9 @@
 use std::arch::aarch64::{
     float32x4_t, int8x16_t, int32x4_t, uint8x16_t, vaddq_f32, vaddvq_u32, vandq_u8, vandq_u32,
     vcgeq_f32, vcvtq_f32_s32, vcvtq_f32_u32, vdupq_n_f32, vdupq_n_s32, vdupq_n_u8, veorq_u8,
-    vget_low_u16, vld1q_s8, vld1q_s32, vld1q_u8, vld1q_u16, vld1q_u32, vmovl_high_u16, vmovl_u16,
-    vmulq_f32, vreinterpretq_s8_s32, vreinterpretq_s8_u8, vshrq_n_u8, vst1q_f32, vst1q_s32,
-    vsubq_f32, vsubq_s32,
+    vget_low_u16, vld1q_f32, vld1q_s8, vld1q_s32, vld1q_u8, vld1q_u16, vld1q_u32, vmovl_high_u16,
+    vmovl_u16, vmulq_f32, vreinterpretq_s8_s32, vreinterpretq_s8_u8, vshrq_n_u8, vst1q_f32,
+    vst1q_s32, vsubq_f32, vsubq_s32,
 };
 use std::arch::{asm, is_aarch64_feature_detected};
 
@@ -124,6 +124,11 @@ impl Lanes for Neon {
             ]
             .map(|words| vcvtq_f32_u32(words))
         }
+    }
+    #[inline(always)]
+    unsafe fn load(at: *const f32) -> Self::Floats {
+        // SAFETY: the caller gives 16 readable floats, and the CPU.
+        unsafe { [0, 4, 8, 12].map(|start| vld1q_f32(at.add(start))) }
     }
     #[inline(always)]
     unsafe fn splat(value: f32) -> Self::Floats {

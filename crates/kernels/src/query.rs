@@ -147,14 +147,14 @@ impl Band {
 /// Error that no residual shows, in cosine.
 ///
 /// Residuals are taken from the rotated f32 components. These are off by the f32 sums of
-/// [`rotate`](crate::rotate): 64 running sums of `dims / 64` products each, then six halvings, so
-/// at most `dims / 64 + 8` roundings of 2^-24 in terms whose absolute values sum to at most 1 in
-/// each of `dims` components, of query and record alike. The rest, under 5e-5, is for
-/// a rotation orthonormal to 1e-5, norms within 1e-5 of 1, bounds rounded to f32, and a dozen f32
+/// [`rotate`](crate::rotate): a product meets at most three roundings before its running sum,
+/// `dims / 64 + 4` in it and four after, of 2^-24 each, in terms whose absolute values sum to at
+/// most 1 in each of `dims` components, of query and record alike. The rest, under 5e-5, is for a
+/// rotation orthonormal to 1e-5, norms within 1e-5 of 1, bounds rounded to f32, and a dozen f32
 /// roundings of numbers below 2 in the scan itself.
 fn rounding_error(dims: usize) -> f64 {
     let dims = dims as f64;
-    let component = (dims / 64.0 + 8.0) * 2.0_f64.powi(-24);
+    let component = (dims / 64.0 + 11.0) * 2.0_f64.powi(-24);
     5e-5 + 2.0 * component * dims.sqrt()
 }
 

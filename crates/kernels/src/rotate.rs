@@ -1,34 +1,100 @@
-//! The rotation of a vector into the basis of the codes.
+//! The rotation of vectors into the basis of the codes.
 
-/// Running sums of one component.
-const SUMS: usize = 64;
+use crate::lanes::Lanes;
 
-/// Multiplies a matrix of rows with a vector, one component of `out` a row.
+/// Running sums of one component, one a lane.
+const LANES: usize = 16;
+/// Components taken in one step: their four products in a lane are added to each other before
+/// they are added to the running sum.
+const STEP: usize = 4 * LANES;
+/// Vectors that share the reading of a row.
+const GROUP: usize = 2;
+
+/// Multiplies a square matrix with vectors, one after the other, a component of `out` a row.
 ///
-/// Each component is 64 running sums, then halved until one is left, without fused operations:
-/// the compiler vectorises that for the caller's instruction set and the result has the same bits
-/// on every CPU. The rounding error this leaves is part of a query's slack.
+/// Each component is 16 running sums of four products at a time, then halved until one is left,
+/// without fused operations, so the result has the same bits on every CPU. The rounding error this
+/// leaves is part of a query's slack.
+///
+/// # Safety
+/// The CPU has `L`'s instructions and the caller is compiled for them.
 #[inline(always)]
-pub(crate) fn rotate(matrix: &[f32], vector: &[f32], out: &mut [f32]) {
-    for (row, out) in matrix.chunks_exact(vector.len()).zip(out) {
-        *out = dot(row, vector);
+pub(crate) unsafe fn rotate<L: Lanes>(
+    matrix: &[f32],
+    dims: usize,
+    vectors: &[f32],
+    out: &mut [f32],
+) {
+    let groups = vectors
+        .chunks(dims * GROUP)
+        .zip(out.chunks_mut(dims * GROUP));
+    for (vectors, out) in groups {
+        // SAFETY: passed on; the slices hold as many vectors of `dims` as it says.
+        unsafe {
+            if vectors.len() == dims * GROUP {
+                rotate_group::<L, GROUP>(matrix, dims, vectors, out);
+            } else {
+                for (vector, out) in vectors.chunks_exact(dims).zip(out.chunks_exact_mut(dims)) {
+                    rotate_group::<L, 1>(matrix, dims, vector, out);
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`rotate`]; there are `N` vectors of `dims`.
+#[inline(always)]
+unsafe fn rotate_group<L: Lanes, const N: usize>(
+    matrix: &[f32],
+    dims: usize,
+    vectors: &[f32],
+    out: &mut [f32],
+) {
+    for (component, row) in matrix.chunks_exact(dims).enumerate() {
+        let whole = dims - dims % STEP;
+        // SAFETY: each load is of 16 components inside the whole steps of a row or vector.
+        let sums = unsafe {
+            let mut sums = [L::splat(0.0); N];
+            for start in (0..whole).step_by(STEP) {
+                let row = lanes::<L>(row.as_ptr().add(start));
+                for (index, sums) in sums.iter_mut().enumerate() {
+                    let vector = lanes::<L>(vectors.as_ptr().add(index * dims + start));
+                    let left = L::add(L::mul(row[0], vector[0]), L::mul(row[1], vector[1]));
+                    let right = L::add(L::mul(row[2], vector[2]), L::mul(row[3], vector[3]));
+                    *sums = L::add(*sums, L::add(left, right));
+                }
+            }
+            sums.map(|sums| L::store(sums))
+        };
+        for (index, mut sums) in sums.into_iter().enumerate() {
+            let vector = &vectors[index * dims..][..dims];
+            for (at, (row, vector)) in row[whole..].iter().zip(&vector[whole..]).enumerate() {
+                sums[at % LANES] += row * vector;
+            }
+            out[index * dims + component] = total(sums);
+        }
+    }
+}
+
+/// # Safety
+/// As for [`rotate`]; `at` has 64 components.
+#[inline(always)]
+unsafe fn lanes<L: Lanes>(at: *const f32) -> [L::Floats; 4] {
+    // SAFETY: passed on.
+    unsafe {
+        [
+            L::load(at),
+            L::load(at.add(LANES)),
+            L::load(at.add(2 * LANES)),
+            L::load(at.add(3 * LANES)),
+        ]
     }
 }
 
 #[inline(always)]
-fn dot(row: &[f32], vector: &[f32]) -> f32 {
-    let (rows, row_rest) = row.as_chunks::<SUMS>();
-    let (vectors, vector_rest) = vector.as_chunks::<SUMS>();
-    let mut sums = [0.0_f32; SUMS];
-    for (row, vector) in rows.iter().zip(vectors) {
-        for lane in 0..SUMS {
-            sums[lane] += row[lane] * vector[lane];
-        }
-    }
-    for (sum, (row, vector)) in sums.iter_mut().zip(row_rest.iter().zip(vector_rest)) {
-        *sum += row * vector;
-    }
-    let mut width = SUMS / 2;
+fn total(mut sums: [f32; LANES]) -> f32 {
+    let mut width = LANES / 2;
     while width > 0 {
         for lane in 0..width {
             sums[lane] += sums[lane + width];

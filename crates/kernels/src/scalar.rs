@@ -74,6 +74,11 @@ impl Lanes for Scalar {
         bytes.map(|word| f32::from(u16::from_le_bytes(word)))
     }
     #[inline(always)]
+    unsafe fn load(at: *const f32) -> [f32; 16] {
+        // SAFETY: the caller gives 16 readable floats.
+        unsafe { at.cast::<[f32; 16]>().read() }
+    }
+    #[inline(always)]
     unsafe fn splat(value: f32) -> [f32; 16] {
         [value; 16]
     }

@@ -3,9 +3,9 @@
 use std::arch::x86_64::{
     __m256i, __m512, __m512i, _CMP_GE_OQ, _MM_HINT_T0, _mm_prefetch, _mm256_loadu_si256,
     _mm512_add_ps, _mm512_and_si512, _mm512_cmp_ps_mask, _mm512_cvtepi32_ps, _mm512_cvtepu16_epi32,
-    _mm512_dpbusd_epi32, _mm512_loadu_si512, _mm512_mul_ps, _mm512_set1_epi8, _mm512_set1_epi32,
-    _mm512_set1_ps, _mm512_setzero_si512, _mm512_srli_epi16, _mm512_storeu_ps, _mm512_storeu_si512,
-    _mm512_sub_epi32, _mm512_sub_ps,
+    _mm512_dpbusd_epi32, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps, _mm512_set1_epi8,
+    _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_si512, _mm512_srli_epi16, _mm512_storeu_ps,
+    _mm512_storeu_si512, _mm512_sub_epi32, _mm512_sub_ps,
 };
 
 use crate::kernel::{Kernel, kernel};
@@ -97,6 +97,11 @@ impl Lanes for Zmm {
             let words = _mm256_loadu_si256(at.cast::<__m256i>());
             _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(words))
         }
+    }
+    #[inline(always)]
+    unsafe fn load(at: *const f32) -> __m512 {
+        // SAFETY: the caller gives 16 readable floats, and the CPU.
+        unsafe { _mm512_loadu_ps(at) }
     }
     #[inline(always)]
     unsafe fn splat(value: f32) -> __m512 {

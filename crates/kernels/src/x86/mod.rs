@@ -4,6 +4,7 @@ mod amx;
 mod avx2;
 mod avx512;
 mod avx_vnni;
+mod products;
 mod ymm;
 
 pub(crate) use amx::AMX_INT8;

@@ -3,9 +3,9 @@
 use std::arch::x86_64::{
     __m128i, __m256, __m256i, _CMP_GE_OQ, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch,
     _mm256_add_ps, _mm256_and_si256, _mm256_cmp_ps, _mm256_cvtepi32_ps, _mm256_cvtepu16_epi32,
-    _mm256_loadu_si256, _mm256_movemask_ps, _mm256_mul_ps, _mm256_set1_epi8, _mm256_set1_epi32,
-    _mm256_set1_ps, _mm256_setzero_si256, _mm256_srli_epi16, _mm256_storeu_ps, _mm256_storeu_si256,
-    _mm256_sub_epi32, _mm256_sub_ps, _mm256_xor_si256,
+    _mm256_loadu_ps, _mm256_loadu_si256, _mm256_movemask_ps, _mm256_mul_ps, _mm256_set1_epi8,
+    _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_si256, _mm256_srli_epi16, _mm256_storeu_ps,
+    _mm256_storeu_si256, _mm256_sub_epi32, _mm256_sub_ps, _mm256_xor_si256,
 };
 use std::marker::PhantomData;
 
@@ -111,6 +111,11 @@ impl<M: Multiply> Lanes for Ymm<M> {
                 _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(words))
             })
         }
+    }
+    #[inline(always)]
+    unsafe fn load(at: *const f32) -> [__m256; 2] {
+        // SAFETY: the caller gives 16 readable floats, and the CPU.
+        unsafe { [_mm256_loadu_ps(at), _mm256_loadu_ps(at.add(8))] }
     }
     #[inline(always)]
     unsafe fn splat(value: f32) -> [__m256; 2] {

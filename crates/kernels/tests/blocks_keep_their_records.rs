@@ -1,0 +1,98 @@
+//! Records keep their codes through bytes, appending and overwriting.
+
+mod common;
+
+use common::Random;
+use cosift_kernels::{BLOCK_RECORDS, Codec, Codes, Layout, Steps};
+
+const SEED: u64 = 0xB10C;
+const DIMS: usize = 104;
+
+fn codec() -> Codec {
+    let layout = Layout::new(DIMS, 20, 48).expect("valid bands");
+    Codec::new(
+        layout,
+        Steps {
+            fine: 0.01,
+            coarse: 0.005,
+            tail: 0.002,
+        },
+    )
+}
+
+fn vectors(records: usize) -> Vec<Vec<f32>> {
+    println!("seed {SEED:#x}");
+    let mut random = Random(SEED);
+    (0..records)
+        .map(|_| random.unit_near(&[0.0; DIMS], 1.0))
+        .collect()
+}
+
+fn encoded(codec: &Codec, vectors: &[Vec<f32>]) -> Codes {
+    let mut codes = Codes::new(codec.layout(), 0);
+    for (slot, vector) in vectors.iter().enumerate() {
+        codec.encode(vector, slot, &mut codes);
+    }
+    codes
+}
+
+fn assert_same(left: &Codes, right: &Codes) {
+    assert_eq!(left.records(), right.records());
+    assert!(left.head_bytes() == right.head_bytes(), "heads are equal");
+    assert!(left.rest_bytes() == right.rest_bytes(), "rests are equal");
+}
+
+#[test]
+fn appended_blocks_are_the_block_of_all_records() {
+    let (codec, vectors) = (codec(), vectors(83));
+    for split in [0, 1, 16, 37, 83] {
+        let (first, second) = vectors.split_at(split);
+        let mut codes = encoded(&codec, first);
+        codes.append(&encoded(&codec, second));
+        assert_same(&codes, &encoded(&codec, &vectors));
+    }
+}
+
+#[test]
+fn bytes_make_the_same_block_again_unless_some_are_missing() {
+    let (codec, layout) = (codec(), codec().layout());
+    let codes = encoded(&codec, &vectors(40));
+    let (head, rest) = (codes.head_bytes(), codes.rest_bytes());
+    assert_eq!(head.len(), layout.head_bytes(40));
+    assert_eq!(rest.len(), layout.rest_bytes(40));
+    let again = Codes::from_bytes(layout, 40, head, rest).expect("lengths are right");
+    assert_same(&again, &codes);
+    assert!(Codes::from_bytes(layout, 40, &head[1..], rest).is_none());
+    assert!(Codes::from_bytes(layout, 40, head, &rest[1..]).is_none());
+    assert!(Codes::from_bytes(layout, BLOCK_RECORDS + 1, head, rest).is_none());
+}
+
+#[test]
+fn overwritten_record_is_as_if_it_had_been_there_from_the_start() {
+    let (codec, mut vectors) = (codec(), vectors(40));
+    let mut codes = encoded(&codec, &vectors);
+    vectors.swap(3, 21);
+    for slot in [3, 21] {
+        codec.encode(&vectors[slot], slot, &mut codes);
+    }
+    assert_same(&codes, &encoded(&codec, &vectors));
+}
+
+#[test]
+fn pushed_records_are_a_block_of_their_own() {
+    let (codec, vectors) = (codec(), vectors(60));
+    let all = encoded(&codec, &vectors);
+    let mut odd = Codes::new(codec.layout(), 30);
+    (1..60).step_by(2).for_each(|slot| odd.push(&all, slot));
+    let expected: Vec<Vec<f32>> = vectors.into_iter().skip(1).step_by(2).collect();
+    assert_same(&odd, &encoded(&codec, &expected));
+}
+
+#[test]
+#[should_panic(expected = "a block holds 4096 records")]
+fn full_block_takes_no_more() {
+    let codec = codec();
+    let one = encoded(&codec, &vectors(1));
+    let mut codes = Codes::new(codec.layout(), BLOCK_RECORDS);
+    (0..=BLOCK_RECORDS).for_each(|_| codes.append(&one));
+}

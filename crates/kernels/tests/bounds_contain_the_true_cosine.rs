@@ -1,0 +1,163 @@
+//! Every record's true cosine lies inside the bounds of either step, whatever the vectors.
+
+mod common;
+
+use common::Random;
+use cosift_kernels::{Candidate, Codec, Codes, Layout, Query, Scan, Steps, refine, rotate, sweep};
+
+const RECORDS: usize = 500;
+const QUERIES: usize = 12;
+
+#[test]
+fn of_banded_codes() {
+    hold(384, 64, 128, 0xC0_51F7);
+}
+
+#[test]
+fn of_bands_that_leave_remainders() {
+    hold(200, 20, 72, 0xC0_51F8);
+}
+
+#[test]
+fn of_codes_without_a_fine_band() {
+    hold(128, 0, 128, 0xC0_51F9);
+}
+
+#[test]
+fn of_codes_without_a_rest() {
+    hold(384, 384, 0, 0xC0_51FA);
+}
+
+fn hold(dims: usize, fine: usize, coarse: usize, seed: u64) {
+    println!("seed {seed:#x}");
+    let mut random = Random(seed);
+    let layout = Layout::new(dims, fine, coarse).expect("valid bands");
+    let vectors = vectors(&mut random, dims);
+    // Back by the inverse of a rotation and forth by the rotation, so that the certificate has its
+    // rounding to cover and the bands still have their shape.
+    let matrix = rotation(&mut random, dims);
+    let inverse: Vec<f32> = (0..dims * dims)
+        .map(|at| matrix[at % dims * dims + at / dims])
+        .collect();
+    let mut original = vec![0.0; vectors.len()];
+    rotate(&inverse, &vectors, &mut original);
+    let mut rotated = vec![0.0; vectors.len()];
+    rotate(&matrix, &original, &mut rotated);
+
+    // Only the first half is in the sample: some of the others are clipped.
+    let codec = Codec::new(
+        layout,
+        Steps::train(&layout, &rotated[..RECORDS / 2 * dims]),
+    );
+    let mut codes = Codes::new(layout, RECORDS);
+    for (slot, vector) in rotated.chunks_exact(dims).enumerate() {
+        codec.encode(vector, slot, &mut codes);
+    }
+    let asked = (0..QUERIES).map(|query| query * (RECORDS / QUERIES));
+    let (mut head_error, mut full_error) = (0.0, 0.0);
+    for query_slot in asked {
+        let prepared = codec.query(&rotated[query_slot * dims..][..dims]);
+        let mut found = head_step(&codes, &prepared);
+        assert_eq!(found.len(), RECORDS);
+        let check = |candidate: &Candidate| {
+            let cosine = dot(
+                &original[query_slot * dims..][..dims],
+                &original[usize::from(candidate.slot) * dims..][..dims],
+            );
+            let off = (cosine - f64::from(candidate.estimate)).abs();
+            assert!(
+                off <= f64::from(candidate.error),
+                "{cosine} for {candidate:?}"
+            );
+            candidate.error
+        };
+        head_error += found.iter().map(check).sum::<f32>();
+        refine(
+            &codes,
+            &prepared,
+            f32::NEG_INFINITY,
+            f32::INFINITY,
+            &mut found,
+        );
+        assert_eq!(found.len(), RECORDS);
+        full_error += found.iter().map(check).sum::<f32>();
+    }
+    let mean = |error: f32| error / (RECORDS * QUERIES) as f32;
+    println!(
+        "mean error {} in the head, {} in full",
+        mean(head_error),
+        mean(full_error)
+    );
+    assert!(
+        mean(head_error) < 0.25 && mean(full_error) < 0.07,
+        "the bounds say something"
+    );
+}
+
+/// Rows of an orthonormal matrix.
+fn rotation(random: &mut Random, dims: usize) -> Vec<f32> {
+    let mut rows: Vec<Vec<f64>> = Vec::new();
+    for _ in 0..dims {
+        let random_row = random.unit_near(&vec![0.0; dims], 1.0);
+        let mut row: Vec<f64> = random_row.into_iter().map(f64::from).collect();
+        // Twice: the first pass leaves what rounding it made.
+        for _ in 0..2 {
+            for other in &rows {
+                let along: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
+                row.iter_mut().zip(other).for_each(|(a, b)| *a -= along * b);
+            }
+            let norm = row.iter().map(|value| value * value).sum::<f64>().sqrt();
+            row.iter_mut().for_each(|value| *value /= norm);
+        }
+        rows.push(row);
+    }
+    rows.into_iter()
+        .flatten()
+        .map(|value| value as f32)
+        .collect()
+}
+
+/// Spread out, in clusters, and with nearly all their weight in one dimension.
+fn vectors(random: &mut Random, dims: usize) -> Vec<f32> {
+    let nowhere = vec![0.0; dims];
+    let centres: Vec<Vec<f64>> = (0..5)
+        .map(|_| {
+            random
+                .unit_near(&nowhere, 1.0)
+                .into_iter()
+                .map(f64::from)
+                .collect()
+        })
+        .collect();
+    (0..RECORDS)
+        .flat_map(|record| match record % 4 {
+            0 | 1 => random.unit_near(&nowhere, 1.0),
+            2 => random.unit_near(&centres[record % 5], 0.05),
+            _ => {
+                let mut peak = nowhere.clone();
+                peak[record * 7 % dims] = 5.0;
+                random.unit_near(&peak, if record % 3 == 0 { 0.1 } else { 1.0 })
+            }
+        })
+        .collect()
+}
+
+fn head_step(codes: &Codes, query: &Query) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    let scan = Scan {
+        query,
+        mask: &[u64::MAX; 64],
+        floor: f32::NEG_INFINITY,
+        ceiling: f32::INFINITY,
+        found: &mut found,
+    };
+    sweep(codes, &mut [scan]);
+    found
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    a.iter()
+        .zip(b)
+        .map(|(&a, &b)| f64::from(a) * f64::from(b))
+        .sum()
+}
