@@ -37,10 +37,10 @@ export interface Readiness {
 
 /** Facts for metrics. Totals count from the start of the process. */
 export interface BackendStats {
-  databases: { id: string; records: number; memory_bytes: number; disk_bytes: number }[];
+  databases: { id: string; records: number }[];
   /** Searches that wait for a pass, passes under way, searches answered. */
   scans: { waiting: number; passes: number; answered: number };
-  commits: { count: number; totalMs: number };
+  commits?: { count: number; totalMs: number };
   embedder?: {
     queued: number;
     running: number;

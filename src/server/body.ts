@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CosiftError } from '../errors.js';
 import { jsonDepth, type Limits } from '../schema/index.js';
-import { checkJson } from './strict-json.js';
+import { parseStrictJson } from './strict-json.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -30,9 +30,8 @@ export function readBodies(app: FastifyInstance, limits: Limits, bodyTimeoutMs: 
       const body = await collect(request, payload, most, bodyTimeoutMs);
       if (body.length === 0 && (operation?.body === undefined || operation.bodyOptional)) return undefined;
       if (batch) return body;
-      checkJson(body, depth);
       request.bodyBytes = body.length;
-      return JSON.parse(body.toString('utf8'));
+      return parseStrictJson(body, depth);
     },
   );
   app.addContentTypeParser('application/x-ndjson', async (request: FastifyRequest, payload: unknown) => {

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import type { Backend } from '../backend/backend.js';
+import { type Backend, LocalBackend } from '../backend/index.js';
 import type { Config } from '../config.js';
 import { buildApp, CAPACITY, TIMEOUTS } from './app.js';
 import { type AdminKey, adminKey, KeyStore } from './keys/key-store.js';
@@ -17,8 +17,6 @@ export interface Running {
 }
 
 export interface StartOptions {
-  /** Opens what answers; called once the configuration is known to be usable. */
-  openBackend(config: Config): Promise<Backend>;
   /** Called before the server listens, with what it will serve. */
   beforeListening?(backend: Backend): Promise<void>;
   /** Takes the lines for the person who starts it; default: standard output. */
@@ -26,9 +24,14 @@ export interface StartOptions {
 }
 
 /** Starts the service. It prints a new admin key, once ever, and `listening on …` when it is ready. */
-export async function start(config: Config, options: StartOptions): Promise<Running> {
+export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const print = options.print ?? ((line: string) => process.stdout.write(`${line}\n`));
-  const backend = await options.openBackend(config);
+  const backend = await LocalBackend.open({
+    directory: config.data,
+    threads: config.threads,
+    embedWorkers: config.embedWorkers,
+    maxLineBytes: config.limits.line_bytes,
+  });
   let app: FastifyInstance | undefined;
   try {
     const admin = await adminKey(config.data, config.adminKey);

@@ -68,24 +68,12 @@ export class Metrics {
 }
 
 function addBackendMetrics(registers: Registry[], backend: Backend): void {
-  type Stats = ReturnType<Backend['stats']>;
-  const byDatabase = (name: string, help: string, fact: 'records' | 'memory_bytes' | 'disk_bytes') =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ['database'],
-      registers,
-      collect() {
-        // A database that was dropped must not stay.
-        this.reset();
-        for (const database of backend.stats().databases) this.set({ database: database.id }, database[fact]);
-      },
-    });
-  byDatabase('cosift_database_records', 'Records.', 'records');
-  byDatabase('cosift_database_memory_bytes', 'Bytes held in memory.', 'memory_bytes');
-  byDatabase('cosift_database_disk_bytes', 'Bytes on disk.', 'disk_bytes');
-
-  const ofBackend = (name: string, help: string, value: (stats: Stats) => number | undefined) =>
+  addDatabaseMetrics(registers, backend);
+  const ofBackend = (
+    name: string,
+    help: string,
+    value: (stats: ReturnType<Backend['stats']>) => number | undefined,
+  ) =>
     new Gauge({
       name,
       help,
@@ -97,8 +85,12 @@ function addBackendMetrics(registers: Registry[], backend: Backend): void {
   ofBackend('cosift_scan_queue_length', 'Searches that wait for a pass.', ({ scans }) => scans.waiting);
   ofBackend('cosift_scan_passes', 'Passes over a database under way.', ({ scans }) => scans.passes);
   ofBackend('cosift_scans_total', 'Searches scanned.', ({ scans }) => scans.answered);
-  ofBackend('cosift_commits_total', 'Commits.', ({ commits }) => commits.count);
-  ofBackend('cosift_commit_seconds_total', 'Time in commits.', ({ commits }) => commits.totalMs / 1000);
+  ofBackend('cosift_commits_total', 'Commits.', ({ commits }) => commits?.count);
+  ofBackend(
+    'cosift_commit_seconds_total',
+    'Time in commits.',
+    ({ commits }) => commits && commits.totalMs / 1000,
+  );
   ofBackend(
     'cosift_embedder_queue_length',
     'Texts that wait for the model.',
@@ -121,4 +113,36 @@ function addBackendMetrics(registers: Registry[], backend: Backend): void {
     'Time in the model.',
     ({ embedder }) => embedder && embedder.totalMs / 1000,
   );
+}
+
+function addDatabaseMetrics(registers: Registry[], backend: Backend): void {
+  const labelNames = ['database'] as const;
+  const memory = new Gauge({
+    name: 'cosift_database_memory_bytes',
+    help: 'Bytes held in memory.',
+    labelNames,
+    registers,
+  });
+  const disk = new Gauge({
+    name: 'cosift_database_disk_bytes',
+    help: 'Bytes on disk.',
+    labelNames,
+    registers,
+  });
+  new Gauge({
+    name: 'cosift_database_records',
+    help: 'Records.',
+    labelNames,
+    registers,
+    async collect() {
+      const databases = await backend.listDatabases();
+      // A database that was dropped must not stay.
+      for (const gauge of [this, memory, disk]) gauge.reset();
+      for (const { id, records, sizes } of databases) {
+        this.set({ database: id }, records);
+        memory.set({ database: id }, sizes.memory_bytes);
+        disk.set({ database: id }, sizes.disk_bytes);
+      }
+    },
+  });
 }

@@ -5,7 +5,10 @@ import type { Handlers, Services } from '../services.js';
 export function databaseHandlers({ backend }: Services): Handlers {
   return {
     async createDatabase(request, reply) {
-      const settings = checkDatabaseSettings(request.body ?? {}, request.bodyBytes);
+      const settings = checkDatabaseSettings(
+        request.body === undefined ? {} : request.body,
+        request.bodyBytes,
+      );
       const { created, database } = await backend.createDatabase(databaseOf(request), settings);
       return reply.code(created ? 201 : 200).send(database);
     },
