@@ -1,0 +1,34 @@
+import { Command } from 'commander';
+import { resolveConfig, SETTINGS } from '../config.js';
+import { table } from './table.js';
+
+/** Adds a flag for every setting of the server, so that help and config cannot disagree. */
+export function withSettings(command: Command): Command {
+  command.option('--config <file>', 'config file (env COSIFT_CONFIG, default: cosift.json when it is there)');
+  for (const { name, flag, env, help, default: standard } of SETTINGS) {
+    if (flag === undefined) continue;
+    const option = command.createOption(
+      `${flag} <value>`,
+      `${help} (env ${env}${standard === undefined ? '' : `, default: ${standard}`})`,
+    );
+    // Thirty limits would bury the settings that people look for: docs/limits.md has them.
+    command.addOption(name.startsWith('limits.') ? option.hideHelp() : option);
+  }
+  return command.addHelpText(
+    'after',
+    '\nEvery limit of docs/limits.md is a flag, too: --limit-<name> <value>.',
+  );
+}
+
+export function configCommand(): Command {
+  return withSettings(new Command('config'))
+    .description('show the settings that `serve` would use, and where each comes from')
+    .action((flags: Record<string, unknown>) => {
+      const rows = resolveConfig(flags, process.env).settings.map(({ name, value, source }) => [
+        name,
+        value,
+        source,
+      ]);
+      console.log(table(['setting', 'value', 'from'], rows, Number.POSITIVE_INFINITY));
+    });
+}

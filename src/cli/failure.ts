@@ -1,0 +1,31 @@
+import { CosiftError } from '../errors.js';
+
+/** Prints one line about a failure to stderr; what callers of a shell need, never a stack. */
+export function report(error: unknown): void {
+  console.error(`cosift: ${describe(error)}`);
+}
+
+/** What went wrong in one line, with the places in the request where they add something. */
+export function describe(error: unknown): string {
+  if (error instanceof CosiftError) {
+    const places = error.problems
+      .filter(({ detail }) => !error.detail.includes(detail))
+      .map(({ pointer, detail }) => (pointer === '' ? detail : `${pointer}: ${detail}`));
+    return [error.detail, ...places].join('; ');
+  }
+  if (!(error instanceof Error)) return String(error);
+  // What fetch and the sockets say about a server that is not there hides in the cause.
+  const system = (error.cause ?? error) as NodeJS.ErrnoException;
+  switch (system.code) {
+    case 'ENOENT':
+      return `there is no file ${system.path}`;
+    case 'EACCES':
+      return `${system.path} may not be read or written by this user`;
+    case 'EADDRINUSE':
+      return 'the port is in use; choose another with --port (0: any free one)';
+    case 'ECONNREFUSED':
+      return 'no server answers at that address';
+    default:
+      return error.message.split('\n')[0] ?? error.name;
+  }
+}

@@ -1,0 +1,111 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { CosiftError, isErrorCode } from '../errors.js';
+import type {
+  DatabaseSettings,
+  LineEvent,
+  LineFailure,
+  PageB,
+  ProblemBody,
+  SearchRequest,
+} from '../schema/index.js';
+import type { Target } from './target.js';
+
+/** A running server. */
+export class HttpTarget implements Target {
+  readonly #base: string;
+  readonly #key: string;
+
+  constructor(url: string, key: string) {
+    this.#base = `${url}/v1`;
+    this.#key = key;
+  }
+
+  async ensureDatabase(id: string, settings: DatabaseSettings): Promise<void> {
+    if (Object.keys(settings).length === 0) {
+      const found = await this.#fetch('GET', `/databases/${id}`);
+      if (found.ok) return;
+      if (found.status !== 404) throw await failureOf(found);
+    }
+    await this.json('PUT', `/databases/${id}`, settings);
+  }
+
+  async search(id: string, request: SearchRequest): Promise<PageB> {
+    return (await this.json('POST', `/databases/${id}/search`, request)) as PageB;
+  }
+
+  /** The answer's JSON, undefined where it has no body. */
+  async json(method: string, path: string, body?: unknown): Promise<unknown> {
+    const answer = await this.#fetch(method, path, body);
+    if (!answer.ok) throw await failureOf(answer);
+    return answer.status === 204 ? undefined : answer.json();
+  }
+
+  async close(): Promise<void> {}
+
+  /** Sends lines and reads events at once; `fetch` would not promise to. */
+  async *upsertLines(
+    id: string,
+    chunks: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+  ): AsyncGenerator<LineEvent> {
+    const url = new URL(`${this.#base}/databases/${id}/records`);
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const request = send(url, {
+      method: 'POST',
+      signal,
+      headers: { 'x-api-key': this.#key, 'content-type': 'application/x-ndjson' },
+    });
+    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+      request.once('response', resolve).once('error', reject);
+    });
+    // A server that refuses closes the request early: its answer tells more than the broken pipe.
+    const sent = pipeline(Readable.from(chunks), request).catch((error: Error) => error);
+    const answer = await answered;
+    if (answer.statusCode !== 200) {
+      throw await failureOf(
+        new Response(Readable.toWeb(answer) as ReadableStream, { status: answer.statusCode }),
+      );
+    }
+    let ended = false;
+    for await (const line of createInterface({ input: answer, crlfDelay: Number.POSITIVE_INFINITY })) {
+      const event = JSON.parse(line) as LineEvent | LineFailure;
+      if (event.type === 'error') throw new CosiftError(codeOf(event.code), event.detail);
+      ended = event.type === 'summary';
+      yield event;
+    }
+    const unsent = await sent;
+    if (unsent instanceof Error) throw unsent;
+    if (!ended) throw new Error('the server closed the connection before the end');
+  }
+
+  #fetch(method: string, path: string, body?: unknown): Promise<Response> {
+    return fetch(`${this.#base}${path}`, {
+      method,
+      headers: {
+        'x-api-key': this.#key,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+}
+
+async function failureOf(answer: Response): Promise<CosiftError> {
+  const text = await answer.text();
+  try {
+    const problem = JSON.parse(text) as ProblemBody;
+    return new CosiftError(codeOf(problem.code), problem.detail ?? problem.title, {
+      problems: problem.errors,
+    });
+  } catch {
+    return new CosiftError('internal', `the server answered ${answer.status}, which is no answer of cosift`);
+  }
+}
+
+function codeOf(code: string) {
+  return isErrorCode(code) ? code : 'internal';
+}

@@ -1,0 +1,98 @@
+import { Command, InvalidArgumentError } from 'commander';
+import {
+  ACTIONS,
+  checkKeyRequest,
+  type FilterGroup,
+  type IssuedKey,
+  type KeyDescription,
+} from '../schema/index.js';
+import { type Keys, openKeys } from './keys.js';
+import { table } from './table.js';
+import { type TargetOptions, targetCommand } from './target.js';
+
+interface CreateOptions extends TargetOptions {
+  name: string;
+  actions: string;
+  databases: string;
+  expires?: string;
+  filter?: FilterGroup;
+}
+
+export function keyCommand(): Command {
+  return new Command('key')
+    .description('issue, list and revoke API keys')
+    .addCommand(
+      targetCommand('create')
+        .description('issue a key and print it; it cannot be shown again')
+        .requiredOption('--name <name>', 'what the key is for')
+        .option('--actions <list>', `comma-separated, of ${ACTIONS.join(', ')}`, 'search')
+        .option('--databases <list>', 'database ids, comma-separated, or *', '*')
+        .option('--expires <time>', 'ISO 8601 time after which the key ends')
+        .option('--filter <json>', 'filter group forced on all that the key sees', json)
+        .action((options: CreateOptions) => withKeys(options, (keys) => create(keys, options))),
+    )
+    .addCommand(
+      targetCommand('list')
+        .description('list keys, without their secrets')
+        .action((options: TargetOptions) => withKeys(options, list)),
+    )
+    .addCommand(
+      targetCommand('revoke')
+        .description('revoke a key at once')
+        .argument('<key-id>', 'as `list` shows it')
+        .action((keyId: string, options: TargetOptions) => withKeys(options, (keys) => revoke(keys, keyId))),
+    );
+}
+
+async function withKeys(options: TargetOptions, work: (keys: Keys) => Promise<void>): Promise<void> {
+  const keys = await openKeys(options);
+  try {
+    await work(keys);
+  } finally {
+    await keys.close();
+  }
+}
+
+async function create(keys: Keys, options: CreateOptions): Promise<void> {
+  const { name, actions, databases, expires, filter } = options;
+  const request = checkKeyRequest({
+    name,
+    actions: actions.split(','),
+    databases: databases === '*' ? '*' : databases.split(','),
+    ...(expires !== undefined && { expires_at: expires }),
+    ...(filter !== undefined && { filter }),
+  });
+  const issued: IssuedKey = await keys.issue(request);
+  // The key alone on standard output, for $(cosift key create …).
+  process.stderr.write(`key ${issued.key_id}, shown this once:\n`);
+  console.log(issued.key);
+}
+
+async function list(keys: Keys): Promise<void> {
+  const rows = (await keys.list()).map((key: KeyDescription) => [
+    key.key_id,
+    key.name,
+    key.actions.join(','),
+    key.databases === '*' ? '*' : [...key.databases].join(','),
+    key.expires_at ?? 'never',
+    key.filter === undefined ? '' : JSON.stringify(key.filter),
+  ]);
+  if (rows.length === 0) console.log('no key was issued; the admin key is not listed');
+  else {
+    const header = ['key id', 'name', 'actions', 'databases', 'expires', 'filter'];
+    console.log(table(header, rows, Number.POSITIVE_INFINITY));
+  }
+}
+
+async function revoke(keys: Keys, keyId: string): Promise<void> {
+  await keys.revoke(keyId);
+  console.log(`revoked ${keyId}`);
+}
+
+function json(text: string): FilterGroup {
+  try {
+    return JSON.parse(text) as FilterGroup;
+  } catch (error) {
+    throw new InvalidArgumentError(`not JSON: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,52 @@
+import { type Backend, LocalBackend } from '../backend/index.js';
+import { CosiftError } from '../errors.js';
+import {
+  checkDatabaseSettings,
+  checkSearchRequest,
+  type DatabaseSettings,
+  type LineEvent,
+  type PageB,
+  type SearchRequest,
+} from '../schema/index.js';
+import type { Target } from './target.js';
+
+/** A data directory of this machine, which no other process has open. */
+export class LocalTarget implements Target {
+  readonly #backend: Backend;
+
+  private constructor(backend: Backend) {
+    this.#backend = backend;
+  }
+
+  static async open(data: string): Promise<LocalTarget> {
+    try {
+      return new LocalTarget(await LocalBackend.open({ directory: data }));
+    } catch (error) {
+      if (!(error instanceof CosiftError) || error.code !== 'data_locked') throw error;
+      throw new CosiftError('data_locked', `${error.detail}; to work on a running server, give --url`, {
+        cause: error,
+      });
+    }
+  }
+
+  async ensureDatabase(id: string, settings: DatabaseSettings): Promise<void> {
+    if (Object.keys(settings).length === 0) {
+      const databases = await this.#backend.listDatabases();
+      if (databases.some((database) => database.id === id)) return;
+    }
+    await this.#backend.createDatabase(id, checkDatabaseSettings(settings));
+  }
+
+  upsertLines(id: string, chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncIterable<LineEvent> {
+    return this.#backend.upsertLines(id, chunks, { signal });
+  }
+
+  async search(id: string, request: SearchRequest): Promise<PageB> {
+    const { body } = await this.#backend.search(id, checkSearchRequest(request, 'b'), { variant: 'b' });
+    return JSON.parse(Buffer.from(body).toString('utf8')) as PageB;
+  }
+
+  close(): Promise<void> {
+    return this.#backend.close();
+  }
+}

@@ -1,0 +1,76 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { FilterGroup, PageB } from '../schema/index.js';
+import { table } from './table.js';
+import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
+
+interface SearchOptions extends TargetOptions {
+  database: string;
+  filter?: FilterGroup;
+  limit?: number;
+  threshold?: number;
+  json?: true;
+}
+
+export function searchCommand(): Command {
+  return targetCommand('search')
+    .description('search a database by meaning')
+    .argument('<text>', 'what to look for, in plain words')
+    .requiredOption('--database <id>', 'database to search', checkDatabase)
+    .option(
+      '--filter <json>',
+      'filter group, such as {"rules":[{"column":"year","operator":"less_than","value":1900}]}',
+      json,
+    )
+    .option('--limit <n>', 'most records to show, 1 to 100 (default: 10)', number)
+    .option('--threshold <score>', 'least relevance score, 0 to 1 (default: 0.2)', number)
+    .option('--json', 'print the response as JSON')
+    .action(search);
+}
+
+async function search(text: string, options: SearchOptions): Promise<void> {
+  const { database, filter, limit = 10, threshold } = options;
+  const target = await openTarget(options);
+  let page: PageB;
+  try {
+    page = await target.search(database, {
+      search: { text, ...(threshold !== undefined && { threshold }) },
+      ...(filter !== undefined && { filter }),
+      pagination: { limit },
+    });
+  } finally {
+    await target.close();
+  }
+  if (options.json) console.log(JSON.stringify(page, null, 2));
+  else show(page);
+}
+
+function show({ results, pagination }: PageB): void {
+  if (results.length === 0) {
+    console.log('no record reaches the threshold');
+    return;
+  }
+  const columns = [...new Set(results.flatMap(({ data }) => Object.keys(data)))];
+  const rows = results.map(({ relevance_score, id, data }) => [
+    (relevance_score ?? 0).toFixed(4),
+    String(id),
+    ...columns.map((column) =>
+      data[column] === undefined || data[column] === null ? '' : String(data[column]),
+    ),
+  ]);
+  console.log(table(['score', 'id', ...columns], rows, process.stdout.columns ?? 120));
+  if (pagination.has_more) console.log(`the first ${results.length}; --limit shows more`);
+}
+
+function json(text: string): FilterGroup {
+  try {
+    return JSON.parse(text) as FilterGroup;
+  } catch (error) {
+    throw new InvalidArgumentError(`not JSON: ${(error as Error).message}`);
+  }
+}
+
+function number(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError('not a number');
+  return value;
+}

@@ -1,0 +1,59 @@
+import path from 'node:path';
+import { Command } from 'commander';
+import { resolveConfig } from '../config.js';
+import { type Running, start, untilSignal } from '../server/main.js';
+import { withSettings } from './config.js';
+import { DEMO_DATABASE, ensureDemo } from './demo.js';
+
+export function serveCommand(): Command {
+  return withSettings(new Command('serve'))
+    .description('serve a data directory over HTTP')
+    .option(
+      '--demo',
+      `store the database "${DEMO_DATABASE}" of a few hundred facts, and show requests that search it`,
+    )
+    .action(serve);
+}
+
+async function serve(flags: Record<string, unknown>): Promise<void> {
+  const { config } = resolveConfig(flags, process.env);
+  const running = await start(config, {
+    ...(flags.demo === true && { beforeListening: (backend) => ensureDemo(backend, config.data) }),
+  });
+  const stopped = untilSignal(running);
+  if (flags.demo === true) console.log(requests(running, config.adminKey !== undefined));
+  await stopped;
+}
+
+/** Requests to paste into a shell, one a variant. The key stays out of the terminal and its history. */
+function requests({ url, admin }: Running, given: boolean): string {
+  const file = path.relative(process.cwd(), admin.file);
+  const key = given ? '$COSIFT_ADMIN_KEY' : `$(cat ${file.startsWith('..') ? admin.file : file})`;
+  const request = (route: string, body: object) =>
+    [
+      `curl -s ${url}/v1/databases/${DEMO_DATABASE}/${route} \\`,
+      `  -H "x-api-key: ${key}" -H "content-type: application/json" \\`,
+      `  -d '${JSON.stringify(body)}'`,
+    ].join('\n');
+  return [
+    '',
+    'Search the demo, with UUIDs and `condition` spelt out (variant A):',
+    '',
+    request('records/search', {
+      search: { text: 'tall tower with a view over a city' },
+      filter: { condition: 'AND', rules: [{ column: 'height_m', operator: 'greater_than', value: 300 }] },
+      pagination: { limit: 3 },
+    }),
+    '',
+    'The same records with integer ids (variant B):',
+    '',
+    request('search', {
+      search: { text: 'machine that lets people talk over a distance' },
+      filter: { rules: [{ column: 'year', operator: 'less_than', value: 1900 }] },
+      pagination: { limit: 3 },
+    }),
+    '',
+    `The same in a browser: ${url}`,
+    'Ctrl-C stops the server.',
+  ].join('\n');
+}

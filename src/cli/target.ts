@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { CosiftError } from '../errors.js';
+import type { DatabaseSettings, LineEvent, PageB, SearchRequest } from '../schema/index.js';
+import { HttpTarget } from './http-target.js';
+import { LocalTarget } from './local-target.js';
+
+/** Where a command works: a data directory of this machine, or a running server. */
+export interface Target {
+  /** Makes the database when it is missing. `settings` that differ from an existing one's are a failure. */
+  ensureDatabase(id: string, settings: DatabaseSettings): Promise<void>;
+  upsertLines(id: string, chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncIterable<LineEvent>;
+  search(id: string, request: SearchRequest): Promise<PageB>;
+  close(): Promise<void>;
+}
+
+export interface TargetOptions {
+  data: string;
+  url?: string;
+  key?: string;
+}
+
+/** A command with the options that choose its target. */
+export function targetCommand(name: string): Command {
+  return new Command(name)
+    .addOption(new Option('--data <dir>', 'data directory to work on').env('COSIFT_DATA').default('./data'))
+    .addOption(
+      new Option('--url <url>', 'running server to work on, instead of a directory')
+        .env('COSIFT_URL')
+        .argParser(checkUrl),
+    )
+    .addOption(
+      new Option('--key <key>', 'API key for the server (default: <data>/admin.key)').env('COSIFT_KEY'),
+    );
+}
+
+export async function openTarget(options: TargetOptions): Promise<Target> {
+  if (options.url !== undefined) return new HttpTarget(options.url, apiKey(options));
+  return LocalTarget.open(options.data);
+}
+
+export function apiKey({ key, data }: TargetOptions): string {
+  if (key !== undefined) return key;
+  const file = path.join(data, 'admin.key');
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    throw new CosiftError(
+      'unauthorized',
+      `no API key: give --key, or set COSIFT_KEY (${file} cannot be read)`,
+    );
+  }
+}
+
+function checkUrl(text: string): string {
+  if (!URL.canParse(text) || !/^https?:/.test(text)) throw new InvalidArgumentError('not an http address');
+  return text.replace(/\/+$/, '');
+}
+
+/** A database id is part of a path, so it is checked before anything is asked for. */
+export function checkDatabase(text: string): string {
+  if (!/^[a-z0-9_-]{1,64}$/.test(text)) {
+    throw new InvalidArgumentError('a database id has 1 to 64 of a-z 0-9 _ -');
+  }
+  return text;
+}
