@@ -62,7 +62,12 @@ export interface Backend {
   describeDatabase(id: string): Promise<DatabaseDescription>;
   dropDatabase(id: string): Promise<void>;
   /** Takes `{"records": […]}` whole or not at all; resolves with the JSON of a `BatchResult`. */
-  upsertBatch(id: string, body: Uint8Array, options?: { signal?: AbortSignal }): Promise<Uint8Array>;
+  upsertBatch(
+    id: string,
+    body: Uint8Array,
+    /** `vectors`: those of records that come without, one after the other. */
+    options?: { signal?: AbortSignal; vectors?: Float32Array },
+  ): Promise<Uint8Array>;
   /** Takes NDJSON in committed batches; the last event is the summary. */
   upsertLines(
     id: string,

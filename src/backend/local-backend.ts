@@ -81,7 +81,7 @@ export class LocalBackend implements Backend {
   }
 
   async listDatabases(): Promise<DatabaseDescription[]> {
-    return (await this.#engine.listDatabases()).map(published);
+    return this.#engine.listDatabases();
   }
 
   async createDatabase(
@@ -102,11 +102,11 @@ export class LocalBackend implements Backend {
       dimensions,
     });
     this.#know(database);
-    return { created, database: published(database) };
+    return { created, database };
   }
 
   async describeDatabase(id: string): Promise<DatabaseDescription> {
-    return published(await this.#engine.describeDatabase(id));
+    return this.#engine.describeDatabase(id);
   }
 
   async dropDatabase(id: string): Promise<void> {
@@ -114,9 +114,13 @@ export class LocalBackend implements Backend {
     this.#known.delete(id);
   }
 
-  async upsertBatch(id: string, body: Uint8Array, options: { signal?: AbortSignal } = {}): Promise<Uint8Array> {
+  async upsertBatch(
+    id: string,
+    body: Uint8Array,
+    options: { signal?: AbortSignal; vectors?: Float32Array } = {},
+  ): Promise<Uint8Array> {
     const embed = await this.#embedTexts(id);
-    const prepared = await this.#engine.prepare(id, body);
+    const prepared = await this.#engine.prepareBatch(id, body, options.vectors);
     const committed = await embedAndCommit(this.#engine, id, prepared, embed, options.signal);
     this.#written.emit(id);
     const { created, changed, unchanged, results } = committed;
@@ -218,7 +222,9 @@ export class LocalBackend implements Backend {
 
   stats(): BackendStats {
     return {
-      databases: this.#engine.progress().databases.map(({ id, records }) => ({ id, records, bytes: 0 })),
+      databases: this.#engine
+        .progress()
+        .databases.map(({ id, records, memory_bytes }) => ({ id, records, bytes: memory_bytes })),
       ...(this.#embedder && { embedder: this.#embedder.stats() }),
       scans: this.#engine.scanStats(),
     };
@@ -300,9 +306,4 @@ function invalidSearch(
   detail: string,
 ): CosiftError {
   return new CosiftError(code, detail, { problems: [{ pointer, detail }] });
-}
-
-/** A description without what is the engine's own business. */
-function published({ fingerprint: _, ...database }: EngineDescription): DatabaseDescription {
-  return database;
 }

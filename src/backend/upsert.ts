@@ -1,5 +1,4 @@
-import type { Engine, Prepared } from '../engine/index.js';
-import type { NativeLineProblem } from '../engine/index.js';
+import type { Engine, NativeLineProblem, Prepared } from '../engine/index.js';
 import { CosiftError } from '../errors.js';
 import type { LineEvent, LineProblem } from '../schema/index.js';
 import { batchesOfLines, type LineBatch } from './lines.js';
@@ -53,7 +52,7 @@ export async function* upsertLines(
   const batches = batchesOfLines(chunks, maxLineBytes);
 
   const prepare = async (batch: LineBatch) => {
-    const prepared = await engine.prepare(id, batch.bytes, batch.firstLine);
+    const prepared = await engine.prepareLines(id, batch.bytes, batch.firstLine);
     const texts = prepared.texts();
     const vectors = texts.length === 0 ? new Float32Array() : await embed(texts, signal);
     return { batch, prepared, vectors };

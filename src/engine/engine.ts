@@ -32,7 +32,7 @@ export class Engine {
     settle(await this.#native.load());
   }
 
-  progress(): { databases: { id: string; loaded: boolean; records: number }[] } {
+  progress(): { databases: DatabaseProgress[] } {
     return JSON.parse(this.#native.progress());
   }
 
@@ -55,9 +55,14 @@ export class Engine {
     settle(await this.#native.dropDatabase(id));
   }
 
-  /** Checks a JSON batch, or, with the number of the first, lines. */
-  async prepare(id: string, body: Uint8Array, firstLine?: number): Promise<Prepared> {
-    return settle(await this.#native.prepare(id, body, firstLine));
+  /** Checks a JSON batch; `vectors` are those of records that come without, one after the other. */
+  async prepareBatch(id: string, body: Uint8Array, vectors: Float32Array = new Float32Array()): Promise<Prepared> {
+    return settle(await this.#native.prepareBatch(id, body, vectors));
+  }
+
+  /** Checks lines of JSON, of which the first has number `firstLine`. */
+  async prepareLines(id: string, body: Uint8Array, firstLine: number): Promise<Prepared> {
+    return settle(await this.#native.prepareLines(id, body, firstLine));
   }
 
   /** Writes prepared records with the vectors of their texts; durable and searchable when it resolves. */
@@ -95,6 +100,15 @@ export class Engine {
   async close(): Promise<void> {
     settle(await this.#native.close());
   }
+}
+
+/** How far a database has come, and its size. */
+export interface DatabaseProgress {
+  id: string;
+  loaded: boolean;
+  records: number;
+  memory_bytes: number;
+  disk_bytes: number;
 }
 
 /** A database as the engine describes it. */

@@ -88,21 +88,30 @@ impl NativeEngine {
         promise(env, |()| (), |done| self.engine.drop_database(id, done))
     }
 
-    /// Checks records: a JSON batch, or lines of which the first has number `first_line`.
+    /// Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none.
     #[napi(ts_return_type = "Promise<Prepared | NativeFailure>")]
-    pub fn prepare<'env>(
+    pub fn prepare_batch<'env>(
         &self,
         env: &'env Env,
         id: String,
         body: Uint8Array,
-        first_line: Option<f64>,
+        vectors: Float32Array,
     ) -> Result<Object<'env>> {
-        let format = first_line.map_or(Format::Batch, |first| Format::Lines { first: first as u64 });
-        promise(
-            env,
-            |prepared| Prepared { inner: Arc::new(prepared) },
-            |done| self.engine.prepare(&id, body.to_vec(), format, done),
-        )
+        let (body, vectors) = (body.to_vec(), vectors.to_vec());
+        promise(env, Prepared::from, |done| self.engine.prepare(&id, body, vectors, Format::Batch, done))
+    }
+
+    /// Checks lines of JSON, of which the first has number `first_line`.
+    #[napi(ts_return_type = "Promise<Prepared | NativeFailure>")]
+    pub fn prepare_lines<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        body: Uint8Array,
+        first_line: f64,
+    ) -> Result<Object<'env>> {
+        let format = Format::Lines { first: first_line as u64 };
+        promise(env, Prepared::from, |done| self.engine.prepare(&id, body.to_vec(), Vec::new(), format, done))
     }
 
     /// Writes prepared records with the vectors of their texts, one after the other.

@@ -28,6 +28,12 @@ pub struct Prepared {
     pub(crate) inner: Arc<cosift_engine::Prepared>,
 }
 
+impl From<cosift_engine::Prepared> for Prepared {
+    fn from(prepared: cosift_engine::Prepared) -> Self {
+        Self { inner: Arc::new(prepared) }
+    }
+}
+
 #[napi]
 impl Prepared {
     /// The texts to embed, in the order that `commit` takes their vectors in.

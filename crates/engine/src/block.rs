@@ -220,6 +220,12 @@ pub(crate) struct BlockMemory {
     pub(crate) growing: usize,
 }
 
+impl BlockMemory {
+    pub(crate) fn sum(&self) -> usize {
+        self.codes + self.columns + self.identities + self.growing
+    }
+}
+
 /// Codes the exact vectors of a block in `basis`.
 pub(crate) fn recode(cold: &ColdRows, records: usize, basis: &Arc<Basis>) -> Result<Coded, FileError> {
     let mut codes = Codes::new(basis.layout(), records);

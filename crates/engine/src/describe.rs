@@ -39,7 +39,7 @@ pub fn describe(database: &Database) -> Value {
     members.insert(
         "sizes".into(),
         json!({
-            "memory_bytes": memory.codes + memory.columns + memory.identities + memory.growing,
+            "memory_bytes": memory.sum(),
             "codes_bytes": memory.codes,
             "columns_bytes": memory.columns,
             "identities_bytes": memory.identities,
@@ -51,6 +51,18 @@ pub fn describe(database: &Database) -> Value {
         json!({ "created_at": time(database.created_at), "last_write_at": time(database.last_write_at.load(Relaxed)) }),
     );
     Value::Object(members)
+}
+
+/// Records and sizes of a database, as JSON members.
+pub(crate) fn sizes(database: &Database) -> Value {
+    let memory = memory(database);
+    json!({
+        "id": database.id,
+        "loaded": true,
+        "records": database.snapshot().records(),
+        "memory_bytes": memory.sum(),
+        "disk_bytes": database.disk_bytes.load(Relaxed),
+    })
 }
 
 fn memory(database: &Database) -> BlockMemory {

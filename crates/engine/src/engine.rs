@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::changes::Changes;
 use crate::database::Database;
 use crate::delete::{Deletion, RecordRef};
-use crate::describe::describe;
+use crate::describe::{describe, sizes};
 use crate::error::Error;
 use crate::lock::DataLock;
 use crate::prepare::{Format, Prepared, prepare};
@@ -104,10 +104,10 @@ impl Engine {
             .slots()
             .iter()
             .map(|(id, slot)| match slot {
-                Slot::Loading { records } => json!({ "id": id, "loaded": false, "records": records }),
-                Slot::Ready(database) => {
-                    json!({ "id": id, "loaded": true, "records": database.snapshot().records() })
+                Slot::Loading { records } => {
+                    json!({ "id": id, "loaded": false, "records": records, "memory_bytes": 0, "disk_bytes": 0 })
                 }
+                Slot::Ready(database) => sizes(database),
             })
             .collect();
         json!({ "databases": databases })
@@ -180,8 +180,17 @@ impl Engine {
     }
 
     /// Parses and checks records, and finds which of them need an embedding.
-    pub fn prepare(self: &Arc<Self>, id: &str, body: Vec<u8>, format: Format, done: Done<Prepared>) {
-        self.with(id, done, move |database| prepare(database, &body, format));
+    ///
+    /// `vectors` are those of a batch whose records come without: one after the other, or none.
+    pub fn prepare(
+        self: &Arc<Self>,
+        id: &str,
+        body: Vec<u8>,
+        vectors: Vec<f32>,
+        format: Format,
+        done: Done<Prepared>,
+    ) {
+        self.with(id, done, move |database| prepare(database, &body, &vectors, format));
     }
 
     /// Commits prepared records; they are durable and searchable when `done` is called.

@@ -101,14 +101,17 @@ impl PreparedRecords {
 
 /// Parses and checks the records of `body`, and compares them with those that are there.
 ///
+/// `vectors` are those of a batch whose records come without: one after the other, or none.
+///
 /// # Errors
-/// [`Error::Invalid`] for a batch with a bad record; [`Error::Store`].
-pub fn prepare(database: &Database, body: &[u8], format: Format) -> Result<Prepared, Error> {
+/// [`Error::Invalid`] for a batch with a bad record; [`Error::Dimensions`]; [`Error::Store`].
+pub fn prepare(database: &Database, body: &[u8], vectors: &[f32], format: Format) -> Result<Prepared, Error> {
     let mut problems = Vec::new();
     let mut records = Vec::new();
     match format {
         Format::Batch => {
-            let parsed = parse_batch(body, MAX_BATCH).map_err(invalid_records)?;
+            let mut parsed = parse_batch(body, MAX_BATCH).map_err(invalid_records)?;
+            give_vectors(&mut parsed, vectors, database.settings.dimensions)?;
             let mut faults = Vec::new();
             for (at, new) in parsed.into_iter().enumerate() {
                 match check(&database.settings, None, new) {
@@ -141,6 +144,20 @@ pub fn prepare(database: &Database, body: &[u8], format: Format) -> Result<Prepa
     let mut inner = PreparedRecords { records, texts: Vec::new() };
     find_unchanged(database, &mut inner)?;
     Ok(Prepared { inner: Mutex::new(inner), problems })
+}
+
+fn give_vectors(records: &mut [NewRecord], vectors: &[f32], dimensions: usize) -> Result<(), Error> {
+    if vectors.is_empty() {
+        return Ok(());
+    }
+    let expected = records.len() * dimensions;
+    if vectors.len() != expected {
+        return Err(Error::Dimensions { expected, got: vectors.len() });
+    }
+    for (record, vector) in records.iter_mut().zip(vectors.chunks_exact(dimensions)) {
+        record.vector = Some(vector.to_vec());
+    }
+    Ok(())
 }
 
 fn invalid_records(problems: Vec<Problem>) -> Error {

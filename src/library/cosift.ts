@@ -1,0 +1,73 @@
+import { LocalBackend } from '../backend/index.js';
+import { checkDatabaseSettings, type DatabaseDescription, type DatabaseSettings } from '../schema/index.js';
+import { Database } from './database.js';
+
+export interface OpenOptions {
+  /** Scan threads. Default: one a core. */
+  threads?: number;
+  /** Threads that embed texts, each with a copy of the model. Default: one a core, four at most. */
+  embedWorkers?: number;
+}
+
+/**
+ * Opens a data directory, made when missing, with all its databases. One process at a time.
+ *
+ * @example
+ * ```ts
+ * const cosift = await open('./data');
+ * const facts = await cosift.createDatabase('facts');
+ * await facts.upsert([{ id: 1, data: { text: 'The Eiffel Tower is in Paris', height_m: 330 } }]);
+ * const { results } = await facts.search({ search: { text: 'a tower in France' } });
+ * await cosift.close();
+ * ```
+ *
+ * @throws {CosiftError} `data_locked` when another process has it open.
+ */
+export async function open(directory: string, options: OpenOptions = {}): Promise<Cosift> {
+  return new Cosift(await LocalBackend.open({ directory, ...options }));
+}
+
+/** The databases of a data directory. */
+export class Cosift {
+  readonly #backend: LocalBackend;
+
+  /** @internal Made by {@link open}. */
+  constructor(backend: LocalBackend) {
+    this.#backend = backend;
+  }
+
+  /**
+   * Makes a database, or finds it made with the same settings. Without settings, every string column of a record is
+   * embedded with the built-in model; with `dimensions` alone, records and searches bring their own vectors.
+   *
+   * @throws {CosiftError} `database_exists` when it was made with other settings.
+   */
+  async createDatabase(id: string, settings: DatabaseSettings = {}): Promise<Database> {
+    await this.#backend.createDatabase(id, checkDatabaseSettings(settings));
+    return new Database(this.#backend, id);
+  }
+
+  /** @throws {CosiftError} `database_not_found` */
+  async database(id: string): Promise<Database> {
+    await this.#backend.describeDatabase(id);
+    return new Database(this.#backend, id);
+  }
+
+  async databases(): Promise<DatabaseDescription[]> {
+    return this.#backend.listDatabases();
+  }
+
+  /** Drops a database with all its records. */
+  async dropDatabase(id: string): Promise<void> {
+    await this.#backend.dropDatabase(id);
+  }
+
+  /** Finishes what is under way and gives the directory free. */
+  async close(): Promise<void> {
+    await this.#backend.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
