@@ -5,11 +5,8 @@ import { type Columns, makeColumns } from './columns.js';
 import { shapeOf, VectorSource } from './vectors.js';
 
 /** One made-up database with queries of its own. Vector i belongs to the record with id i + 1. */
-export interface Dataset {
+export interface Dataset extends DatasetKey {
   readonly name: string;
-  readonly records: number;
-  readonly dimensions: number;
-  readonly seed: number;
   /** `records` x `dimensions`, unit length. */
   readonly vectors: Float32Array;
   readonly columns: Columns;
@@ -19,6 +16,8 @@ export interface Dataset {
 
 /** What names a dataset. */
 export interface DatasetKey {
+  /** Where the vectors are from, when they are not made from the seed; the columns always are. */
+  readonly source?: 'debian';
   readonly records: number;
   readonly dimensions: number;
   readonly seed: number;
@@ -35,8 +34,8 @@ const CHUNK_RECORDS = 4_096;
 export const CACHE_DIRECTORY = join(BENCH_DIRECTORY, 'cache');
 
 /** Name of a dataset, also of its files. */
-export function nameOf({ records, dimensions, seed }: DatasetKey): string {
-  return `synthetic-${records}x${dimensions}-seed${seed}`;
+export function nameOf({ source, records, dimensions, seed }: DatasetKey): string {
+  return `${source ?? 'synthetic'}-${records}x${dimensions}-seed${seed}`;
 }
 
 /** Reads a dataset from the cache, where its vectors are streamed to when they are not there yet; without `vectors` they are left empty. */
@@ -44,12 +43,12 @@ export function openDataset(key: DatasetKey, options: { vectors: boolean } = { v
   const { records, dimensions, seed } = key;
   const name = nameOf(key);
   const path = join(CACHE_DIRECTORY, `${name}.f32`);
-  if (!existsSync(path)) makeVectors(key, path);
+  if (!existsSync(path) && key.source === undefined) makeVectors(key, path);
   const file = openSync(path, 'r');
   const vectors = readFloats(file, 0, options.vectors ? records * dimensions : 0);
   const queries = readFloats(file, records * dimensions * 4, QUERIES * dimensions);
   closeSync(file);
-  return { name, records, dimensions, seed, vectors, columns: makeColumns(records, seed), queries };
+  return { ...key, name, vectors, columns: makeColumns(records, seed), queries };
 }
 
 /** The vector of query `q`. */

@@ -10,6 +10,8 @@ export interface Values {
   readonly times_unfiltered?: number;
   /** p50 over that of the first page. */
   readonly times_first_page?: number;
+  /** p50 over that of the engine inside. */
+  readonly times_engine?: number;
   readonly per_second?: number;
   readonly recall?: number;
   readonly wrong?: number;

@@ -1,10 +1,23 @@
 import { CLIENTS } from './clients.js';
+import { EMBEDDER } from './embedder.js';
 import { FILTER_SWEEP } from './filters.js';
 import { KERNELS } from './kernels.js';
+import { LAYERS } from './layers.js';
 import { OPENING } from './opening.js';
 import { PAGES_BY_DEPTH } from './pages.js';
 import { PEERS } from './peers.js';
 import type { Suite } from './session.js';
+import { WRITES } from './writes.js';
 
 /** Every suite, in the order in which they run. */
-export const SUITES: readonly Suite[] = [KERNELS, PEERS, FILTER_SWEEP, PAGES_BY_DEPTH, CLIENTS, OPENING];
+export const SUITES: readonly Suite[] = [
+  KERNELS,
+  PEERS,
+  FILTER_SWEEP,
+  PAGES_BY_DEPTH,
+  CLIENTS,
+  OPENING,
+  WRITES,
+  EMBEDDER,
+  LAYERS,
+];

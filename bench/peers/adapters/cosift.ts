@@ -48,6 +48,12 @@ export const COSIFT: PeerCard = {
   make: async ({ threads }) => new Cosift(threads),
 };
 
+/** The model that vectors are said to come from: the binding then takes them as numbers instead of JSON. */
+export interface GivenModel {
+  readonly model: string;
+  readonly fingerprint: string;
+}
+
 /** The name under which every suite keeps its records. */
 export const DATABASE = 'bench';
 
@@ -60,10 +66,12 @@ export function loadBinding(): Native {
 export class Cosift implements Peer {
   readonly #native = loadBinding();
   readonly #threads: number;
+  readonly #model: GivenModel;
   #engine?: NativeEngine;
 
-  constructor(threads: number) {
+  constructor(threads: number, model: GivenModel = { model: 'given', fingerprint: 'given' }) {
     this.#threads = threads;
+    this.#model = model;
   }
 
   /** The engine that was opened. */
@@ -74,13 +82,7 @@ export class Cosift implements Peer {
 
   async load(dataset: Dataset, directory: string): Promise<void> {
     await this.#open(directory);
-    // A database "with a model": the binding then takes vectors as numbers instead of JSON.
-    const settings = {
-      model: 'given',
-      fingerprint: 'given',
-      dimensions: dataset.dimensions,
-      embed: { columns: ['title'] },
-    };
+    const settings = { ...this.#model, dimensions: dataset.dimensions, embed: { columns: ['title'] } };
     held(await this.engine.createDatabase(DATABASE, JSON.stringify(settings)));
     const step = 4_000;
     for (let start = 0; start < dataset.records; start += step) {

@@ -52,7 +52,7 @@ export const ZVEC: readonly PeerCard[] = (['flat', 'HNSW f32', 'HNSW i8'] as con
   settings:
     kind === 'flat'
       ? 'cosine, inverted indexes'
-      : 'cosine, M 50, efConstruction 500, ef 300, inverted indexes',
+      : 'cosine, M 32, efConstruction 200, ef 200, inverted indexes',
   make: async (options) => new Zvec(kind, options, requirePeerModule<Module>('@zvec/zvec')),
 }));
 
@@ -103,7 +103,7 @@ class Zvec implements Peer {
       ...(filter === undefined ? {} : { filter }),
       ...(this.#kind === 'flat'
         ? {}
-        : { params: { indexType: this.#module.ZVecIndexType.HNSW, ef: Math.max(300, reach(request)) } }),
+        : { params: { indexType: this.#module.ZVecIndexType.HNSW, ef: Math.max(200, reach(request)) } }),
     });
     return cutPage(
       found.map(({ id }) => Number(id)),
@@ -126,7 +126,7 @@ class Zvec implements Peer {
     };
     const field = (name: string, dataType: number) => ({ name, dataType, indexParams: inverted });
     const metricType = ZVecMetricType.COSINE;
-    const graph = { indexType: ZVecIndexType.HNSW, metricType, m: 50, efConstruction: 500 };
+    const graph = { indexType: ZVecIndexType.HNSW, metricType, m: 32, efConstruction: 200 };
     const indexParams = {
       flat: { indexType: ZVecIndexType.FLAT, metricType },
       'HNSW f32': graph,

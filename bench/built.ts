@@ -1,0 +1,25 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { LocalBackend, LocalOptions } from '../src/backend/index.js';
+import type { Embedder, EmbedderOptions } from '../src/embedding/index.js';
+import { ROOT_DIRECTORY } from './paths.js';
+
+// The bench measures what `npm run build` made, not the sources through a loader.
+function built<T>(file: string): Promise<T> {
+  return import(pathToFileURL(join(ROOT_DIRECTORY, 'dist', file)).href) as Promise<T>;
+}
+
+/** An embedder with the built-in model. */
+export async function openBuiltEmbedder(options?: EmbedderOptions): Promise<Embedder> {
+  const { createEmbedder } = await built<typeof import('../src/embedding/index.js')>('embedding/index.js');
+  return createEmbedder(options);
+}
+
+/** The backend that the server uses. */
+export async function openBuiltBackend(options: LocalOptions): Promise<LocalBackend> {
+  const { LocalBackend } = await built<typeof import('../src/backend/index.js')>('backend/index.js');
+  return LocalBackend.open(options);
+}
+
+/** The command line of the server. */
+export const SERVER = join(ROOT_DIRECTORY, 'dist/cli/main.js');

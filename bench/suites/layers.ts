@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { LocalBackend } from '../../src/backend/index.js';
+import { openBuiltBackend, openBuiltEmbedder } from '../built.js';
+import { openDataset } from '../data/dataset.js';
+import { debianKey, hasDebian, QUERY_TEXTS } from '../data/debian.js';
+import { NONE } from '../data/filters.js';
+import { THRESHOLD } from '../oracle/truth.js';
+import { Cosift, DATABASE, held, loadBinding, searchRequest } from '../peers/adapters/cosift.js';
+import type { Values } from '../report/measurement.js';
+import { latency, median } from '../report/statistics.js';
+import { crowd, startServer } from './http-load.js';
+import { LIMIT, type Session, type Suite } from './session.js';
+
+const ROUNDS = 20;
+
+/** The same searches at each layer: engine, binding, library, HTTP; texts come from the cache of query vectors. */
+export const LAYERS: Suite = {
+  name: 'layers',
+  about: 'what each layer adds, on real vectors: engine, binding, backend by text, HTTP with 1 to 64 clients',
+  async run(session) {
+    if (!hasDebian()) {
+      session.failures.push('layers: no real data; run `npm run bench:debian` first');
+      return;
+    }
+    const key = await debianKey(session.say);
+    const dataset = openDataset(key);
+    const directory = mkdtempSync(join(tmpdir(), 'cosift-bench-'));
+    const embedder = await openBuiltEmbedder({ workers: 1 });
+    const { model, fingerprint } = embedder;
+    await embedder.close();
+    session.say(`layers: ${key.records} records`);
+    const add = (cell: string, values: Values, clients = 1) =>
+      session.measurements.push({
+        suite: 'layers',
+        cell,
+        system: 'cosift',
+        records: key.records,
+        dimensions: 384,
+        clients,
+        values,
+      });
+    try {
+      const engine = new Cosift(2, { model, fingerprint });
+      await engine.load(dataset, directory);
+      await measureBinding(engine, dataset.queries, add);
+      await engine.close();
+      const backend = await openBuiltBackend({ directory });
+      await measureBackend(session, backend, add);
+      await backend.close();
+      await measureHttp(session, directory, add);
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  },
+};
+
+type Add = (cell: string, values: Values, clients?: number) => void;
+
+async function measureBinding({ engine }: Cosift, queries: Float32Array, add: Add): Promise<void> {
+  const { StopFlag } = loadBinding();
+  const request = searchRequest({ filter: NONE, threshold: THRESHOLD, limit: LIMIT, page: 0 });
+  const inside: number[] = [];
+  const around: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    for (let q = 0; q < QUERY_TEXTS.length; q++) {
+      const vector = queries.slice(q * 384, (q + 1) * 384);
+      const start = performance.now();
+      const page = held(await engine.search(DATABASE, request, vector, new StopFlag()));
+      const micros = (performance.now() - start) * 1_000;
+      if (round === 0) continue;
+      around.push(micros);
+      inside.push(page.totalMicros);
+    }
+  }
+  add('engine', latency(inside));
+  add('binding', { ...latency(around), times_engine: median(around) / median(inside) });
+}
+
+async function measureBackend(session: Session, backend: LocalBackend, add: Add): Promise<void> {
+  const search = async (q: number) => {
+    const text = QUERY_TEXTS[q % QUERY_TEXTS.length] as string;
+    await backend.search(DATABASE, { search: { text } }, { variant: 'b' });
+  };
+  for (let q = 0; q < QUERY_TEXTS.length; q++) await search(q);
+  for (const clients of session.full ? [1, 2, 4, 8, 16, 32, 64] : [1, 8, 32]) {
+    const { wall, throughput } = await crowd(clients, session.full ? 4_000 : 2_000, search);
+    add('backend, by cached text', { ...latency(wall), per_second: throughput }, clients);
+  }
+}
+
+async function measureHttp(session: Session, directory: string, add: Add): Promise<void> {
+  const server = await startServer(directory);
+  try {
+    const search = (q: number) =>
+      server.post(`/v1/databases/${DATABASE}/search`, {
+        search: { text: QUERY_TEXTS[q % QUERY_TEXTS.length] },
+      });
+    for (let q = 0; q < QUERY_TEXTS.length; q++) await search(q);
+    for (const clients of session.full ? [1, 2, 4, 8, 16, 32, 64] : [1, 8, 32]) {
+      const { wall, throughput } = await crowd(clients, session.full ? 4_000 : 2_000, search);
+      add('HTTP, by cached text', { ...latency(wall), per_second: throughput }, clients);
+    }
+  } finally {
+    await server.stop();
+  }
+}

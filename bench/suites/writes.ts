@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Dataset, openDataset, QUERIES, queryOf } from '../data/dataset.js';
+import { NONE } from '../data/filters.js';
+import { THRESHOLD } from '../oracle/truth.js';
+import { Cosift } from '../peers/adapters/cosift.js';
+import { latency } from '../report/statistics.js';
+import { LIMIT, type Suite } from './session.js';
+
+const RATE = 5_000;
+const BATCH = 500;
+
+/** Durable writes alone, and searches beside them. */
+export const WRITES: Suite = {
+  name: 'writes',
+  about: 'durable upserts a second with given vectors; search latency idle and during 5,000 upserts a second',
+  async run(session) {
+    for (const key of session.datasets) {
+      if (key.records < 50_000) continue;
+      session.say(`writes: ${key.records} records`);
+      const dataset = openDataset(key);
+      const directory = mkdtempSync(join(tmpdir(), 'cosift-bench-'));
+      const engine = new Cosift(2);
+      const facts = { suite: 'writes', system: 'cosift', records: key.records, dimensions: key.dimensions };
+      try {
+        const begun = performance.now();
+        await engine.load(dataset, directory);
+        const seconds = (performance.now() - begun) / 1_000;
+        session.measurements.push({
+          ...facts,
+          cell: 'upserts in commits of 4,000',
+          values: { per_second: key.records / seconds },
+        });
+        const ms = session.full ? 6_000 : 2_000;
+        const idle = await searches(engine, dataset, pause(ms));
+        session.measurements.push({ ...facts, cell: 'search, idle', values: latency(idle) });
+        let written = 0;
+        const busy = await searches(
+          engine,
+          dataset,
+          upserts(engine, dataset, ms).then((count) => {
+            written = count;
+          }),
+        );
+        session.measurements.push({
+          ...facts,
+          cell: `search beside ${Math.round(written / (ms / 1_000)).toLocaleString('en')} upserts a second`,
+          values: latency(busy),
+        });
+      } finally {
+        await engine.close();
+        rmSync(directory, { recursive: true, force: true });
+      }
+    }
+  },
+};
+
+/** Times of searches, one after the other, in microseconds, until `end` is done. */
+async function searches(engine: Cosift, dataset: Dataset, end: Promise<unknown>): Promise<number[]> {
+  const wall: number[] = [];
+  const request = { filter: NONE, threshold: THRESHOLD, limit: LIMIT, page: 0 };
+  let ended = false;
+  const stop = end.finally(() => {
+    ended = true;
+  });
+  while (!ended) {
+    const start = performance.now();
+    await engine.search(queryOf(dataset, wall.length % QUERIES), request);
+    wall.push((performance.now() - start) * 1_000);
+    // Lets the other side of this thread have its turn.
+    await pause(0);
+  }
+  await stop;
+  return wall;
+}
+
+/** Upserts changed records at RATE for `ms`; tells how many were committed. */
+async function upserts(engine: Cosift, dataset: Dataset, ms: number): Promise<number> {
+  const changed = changedCopy(dataset);
+  const begun = performance.now();
+  let written = 0;
+  for (let start = 0; performance.now() - begun < ms; start = (start + BATCH) % (dataset.records - BATCH)) {
+    await engine.upsert(changed, start, start + BATCH);
+    written += BATCH;
+    await pause(Math.max(0, (written / RATE) * 1_000 - (performance.now() - begun)));
+  }
+  return written;
+}
+
+/** The same records with other titles and the vectors of their neighbours. */
+function changedCopy(dataset: Dataset): Dataset {
+  const { columns, dimensions, vectors, records } = dataset;
+  const moved = new Float32Array(vectors.length);
+  moved.set(vectors.subarray(dimensions), 0);
+  moved.set(vectors.subarray(0, dimensions), (records - 1) * dimensions);
+  return {
+    ...dataset,
+    vectors: moved,
+    columns: { ...columns, title: columns.title.map((title) => `${title}, new`) },
+  };
+}
