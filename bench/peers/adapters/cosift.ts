@@ -12,30 +12,13 @@ interface Failure {
   detail: string;
 }
 
-interface Page {
-  body: Buffer;
-  totalMicros: number;
-}
-
 interface Response {
   results: { id: number; relevance_score: number }[];
   pagination: { next_cursor?: string };
 }
 
-interface NativeEngine {
-  load(): Promise<undefined | Failure>;
-  createDatabase(id: string, settings: string): Promise<Buffer | Failure>;
-  prepare(id: string, body: Uint8Array, firstLine?: number): Promise<{ texts(): string[] } | Failure>;
-  commit(id: string, prepared: object, vectors: Float32Array): Promise<{ created: number } | Failure>;
-  search(id: string, request: string, vector: Float32Array, stop: object): Promise<Page | Failure>;
-  close(): Promise<undefined | Failure>;
-}
-
-interface Native {
-  openEngine(directory: string, threads?: number): NativeEngine | Failure;
-  StopFlag: new () => object;
-  kernelName(): string;
-}
+type Native = typeof import('../../../native/index.cjs');
+type NativeEngine = InstanceType<Native['NativeEngine']>;
 
 /** The binding without anything above it. */
 export const COSIFT: PeerCard = {
@@ -97,7 +80,7 @@ export class Cosift implements Peer {
   /** Writes records `start` up to but not `end`, as one commit. */
   async upsert(dataset: Dataset, start: number, end: number): Promise<void> {
     const { dimensions, vectors } = dataset;
-    const prepared = held(await this.engine.prepare(DATABASE, linesOf(dataset, start, end), 1));
+    const prepared = held(await this.engine.prepareLines(DATABASE, linesOf(dataset, start, end), 1));
     const texts = prepared.texts().length;
     if (texts !== end - start) throw new Error(`${texts} texts of ${end - start} records`);
     held(
