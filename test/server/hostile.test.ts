@@ -99,6 +99,8 @@ test.each([
   ['GET', SEARCH, 405, 'method_not_allowed'],
   ['GET', '/v1/databases/fan/records/search', 405, 'method_not_allowed'],
   ['POST', '/livez', 405, 'method_not_allowed'],
+  ['QUERY', '/v1/databases', 405, 'method_not_allowed'],
+  ['LOCK', '/v1/databases', 405, 'method_not_allowed'],
 ])('%s %s answers %i %s', async (method, path, status, code) => {
   const answer = await service.call(method, path);
   expect([answer.status, answer.body.code]).toEqual([status, code]);
