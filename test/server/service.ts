@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { resolveConfig } from '../../src/config.js';
-import { type ComponentName, checkSchema } from '../../src/schema/index.js';
+import { type ComponentName, checkSchema, type Data } from '../../src/schema/index.js';
 import { type Running, start } from '../../src/server/main.js';
 import { openApiDocument } from '../../src/server/openapi/document.js';
 
@@ -115,7 +115,7 @@ export function at(angle: number): number[] {
 }
 
 /** Records whose scores against [1, 0] fall with their id, from 1. */
-export function fan(count: number): { id: number; data: Record<string, unknown>; vector: number[] }[] {
+export function fan(count: number): { id: number; data: Data; vector: number[] }[] {
   return Array.from({ length: count }, (_, i) => ({
     id: i + 1,
     data: { name: `record ${i + 1}`, even: i % 2 === 1, size: i + 1 },
