@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Command, cosift, KEY, line, lines, serve, temporaryDirectory } from './processes.js';
 
-const ALL = 2_000;
+const ALL = 5_000;
 
 test('into a data directory: what it says is stored is stored, and the same command goes on', async () => {
   const directory = await temporaryDirectory();
@@ -11,7 +11,7 @@ test('into a data directory: what it says is stored is stored, and the same comm
   const args = ['--database', 'd', '--dimensions', '4', '--data', data];
   const command = new Command(['import', '-', ...args]);
   // A bad line in the middle tells that the import is under way; the pipe stays open behind it.
-  command.child.stdin.write(`${lines(1, 700)}{}\n${lines(701, 1_400)}`);
+  command.child.stdin.write(`${lines(1, 700)}{}\n${lines(701, 4_000)}`);
   await command.says('stderr', /line 701: /);
   command.child.kill('SIGINT');
   expect(await command.ended()).toBe(130);
@@ -27,7 +27,7 @@ test('into a running server', async () => {
   const { url } = await serve(join(directory, 'data'));
   const args = ['--database', 'd', '--dimensions', '4', '--url', url, '--key', KEY];
   const command = new Command(['import', '-', ...args]);
-  command.child.stdin.write(lines(1, 1_000));
+  command.child.stdin.write(lines(1, 4_000));
   await changesOf(`${url}/v1/databases/d`);
   command.child.kill('SIGINT');
   expect(await command.ended()).toBe(130);

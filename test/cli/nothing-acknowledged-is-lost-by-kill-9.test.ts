@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { KEY, lines, serve, temporaryDirectory } from './processes.js';
 
 const ROUNDS = 4;
-const A_ROUND = 1_500;
+const A_ROUND = 4_000;
 
 test('a server killed in the middle of an import has all that it said was committed', async () => {
   const data = await temporaryDirectory();
