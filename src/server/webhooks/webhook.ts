@@ -127,15 +127,13 @@ export class Webhook {
     // A random half keeps many webhooks of one failed receiver from coming back together.
     const ms = longest * (0.5 + Math.random() / 2);
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      signal.addEventListener(
-        'abort',
-        () => {
-          clearTimeout(timer);
-          resolve();
-        },
-        { once: true },
-      );
+      const end = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      signal.addEventListener('abort', end, { once: true });
     });
     signal.throwIfAborted();
   }
