@@ -1,6 +1,7 @@
 //! Background jobs of a database, one at a time: learn a basis, code blocks anew, save the snapshot.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -41,6 +42,8 @@ pub(crate) struct Keeper {
     sender: Sender<HandedOver>,
     handed: Mutex<Receiver<HandedOver>>,
     running: Option<JoinHandle<()>>,
+    /// Whether a job has work left. Its thread may live a little longer.
+    busy: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
     saved: Arc<Mutex<Saved>>,
 }
@@ -61,6 +64,7 @@ impl Keeper {
             sender,
             handed: Mutex::new(handed),
             running: None,
+            busy: Arc::default(),
             stop: Arc::default(),
             saved: Arc::default(),
         }
@@ -82,7 +86,7 @@ impl Keeper {
 
     /// Starts the job that the database needs most, unless one is running.
     pub(crate) fn consider(&mut self, snapshot: &Arc<Snapshot>, version: u64, memory: &Memory) {
-        if self.running.as_ref().is_some_and(|job| !job.is_finished()) {
+        if self.busy.load(Acquire) {
             return;
         }
         let records = snapshot.records();
@@ -126,13 +130,20 @@ impl Keeper {
             saved: Arc::clone(&self.saved),
         };
         let tasks = self.tasks.clone();
+        self.busy.store(true, Release);
+        let busy = Arc::clone(&self.busy);
         let run = move || {
-            work(&snapshot, &job);
+            // A job that panics made nothing; the next may.
+            let _ = catch_unwind(AssertUnwindSafe(|| work(&snapshot, &job)));
+            busy.store(false, Release);
             // A full queue means that the writer is awake and will look by itself.
             let _ = tasks.try_send(Task::Nudge);
         };
-        // Without a thread the job waits for the next call.
         self.running = std::thread::Builder::new().name("cosift-keeper".into()).spawn(run).ok();
+        if self.running.is_none() {
+            // Without a thread the job waits for the next call.
+            self.busy.store(false, Release);
+        }
     }
 }
 

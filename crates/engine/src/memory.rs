@@ -122,7 +122,7 @@ impl Memory {
         // A missing or damaged snapshot is made again from the store.
         let (snapshot, newest) = self.derived.load().unwrap_or_else(|_| (Snapshot::empty(), None));
         saved(&snapshot);
-        if let Some(basis) = newest {
+        if let Some(basis) = newest.filter(|basis| basis.is_rotated()) {
             self.trained_at = snapshot.records();
             self.basis = basis;
         }
