@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  LogController,
+} from 'fastify';
 import type { Backend } from '../backend/backend.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
@@ -83,8 +89,9 @@ export function buildApp(options: AppOptions): FastifyInstance {
     reply.header('x-request-id', request.id);
     // The router takes the last part of these paths for the id of a record.
     const { rid } = request.params as { rid?: string };
-    if (rid !== undefined && RESERVED.has(rid)) return reply.callNotFound();
-    return undefined;
+    const unknown = request.is404 || (rid !== undefined && RESERVED.has(rid));
+    // Before any body is read: there is nothing here to read it for.
+    return unknown ? answerUnknown(request, reply) : undefined;
   });
   logRequests(app, metrics);
   guardAccess(app, keys, options.rate);
@@ -102,16 +109,18 @@ function answerErrors(app: FastifyInstance): void {
     if (error.code === 'database_not_found' && id !== undefined) error = databaseNotFound(id);
     return sendProblem(request, reply, error);
   });
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0] ?? '';
-    const allowed = allowedMethods(path);
-    if (allowed.length === 0) {
-      return sendProblem(request, reply, new CosiftError('not_found', 'there is nothing at this path'));
-    }
-    reply.header('allow', allowed.join(', '));
-    const detail = `this path takes ${allowed.join(', ')}`;
-    return sendProblem(request, reply, new CosiftError('method_not_allowed', detail));
-  });
+  app.setNotFoundHandler(answerUnknown);
+}
+
+/** 405 with the methods of a path that has others, else 404. */
+function answerUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const allowed = allowedMethods(request.url.split('?', 1)[0] ?? '');
+  if (allowed.length === 0) {
+    return sendProblem(request, reply, new CosiftError('not_found', 'there is nothing at this path'));
+  }
+  reply.header('allow', allowed.join(', '));
+  const detail = `this path takes ${allowed.join(', ')}`;
+  return sendProblem(request, reply, new CosiftError('method_not_allowed', detail));
 }
 
 function addRoutes(app: FastifyInstance, services: Services): void {
