@@ -14,7 +14,7 @@ const MONDAY: i64 = 4 * DAY;
 
 /// An interval that times are counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Calendar {
+pub(crate) enum Calendar {
     /// A minute.
     Minute,
     /// An hour.

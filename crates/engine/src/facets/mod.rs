@@ -15,4 +15,4 @@ mod texts;
 mod top;
 
 pub(crate) use counter::FacetCounter;
-pub use request::Facet;
+pub(crate) use request::Facet;

@@ -16,7 +16,7 @@ const DEFAULT_VALUES: usize = 10;
 
 /// What the matches of a request are counted by.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Facet {
+pub(crate) enum Facet {
     /// The most frequent values of a column.
     Values {
         /// The column's name.
@@ -42,7 +42,7 @@ pub enum Facet {
 
 /// One of a record's times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordTime {
+pub(crate) enum RecordTime {
     /// First seen.
     Created,
     /// Content last changed.
