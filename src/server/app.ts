@@ -25,8 +25,10 @@ import { keyHandlers } from './routes/keys.js';
 import { recordHandlers } from './routes/records.js';
 import { searchHandlers } from './routes/search.js';
 import { serviceHandlers } from './routes/service.js';
+import { webhookHandlers } from './routes/webhooks.js';
 import type { Handler, Services, Timeouts } from './services.js';
 import type { Rate } from './token-bucket.js';
+import type { Webhooks } from './webhooks/webhooks.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -38,6 +40,7 @@ declare module 'fastify' {
 export interface AppOptions {
   backend: Backend;
   keys: KeyStore;
+  webhooks: Webhooks;
   limits?: Limits;
   /** What one key may ask for; absent: as much as it likes. */
   rate?: Rate;
@@ -54,7 +57,7 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 /** The HTTP interface over `backend`. It listens on nothing yet; closing it leaves the backend open. */
 export function buildApp(options: AppOptions): FastifyInstance {
-  const { backend, keys, limits = LIMITS, timeouts = TIMEOUTS, capacity = CAPACITY } = options;
+  const { backend, keys, webhooks, limits = LIMITS, timeouts = TIMEOUTS, capacity = CAPACITY } = options;
   const app = Fastify({
     logger: options.logger ?? false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -83,7 +86,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
 
   const inFlight = new InFlight(capacity);
   const metrics = new Metrics(backend, inFlight);
-  const services: Services = { backend, keys, limits, timeouts, inFlight, metrics };
+  const services: Services = { backend, keys, webhooks, limits, timeouts, inFlight, metrics };
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
@@ -130,6 +133,7 @@ function addRoutes(app: FastifyInstance, services: Services): void {
     ...changeHandlers(services),
     ...databaseHandlers(services),
     ...keyHandlers(services),
+    ...webhookHandlers(services),
     ...serviceHandlers(services),
   } as Record<OperationId, Handler>;
   for (const [operationId, operation] of Object.entries(OPERATIONS) as [OperationId, Operation][]) {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect } from 'vitest';
 import { resolveConfig } from '../../src/config.js';
 import { type ComponentName, checkSchema, type Data } from '../../src/schema/index.js';
-import { type Running, start } from '../../src/server/main.js';
+import { type Running, type StartOptions, start } from '../../src/server/main.js';
 import { openApiDocument } from '../../src/server/openapi/document.js';
 
 const document = openApiDocument();
@@ -30,10 +30,10 @@ export class Service {
     this.#running = running;
   }
 
-  static async start(flags: Record<string, unknown> = {}): Promise<Service> {
+  static async start(flags: Record<string, unknown> = {}, options: StartOptions = {}): Promise<Service> {
     const directory = await mkdtemp(path.join(tmpdir(), 'cosift-service-'));
     const { config } = resolveConfig({ port: 0, data: directory, logLevel: 'silent', ...flags }, {});
-    return new Service(directory, await start(config, { print: () => undefined }));
+    return new Service(directory, await start(config, { print: () => undefined, ...options }));
   }
 
   get url(): string {
