@@ -1,6 +1,6 @@
 //! Background jobs of a database, one at a time: learn a basis, code blocks anew, save the snapshot.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -11,6 +11,7 @@ use crate::cold::ColdBuffer;
 use crate::derived::Derived;
 use crate::memory::Memory;
 use crate::score::q30_to_f32;
+use crate::serial::Serial;
 use crate::snapshot::Snapshot;
 use crate::writer::Task;
 
@@ -41,15 +42,26 @@ pub(crate) struct Keeper {
     sender: Sender<HandedOver>,
     handed: Mutex<Receiver<HandedOver>>,
     running: Option<JoinHandle<()>>,
+    /// Set while a job works; its thread may outlast it by a moment.
+    busy: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
     saved: Arc<Mutex<Saved>>,
 }
 
 /// How far the saved snapshot reaches.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Saved {
     version: u64,
     next_row: u32,
+    /// The latest of its blocks' codes.
+    codes: Option<Serial>,
+}
+
+impl Saved {
+    fn of(snapshot: &Snapshot, version: u64) -> Self {
+        let codes = snapshot.blocks.iter().map(|block| block.coded.serial).max();
+        Self { version, next_row: snapshot.next_row().0, codes }
+    }
 }
 
 impl Keeper {
@@ -61,6 +73,7 @@ impl Keeper {
             sender,
             handed: Mutex::new(handed),
             running: None,
+            busy: Arc::default(),
             stop: Arc::default(),
             saved: Arc::default(),
         }
@@ -72,7 +85,7 @@ impl Keeper {
 
     /// The snapshot as it was read from disk is saved already.
     pub(crate) fn loaded(&self, snapshot: &Snapshot) {
-        *self.lock_saved() = Saved { version: snapshot.version, next_row: snapshot.next_row().0 };
+        *self.lock_saved() = Saved::of(snapshot, snapshot.version);
     }
 
     /// What jobs have made since the last call.
@@ -82,7 +95,7 @@ impl Keeper {
 
     /// Starts the job that the database needs most, unless one is running.
     pub(crate) fn consider(&mut self, snapshot: &Arc<Snapshot>, version: u64, memory: &Memory) {
-        if self.running.as_ref().is_some_and(|job| !job.is_finished()) {
+        if self.busy.load(Acquire) && self.running.as_ref().is_some_and(|job| !job.is_finished()) {
             return;
         }
         let records = snapshot.records();
@@ -107,7 +120,7 @@ impl Keeper {
             // A job that panicked made nothing; the snapshot is saved all the same.
             let _ = job.join();
         }
-        if self.lock_saved().version == version && version > 0 {
+        if *self.lock_saved() == Saved::of(snapshot, version) {
             return Ok(());
         }
         self.derived.save(snapshot, version, &|| false)
@@ -117,7 +130,14 @@ impl Keeper {
         self.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn start(&mut self, snapshot: &Arc<Snapshot>, work: impl FnOnce(&Snapshot, &Job) + Send + 'static) {
+    /// Has the writer look for more to do, after the writes that wait.
+    pub(crate) fn nudge(&self) {
+        // A full queue means that the writer is awake and will look by itself.
+        let _ = self.tasks.try_send(Task::Nudge);
+    }
+
+    /// Starts a job; `work` says whether it got anywhere. One that did not is tried again at the next write.
+    fn start(&mut self, snapshot: &Arc<Snapshot>, work: impl FnOnce(&Snapshot, &Job) -> bool + Send + 'static) {
         let snapshot = Arc::clone(snapshot);
         let job = Job {
             derived: Arc::clone(&self.derived),
@@ -126,10 +146,16 @@ impl Keeper {
             saved: Arc::clone(&self.saved),
         };
         let tasks = self.tasks.clone();
+        let busy = Arc::clone(&self.busy);
+        busy.store(true, Relaxed);
         let run = move || {
-            work(&snapshot, &job);
-            // A full queue means that the writer is awake and will look by itself.
-            let _ = tasks.try_send(Task::Nudge);
+            let done = work(&snapshot, &job);
+            // Before the nudge: the writer is to find the place free for the next job.
+            busy.store(false, Release);
+            if done {
+                // A full queue means that the writer is awake and will look by itself.
+                let _ = tasks.try_send(Task::Nudge);
+            }
         };
         // Without a thread the job waits for the next call.
         self.running = std::thread::Builder::new().name("cosift-keeper".into()).spawn(run).ok();
@@ -153,7 +179,7 @@ impl Job {
         let _ = self.sender.send(made);
     }
 
-    fn train(&self, snapshot: &Snapshot, dimensions: usize) {
+    fn train(&self, snapshot: &Snapshot, dimensions: usize) -> bool {
         let records = snapshot.records();
         let step = records.div_ceil(SAMPLE).max(1);
         let mut sample = Vec::with_capacity(SAMPLE.min(records) * dimensions);
@@ -161,7 +187,7 @@ impl Job {
         let living = snapshot.blocks.iter().flat_map(|block| block.alive.iter().map(move |slot| (block, slot)));
         for (block, slot) in living.step_by(step) {
             if self.stopped() {
-                return;
+                return false;
             }
             if let Ok(components) = block.cold.vector(slot, &mut buffer) {
                 q30_to_f32(components, &mut vector);
@@ -170,24 +196,29 @@ impl Job {
         }
         let basis = Basis::train(dimensions, &sample).map(Arc::new);
         self.hand_over(HandedOver::Trained { basis, records });
+        true
     }
 
-    fn recode(&self, snapshot: &Snapshot, basis: &Arc<Basis>) {
+    fn recode(&self, snapshot: &Snapshot, basis: &Arc<Basis>) -> bool {
+        let mut any = false;
         for block in snapshot.blocks.iter().filter(|block| block.coded.basis.serial != basis.serial) {
             if self.stopped() {
-                return;
+                return false;
             }
             if let Ok(coded) = recode(&block.cold, block.len(), basis) {
                 self.hand_over(HandedOver::Recoded { body: Arc::clone(&block.body), coded: Arc::new(coded) });
+                any = true;
             }
         }
+        any
     }
 
-    fn save(&self, snapshot: &Snapshot, version: u64) {
+    fn save(&self, snapshot: &Snapshot, version: u64) -> bool {
         let saved = self.derived.save(snapshot, version, &|| self.stopped());
-        if saved.is_ok() && !self.stopped() {
-            let next_row = snapshot.next_row().0;
-            *self.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Saved { version, next_row };
+        let saved = saved.is_ok() && !self.stopped();
+        if saved {
+            *self.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Saved::of(snapshot, version);
         }
+        saved
     }
 }
