@@ -142,6 +142,7 @@ impl Keeper {
         let job = Job {
             derived: Arc::clone(&self.derived),
             sender: self.sender.clone(),
+            tasks: self.tasks.clone(),
             stop: Arc::clone(&self.stop),
             saved: Arc::clone(&self.saved),
         };
@@ -165,6 +166,7 @@ impl Keeper {
 struct Job {
     derived: Arc<Derived>,
     sender: Sender<HandedOver>,
+    tasks: SyncSender<Task>,
     stop: Arc<AtomicBool>,
     saved: Arc<Mutex<Saved>>,
 }
@@ -177,6 +179,8 @@ impl Job {
     fn hand_over(&self, made: HandedOver) {
         // The writer may have ended: then nobody needs it.
         let _ = self.sender.send(made);
+        // Taken over one by one, old and new codes of few blocks are in memory at a time.
+        let _ = self.tasks.try_send(Task::Nudge);
     }
 
     fn train(&self, snapshot: &Snapshot, dimensions: usize) -> bool {

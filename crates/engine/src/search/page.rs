@@ -143,6 +143,7 @@ fn explain(job: &Job) -> Vec<u8> {
         "plan": job.plan(),
         "kernel": cosift_kernels::kernel_name(),
         "records": job.snapshot.records(),
+        "rotated": job.snapshot.rotated(),
         "scanned": counts.scanned.load(Relaxed),
         "refined": counts.refined.load(Relaxed),
         "scored": counts.scored.load(Relaxed),
