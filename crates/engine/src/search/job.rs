@@ -18,13 +18,16 @@ use crate::facets::FacetCounter;
 use crate::hash::content_hash;
 use crate::mask::Mask;
 use crate::rank::{Hit, Position, TopK};
-use crate::score::{Score, q30_to_f32};
+use crate::score::{SCORE_STEPS, Score, q30_to_f32};
 use crate::search::page::{self, Page};
 use crate::search::request::{Search, TimeRange};
 use crate::search::windows::{Ahead, SearchKey};
 use crate::serial::Serial;
 use crate::select::Selection;
 use crate::snapshot::Snapshot;
+
+/// How far machines may be apart in the score of one record and query.
+const SAME_SCORE_STEPS: u32 = SCORE_STEPS / 10_000;
 
 /// Called once with the page or the error.
 pub(crate) type Reply = Box<dyn FnOnce(Result<Page, Error>) + Send>;
@@ -99,7 +102,7 @@ impl Job {
             }
         }
         // No score reaches a threshold above 1: parsing refuses it, so the fallback is never taken.
-        let threshold = Score::at_least(search.threshold).unwrap_or(Score(crate::score::SCORE_STEPS));
+        let threshold = Score::at_least(search.threshold).unwrap_or(Score(SCORE_STEPS));
         let mut job = Self {
             selection: Selection::bind(&snapshot, search.filter.as_ref(), search.time_range),
             top: Mutex::new(TopK::new(search.limit + 1)),
@@ -155,13 +158,20 @@ impl Job {
         self.size
     }
 
-    /// While the cursor's record exists, its score under this request decides the place.
+    /// While the cursor's record exists, its score under this request decides the place, so that a cursor
+    /// works on a machine whose query vector differs in its last bits.
+    ///
+    /// A score that is another one altogether, since the record or the request is, says nothing about where
+    /// the page before ended: then the cursor's own decides.
     fn settle_cursor(&mut self, published: &Published) {
         let Some(position) = self.after else { return };
         let Some(row) = published.index.find(&self.snapshot, self.search.variant, position.id) else { return };
         let (block, slot) = self.snapshot.at(row);
         match self.score(block, slot) {
-            Ok(score) => self.after = Some(Position { score, id: position.id }),
+            Ok(score) if score.0.abs_diff(position.score.0) <= SAME_SCORE_STEPS => {
+                self.after = Some(Position { score, id: position.id });
+            }
+            Ok(_) => {}
             Err(error) => self.fail(error),
         }
     }
