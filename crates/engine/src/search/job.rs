@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use cosift_kernels::{Candidate, Query, exact};
+use cosift_kernels::{Candidate, Query};
 
 use crate::block::Block;
 use crate::cold::ColdBuffer;
@@ -192,7 +192,7 @@ impl Job {
     /// The canonical score of a record.
     pub(crate) fn score(&self, block: &Block, slot: usize) -> Result<Score, Error> {
         COLD.with_borrow_mut(|buffer| match block.cold.vector(slot, buffer) {
-            Ok(vector) => Ok(Score::from_dot(exact(&self.vector, vector))),
+            Ok(vector) => Ok(Score::of(&self.vector, vector)),
             Err(error) => Err(error.into()),
         })
     }

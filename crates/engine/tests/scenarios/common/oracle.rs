@@ -76,6 +76,9 @@ fn unit(vector: &[f32]) -> Vec<i64> {
 /// The relevance score in steps of 1e-9.
 fn score(a: &[i64], b: &[i64]) -> u32 {
     let dot: i64 = a.iter().zip(b).map(|(&a, &b)| a * b).sum();
+    if a == b {
+        return 1_000_000_000;
+    }
     let steps = (i128::from(dot) * 1_000_000_000 + (1 << 59)) >> 60;
     steps.clamp(0, 1_000_000_000) as u32
 }
