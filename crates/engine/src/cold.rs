@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::block::Body;
 use crate::files::{FileError, PartsFile};
+use crate::store::Reader;
 
 /// The exact vector of each record of a block, Q30 components of a unit vector.
 ///
@@ -26,6 +28,9 @@ pub(crate) struct FileRows {
     file: Arc<PartsFile>,
     part: usize,
     dimensions: usize,
+    body: Arc<Body>,
+    /// The store, where the vectors are too: a damaged file costs time, never an answer.
+    truth: Reader,
 }
 
 /// Buffers for reading rows, kept by the caller from row to row.
@@ -61,10 +66,16 @@ impl MemoryRows {
 }
 
 impl FileRows {
-    /// The rows of a part; `None` when it does not hold `records` of them.
-    pub(crate) fn new(file: Arc<PartsFile>, part: usize, records: usize, dimensions: usize) -> Option<Self> {
-        let fits = file.part_bytes(part) == (records * row_bytes(dimensions)) as u64;
-        fits.then_some(Self { file, part, dimensions })
+    /// The rows of a part; `None` when it does not hold one for each record of `body`.
+    pub(crate) fn new(
+        file: Arc<PartsFile>,
+        part: usize,
+        dimensions: usize,
+        body: Arc<Body>,
+        truth: Reader,
+    ) -> Option<Self> {
+        let fits = file.part_bytes(part) == (body.uuids.len() * row_bytes(dimensions)) as u64;
+        fits.then_some(Self { file, part, dimensions, body, truth })
     }
 
     fn read<'a>(&self, slot: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], FileError> {
@@ -77,6 +88,12 @@ impl FileRows {
         }
         Ok(vector)
     }
+
+    /// The vector as the store has it.
+    fn read_truth(&self, slot: usize) -> Option<Vec<i32>> {
+        let vector = self.truth.vector(self.body.ids.get(slot) as u64).ok().flatten();
+        vector.filter(|vector| vector.len() == self.dimensions)
+    }
 }
 
 impl ColdRows {
@@ -85,9 +102,14 @@ impl ColdRows {
         match self {
             Self::Memory(rows) => Ok(&rows.vectors[slot * rows.dimensions..][..rows.dimensions]),
             Self::File(rows) => {
-                let (components, _) = rows.read(slot, &mut buffer.bytes)?.as_chunks::<4>();
-                buffer.vector.clear();
-                buffer.vector.extend(components.iter().map(|&bytes| i32::from_le_bytes(bytes)));
+                match rows.read(slot, &mut buffer.bytes) {
+                    Ok(bytes) => {
+                        let (components, _) = bytes.as_chunks::<4>();
+                        buffer.vector.clear();
+                        buffer.vector.extend(components.iter().map(|&bytes| i32::from_le_bytes(bytes)));
+                    }
+                    Err(error) => buffer.vector = rows.read_truth(slot).ok_or(error)?,
+                }
                 Ok(&buffer.vector)
             }
         }

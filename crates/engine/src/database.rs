@@ -86,7 +86,7 @@ impl Database {
         let mut writer = Writer::new(
             settings.clone(),
             store,
-            Derived::new(&directory.join("derived"), settings.dimensions),
+            Derived::new(&directory.join("derived"), settings.dimensions, reader.clone()),
             Arc::clone(&published),
             Arc::clone(&last_write_at),
             Arc::clone(&disk_bytes),

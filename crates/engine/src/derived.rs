@@ -27,6 +27,7 @@ use crate::identity::{RecordRow, RecordUuid};
 use crate::mask::Mask;
 use crate::serial::Serial;
 use crate::snapshot::Snapshot;
+use crate::store::Reader;
 
 /// Part of a `.rows` file that holds the exact vectors.
 const VECTORS: usize = 5;
@@ -36,6 +37,7 @@ const VECTORS: usize = 5;
 pub(crate) struct Derived {
     directory: PathBuf,
     dimensions: usize,
+    truth: Reader,
     /// Files known to be complete.
     written: Mutex<HashSet<(Serial, &'static str)>>,
 }
@@ -57,8 +59,8 @@ impl From<crate::columns::Damaged> for Unusable {
 }
 
 impl Derived {
-    pub(crate) fn new(directory: &Path, dimensions: usize) -> Self {
-        Self { directory: directory.to_owned(), dimensions, written: Mutex::default() }
+    pub(crate) fn new(directory: &Path, dimensions: usize, truth: Reader) -> Self {
+        Self { directory: directory.to_owned(), dimensions, truth, written: Mutex::default() }
     }
 
     /// Writes a full block's rows and gives its vectors as they are read from there.
@@ -66,7 +68,11 @@ impl Derived {
         let serial = block.body.serial;
         self.write(serial, "rows", || rows_parts(block)).map_err(|_| Unusable)?;
         let file = Arc::new(PartsFile::open(&self.path(serial, "rows"))?);
-        FileRows::new(file, VECTORS, block.len(), self.dimensions).ok_or(Unusable)
+        self.vectors(file, &block.body)
+    }
+
+    fn vectors(&self, file: Arc<PartsFile>, body: &Arc<Body>) -> Result<FileRows, Unusable> {
+        FileRows::new(file, VECTORS, self.dimensions, Arc::clone(body), self.truth.clone()).ok_or(Unusable)
     }
 
     /// Saves a snapshot as of commit `version`, then removes the files it no longer needs.
@@ -90,7 +96,7 @@ impl Derived {
             block.alive.0.iter().for_each(|word| moving.extend_from_slice(&word.to_le_bytes()));
             block.synced.write(&mut moving);
             blocks.push(json!({
-                "first": block.body.first.0, "records": block.len(), "bytes": moving.len() - start,
+                "records": block.len(), "bytes": moving.len() - start,
                 "rows": rows.0, "codes": codes.0, "basis": basis.0,
             }));
         }
@@ -118,24 +124,30 @@ impl Derived {
         let mut entries = Vec::new();
         let mut bases: Vec<Arc<Basis>> = Vec::new();
         let mut rest = moving.as_slice();
+        // Rows are numbered anew, so that the gaps of dropped blocks never use the numbers up.
+        let mut next_row = 0_u32;
         for entry in list["blocks"].as_array().ok_or(Unusable)? {
             let number = |name: &str| entry[name].as_u64().ok_or(Unusable);
+            let serial = |name: &str| number(name).map(|serial| Serial(serial).seen());
             let (own, later) = rest.split_at_checked(number("bytes")? as usize).ok_or(Unusable)?;
             rest = later;
-            let serial = Serial(number("basis")?);
-            let basis = match bases.iter().find(|basis| basis.serial == serial) {
+            let of_basis = serial("basis")?;
+            let basis = match bases.iter().find(|basis| basis.serial == of_basis) {
                 Some(basis) => Arc::clone(basis),
                 None => {
-                    let bytes = PartsFile::open(&self.path(serial, "basis"))?.read_part(0)?;
-                    bases.push(Arc::new(Basis::from_bytes(serial, &bytes).ok_or(Unusable)?));
+                    let bytes = PartsFile::open(&self.path(of_basis, "basis"))?.read_part(0)?;
+                    bases.push(Arc::new(Basis::from_bytes(of_basis, &bytes).ok_or(Unusable)?));
                     Arc::clone(&bases[bases.len() - 1])
                 }
             };
+            let records = number("records")? as usize;
+            let first = RecordRow(next_row);
+            next_row = u32::try_from(records).ok().and_then(|records| next_row.checked_add(records)).ok_or(Unusable)?;
             entries.push(Entry {
-                first: RecordRow(number("first")? as u32),
-                records: number("records")? as usize,
-                rows: Serial(number("rows")?),
-                codes: Serial(number("codes")?),
+                first,
+                records,
+                rows: serial("rows")?,
+                codes: serial("codes")?,
                 basis,
                 moving: own,
             });
@@ -187,12 +199,13 @@ impl Derived {
             *word = u64::from_le_bytes(*bytes);
         }
         mask.and(&Mask::full(records));
-        let cold = FileRows::new(rows, VECTORS, records, self.dimensions).ok_or(Unusable)?;
+        let body = Arc::new(body);
+        let cold = self.vectors(rows, &body)?;
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         written.extend([(entry.rows, "rows"), (entry.codes, "codes"), (entry.basis.serial, "basis")]);
         Ok(Block {
             living: mask.count(),
-            body: Arc::new(body),
+            body,
             coded: Arc::new(Coded { serial: entry.codes, basis: Arc::clone(&entry.basis), codes }),
             cold: Arc::new(ColdRows::File(cold)),
             synced: Arc::new(Integers::read(synced, records)?),

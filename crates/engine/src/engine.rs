@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::changes::Changes;
 use crate::database::Database;
 use crate::delete::{Deletion, RecordRef};
@@ -30,6 +32,7 @@ pub struct Engine {
     databases: RwLock<BTreeMap<String, Slot>>,
     scanner: Scanner,
     workers: Workers,
+    closed: AtomicBool,
     lock: Mutex<Option<DataLock>>,
 }
 
@@ -39,6 +42,9 @@ enum Slot {
     Loading { records: usize },
     Ready(Arc<Database>),
 }
+
+/// Begins the name of a database's directory while it is removed.
+const DROPPED: &str = ".dropped-";
 
 /// Threads for what is not scanning: parsing, queries, reads.
 const WORKERS: usize = 2;
@@ -61,6 +67,9 @@ impl Engine {
             let name = entry.file_name().to_string_lossy().into_owned();
             if entry.path().join("records.sqlite").exists() && is_database_id(&name) {
                 databases.insert(name, Slot::Loading { records: 0 });
+            } else if name.starts_with(DROPPED) {
+                // A crash interrupted its removal.
+                let _ = std::fs::remove_dir_all(entry.path());
             }
         }
         let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -69,6 +78,7 @@ impl Engine {
             databases: RwLock::new(databases),
             scanner: Scanner::start(threads).map_err(file)?,
             workers: Workers::start(WORKERS).map_err(file)?,
+            closed: AtomicBool::new(false),
             lock: Mutex::new(Some(lock)),
         }))
     }
@@ -169,12 +179,18 @@ impl Engine {
         let engine = Arc::clone(self);
         self.run(done, move || {
             let database = engine.database(&id)?;
-            engine.slots_mut().remove(&id);
+            match engine.slots_mut().get_mut(&id) {
+                // Not removed yet: nobody is to make a database where this one's files still are.
+                Some(slot @ Slot::Ready(_)) => *slot = Slot::Loading { records: 0 },
+                Some(Slot::Loading { .. }) => return Err(Error::NotReady { id }),
+                None => return Err(Error::DatabaseNotFound { id }),
+            }
             database.close();
             // Renamed first: a crash in between must not leave half a database to be opened.
-            let (path, gone) = (engine.path(&id), engine.directory.join("databases").join(format!(".dropped-{id}")));
+            let (path, gone) = (engine.path(&id), engine.directory.join("databases").join(format!("{DROPPED}{id}")));
             let _ = std::fs::remove_dir_all(&gone);
             let dropped = std::fs::rename(&path, &gone).and_then(|()| std::fs::remove_dir_all(&gone));
+            engine.slots_mut().remove(&id);
             dropped.map_err(|source| Error::File { path, source })
         });
     }
@@ -196,7 +212,7 @@ impl Engine {
     /// Commits prepared records; they are durable and searchable when `done` is called.
     pub fn commit(&self, id: &str, prepared: Arc<Prepared>, vectors: Vec<f32>, done: Done<Committed>) {
         match self.database(id) {
-            Ok(database) => database.send(Task::Commit(Commit { prepared, vectors, done })),
+            Ok(database) => database.send(Task::Commit(Commit { prepared, vectors, answer: Answer::new(done) })),
             Err(error) => done(Err(error)),
         }
     }
@@ -204,7 +220,7 @@ impl Engine {
     /// Deletes records; `done` gets how many there were.
     pub fn delete(&self, id: &str, request: &str, done: Done<usize>) {
         match self.database(id).and_then(|database| Ok((database, Deletion::parse(request)?))) {
-            Ok((database, deletion)) => database.send(Task::Delete { deletion, done }),
+            Ok((database, deletion)) => database.send(Task::Delete { deletion, answer: Answer::new(done) }),
             Err(error) => done(Err(error)),
         }
     }
@@ -284,6 +300,7 @@ impl Engine {
 
     /// Answers what was taken, saves what makes the next start fast, and gives the directory free.
     pub fn close(&self) {
+        self.closed.store(true, Relaxed);
         self.scanner.close();
         self.workers.close();
         let databases = std::mem::take(&mut *self.slots_mut());
@@ -311,6 +328,7 @@ impl Engine {
         match self.slots().get(id) {
             Some(Slot::Ready(database)) => Ok(Arc::clone(database)),
             Some(Slot::Loading { .. }) => Err(Error::NotReady { id: id.to_owned() }),
+            None if self.closed.load(Relaxed) => Err(Error::Closed),
             None => Err(Error::DatabaseNotFound { id: id.to_owned() }),
         }
     }

@@ -12,6 +12,7 @@ use crate::cold::ColdBuffer;
 use crate::derived::Derived;
 use crate::memory::Memory;
 use crate::score::q30_to_f32;
+use crate::serial::Serial;
 use crate::snapshot::Snapshot;
 use crate::writer::Task;
 
@@ -49,10 +50,19 @@ pub(crate) struct Keeper {
 }
 
 /// How far the saved snapshot reaches.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Saved {
     version: u64,
     next_row: u32,
+    /// The latest of its blocks' codes.
+    codes: Option<Serial>,
+}
+
+impl Saved {
+    fn of(snapshot: &Snapshot, version: u64) -> Self {
+        let codes = snapshot.blocks.iter().map(|block| block.coded.serial).max();
+        Self { version, next_row: snapshot.next_row().0, codes }
+    }
 }
 
 impl Keeper {
@@ -76,7 +86,7 @@ impl Keeper {
 
     /// The snapshot as it was read from disk is saved already.
     pub(crate) fn loaded(&self, snapshot: &Snapshot) {
-        *self.lock_saved() = Saved { version: snapshot.version, next_row: snapshot.next_row().0 };
+        *self.lock_saved() = Saved::of(snapshot, snapshot.version);
     }
 
     /// What jobs have made since the last call.
@@ -111,7 +121,7 @@ impl Keeper {
             // A job that panicked made nothing; the snapshot is saved all the same.
             let _ = job.join();
         }
-        if self.lock_saved().version == version && version > 0 {
+        if *self.lock_saved() == Saved::of(snapshot, version) {
             return Ok(());
         }
         self.derived.save(snapshot, version, &|| false)
@@ -121,11 +131,19 @@ impl Keeper {
         self.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn start(&mut self, snapshot: &Arc<Snapshot>, work: impl FnOnce(&Snapshot, &Job) + Send + 'static) {
+    /// Has the writer look for more to do, after the writes that wait.
+    pub(crate) fn nudge(&self) {
+        // A full queue means that the writer is awake and will look by itself.
+        let _ = self.tasks.try_send(Task::Nudge);
+    }
+
+    /// Starts a job; `work` says whether it got anywhere. One that did not is tried again at the next write.
+    fn start(&mut self, snapshot: &Arc<Snapshot>, work: impl FnOnce(&Snapshot, &Job) -> bool + Send + 'static) {
         let snapshot = Arc::clone(snapshot);
         let job = Job {
             derived: Arc::clone(&self.derived),
             sender: self.sender.clone(),
+            tasks: self.tasks.clone(),
             stop: Arc::clone(&self.stop),
             saved: Arc::clone(&self.saved),
         };
@@ -134,10 +152,13 @@ impl Keeper {
         let busy = Arc::clone(&self.busy);
         let run = move || {
             // A job that panics made nothing; the next may.
-            let _ = catch_unwind(AssertUnwindSafe(|| work(&snapshot, &job)));
+            let done = catch_unwind(AssertUnwindSafe(|| work(&snapshot, &job))).unwrap_or(false);
+            // Before the nudge: the writer is to find the place free for the next job.
             busy.store(false, Release);
-            // A full queue means that the writer is awake and will look by itself.
-            let _ = tasks.try_send(Task::Nudge);
+            if done {
+                // A full queue means that the writer is awake and will look by itself.
+                let _ = tasks.try_send(Task::Nudge);
+            }
         };
         self.running = std::thread::Builder::new().name("cosift-keeper".into()).spawn(run).ok();
         if self.running.is_none() {
@@ -150,6 +171,7 @@ impl Keeper {
 struct Job {
     derived: Arc<Derived>,
     sender: Sender<HandedOver>,
+    tasks: SyncSender<Task>,
     stop: Arc<AtomicBool>,
     saved: Arc<Mutex<Saved>>,
 }
@@ -162,9 +184,11 @@ impl Job {
     fn hand_over(&self, made: HandedOver) {
         // The writer may have ended: then nobody needs it.
         let _ = self.sender.send(made);
+        // Taken over one by one, old and new codes of few blocks are in memory at a time.
+        let _ = self.tasks.try_send(Task::Nudge);
     }
 
-    fn train(&self, snapshot: &Snapshot, dimensions: usize) {
+    fn train(&self, snapshot: &Snapshot, dimensions: usize) -> bool {
         let records = snapshot.records();
         let step = records.div_ceil(SAMPLE).max(1);
         let mut sample = Vec::with_capacity(SAMPLE.min(records) * dimensions);
@@ -172,7 +196,7 @@ impl Job {
         let living = snapshot.blocks.iter().flat_map(|block| block.alive.iter().map(move |slot| (block, slot)));
         for (block, slot) in living.step_by(step) {
             if self.stopped() {
-                return;
+                return false;
             }
             if let Ok(components) = block.cold.vector(slot, &mut buffer) {
                 q30_to_f32(components, &mut vector);
@@ -181,24 +205,29 @@ impl Job {
         }
         let basis = Basis::train(dimensions, &sample).map(Arc::new);
         self.hand_over(HandedOver::Trained { basis, records });
+        true
     }
 
-    fn recode(&self, snapshot: &Snapshot, basis: &Arc<Basis>) {
+    fn recode(&self, snapshot: &Snapshot, basis: &Arc<Basis>) -> bool {
+        let mut any = false;
         for block in snapshot.blocks.iter().filter(|block| block.coded.basis.serial != basis.serial) {
             if self.stopped() {
-                return;
+                return false;
             }
             if let Ok(coded) = recode(&block.cold, block.len(), basis) {
                 self.hand_over(HandedOver::Recoded { body: Arc::clone(&block.body), coded: Arc::new(coded) });
+                any = true;
             }
         }
+        any
     }
 
-    fn save(&self, snapshot: &Snapshot, version: u64) {
+    fn save(&self, snapshot: &Snapshot, version: u64) -> bool {
         let saved = self.derived.save(snapshot, version, &|| self.stopped());
-        if saved.is_ok() && !self.stopped() {
-            let next_row = snapshot.next_row().0;
-            *self.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Saved { version, next_row };
+        let saved = saved.is_ok() && !self.stopped();
+        if saved {
+            *self.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Saved::of(snapshot, version);
         }
+        saved
     }
 }

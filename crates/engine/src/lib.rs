@@ -4,6 +4,7 @@
 //! A search is one path: [`Search`] → snapshot → filter bound to columns → certified scan → rank → page.
 //! A write is one path: [`prepare`] → commit to the store → next snapshot.
 
+mod answer;
 mod basis;
 mod block;
 mod changes;

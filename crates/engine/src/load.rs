@@ -7,11 +7,10 @@ use crate::block::{NewRow, Times};
 use crate::columns::ColumnNames;
 use crate::database::Published;
 use crate::error::Error;
-use crate::identity::{RecordId, RecordUuid};
+use crate::identity::{RecordId, RecordRow, RecordUuid};
 use crate::json::parse_data;
 use crate::mask::BLOCK_RECORDS;
 use crate::memory::{Memory, Next};
-use crate::stage::Gone;
 use crate::store::{Reader, StoreError, StoredRecord};
 
 /// Applies the commits after the published snapshot.
@@ -66,12 +65,12 @@ impl Replay<'_> {
 
     /// Forgets records that were deleted after the snapshot; one that came back follows as a row.
     fn bury(&mut self, ids: &[RecordId]) {
-        let gone: Vec<Gone> = {
+        let gone: Vec<RecordRow> = {
             let published = self.published();
-            let row = |id: &RecordId| published.index.find_id(&published.snapshot, *id).map(Gone::Deleted);
-            let mut gone: Vec<Gone> = ids.iter().filter_map(row).collect();
+            let row = |id: &RecordId| published.index.find_id(&published.snapshot, *id);
+            let mut gone: Vec<RecordRow> = ids.iter().filter_map(row).collect();
             // The feed may tell of one record's deletion twice.
-            gone.sort_by_key(|gone| gone.row());
+            gone.sort_unstable();
             gone.dedup();
             gone
         };
@@ -101,7 +100,7 @@ impl Replay<'_> {
         let rows = std::mem::take(&mut self.rows);
         let gone = {
             let published = self.published();
-            let row = |row: &NewRow| published.index.find_id(&published.snapshot, row.id).map(Gone::Replaced);
+            let row = |row: &NewRow| published.index.find_id(&published.snapshot, row.id);
             rows.iter().filter_map(row).collect()
         };
         let mut next = Next::of(&self.published().snapshot);

@@ -15,7 +15,6 @@ use crate::keeper::HandedOver;
 use crate::load;
 use crate::mask::BLOCK_RECORDS;
 use crate::snapshot::{IdentityIndex, Snapshot};
-use crate::stage::Gone;
 use crate::store::Reader;
 
 /// A full block is emptied once fewer of its records than this are alive.
@@ -38,13 +37,14 @@ pub(crate) struct Next {
     pub(crate) snapshot: Snapshot,
     /// Rows whose identities are to be found there.
     arrived: Vec<RecordRow>,
-    deleted: Vec<RecordRow>,
+    /// Rows of the snapshot before whose identities are to be found elsewhere or nowhere.
+    gone: Vec<RecordRow>,
     dirty: bool,
 }
 
 impl Next {
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
-        Self { snapshot: snapshot.clone(), arrived: Vec::new(), deleted: Vec::new(), dirty: false }
+        Self { snapshot: snapshot.clone(), arrived: Vec::new(), gone: Vec::new(), dirty: false }
     }
 
     /// Shows readers the next snapshot, if it differs.
@@ -55,8 +55,13 @@ impl Next {
         let snapshot = Arc::new(self.snapshot);
         let mut published = published.write().unwrap_or_else(PoisonError::into_inner);
         let Published { snapshot: current, index } = &mut *published;
-        for row in self.deleted {
-            index.remove(current, row);
+        // Replaced rows too: their block may be dropped from the next snapshot already, and the index must not
+        // look for their identities there.
+        for row in self.gone {
+            // A row that came and went in between was never in the index.
+            if current.locate(row).is_some() {
+                index.remove(current, row);
+            }
         }
         for row in self.arrived {
             index.insert(&snapshot, row);
@@ -92,8 +97,9 @@ impl Next {
             let growing = self.growing();
             let full = growing.iter().map(Block::len).sum::<usize>() == BLOCK_RECORDS;
             let [.., left, right] = growing else { return };
-            let next_to = left.row(left.len()) == right.body.first;
-            if !next_to || !(full || right.len() * 2 >= left.len()) {
+            // Neighbours that could not be joined before may be too much for one block by now.
+            let fits = left.len() + right.len() <= BLOCK_RECORDS && left.row(left.len()) == right.body.first;
+            if !fits || !(full || right.len() * 2 >= left.len()) {
                 return;
             }
             // An unreadable vector file leaves the blocks apart: their searches will say what is wrong.
@@ -122,8 +128,9 @@ impl Memory {
         // A missing or damaged snapshot is made again from the store.
         let (snapshot, newest) = self.derived.load().unwrap_or_else(|_| (Snapshot::empty(), None));
         saved(&snapshot);
-        if let Some(basis) = newest.filter(|basis| basis.is_rotated()) {
-            self.trained_at = snapshot.records();
+        if let Some(basis) = newest {
+            // Without a rotation there may have been too few records, or no time, to learn one.
+            self.trained_at = if basis.is_rotated() { snapshot.records() } else { 0 };
             self.basis = basis;
         }
         let mut published = Published { index: IdentityIndex::of(&snapshot), snapshot: Arc::new(snapshot) };
@@ -140,7 +147,7 @@ impl Memory {
         version: u64,
         rows: Vec<NewRow>,
         touches: &[(RecordRow, i64)],
-        gone: Vec<Gone>,
+        gone: Vec<RecordRow>,
     ) {
         next.dirty = true;
         next.snapshot.version = version;
@@ -156,12 +163,10 @@ impl Memory {
         for (at, moved) in by_block {
             next.snapshot.blocks[at].touch(&moved);
         }
-        for gone in gone {
-            if let Some((at, slot)) = next.snapshot.locate(gone.row()) {
+        for row in gone {
+            if let Some((at, slot)) = next.snapshot.locate(row) {
                 next.snapshot.blocks[at].bury(slot);
-            }
-            if let Gone::Deleted(row) = gone {
-                next.deleted.push(row);
+                next.gone.push(row);
             }
         }
         next.append(&rows, self.dimensions, &self.basis);
@@ -188,13 +193,16 @@ impl Memory {
         }
     }
 
-    /// Writes full blocks to their files, empties those with few living records, drops empty ones.
-    pub(crate) fn tidy(&mut self, next: &mut Next) {
+    /// Drops empty blocks, writes full ones to their files, empties one with few living records.
+    ///
+    /// True when it emptied one: there may be more, which the caller sees to after the writes that wait.
+    pub(crate) fn tidy(&mut self, next: &mut Next) -> bool {
         let before = next.snapshot.blocks.len();
-        next.snapshot.blocks.retain(|block| block.living > 0 || matches!(*block.cold, ColdRows::Memory(_)));
+        // Blocks that still grow stay, so that they remain neighbours and can be joined.
+        next.snapshot.blocks.retain(|block| block.living > 0 || block.len() < BLOCK_RECORDS);
         next.dirty |= next.snapshot.blocks.len() != before;
         self.seal(next);
-        self.compact(next);
+        self.compact(next)
     }
 
     fn seal(&mut self, next: &mut Next) {
@@ -220,18 +228,21 @@ impl Memory {
         self.seal_failed = None;
     }
 
-    /// Moves the living records of one mostly dead block to the end.
-    fn compact(&self, next: &mut Next) {
+    /// Moves the living records of one mostly dead block to the end. False when there is none.
+    fn compact(&self, next: &mut Next) -> bool {
         let sparse = |block: &&mut Block| {
-            (1..COMPACT_BELOW).contains(&block.living) && matches!(*block.cold, ColdRows::File(_))
+            block.len() == BLOCK_RECORDS
+                && (1..COMPACT_BELOW).contains(&block.living)
+                && matches!(*block.cold, ColdRows::File(_))
         };
-        let Some(block) = next.snapshot.blocks.iter_mut().find(sparse) else { return };
+        let Some(block) = next.snapshot.blocks.iter_mut().find(sparse) else { return false };
         let mut buffer = ColdBuffer::default();
         let living: Result<Vec<NewRow>, _> = block.alive.iter().map(|slot| block.take(slot, &mut buffer)).collect();
         // An unreadable vector file leaves the block as it is: its searches will say what is wrong.
-        if let Ok(rows) = living {
-            (0..block.len()).for_each(|slot| block.bury(slot));
-            next.append(&rows, self.dimensions, &self.basis);
-        }
+        let Ok(rows) = living else { return false };
+        next.gone.extend(block.alive.iter().map(|slot| block.row(slot)));
+        (0..block.len()).for_each(|slot| block.bury(slot));
+        next.append(&rows, self.dimensions, &self.basis);
+        true
     }
 }

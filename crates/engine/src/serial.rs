@@ -12,8 +12,17 @@ pub(crate) struct Serial(pub(crate) u64);
 impl Serial {
     /// The next serial: the clock at the start of the process, then counting.
     pub(crate) fn next() -> Self {
+        Self(Self::last().fetch_add(1, Relaxed) + 1)
+    }
+
+    /// Notes a serial that is in use: the next is greater, also when the clock has gone back since.
+    pub(crate) fn seen(self) -> Self {
+        Self::last().fetch_max(self.0, Relaxed);
+        self
+    }
+
+    fn last() -> &'static AtomicU64 {
         static LAST: OnceLock<AtomicU64> = OnceLock::new();
-        let last = LAST.get_or_init(|| AtomicU64::new((now_ms() as u64) << 16));
-        Self(last.fetch_add(1, Relaxed) + 1)
+        LAST.get_or_init(|| AtomicU64::new((now_ms() as u64) << 16))
     }
 }

@@ -29,6 +29,11 @@ impl Snapshot {
         self.blocks.iter().map(|block| block.living).sum()
     }
 
+    /// Records whose codes are in a basis that was learned.
+    pub(crate) fn rotated(&self) -> usize {
+        self.blocks.iter().filter(|block| block.coded.basis.is_rotated()).map(|block| block.living).sum()
+    }
+
     /// Where a row is: the block's place and the slot in it.
     pub(crate) fn locate(&self, row: RecordRow) -> Option<(usize, usize)> {
         let at = self.blocks.partition_point(|block| block.body.first <= row).checked_sub(1)?;

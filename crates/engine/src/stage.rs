@@ -1,6 +1,6 @@
 //! One commit in the making: what it will write, and how records look within it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::block::{NewRow, Times};
 use crate::columns::{ColumnNames, OwnedValue};
@@ -61,27 +61,12 @@ pub(crate) struct Stage {
     pub(crate) rows: Vec<NewRow>,
     pub(crate) touches: Vec<(RecordRow, i64)>,
     /// Rows that are deleted, or replaced by a new row of the same record.
-    pub(crate) gone: Vec<Gone>,
+    pub(crate) gone: Vec<RecordRow>,
     pub(crate) records: HashMap<RecordId, StagedRecord>,
     uuids: HashMap<RecordUuid, RecordId>,
+    /// Ids that callers give to records of the commit: no other record gets them.
+    given: HashSet<u64>,
     next_id: u64,
-}
-
-/// A row that leaves the snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gone {
-    /// The record is deleted.
-    Deleted(RecordRow),
-    /// The record lives on in a new row.
-    Replaced(RecordRow),
-}
-
-impl Gone {
-    /// The row.
-    pub(crate) fn row(self) -> RecordRow {
-        let (Self::Deleted(row) | Self::Replaced(row)) = self;
-        row
-    }
 }
 
 /// A record as it is within the commit.
@@ -189,7 +174,7 @@ impl Stage {
             Standing::Same(id) | Standing::Other(id) => {
                 let before = self.records[id];
                 if let StagedRow::Published(row) = before.row {
-                    self.gone.push(Gone::Replaced(row));
+                    self.gone.push(row);
                 }
                 let times = Times {
                     created: new.created.unwrap_or(before.times.created),
@@ -207,6 +192,7 @@ impl Stage {
             }
         };
         self.next_id = self.next_id.max(id.0 + 1);
+        self.skip_given();
         let cells: Vec<(_, OwnedValue)> =
             new.data.cells().iter().map(|(name, value)| (names.insert(name), value.clone())).collect();
         let at = self.rows.len();
@@ -218,6 +204,20 @@ impl Stage {
         Upserted { id, uuid, status }
     }
 
+    /// Notes the ids that the records of a request bring along.
+    ///
+    /// Without it, a record without an id could get that of a later one, which would then replace it.
+    pub(crate) fn reserve(&mut self, records: &[PreparedRecord]) {
+        self.given.extend(records.iter().filter_map(|record| record.new.id).filter(|&id| id >= self.next_id));
+        self.skip_given();
+    }
+
+    fn skip_given(&mut self) {
+        while self.given.contains(&self.next_id) {
+            self.next_id += 1;
+        }
+    }
+
     /// Whether the next new record without an id would get one that is too large.
     pub(crate) fn out_of_ids(&self) -> bool {
         self.next_id > MAX_RECORD_ID
@@ -226,7 +226,7 @@ impl Stage {
     /// Stages the deletion of a published record.
     pub(crate) fn delete(&mut self, id: RecordId, row: RecordRow, at: i64) {
         self.writes.push(StagedWrite::Delete { id, at });
-        self.gone.push(Gone::Deleted(row));
+        self.gone.push(row);
     }
 
     fn know_id(&mut self, context: &Context<'_>, id: RecordId) -> bool {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::answer::Answer;
 use crate::columns::ColumnNames;
 use crate::database::{Published, now_ms};
 use crate::defect::message;
@@ -34,15 +35,12 @@ pub struct Committed {
     pub problems: Vec<LineProblem>,
 }
 
-/// Called once with the outcome of a task.
-pub(crate) type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
-
 /// What the writer is asked to do.
 pub(crate) enum Task {
     /// Write prepared records with the vectors of their texts, `dimensions` each.
     Commit(Commit),
     /// Delete records.
-    Delete { deletion: Deletion, done: Done<usize> },
+    Delete { deletion: Deletion, answer: Answer<usize> },
     /// A background job has something to hand over.
     Nudge,
     /// Save and end.
@@ -53,15 +51,15 @@ pub(crate) enum Task {
 pub(crate) struct Commit {
     pub(crate) prepared: Arc<Prepared>,
     pub(crate) vectors: Vec<f32>,
-    pub(crate) done: Done<Committed>,
+    pub(crate) answer: Answer<Committed>,
 }
 
 impl Task {
     /// Answers a task that can't be taken.
     pub(crate) fn refuse(self, error: Error) {
         match self {
-            Self::Commit(commit) => (commit.done)(Err(error)),
-            Self::Delete { done, .. } => done(Err(error)),
+            Self::Commit(commit) => commit.answer.send(Err(error)),
+            Self::Delete { answer, .. } => answer.send(Err(error)),
             Self::Nudge | Self::Close => {}
         }
     }
@@ -144,14 +142,18 @@ impl Writer {
                     }
                     self.commit_group(group);
                 }
-                Task::Delete { deletion, done } => {
+                Task::Delete { deletion, answer } => {
                     let outcome = self.guarded(|writer| writer.delete(&deletion));
-                    done(outcome);
+                    answer.send(outcome);
                 }
                 Task::Nudge => {}
                 Task::Close => break,
             }
-            self.maintain();
+            // A panic here has lost no write: it only ends writing.
+            let _ = self.guarded(|writer| {
+                writer.maintain();
+                Ok(())
+            });
         }
         self.close();
     }
@@ -187,12 +189,12 @@ impl Writer {
             Ok(outcomes)
         });
         match staged {
-            Ok(outcomes) => group.into_iter().zip(outcomes).for_each(|(commit, outcome)| (commit.done)(Ok(outcome))),
+            Ok(outcomes) => group.into_iter().zip(outcomes).for_each(|(commit, outcome)| commit.answer.send(Ok(outcome))),
             // One commit must not fail for another's sake: try each alone.
             Err(_) if group.len() > 1 => group.into_iter().for_each(|commit| self.commit_group(vec![commit])),
             Err(error) => {
                 if let Some(commit) = group.into_iter().next() {
-                    (commit.done)(Err(error));
+                    commit.answer.send(Err(error));
                 }
             }
         }
@@ -305,10 +307,14 @@ impl Writer {
     /// Work that keeps the database fast: takes over, seals, compacts, trains, saves. Never fails a write.
     fn maintain(&mut self) {
         let handed = self.keeper.handed_over();
+        let mut more = false;
         self.change(|memory, next| {
             memory.take_over(next, handed);
-            memory.tidy(next);
+            more = memory.tidy(next);
         });
+        if more {
+            self.keeper.nudge();
+        }
         let snapshot = self.snapshot();
         self.keeper.consider(&snapshot, self.store.version(), &self.memory);
     }
@@ -330,6 +336,7 @@ fn stage_commit(
     }
     let mut committed = Committed::default();
     let mut stale = Vec::new();
+    stage.reserve(&prepared.records);
     for (at, record) in prepared.records.iter().enumerate() {
         let standing = match stage.standing(context, at, record) {
             Ok(standing) => standing,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use cosift_kernels::{Query, exact};
+use cosift_kernels::{Candidate, Query, exact};
 
 use crate::block::Block;
 use crate::cold::ColdBuffer;
@@ -15,16 +15,20 @@ use crate::defect::message;
 use crate::error::Error;
 use crate::explain::BoundExplain;
 use crate::facets::FacetCounter;
+use crate::filter::BoundFilter;
 use crate::hash::content_hash;
 use crate::mask::Mask;
 use crate::rank::{Hit, Position, TopK};
-use crate::score::{Score, q30_to_f32};
+use crate::score::{SCORE_STEPS, Score, q30_to_f32};
 use crate::search::page::{self, Page};
 use crate::search::request::{Search, TimeRange};
 use crate::search::windows::{Ahead, SearchKey};
 use crate::serial::Serial;
 use crate::select::Selection;
 use crate::snapshot::Snapshot;
+
+/// How far machines may be apart in the score of one record and query.
+const SAME_SCORE_STEPS: u32 = SCORE_STEPS / 10_000;
 
 /// Called once with the page or the error.
 pub(crate) type Reply = Box<dyn FnOnce(Result<Page, Error>) + Send>;
@@ -37,6 +41,8 @@ pub(crate) struct Job {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) search: Search,
     pub(crate) selection: Selection,
+    /// Rules that are dear to test and keep many records: tested on the best ones only.
+    lazy: Option<BoundFilter>,
     /// The query in each basis that blocks of the snapshot are coded in.
     queries: Vec<(Serial, Query)>,
     vector: Vec<i32>,
@@ -99,9 +105,13 @@ impl Job {
             }
         }
         // No score reaches a threshold above 1: parsing refuses it, so the fallback is never taken.
-        let threshold = Score::at_least(search.threshold).unwrap_or(Score(crate::score::SCORE_STEPS));
+        let threshold = Score::at_least(search.threshold).unwrap_or(Score(SCORE_STEPS));
+        let mut selection = Selection::bind(&snapshot, search.filter.as_ref(), search.time_range);
+        // Whoever counts all matches needs every rule for every record.
+        let lazy = if search.counts_all() { None } else { selection.put_off(&snapshot) };
         let mut job = Self {
-            selection: Selection::bind(&snapshot, search.filter.as_ref(), search.time_range),
+            selection,
+            lazy,
             top: Mutex::new(TopK::new(search.limit + 1)),
             size: search.limit + 1,
             known: None,
@@ -155,13 +165,20 @@ impl Job {
         self.size
     }
 
-    /// While the cursor's record exists, its score under this request decides the place.
+    /// While the cursor's record exists, its score under this request decides the place, so that a cursor
+    /// works on a machine whose query vector differs in its last bits.
+    ///
+    /// A score that is another one altogether, since the record or the request is, says nothing about where
+    /// the page before ended: then the cursor's own decides.
     fn settle_cursor(&mut self, published: &Published) {
         let Some(position) = self.after else { return };
         let Some(row) = published.index.find(&self.snapshot, self.search.variant, position.id) else { return };
         let (block, slot) = self.snapshot.at(row);
         match self.score(block, slot) {
-            Ok(score) => self.after = Some(Position { score, id: position.id }),
+            Ok(score) if score.0.abs_diff(position.score.0) <= SAME_SCORE_STEPS => {
+                self.after = Some(Position { score, id: position.id });
+            }
+            Ok(_) => {}
             Err(error) => self.fail(error),
         }
     }
@@ -192,16 +209,32 @@ impl Job {
 
     /// Whether every match must be found, not just those of the page.
     pub(crate) fn counts_all(&self) -> bool {
-        self.search.total || !self.search.facets.is_empty()
+        self.search.counts_all()
     }
 
     pub(crate) fn threshold(&self) -> Score {
         self.threshold
     }
 
-    /// Whether a record of at most this score could still enter the page.
-    pub(crate) fn may_enter(&self, highest: Score) -> bool {
-        highest.0 >= self.tau.load(Relaxed)
+    /// Whether a record could still enter the page.
+    pub(crate) fn may_enter(&self, candidate: &Candidate) -> bool {
+        Score::at_most(candidate.estimate + candidate.error).0 >= self.tau.load(Relaxed)
+    }
+
+    /// Whether a record needs no score where all matches are counted: it surely is one, and too low for
+    /// the page. It is then noted in `matches`.
+    pub(crate) fn is_settled(&self, candidate: &Candidate, matches: &mut Mask) -> bool {
+        let surely = candidate.estimate - candidate.error >= self.threshold.value() as f32;
+        let settled = self.counts_all() && surely && !self.may_enter(candidate);
+        if settled {
+            matches.set(usize::from(candidate.slot));
+        }
+        settled
+    }
+
+    /// Whether a record satisfies the rules that were put off until now.
+    pub(crate) fn passes_lazily(&self, block: &Block, slot: usize) -> bool {
+        self.lazy.as_ref().is_none_or(|rules| rules.matches(&block.body.columns, slot))
     }
 
     /// Offers a record that satisfies filter and time range.

@@ -166,6 +166,7 @@ fn explain_search(job: &Job, explain: &BoundExplain, scan: Duration) -> Vec<u8> 
         "plan": job.plan(),
         "kernel": cosift_kernels::kernel_name(),
         "records": explain.records(&job.snapshot),
+        "rotated": job.snapshot.rotated(),
         "scanned": counts.scanned.load(Relaxed),
         "refined": counts.refined.load(Relaxed),
         "scored": counts.scored.load(Relaxed),

@@ -65,7 +65,7 @@ fn breaking_ends_a_read() {
         ids.clone()
     };
     assert_eq!(read(0, 3), [1, 2, 3]);
-    assert_eq!(read(1, 3), [0_u64; 0]);
+    assert!(read(1, 3).is_empty());
 }
 
 #[test]

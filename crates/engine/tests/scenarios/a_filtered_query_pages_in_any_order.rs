@@ -1,0 +1,101 @@
+use serde_json::{Value, json};
+
+use crate::common::{Known, Oracle, Random, Server, Vectors, assert_same, hits, random_data, random_filter, total};
+
+const SORTS: [&str; 9] = ["", "created_at", "changed_at", "synced_at", "colour", "size", "mixed", "__proto__", "never seen"];
+
+fn sort(name: &str, random: &mut Random) -> Value {
+    let kind = if name.ends_with("_at") { "time" } else { "column" };
+    match random.below(3) {
+        0 => json!({ kind: name }),
+        1 => json!({ kind: name, "direction": "asc" }),
+        _ => json!({ kind: name, "direction": "desc" }),
+    }
+}
+
+fn drain(server: &Server, request: &Value, random: &mut Random, mut between: impl FnMut(&mut Random)) -> Vec<Value> {
+    let mut request = request.clone();
+    let mut all = Vec::new();
+    loop {
+        request["limit"] = json!(random.pick(&[9, 100, 450]));
+        let page = server.query("db", &request);
+        all.extend(hits(&page));
+        match page["pagination"]["next_cursor"].as_str() {
+            None => return all,
+            Some(cursor) => request["cursor"] = json!(cursor),
+        }
+        between(random);
+    }
+}
+
+fn filled(seed: u64, count: u64) -> (tempfile::TempDir, Server, Oracle, Vectors, Random) {
+    let mut random = Random::new(seed);
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 8);
+    let vectors = Vectors::new(8, &mut random);
+    let mut oracle = Oracle::default();
+    let records = (1..=count).map(|id| {
+        let mut known = Known::new(id, random_data(&mut random), vectors.draw(&mut random), 0);
+        known.created = random.below(40) as i64 * 1000;
+        known.changed = random.below(3_000) as i64;
+        known.synced = random.below(1_000_000) as i64 * 10;
+        known
+    });
+    let records = records.collect();
+    server.put_known("db", &mut oracle, records);
+    (directory, server, oracle, vectors, random)
+}
+
+#[test]
+fn each_record_once() {
+    let (_directory, server, oracle, _, mut random) = filled(20, 6_000);
+    for round in 0..36 {
+        let mut request = json!({ "variant": (["a", "b"][round % 2]) });
+        let name = SORTS[round % SORTS.len()];
+        if !name.is_empty() {
+            request["sort"] = sort(name, &mut random);
+        }
+        if random.chance(50) {
+            request["filter"] = random_filter(&mut random, 2);
+        }
+        let expected = oracle.query(&request);
+        assert_same(&drain(&server, &request, &mut random, |_| ()), &expected, &request);
+        request["total"] = json!(true);
+        request["limit"] = json!(1);
+        assert_eq!(total(&server.query("db", &request)), expected.len() as u64);
+    }
+    server.close();
+}
+
+#[test]
+fn each_record_that_stays_once_while_others_are_written() {
+    let (_directory, server, oracle, vectors, mut random) = filled(21, 3_000);
+    for name in ["", "size", "mixed", "created_at"] {
+        let mut request = json!({ "variant": "b" });
+        if !name.is_empty() {
+            request["sort"] = sort(name, &mut random);
+        }
+        let mut found = drain(&server, &request, &mut random, |random| {
+            let id = 1 + random.below(1_500) as u64 * 2;
+            server.put("db", &[Known::new(id, random_data(random), vectors.draw(random), 5)]);
+            server.delete("db", &json!({ "ids": [1 + random.below(1_500) as u64 * 2] })).expect("deleted");
+        });
+        let mut expected = oracle.query(&request);
+        for results in [&mut found, &mut expected] {
+            results.retain(|shown| shown["id"].as_u64().is_some_and(|id| id % 2 == 0));
+        }
+        assert_same(&found, &expected, &request);
+    }
+    server.close();
+}
+
+#[test]
+fn and_a_cursor_that_is_none_is_refused() {
+    let (_directory, server, ..) = filled(22, 5);
+    for cursor in ["", "x", "t", "t1", "t1_", "q1_3", "s!_3", "n_3", "t5|3"] {
+        let error = server.try_query("db", &json!({ "variant": "b", "cursor": cursor })).expect_err(cursor);
+        assert_eq!(error.code(), "invalid_cursor", "{cursor}");
+    }
+    server.close();
+}

@@ -1,0 +1,206 @@
+//! The naive answer: every record is scored and tested, sorted, cut.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::random::time;
+
+/// A record as the oracle knows it; times in milliseconds after the start of January 2026.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) id: u64,
+    pub(crate) uuid: String,
+    pub(crate) data: Map<String, Value>,
+    pub(crate) vector: Vec<f32>,
+    unit: Vec<i64>,
+    pub(crate) created: i64,
+    pub(crate) changed: i64,
+    pub(crate) synced: i64,
+}
+
+impl Known {
+    pub(crate) fn new(id: u64, data: Map<String, Value>, vector: Vec<f32>, at: i64) -> Self {
+        // Not in the order of the integers, so that the variants order ties differently.
+        let uuid = format!("{:08x}-0000-4000-8000-{id:012x}", (id as u32).wrapping_mul(2_654_435_761));
+        let unit = unit(&vector);
+        Self { id, uuid, data, vector, unit, created: at, changed: at, synced: at }
+    }
+
+    /// As an upsert gives it, without its vector.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "id": self.id, "uuid": self.uuid, "data": self.data,
+            "timestamps": { "created_at": time(self.created), "changed_at": time(self.changed), "synced_at": time(self.synced) },
+        })
+    }
+
+    pub(crate) fn set_vector(&mut self, vector: Vec<f32>) {
+        self.unit = unit(&vector);
+        self.vector = vector;
+    }
+
+    /// As a page shows it.
+    fn shown(&self, variant: &str, score: Option<u32>) -> Value {
+        let names = match variant {
+            "a" => ["created_at", "changed_at", "synced_at"],
+            _ => ["first_seen_time", "last_changed_time", "last_seen_time"],
+        };
+        let id = if variant == "a" { json!(self.uuid) } else { json!(self.id) };
+        let mut shown = json!({ "id": id, "data": self.data });
+        for (name, ms) in names.into_iter().zip([self.created, self.changed, self.synced]) {
+            shown["timestamps"][name] = json!(time(ms));
+        }
+        if let Some(score) = score {
+            shown["relevance_score"] = json!(f64::from(score) / 1e9);
+        }
+        // 0 and 1 are written without decimals.
+        if matches!(score, Some(0 | 1_000_000_000)) {
+            shown["relevance_score"] = json!(score.unwrap_or(0) / 1_000_000_000);
+        }
+        shown
+    }
+
+    fn key(&self, variant: &str) -> (&str, u64) {
+        if variant == "a" { (&self.uuid, 0) } else { ("", self.id) }
+    }
+}
+
+/// Components of the unit vector in steps of 2^-30.
+fn unit(vector: &[f32]) -> Vec<i64> {
+    let length = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
+    vector.iter().map(|&x| (f64::from(x) * (f64::from(1 << 30) / length)).round() as i64).collect()
+}
+
+/// The relevance score in steps of 1e-9.
+fn score(a: &[i64], b: &[i64]) -> u32 {
+    let dot: i64 = a.iter().zip(b).map(|(&a, &b)| a * b).sum();
+    let steps = (i128::from(dot) * 1_000_000_000 + (1 << 59)) >> 60;
+    steps.clamp(0, 1_000_000_000) as u32
+}
+
+/// All records by id.
+#[derive(Clone, Default)]
+pub(crate) struct Oracle {
+    pub(crate) records: BTreeMap<u64, Known>,
+}
+
+impl Oracle {
+    /// All that a search finds, in order, as pages show it.
+    pub(crate) fn search(&self, request: &Value, vector: &[f32]) -> Vec<Value> {
+        let variant = request["variant"].as_str().unwrap_or("b");
+        let threshold = request["threshold"].as_f64().unwrap_or(0.2);
+        let query = unit(vector);
+        let mut found: Vec<(u32, &Known)> = self
+            .records
+            .values()
+            .filter(|record| selected(record, request))
+            .map(|record| (score(&query, &record.unit), record))
+            .filter(|&(score, _)| f64::from(score) / 1e9 >= threshold)
+            .collect();
+        found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.key(variant).cmp(&b.1.key(variant))));
+        found.into_iter().map(|(score, record)| record.shown(variant, Some(score))).collect()
+    }
+
+    /// All that a query finds, in order.
+    pub(crate) fn query(&self, request: &Value) -> Vec<Value> {
+        let variant = request["variant"].as_str().unwrap_or("b");
+        let mut found: Vec<&Known> = self.records.values().filter(|record| selected(record, request)).collect();
+        let sort = &request["sort"];
+        let descending = if sort.is_null() { true } else { sort["direction"] == "desc" };
+        found.sort_by(|a, b| {
+            let order = match sort["column"].as_str() {
+                Some(column) => by_value(a.data.get(column), b.data.get(column), descending),
+                None => {
+                    let time = |record: &Known| match sort["time"].as_str() {
+                        Some("created_at" | "first_seen_time") => record.created,
+                        Some("changed_at" | "last_changed_time") => record.changed,
+                        _ => record.synced,
+                    };
+                    let order = time(a).cmp(&time(b));
+                    if descending { order.reverse() } else { order }
+                }
+            };
+            order.then_with(|| a.key(variant).cmp(&b.key(variant)))
+        });
+        found.into_iter().map(|record| record.shown(variant, None)).collect()
+    }
+}
+
+/// Booleans, numbers, texts; records without a value last in either direction.
+fn by_value(a: Option<&Value>, b: Option<&Value>, descending: bool) -> Ordering {
+    let (a, b) = (a.filter(|value| !value.is_null()), b.filter(|value| !value.is_null()));
+    let kind = |value: &Value| match value {
+        Value::Bool(_) => 0,
+        Value::Number(_) => 1,
+        _ => 2,
+    };
+    let order = match (a, b) {
+        (Some(a), Some(b)) => match (a, b) {
+            (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
+            (Value::String(a), Value::String(b)) => a.as_bytes().cmp(b.as_bytes()),
+            (a, b) if kind(a) == kind(b) => a.as_f64().partial_cmp(&b.as_f64()).expect("finite"),
+            (a, b) => kind(a).cmp(&kind(b)),
+        },
+        (None, None) => return Ordering::Equal,
+        (None, _) => return Ordering::Greater,
+        (_, None) => return Ordering::Less,
+    };
+    if descending { order.reverse() } else { order }
+}
+
+fn selected(record: &Known, request: &Value) -> bool {
+    let synced = time(record.synced);
+    let range = &request["time_range"];
+    range["start_time"].as_str().is_none_or(|start| start <= synced.as_str())
+        && range["end_time"].as_str().is_none_or(|end| synced.as_str() <= end)
+        && (request["filter"].is_null() || holds(&request["filter"], &record.data))
+}
+
+fn holds(rule: &Value, data: &Map<String, Value>) -> bool {
+    if let Some(rules) = rule["rules"].as_array() {
+        return match rule["condition"].as_str() {
+            Some("OR") => rules.iter().any(|rule| holds(rule, data)),
+            _ => rules.iter().all(|rule| holds(rule, data)),
+        };
+    }
+    let value = rule["column"].as_str().and_then(|column| data.get(column)).unwrap_or(&Value::Null);
+    let wanted = &rule["value"];
+    let equal = match (value.as_f64(), wanted.as_f64()) {
+        (Some(a), Some(b)) => a == b,
+        _ => !value.is_null() && value == wanted,
+    };
+    let number = |test: fn(&f64, &f64) -> bool| {
+        value.as_f64().zip(wanted.as_f64()).is_some_and(|(value, wanted)| test(&value, &wanted))
+    };
+    let text = |test: fn(&str, &str) -> bool| {
+        value.as_str().zip(wanted.as_str()).is_some_and(|(value, wanted)| test(value, wanted))
+    };
+    let empty = value.is_null() || value == "";
+    match rule["operator"].as_str().expect("an operator") {
+        "equals" => equal,
+        "not_equals" => !equal,
+        "greater_than" => number(f64::gt),
+        "less_than" => number(f64::lt),
+        "greater_than_or_equals" => number(f64::ge),
+        "less_than_or_equals" => number(f64::le),
+        "contains" => text(|value, wanted| value.contains(wanted)),
+        "not_contains" => !text(|value, wanted| value.contains(wanted)),
+        "starts_with" => text(|value, wanted| value.starts_with(wanted)),
+        "ends_with" => text(|value, wanted| value.ends_with(wanted)),
+        "is_empty" => empty,
+        "is_not_empty" => !empty,
+        other => panic!("unknown operator {other}"),
+    }
+}
+
+/// The results of a page, numbers as the oracle writes them.
+pub(crate) fn hits(page: &Value) -> Vec<Value> {
+    page["results"].as_array().expect("results").clone()
+}
+
+/// The `total` of a page.
+pub(crate) fn total(page: &Value) -> u64 {
+    page["total"]["value"].as_u64().expect("a total")
+}

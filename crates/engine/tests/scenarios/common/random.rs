@@ -1,0 +1,145 @@
+//! Seeded records, vectors and filters.
+
+use serde_json::{Map, Value, json};
+
+/// A small generator (xorshift64*), the same numbers for the same seed everywhere.
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// Prints the seed, so that a failure can be run again.
+    pub(crate) fn new(seed: u64) -> Self {
+        println!("seed {seed}");
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    /// A number below `end`.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    /// About normally distributed, variance 1.
+    pub(crate) fn normal(&mut self) -> f32 {
+        let sum: f32 = (0..4).map(|_| (self.next() >> 40) as f32 / (1_u32 << 24) as f32).sum();
+        (sum - 2.0) * 1.732
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
+}
+
+/// Draws vectors around a few centres, most of their length in few directions, as embeddings lie.
+pub(crate) struct Vectors {
+    dimensions: usize,
+    directions: Vec<Vec<f32>>,
+    centres: Vec<Vec<f32>>,
+}
+
+impl Vectors {
+    pub(crate) fn new(dimensions: usize, random: &mut Random) -> Self {
+        let width = (dimensions / 8).clamp(4, 40);
+        let mut draw = |count: usize, length: usize| -> Vec<Vec<f32>> {
+            (0..count).map(|_| (0..length).map(|_| random.normal()).collect()).collect()
+        };
+        let directions = draw(width, dimensions);
+        let centres = draw(12, width);
+        Self { dimensions, directions, centres }
+    }
+
+    /// A vector of any length: the engine makes it a unit vector.
+    pub(crate) fn draw(&self, random: &mut Random) -> Vec<f32> {
+        let centre = &self.centres[random.below(self.centres.len())];
+        let mut vector: Vec<f32> = (0..self.dimensions).map(|_| 1.5 * random.normal()).collect();
+        for (weight, direction) in centre.iter().zip(&self.directions) {
+            let weight = weight + 0.7 * random.normal();
+            vector.iter_mut().zip(direction).for_each(|(component, along)| *component += weight * along);
+        }
+        vector
+    }
+}
+
+/// A moment of January 2026, `ms` after its start, as the engine prints it.
+pub(crate) fn time(ms: i64) -> String {
+    let (day, rest) = (ms / 86_400_000 + 1, ms % 86_400_000);
+    let (hour, minute, second) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60);
+    format!("2026-01-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", rest % 1000)
+}
+
+const WORDS: [&str; 9] = ["", "red", "Red", "reddish", "blue", "a\"b\\", "naïve", "日本語", "red blue red"];
+const COLUMNS: [&str; 6] = ["colour", "size", "open", "mixed", "__proto__", "rare"];
+
+/// A number as the engine writes it: a whole one without decimals.
+fn number(value: f64) -> Value {
+    if value.fract() == 0.0 { json!(value as i64) } else { json!(value) }
+}
+
+fn random_value(column: &str, random: &mut Random) -> Value {
+    match column {
+        "colour" => json!(random.pick(&WORDS)),
+        "size" => number(random.below(50) as f64 / 4.0 - 3.0),
+        "open" => json!(random.chance(50)),
+        "__proto__" => json!(format!("{} {}", random.pick(&WORDS), random.below(300))),
+        _ => match random.below(4) {
+            0 => Value::Null,
+            1 => json!(random.below(5)),
+            2 => json!(random.chance(50)),
+            _ => json!(random.pick(&WORDS)),
+        },
+    }
+}
+
+/// A record's data: most columns, now and then one of another type than usual.
+pub(crate) fn random_data(random: &mut Random) -> Map<String, Value> {
+    let mut data = Map::new();
+    for column in COLUMNS {
+        if random.chance(if column == "rare" { 2 } else { 85 }) {
+            data.insert(column.to_owned(), random_value(column, random));
+        }
+    }
+    data
+}
+
+/// A filter with every operator in it sooner or later; `depth` groups at most, one inside the other.
+pub(crate) fn random_filter(random: &mut Random, depth: usize) -> Value {
+    const ANY: [&str; 4] = ["equals", "not_equals", "is_empty", "is_not_empty"];
+    const NUMBERS: [&str; 4] =
+        ["greater_than", "less_than", "greater_than_or_equals", "less_than_or_equals"];
+    const TEXTS: [&str; 4] = ["contains", "not_contains", "starts_with", "ends_with"];
+    let mut rules = Vec::new();
+    for _ in 0..=random.below(3) {
+        if depth > 1 && random.chance(30) {
+            rules.push(random_filter(random, depth - 1));
+            continue;
+        }
+        let column = if random.chance(3) { "never seen" } else { *random.pick(&COLUMNS) };
+        rules.push(match random.below(3) {
+            0 => match *random.pick(&ANY) {
+                operator @ ("equals" | "not_equals") => {
+                    let mut value = random_value(column, random);
+                    if value.is_null() {
+                        value = json!(1);
+                    }
+                    json!({ "column": column, "operator": operator, "value": value })
+                }
+                operator => json!({ "column": column, "operator": operator }),
+            },
+            1 => {
+                let value = random.below(60) as f64 / 4.0 - 4.0;
+                json!({ "column": if random.chance(70) { "size" } else { column }, "operator": random.pick(&NUMBERS), "value": value })
+            }
+            _ => json!({ "column": column, "operator": random.pick(&TEXTS), "value": random.pick(&["", "r", "red", "ue", " 1", "日"]) }),
+        });
+    }
+    json!({ "condition": if random.chance(60) { "AND" } else { "OR" }, "rules": rules })
+}

@@ -1,0 +1,180 @@
+//! The engine with calls that wait for their answer.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::Arc;
+use std::time::Duration;
+
+use cosift_engine::{Committed, Done, Engine, Error, Format, Page, Prepared, StopFlag};
+use serde_json::{Value, json};
+
+use super::oracle::{Known, Oracle, hits};
+
+/// A reply that takes longer is lost: nothing here works for a fraction of it.
+const LOST: Duration = Duration::from_secs(60);
+
+/// An engine on a directory.
+pub(crate) struct Server {
+    pub(crate) engine: Arc<Engine>,
+}
+
+/// The outcome of a call, once it is there.
+pub(crate) struct Pending<T>(Receiver<Result<T, Error>>);
+
+impl<T> Pending<T> {
+    fn of(call: impl FnOnce(Done<T>)) -> Self
+    where
+        T: Send + 'static,
+    {
+        let (sender, outcome) = channel();
+        // A test that no longer waits has failed already.
+        call(Box::new(move |result| drop(sender.send(result))));
+        Self(outcome)
+    }
+
+    pub(crate) fn wait(self) -> Result<T, Error> {
+        self.0.recv_timeout(LOST).expect("every call is answered")
+    }
+}
+
+pub(crate) fn stop_flag() -> StopFlag {
+    Arc::new(AtomicBool::new(false))
+}
+
+fn parse(body: &[u8]) -> Value {
+    serde_json::from_slice(body).expect("an answer is JSON")
+}
+
+impl Server {
+    /// Opens a data directory with all its databases.
+    pub(crate) fn open(directory: &Path) -> Self {
+        Self::with_threads(directory, 2)
+    }
+
+    pub(crate) fn with_threads(directory: &Path, threads: usize) -> Self {
+        let engine = Engine::open(directory, Some(threads)).expect("nobody else has the directory");
+        Pending::of(|done| engine.load(done)).wait().expect("every database loads");
+        Self { engine }
+    }
+
+    pub(crate) fn create(&self, id: &str, dimensions: usize) {
+        let settings = json!({ "model": null, "dimensions": dimensions }).to_string();
+        Pending::of(|done| self.engine.create_database(id.into(), settings, done)).wait().expect("created");
+    }
+
+    pub(crate) fn prepare(&self, id: &str, body: Vec<u8>, vectors: Vec<f32>, format: Format) -> Result<Prepared, Error> {
+        Pending::of(|done| self.engine.prepare(id, body, vectors, format, done)).wait()
+    }
+
+    pub(crate) fn commit(&self, id: &str, prepared: Prepared) -> Pending<Committed> {
+        Pending::of(|done| self.engine.commit(id, Arc::new(prepared), Vec::new(), done))
+    }
+
+    /// Upserts a batch as JSON, vectors inside.
+    pub(crate) fn upsert(&self, id: &str, records: &Value) -> Result<Committed, Error> {
+        let body = json!({ "records": records }).to_string().into_bytes();
+        let prepared = self.prepare(id, body, Vec::new(), Format::Batch)?;
+        self.commit(id, prepared).wait()
+    }
+
+    /// Upserts records, a thousand a batch.
+    pub(crate) fn put(&self, id: &str, records: &[Known]) {
+        for batch in records.chunks(1000) {
+            self.put_batch(id, batch).wait().expect("committed");
+        }
+    }
+
+    /// Upserts one batch, vectors beside the JSON.
+    pub(crate) fn put_batch(&self, id: &str, batch: &[Known]) -> Pending<Committed> {
+        let records: Vec<Value> = batch.iter().map(Known::to_json).collect();
+        let vectors = batch.iter().flat_map(|record| record.vector.iter().copied()).collect();
+        let body = json!({ "records": records }).to_string().into_bytes();
+        let prepared = self.prepare(id, body, vectors, Format::Batch).expect("good records");
+        self.commit(id, prepared)
+    }
+
+    /// Upserts records and tells the oracle.
+    pub(crate) fn put_known(&self, id: &str, oracle: &mut Oracle, records: Vec<Known>) {
+        self.put(id, &records);
+        oracle.records.extend(records.into_iter().map(|record| (record.id, record)));
+    }
+
+    pub(crate) fn delete(&self, id: &str, request: &Value) -> Result<usize, Error> {
+        Pending::of(|done| self.engine.delete(id, &request.to_string(), done)).wait()
+    }
+
+    pub(crate) fn start_search(&self, id: &str, request: &Value, vector: &[f32], stop: StopFlag) -> Pending<Page> {
+        Pending::of(|done| self.engine.search(id, &request.to_string(), vector, stop, done))
+    }
+
+    pub(crate) fn try_search(&self, id: &str, request: &Value, vector: &[f32]) -> Result<Value, Error> {
+        Ok(parse(&self.start_search(id, request, vector, stop_flag()).wait()?.body))
+    }
+
+    pub(crate) fn search(&self, id: &str, request: &Value, vector: &[f32]) -> Value {
+        self.try_search(id, request, vector).unwrap_or_else(|error| panic!("{request}: {error}"))
+    }
+
+    pub(crate) fn try_query(&self, id: &str, request: &Value) -> Result<Value, Error> {
+        let answer = Pending::of(|done| self.engine.query(id, request.to_string(), stop_flag(), done)).wait()?;
+        Ok(parse(&answer.body))
+    }
+
+    pub(crate) fn query(&self, id: &str, request: &Value) -> Value {
+        self.try_query(id, request).unwrap_or_else(|error| panic!("{request}: {error}"))
+    }
+
+    pub(crate) fn record(&self, id: &str, record: &str) -> Result<Value, Error> {
+        let answer = Pending::of(|done| self.engine.record(id, record.into(), "{}".into(), done)).wait()?;
+        Ok(parse(&answer))
+    }
+
+    pub(crate) fn changes(&self, id: &str, after: u64, limit: usize) -> Value {
+        let request = json!({ "after": after, "limit": limit }).to_string();
+        parse(&Pending::of(|done| self.engine.changes(id, request, done)).wait().expect("changes"))
+    }
+
+    pub(crate) fn describe(&self, id: &str) -> Value {
+        parse(&Pending::of(|done| self.engine.describe_database(id, done)).wait().expect("described"))
+    }
+
+    pub(crate) fn drop_database(&self, id: &str) -> Pending<()> {
+        Pending::of(|done| self.engine.drop_database(id.into(), done))
+    }
+
+    /// Checks one page of a search, and its total, against the oracle.
+    pub(crate) fn check(&self, id: &str, oracle: &Oracle, request: &Value, vector: &[f32]) {
+        let page = self.search(id, request, vector);
+        let mut expected = oracle.search(request, vector);
+        if request["total"] == true {
+            assert_eq!(page["total"]["value"], json!(expected.len()), "{request}");
+        }
+        let limit = request["limit"].as_u64().unwrap_or(50) as usize;
+        assert_eq!(page["pagination"]["has_more"], json!(expected.len() > limit), "{request}");
+        expected.truncate(limit);
+        assert_same(&hits(&page), &expected, request);
+    }
+
+    /// Ends the engine; its directory is free afterwards.
+    pub(crate) fn close(self) {
+        self.engine.close();
+    }
+}
+
+/// Compares results; shows the first that differs.
+pub(crate) fn assert_same(found: &[Value], expected: &[Value], request: &Value) {
+    for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert_eq!(found, expected, "result {at} of {request}");
+    }
+    assert_eq!(found.len(), expected.len(), "{request}");
+}
+
+/// This test binary again, to run one ignored test of it in a process of its own.
+pub(crate) fn child(test: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("the test's own path"));
+    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    command
+}

@@ -1,0 +1,15 @@
+//! Whole scenarios over the engine's public face, each in a file named as the sentence that it holds the engine to.
+
+mod a_filtered_query_pages_in_any_order;
+mod common;
+mod deletions_take_what_they_name;
+mod derived_files_are_only_a_cache;
+mod every_call_is_answered;
+mod nothing_acknowledged_is_lost;
+mod pages_show_every_record_once;
+mod readers_see_whole_batches;
+mod restarts_bring_everything_back;
+mod scores_are_canonical;
+mod search_is_exact;
+mod updates_do_not_pile_up;
+mod writes_say_what_they_did;

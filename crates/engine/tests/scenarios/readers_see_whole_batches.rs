@@ -1,0 +1,67 @@
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use serde_json::{Map, Value, json};
+
+use crate::common::{Known, Random, Server, Vectors, hits};
+
+const RECORDS: u64 = 200;
+
+/// Every batch sets the same number in all records, and their count rises and falls with it.
+fn batch(round: u64, vectors: &[Vec<f32>]) -> Vec<Known> {
+    (1..=RECORDS)
+        .map(|id| {
+            let data: Map<String, Value> = [("round".to_owned(), json!(round))].into_iter().collect();
+            Known::new(id, data, vectors[((id + round) % RECORDS) as usize].clone(), 0)
+        })
+        .collect()
+}
+
+#[test]
+fn beside_a_writer_at_full_speed() {
+    let mut random = Random::new(80);
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 64);
+    let drawn = Vectors::new(64, &mut random);
+    let vectors: Vec<Vec<f32>> = (0..RECORDS).map(|_| drawn.draw(&mut random)).collect();
+    // Enough others that the blocks of the batches come, are joined and go.
+    let others: Vec<Known> = (1_000..7_000).map(|id| Known::new(id, Map::new(), drawn.draw(&mut random), 0)).collect();
+    server.put("db", &others);
+    server.put("db", &batch(0, &vectors));
+    let done = AtomicBool::new(false);
+    let last = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut round = 0;
+            while !done.load(Relaxed) {
+                round += 1;
+                // Several wait at once: they share a transaction, and still only whole ones may be seen.
+                let pending: Vec<_> = (0..4).map(|ahead| server.put_batch("db", &batch(round + ahead, &vectors))).collect();
+                for outcome in pending {
+                    outcome.wait().expect("committed");
+                }
+                round += 3;
+            }
+            round
+        });
+        let filter = json!({ "condition": "AND", "rules": [{ "column": "round", "operator": "is_not_empty" }] });
+        let mut newest = 0;
+        for step in 0..300 {
+            let request = json!({ "threshold": 0, "limit": 1_000, "filter": filter, "total": true });
+            let page = if step % 2 == 0 { server.search("db", &request, &vectors[0]) } else { server.query("db", &request) };
+            let found = hits(&page);
+            assert_eq!(page["total"]["value"], json!(RECORDS));
+            assert_eq!(found.len() as u64, RECORDS, "every record once");
+            let rounds: Vec<u64> = found.iter().map(|hit| hit["data"]["round"].as_u64().expect("a round")).collect();
+            assert!(rounds.iter().all(|&round| round == rounds[0]), "parts of two batches: {rounds:?}");
+            assert!(rounds[0] >= newest, "what was seen is not taken back");
+            newest = rounds[0];
+        }
+        done.store(true, Relaxed);
+        writer.join().expect("the writer")
+    });
+    // What is acknowledged is seen by the next search.
+    let page = server.search("db", &json!({ "threshold": 0, "limit": 1, "filter": {
+        "condition": "AND", "rules": [{ "column": "round", "operator": "equals", "value": last }] }, "total": true }), &vectors[0]);
+    assert_eq!(page["total"]["value"], json!(RECORDS));
+    server.close();
+}

@@ -1,0 +1,142 @@
+use serde_json::{Value, json};
+
+use crate::common::{Known, Oracle, Random, Server, Vectors, random_data, random_filter, time};
+
+const HOUR: i64 = 3_600_000;
+
+/// `count` records from `first` on; every seventh has the vector of another, so that scores tie.
+fn records(first: u64, count: usize, vectors: &Vectors, random: &mut Random) -> Vec<Known> {
+    let mut made: Vec<Known> = Vec::with_capacity(count);
+    for id in first..first + count as u64 {
+        let vector = match made.len() {
+            len if len > 0 && random.chance(15) => made[random.below(len)].vector.clone(),
+            _ => vectors.draw(random),
+        };
+        let at = random.below(600) as i64 * HOUR;
+        made.push(Known::new(id, random_data(random), vector, at));
+    }
+    made
+}
+
+fn random_request(random: &mut Random) -> Value {
+    let threshold = [0.0, 0.1, 0.2, 0.5, 0.7, 0.9, 1.0][random.below(7)];
+    let mut request = json!({
+        "variant": if random.chance(50) { "a" } else { "b" },
+        "threshold": threshold,
+        "limit": random.pick(&[1, 2, 10, 50, 100]),
+        "total": random.chance(40),
+    });
+    if random.chance(60) {
+        request["filter"] = random_filter(random, 3);
+    }
+    if random.chance(25) {
+        let start = random.below(600) as i64 * HOUR;
+        request["time_range"] = json!({ "start_time": time(start) });
+        if random.chance(50) {
+            request["time_range"]["end_time"] = json!(time((start + 100 * HOUR).min(700 * HOUR)));
+        }
+    }
+    request
+}
+
+/// Random queries, and some that are a record's own vector or its opposite.
+fn random_query(oracle: &Oracle, vectors: &Vectors, random: &mut Random) -> Vec<f32> {
+    let any = |random: &mut Random| {
+        let at = random.below(oracle.records.len());
+        oracle.records.values().nth(at).expect("not empty").vector.clone()
+    };
+    match random.below(4) {
+        0 => any(random),
+        1 => any(random).iter().map(|component| -component).collect(),
+        _ => vectors.draw(random),
+    }
+}
+
+fn check(server: &Server, oracle: &Oracle, vectors: &Vectors, random: &mut Random, rounds: usize) {
+    for _ in 0..rounds {
+        let request = random_request(random);
+        let query = random_query(oracle, vectors, random);
+        server.check("db", oracle, &request, &query);
+    }
+}
+
+#[test]
+fn in_few_dimensions() {
+    let mut random = Random::new(1);
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 8);
+    let vectors = Vectors::new(8, &mut random);
+    let mut oracle = Oracle::default();
+    assert_eq!(server.search("db", &json!({}), &[1.0; 8])["results"], json!([]));
+    for first in [1, 2, 50, 3_000, 9_000] {
+        let count = if first < 3_000 { first as usize } else { 4_500 };
+        let new = records(first, count, &vectors, &mut random);
+        server.put_known("db", &mut oracle, new);
+        check(&server, &oracle, &vectors, &mut random, 40);
+    }
+    server.close();
+}
+
+#[test]
+fn in_64_dimensions_with_changes_and_deletions() {
+    let mut random = Random::new(2);
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 64);
+    let vectors = Vectors::new(64, &mut random);
+    let mut oracle = Oracle::default();
+    server.put_known("db", &mut oracle, records(1, 10_000, &vectors, &mut random));
+    for round in 0..6 {
+        let changed = records(1 + round * 1_500, 1_500, &vectors, &mut random);
+        server.put_known("db", &mut oracle, changed);
+        let gone: Vec<u64> = (0..400).map(|_| 1 + random.below(10_000) as u64).collect();
+        let there = gone.iter().filter(|id| oracle.records.remove(id).is_some()).count();
+        assert_eq!(server.delete("db", &json!({ "ids": gone })).expect("deleted"), there);
+        check(&server, &oracle, &vectors, &mut random, 25);
+    }
+    server.close();
+}
+
+#[test]
+fn before_while_and_after_blocks_are_coded_anew() {
+    let mut random = Random::new(3);
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 384);
+    let vectors = Vectors::new(384, &mut random);
+    let mut oracle = Oracle::default();
+    server.put_known("db", &mut oracle, records(1, 8_000, &vectors, &mut random));
+    check(&server, &oracle, &vectors, &mut random, 20);
+    assert_eq!(rotated(&server), 0, "too few records to learn a basis from");
+    // From here on a basis is learned, then block after block coded in it, while searches run.
+    server.put_known("db", &mut oracle, records(8_001, 6_000, &vectors, &mut random));
+    let mut mixed = false;
+    loop {
+        let coded = rotated(&server);
+        mixed |= coded > 0 && coded < oracle.records.len() as u64;
+        // Written while blocks are coded anew: the newest block is then in the new basis before the old ones are.
+        let one = records(oracle.records.len() as u64 + 1, 1, &vectors, &mut random);
+        server.put_known("db", &mut oracle, one);
+        check(&server, &oracle, &vectors, &mut random, 2);
+        if coded > 0 && rotated(&server) == oracle.records.len() as u64 {
+            break;
+        }
+    }
+    assert!(mixed, "no search met blocks of both bases");
+    // New records are coded in it at once, and changed ones.
+    server.put_known("db", &mut oracle, records(13_000, 2_000, &vectors, &mut random));
+    assert_eq!(rotated(&server), oracle.records.len() as u64);
+    check(&server, &oracle, &vectors, &mut random, 60);
+    server.close();
+    let server = Server::open(directory.path());
+    assert_eq!(rotated(&server), oracle.records.len() as u64, "the basis is kept");
+    check(&server, &oracle, &vectors, &mut random, 20);
+    server.close();
+}
+
+/// Records whose codes are in a learned basis.
+fn rotated(server: &Server) -> u64 {
+    let page = server.search("db", &json!({ "explain": true, "threshold": 1, "limit": 1 }), &[1.0; 384]);
+    page["explain"]["rotated"].as_u64().expect("a number")
+}
