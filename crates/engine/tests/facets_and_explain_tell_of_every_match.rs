@@ -204,6 +204,9 @@ fn explain_tells_what_the_callers_rules_did_and_nothing_of_a_forced_filter() {
         scoped["forced_filter"] = forced.clone();
         let page = server.ask(query, &scoped);
         assert_eq!(page["explain"]["records"], json!(seen), "what the caller may not see does not exist");
+        let within_seen = |name: &str| page["explain"][name].as_u64().is_none_or(|count| count <= seen as u64);
+        assert!(["rotated", "scanned", "refined", "scored", "matches"].into_iter().all(within_seen), "{}", page["explain"]);
+        assert_eq!(page["explain"].get("rotated"), None);
         assert_eq!(page["explain"]["plan"], server.ask(query, &asked)["explain"]["plan"]);
         assert!(page["explain"]["times_ms"]["total"].as_f64().is_some_and(|ms| ms > 0.0));
         for record in page["results"].as_array().expect("a list") {
