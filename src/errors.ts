@@ -14,6 +14,7 @@ export const ERRORS = {
   database_not_found: { status: 404, title: 'There is no such database' },
   record_not_found: { status: 404, title: 'There is no such record' },
   key_not_found: { status: 404, title: 'There is no such key' },
+  webhook_not_found: { status: 404, title: 'There is no such webhook' },
   method_not_allowed: { status: 405, title: 'The path does not take this method' },
   request_timeout: { status: 408, title: 'The request took too long to arrive' },
   database_exists: { status: 409, title: 'The database exists with other settings' },

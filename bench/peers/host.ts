@@ -92,7 +92,7 @@ async function round(cell: Cell): Promise<Round> {
     const hits = await peer.search(vector, request);
     times.wall.push(hits.micros ?? Number(process.hrtime.bigint() - start) / 1_000);
     const { user, system } = process.cpuUsage(cpu);
-    times.cpu.push(user + system);
+    times.cpu.push(hits.micros ?? user + system);
   }
   return times;
 }

@@ -10,7 +10,7 @@ import { LIMIT, type Suite } from './session.js';
 const QUERIES = 16;
 const FILTERS = [NONE, ...SELECTIVITIES.map(keeping)];
 /** Beside ours, one that evaluates filters and one that gets them ready. */
-const BESIDE = new Set(['zvec flat', 'f32 scan, filters as ready bitmaps']);
+const BESIDE = new Set(['zvec flat', 'f32 scan (native)']);
 
 /** What a filter costs by how much it keeps; there must be no dip. */
 export const FILTER_SWEEP: Suite = {

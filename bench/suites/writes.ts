@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Dataset, openDataset, QUERIES, queryOf } from '../data/dataset.js';
 import { NONE } from '../data/filters.js';
 import { THRESHOLD } from '../oracle/truth.js';
-import { Cosift } from '../peers/adapters/cosift.js';
+import { Cosift, linesOf } from '../peers/adapters/cosift.js';
 import { latency } from '../report/statistics.js';
 import { LIMIT, type Suite } from './session.js';
 
@@ -36,11 +36,13 @@ export const WRITES: Suite = {
         const ms = session.full ? 6_000 : 2_000;
         const idle = await searches(engine, dataset, pause(ms));
         session.measurements.push({ ...facts, cell: 'search, idle', values: latency(idle) });
+        const changed = changedCopy(dataset);
+        const batches = batchesOf(changed, ms);
         let written = 0;
         const busy = await searches(
           engine,
           dataset,
-          upserts(engine, dataset, ms).then((count) => {
+          upserts(engine, changed, batches, ms).then((count) => {
             written = count;
           }),
         );
@@ -76,13 +78,24 @@ async function searches(engine: Cosift, dataset: Dataset, end: Promise<unknown>)
   return wall;
 }
 
+type Batches = readonly (readonly [start: number, lines: Buffer])[];
+
+/** Lines of changed records, made before the clock starts: searches share this thread. */
+function batchesOf(changed: Dataset, ms: number): Batches {
+  const count = Math.min(Math.ceil(((RATE / BATCH) * ms) / 1_000), Math.floor(changed.records / BATCH));
+  return Array.from(
+    { length: count },
+    (_, i) => [i * BATCH, linesOf(changed, i * BATCH, (i + 1) * BATCH)] as const,
+  );
+}
+
 /** Upserts changed records at RATE for `ms`; tells how many were committed. */
-async function upserts(engine: Cosift, dataset: Dataset, ms: number): Promise<number> {
-  const changed = changedCopy(dataset);
+async function upserts(engine: Cosift, changed: Dataset, batches: Batches, ms: number): Promise<number> {
   const begun = performance.now();
   let written = 0;
-  for (let start = 0; performance.now() - begun < ms; start = (start + BATCH) % (dataset.records - BATCH)) {
-    await engine.upsert(changed, start, start + BATCH);
+  for (const [start, lines] of batches) {
+    if (performance.now() - begun >= ms) break;
+    await engine.upsert(changed, start, start + BATCH, lines);
     written += BATCH;
     await pause(Math.max(0, (written / RATE) * 1_000 - (performance.now() - begun)));
   }

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import { type CsvError, type Info, parse } from 'csv-parse';
 
 /** A row as a record in JSON, and the line of the file that it ends on. */
@@ -17,18 +17,18 @@ export async function* recordsOfCsv(
   chunks: AsyncIterable<Uint8Array>,
   onBad: (line: number, detail: string) => void,
 ): AsyncGenerator<CsvRecord> {
-  const parser = Readable.from(chunks).pipe(
-    parse({
-      bom: true,
-      info: true,
-      skip_empty_lines: true,
-      skip_records_with_error: true,
-      on_skip(error?: CsvError) {
-        onBad(Number(error?.lines ?? 0), error?.message ?? 'cannot be read');
-        return undefined;
-      },
-    }),
-  );
+  const parser = parse({
+    bom: true,
+    info: true,
+    skip_empty_lines: true,
+    skip_records_with_error: true,
+    on_skip(error?: CsvError) {
+      onBad(Number(error?.lines ?? 0), error?.message.replace(/ on line \d+$/, '') ?? 'cannot be read');
+      return undefined;
+    },
+  });
+  // The loop below throws what this passes on to the parser.
+  pipeline(Readable.from(chunks), parser, () => undefined);
   let header: string[] | undefined;
   for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
     if (header === undefined) header = checkHeader(record);

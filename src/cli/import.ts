@@ -38,9 +38,9 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
     bar.clear();
     process.stderr.write(`line ${line}: ${text}\n`);
   };
-  const input = await openInput(file, report);
-  const target = await openTarget(options);
   const stop = stopOnSignals();
+  const input = await openInput(file, report, stop);
+  const target = await openTarget(options);
   const started = Date.now();
   const progress = { committed: 0 };
   try {

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { addAbortSignal } from 'node:stream';
 import { recordsOfCsv } from './csv.js';
 
 export type Bad = (line: number, detail: string) => void;
@@ -15,12 +16,16 @@ export interface Input {
   lineOf(n: number): number;
 }
 
-/** Opens `file`, or standard input for `-`, as CSV when it is named so and as NDJSON otherwise. */
-export async function openInput(file: string, onBad: Bad): Promise<Input> {
+/**
+ * Opens `file`, or standard input for `-`, as CSV when it is named so and as NDJSON otherwise. Once `stop` is
+ * aborted the chunks end with an error, even while a pipe says nothing.
+ */
+export async function openInput(file: string, onBad: Bad, stop: AbortSignal): Promise<Input> {
   const pipe = file === '-';
   const size = pipe ? undefined : (await stat(file)).size;
   const read = { bytes: 0, records: 0 };
-  const bytes = counted(pipe ? process.stdin : createReadStream(file, { highWaterMark: 1 << 18 }), read);
+  const stream = pipe ? process.stdin : createReadStream(file, { highWaterMark: 1 << 18 });
+  const bytes = counted(addAbortSignal(stop, stream), read);
   if (!/\.csv$/i.test(file)) {
     return { chunks: countLines(bytes, read), size, read, lineOf: (n) => n };
   }

@@ -53,7 +53,7 @@ function requests({ url, admin }: Running, given: boolean): string {
       pagination: { limit: 3 },
     }),
     '',
-    `The same in a browser: ${url}`,
+    `Every operation is described at ${url}/docs`,
     'Ctrl-C stops the server.',
   ].join('\n');
 }

@@ -7,6 +7,7 @@ import { LIMITS, type Limits } from './limits.js';
 import { problemsOf } from './problems-of.js';
 import type { DeleteRequest } from './records.js';
 import type { QueryRequest, SearchRequest, Variant } from './search.js';
+import type { WebhookRequest } from './webhooks.js';
 
 // The first finds the first error cheaply; only a small refused body is worth every error.
 const FULL_REPORT_BYTES = 65_536;
@@ -112,6 +113,11 @@ export function checkKeyRequest(value: unknown, limits: Limits = LIMITS, bytes =
 export function checkDatabaseSettings(value: unknown, bytes = 0): DatabaseSettings {
   checkSchema('DatabaseSettings', value, bytes);
   return value as DatabaseSettings;
+}
+
+export function checkWebhookRequest(value: unknown, bytes = 0): WebhookRequest {
+  checkSchema('WebhookRequest', value, bytes);
+  return value as WebhookRequest;
 }
 
 function refused(pointer: string, detail: string, code: ErrorCode = 'invalid_request'): CosiftError {

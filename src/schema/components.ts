@@ -5,6 +5,7 @@ import * as pages from './pages.js';
 import { health, problem } from './problem.js';
 import * as records from './records.js';
 import * as search from './search.js';
+import * as webhooks from './webhooks.js';
 
 /** Every schema of a request or response under the name by which others and OpenAPI refer to it. */
 export const COMPONENTS = {
@@ -59,6 +60,11 @@ export const COMPONENTS = {
   KeyDescription: keys.keyDescription,
   IssuedKey: keys.issuedKey,
   KeyList: keys.keyList,
+  WebhookRequest: webhooks.webhookRequest,
+  WebhookDescription: webhooks.webhookDescription,
+  CreatedWebhook: webhooks.createdWebhook,
+  WebhookList: webhooks.webhookList,
+  WebhookDelivery: webhooks.webhookDelivery,
   Health: health,
   Problem: problem,
 } as const;

@@ -46,12 +46,13 @@ const count = { type: 'integer', minimum: 0 } as const;
 
 export const databaseDescription = {
   type: 'object',
-  required: ['id', 'records', 'model', 'dimensions', 'embed', 'columns', 'sizes', 'times'],
+  required: ['id', 'records', 'model', 'fingerprint', 'dimensions', 'embed', 'columns', 'sizes', 'times'],
   additionalProperties: false,
   properties: {
     id: databaseId,
     records: count,
     model: { type: ['string', 'null'], description: 'null: vectors are the caller’s own.' },
+    fingerprint: { type: ['string', 'null'], description: 'What the vectors of the model depend on.' },
     dimensions: count,
     embed: { $ref: '#/components/schemas/Embed' },
     columns: {

@@ -5,6 +5,7 @@ export {
   checkQueryRequest,
   checkSchema,
   checkSearchRequest,
+  checkWebhookRequest,
 } from './check.js';
 export type { ComponentName } from './components.js';
 export { COMPONENTS } from './components.js';
@@ -42,3 +43,4 @@ export type {
   ValuesFacet,
   Variant,
 } from './search.js';
+export type { CreatedWebhook, WebhookDescription, WebhookRequest } from './webhooks.js';

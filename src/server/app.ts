@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  LogController,
+} from 'fastify';
 import type { Backend } from '../backend/backend.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
@@ -19,8 +25,10 @@ import { keyHandlers } from './routes/keys.js';
 import { recordHandlers } from './routes/records.js';
 import { searchHandlers } from './routes/search.js';
 import { serviceHandlers } from './routes/service.js';
+import { webhookHandlers } from './routes/webhooks.js';
 import type { Handler, Services, Timeouts } from './services.js';
 import type { Rate } from './token-bucket.js';
+import type { Webhooks } from './webhooks/webhooks.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -32,6 +40,7 @@ declare module 'fastify' {
 export interface AppOptions {
   backend: Backend;
   keys: KeyStore;
+  webhooks: Webhooks;
   limits?: Limits;
   /** What one key may ask for; absent: as much as it likes. */
   rate?: Rate;
@@ -48,7 +57,7 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 /** The HTTP interface over `backend`. It listens on nothing yet; closing it leaves the backend open. */
 export function buildApp(options: AppOptions): FastifyInstance {
-  const { backend, keys, limits = LIMITS, timeouts = TIMEOUTS, capacity = CAPACITY } = options;
+  const { backend, keys, webhooks, limits = LIMITS, timeouts = TIMEOUTS, capacity = CAPACITY } = options;
   const app = Fastify({
     logger: options.logger ?? false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -77,14 +86,15 @@ export function buildApp(options: AppOptions): FastifyInstance {
 
   const inFlight = new InFlight(capacity);
   const metrics = new Metrics(backend, inFlight);
-  const services: Services = { backend, keys, limits, timeouts, inFlight, metrics };
+  const services: Services = { backend, keys, webhooks, limits, timeouts, inFlight, metrics };
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     // The router takes the last part of these paths for the id of a record.
     const { rid } = request.params as { rid?: string };
-    if (rid !== undefined && RESERVED.has(rid)) return reply.callNotFound();
-    return undefined;
+    const unknown = request.is404 || (rid !== undefined && RESERVED.has(rid));
+    // Before any body is read: there is nothing here to read it for.
+    return unknown ? answerUnknown(request, reply) : undefined;
   });
   logRequests(app, metrics);
   guardAccess(app, keys, options.rate);
@@ -102,16 +112,18 @@ function answerErrors(app: FastifyInstance): void {
     if (error.code === 'database_not_found' && id !== undefined) error = databaseNotFound(id);
     return sendProblem(request, reply, error);
   });
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0] ?? '';
-    const allowed = allowedMethods(path);
-    if (allowed.length === 0) {
-      return sendProblem(request, reply, new CosiftError('not_found', 'there is nothing at this path'));
-    }
-    reply.header('allow', allowed.join(', '));
-    const detail = `this path takes ${allowed.join(', ')}`;
-    return sendProblem(request, reply, new CosiftError('method_not_allowed', detail));
-  });
+  app.setNotFoundHandler(answerUnknown);
+}
+
+/** 405 with the methods of a path that has others, else 404. */
+function answerUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const allowed = allowedMethods(request.url.split('?', 1)[0] ?? '');
+  if (allowed.length === 0) {
+    return sendProblem(request, reply, new CosiftError('not_found', 'there is nothing at this path'));
+  }
+  reply.header('allow', allowed.join(', '));
+  const detail = `this path takes ${allowed.join(', ')}`;
+  return sendProblem(request, reply, new CosiftError('method_not_allowed', detail));
 }
 
 function addRoutes(app: FastifyInstance, services: Services): void {
@@ -121,6 +133,7 @@ function addRoutes(app: FastifyInstance, services: Services): void {
     ...changeHandlers(services),
     ...databaseHandlers(services),
     ...keyHandlers(services),
+    ...webhookHandlers(services),
     ...serviceHandlers(services),
   } as Record<OperationId, Handler>;
   for (const [operationId, operation] of Object.entries(OPERATIONS) as [OperationId, Operation][]) {

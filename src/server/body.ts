@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CosiftError } from '../errors.js';
 import { jsonDepth, type Limits } from '../schema/index.js';
@@ -18,22 +19,19 @@ export function readBodies(app: FastifyInstance, limits: Limits, bodyTimeoutMs: 
   const depth = jsonDepth(limits);
   app.decorateRequest('bodyBytes', 0);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    'application/json',
-    async (request: FastifyRequest, payload: AsyncIterable<Buffer>) => {
-      checkCharset(request);
-      const { operation } = request.routeOptions.config;
-      const batch = operation?.body === 'Batch';
-      const most = batch ? limits.batch_bytes : limits.body_bytes;
-      const declared = Number(request.headers['content-length'] ?? 0);
-      if (declared > most) throw tooLarge(most);
-      const body = await collect(request, payload, most, bodyTimeoutMs);
-      if (body.length === 0 && (operation?.body === undefined || operation.bodyOptional)) return undefined;
-      if (batch) return body;
-      request.bodyBytes = body.length;
-      return parseStrictJson(body, depth);
-    },
-  );
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
+    checkCharset(request);
+    const { operation } = request.routeOptions.config;
+    const batch = operation?.body === 'Batch';
+    const most = batch ? limits.batch_bytes : limits.body_bytes;
+    const declared = Number(request.headers['content-length'] ?? 0);
+    if (declared > most) throw tooLarge(most);
+    const body = await collect(payload, most, bodyTimeoutMs);
+    if (body.length === 0 && (operation?.body === undefined || operation.bodyOptional)) return undefined;
+    if (batch) return body;
+    request.bodyBytes = body.length;
+    return parseStrictJson(body, depth);
+  });
   app.addContentTypeParser('application/x-ndjson', async (request: FastifyRequest, payload: unknown) => {
     checkCharset(request);
     if (request.routeOptions.config.operation?.lines === undefined) {
@@ -50,41 +48,32 @@ function checkCharset(request: FastifyRequest): void {
   }
 }
 
-async function collect(
-  request: FastifyRequest,
-  payload: AsyncIterable<Buffer>,
-  most: number,
-  timeoutMs: number,
-): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  const late = new CosiftError('request_timeout', `the body did not arrive within ${timeoutMs} ms`);
-  // Destroying the incoming stream would also take away the way to answer.
-  let expire: (error: CosiftError) => void = () => undefined;
-  const expired = new Promise<never>((_, reject) => {
-    expire = reject;
-  });
-  const timer = setTimeout(() => expire(late), timeoutMs);
-  const arrived = (async () => {
-    for await (const chunk of payload) {
+/** The whole body. The stream is not destroyed when it is refused: that would take away the way to answer. */
+function collect(payload: Readable, most: number, timeoutMs: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const settle = (error?: CosiftError) => {
+      clearTimeout(timer);
+      payload.off('data', take).off('end', settle).off('close', breakOff).off('error', breakOff);
+      if (error === undefined)
+        return resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+      // What still comes is let through unread; a broken stream must not bring the process down.
+      payload.on('error', () => undefined).resume();
+      return reject(error);
+    };
+    const take = (chunk: Buffer) => {
       length += chunk.length;
-      if (length > most) throw tooLarge(most);
       chunks.push(chunk);
-    }
-  })();
-  arrived.catch(() => undefined);
-  try {
-    await Promise.race([arrived, expired]);
-  } catch (error) {
-    if (error instanceof CosiftError) throw error;
+      if (length > most) settle(tooLarge(most));
+    };
     // The caller went away or broke off; nobody reads this answer.
-    throw new CosiftError('stopped', 'the body ended early', { cause: error });
-  } finally {
-    clearTimeout(timer);
-  }
-  const [only] = chunks;
-  if (request.raw.complete === false) throw new CosiftError('stopped', 'the body ended early');
-  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, length);
+    const breakOff = () => settle(new CosiftError('stopped', 'the body ended early'));
+    const late = () =>
+      settle(new CosiftError('request_timeout', `the body did not arrive within ${timeoutMs} ms`));
+    const timer = setTimeout(late, timeoutMs);
+    payload.on('data', take).on('end', settle).on('close', breakOff).on('error', breakOff);
+  });
 }
 
 function tooLarge(most: number): CosiftError {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CosiftError } from '../errors.js';
 import { Gate } from './gate.js';
@@ -18,6 +19,8 @@ export class InFlight {
   readonly #closing = new AbortController();
 
   constructor(capacity: Capacity) {
+    // As many listen as calls are under way, which the gates bound.
+    setMaxListeners(0, this.#closing.signal);
     this.#gates = {
       searches: new Gate('searches', capacity.searches),
       writes: new Gate('writes', capacity.writes),

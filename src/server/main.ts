@@ -4,6 +4,8 @@ import { type Backend, LocalBackend } from '../backend/index.js';
 import type { Config } from '../config.js';
 import { buildApp, CAPACITY, TIMEOUTS } from './app.js';
 import { type AdminKey, adminKey, KeyStore } from './keys/key-store.js';
+import type { DeliveryTimes } from './webhooks/webhook.js';
+import { Webhooks } from './webhooks/webhooks.js';
 
 /** A server that listens. */
 export interface Running {
@@ -19,6 +21,8 @@ export interface Running {
 export interface StartOptions {
   /** Called before the server listens, with what it will serve. */
   beforeListening?(backend: Backend): Promise<void>;
+  /** How patiently webhooks are delivered. */
+  deliveryTimes?: DeliveryTimes;
   /** Takes the lines for the person who starts it; default: standard output. */
   print?(line: string): void;
 }
@@ -33,14 +37,17 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     maxLineBytes: config.limits.line_bytes,
   });
   let app: FastifyInstance | undefined;
+  let webhooks: Webhooks | undefined;
   try {
     const admin = await adminKey(config.data, config.adminKey);
     // At once: a start that fails later must not leave a key that was never shown.
     if (admin.made) print(`admin key (shown once, kept in ${admin.file}): ${admin.key}`);
     const keys = await KeyStore.open(config.data, admin.key);
+    webhooks = await Webhooks.open(config.data, backend, options.deliveryTimes);
     app = buildApp({
       backend,
       keys,
+      webhooks,
       limits: config.limits,
       ...(config.rateLimit > 0 && { rate: { quota: config.rateLimit, windowSeconds: 60 } }),
       capacity: { ...CAPACITY, searches: config.maxSearches },
@@ -53,14 +60,20 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     const url = urlOf(app.server.address() as AddressInfo);
     print(`listening on ${url}`);
     const listening = app;
+    const delivering = webhooks;
+    delivering.start(app.log);
     let closed: Promise<void> | undefined;
     const close = () => {
-      closed ??= listening.close().then(() => backend.close());
+      closed ??= listening
+        .close()
+        .then(() => delivering.close())
+        .then(() => backend.close());
       return closed;
     };
     return { url, app, backend, admin, close };
   } catch (error) {
     await app?.close();
+    await webhooks?.close();
     await backend.close();
     throw error;
   }

@@ -38,6 +38,8 @@ export function problemBody(error: CosiftError, requestId: string): ProblemBody 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: CosiftError): FastifyReply {
   if (error.status === 401) reply.header('www-authenticate', 'ApiKey header="x-api-key"');
   if (RETRIABLE.has(error.code)) reply.header('retry-after', String(error.fields.retry_after ?? 1));
+  // No more of a body that comes too slowly is waited for.
+  if (error.code === 'request_timeout') reply.header('connection', 'close');
   if (error.status >= 500 && error.code !== 'busy') {
     request.log.error(
       { err: error.cause ?? error, code: error.code, detail: error.detail },
@@ -54,7 +56,11 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
 /** What was thrown as a row of the error table; anything unforeseen is `internal`. */
 export function asCosiftError(thrown: unknown): CosiftError {
   if (thrown instanceof CosiftError) return thrown;
-  const { code, message } = (thrown ?? {}) as { code?: string; message?: string };
+  const { code, message, statusCode } = (thrown ?? {}) as {
+    code?: string;
+    message?: string;
+    statusCode?: number;
+  };
   switch (code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new CosiftError('unsupported_media_type', 'send the body as application/json');
@@ -65,6 +71,9 @@ export function asCosiftError(thrown: unknown): CosiftError {
     case 'FST_ERR_BAD_URL':
       return new CosiftError('invalid_request', 'the path is not a valid URL');
     default:
+      if (code?.startsWith('FST_ERR_') && statusCode !== undefined && statusCode < 500) {
+        return new CosiftError('invalid_request', message ?? 'the request is not valid');
+      }
       return new CosiftError('internal', message ?? 'unknown failure', { cause: thrown });
   }
 }

@@ -1,10 +1,11 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Backend } from '../backend/backend.js';
 import type { Limits } from '../schema/index.js';
 import type { InFlight } from './in-flight.js';
 import type { KeyStore } from './keys/key-store.js';
 import type { Metrics } from './metrics.js';
 import type { OperationId } from './operations.js';
+import type { Webhooks } from './webhooks/webhooks.js';
 
 export interface Timeouts {
   /** For the head of a request to arrive. */
@@ -21,12 +22,14 @@ export interface Timeouts {
 export interface Services {
   backend: Backend;
   keys: KeyStore;
+  webhooks: Webhooks;
   limits: Limits;
   timeouts: Timeouts;
   inFlight: InFlight;
   metrics: Metrics;
 }
 
+export type Logger = Pick<FastifyBaseLogger, 'warn' | 'error'>;
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 export type Handlers = Partial<Record<OperationId, Handler>>;
 

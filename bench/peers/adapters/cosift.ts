@@ -77,10 +77,15 @@ export class Cosift implements Peer {
     await this.#open(directory);
   }
 
-  /** Writes records `start` up to but not `end`, as one commit. */
-  async upsert(dataset: Dataset, start: number, end: number): Promise<void> {
+  /** Writes records `start` up to but not `end`, as one commit; `lines` when they were made before. */
+  async upsert(
+    dataset: Dataset,
+    start: number,
+    end: number,
+    lines = linesOf(dataset, start, end),
+  ): Promise<void> {
     const { dimensions, vectors } = dataset;
-    const prepared = held(await this.engine.prepareLines(DATABASE, linesOf(dataset, start, end), 1));
+    const prepared = held(await this.engine.prepareLines(DATABASE, lines, 1));
     const texts = prepared.texts().length;
     if (texts !== end - start) throw new Error(`${texts} texts of ${end - start} records`);
     held(

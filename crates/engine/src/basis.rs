@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use cosift_kernels::{Codec, Codes, Layout, Query, Steps, rotate};
 use nalgebra::{DMatrix, SymmetricEigen};
 
+use crate::cost;
 use crate::serial::Serial;
 
 /// How a block's vectors were turned into codes.
@@ -12,76 +13,53 @@ use crate::serial::Serial;
 /// A basis is fixed once made. It is orthonormal, so it changes no score, only how soon a code tells
 /// that a record cannot qualify: exactness never depends on the data it was trained on.
 #[derive(Debug)]
-pub struct Basis {
+pub(crate) struct Basis {
     pub(crate) serial: Serial,
     /// Rows by falling variance, `dims x dims` of the layout; `None`: not rotated.
     rotation: Option<Vec<f32>>,
     codec: Codec,
 }
 
-/// Share of the squared length that the head of a code must hold for the two-step scan to pay.
-const HEAD_ENERGY: f64 = 0.80;
-
 /// Dimensions at full precision in the head of a rotated code.
 const FINE_DIMENSIONS: usize = 64;
 
-/// The head's coarse dimensions come in steps of this many.
-const COARSE_STEP: usize = 64;
+/// Coarse dimensions that the head of a rotated code may have.
+const COARSE_DIMENSIONS: [usize; 4] = [64, 128, 192, 256];
 
 impl Basis {
     /// The unrotated basis of `dimensions`: all of a code is its head.
-    #[must_use]
-    pub fn identity(dimensions: usize) -> Self {
+    pub(crate) fn identity(dimensions: usize) -> Self {
         let layout = Layout::identity(padded(dimensions)).expect("a multiple of 8 up to the largest vector");
         let codec = Codec::new(layout, Steps::train(&layout, &[]));
         Self { serial: Serial::next(), rotation: None, codec }
     }
 
-    /// Learns the basis of a sample: its principal axes, with the narrowest head that holds enough.
+    /// Learns the basis of a sample: its principal axes, with the head that makes searches cheapest.
     ///
     /// `sample` holds unit vectors of `dimensions` components, one after the other. `None` when the
-    /// sample has no axes to prefer: then the unrotated codes are as good.
-    #[must_use]
-    pub fn train(dimensions: usize, sample: &[f32]) -> Option<Self> {
+    /// unrotated codes are as cheap.
+    pub(crate) fn train(dimensions: usize, sample: &[f32]) -> Option<Self> {
         let dims = padded(dimensions);
-        if dims < FINE_DIMENSIONS + 2 * COARSE_STEP || sample.is_empty() {
-            return None;
-        }
-        let moments = second_moments(dimensions, dims, sample);
-        let total = moments.trace();
-        let eigen = SymmetricEigen::new(moments);
-        let mut order: Vec<usize> = (0..dims).collect();
-        order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
-
-        let mut held = 0.0;
-        let mut head = 0;
-        while head < dims && held < HEAD_ENERGY * total {
-            held += eigen.eigenvalues[order[head]];
-            head += 1;
-        }
-        let coarse = head.saturating_sub(FINE_DIMENSIONS).div_ceil(COARSE_STEP).max(1) * COARSE_STEP;
-        if FINE_DIMENSIONS + coarse > dims * 2 / 3 {
-            return None;
-        }
-
-        let mut rotation = Vec::with_capacity(dims * dims);
-        for &axis in &order {
-            rotation.extend(eigen.eigenvectors.column(axis).iter().map(|&component| component as f32));
-        }
-        let layout = Layout::new(dims, FINE_DIMENSIONS, coarse)?;
+        let rotation = principal_axes(dimensions, dims, sample)?;
         let mut rotated = Vec::with_capacity(sample.len() / dimensions * dims);
         let mut row = vec![0.0; dims];
         for vector in sample.chunks_exact(dimensions) {
             rotate(&rotation, &pad(vector, dims), &mut row);
             rotated.extend_from_slice(&row);
         }
-        let codec = Codec::new(layout, Steps::train(&layout, &rotated));
+        let plain = Layout::identity(dims)?;
+        let heads = COARSE_DIMENSIONS.into_iter().filter_map(|coarse| Layout::new(dims, FINE_DIMENSIONS, coarse));
+        let costed = std::iter::once(plain).chain(heads).map(|layout| {
+            let codec = Codec::new(layout, Steps::train(&layout, &rotated));
+            (cost::of_search(&codec, &rotated), codec)
+        });
+        let (_, codec) = costed.min_by(|(a, _), (b, _)| a.total_cmp(b))?;
+        let rotation = (codec.layout() != plain).then_some(rotation)?;
         Some(Self { serial: Serial::next(), rotation: Some(rotation), codec })
     }
 
     /// Where the codes of this basis keep what.
-    #[must_use]
-    pub fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> Layout {
         self.codec.layout()
     }
 
@@ -91,13 +69,12 @@ impl Basis {
     }
 
     /// Appends the code of a unit vector.
-    pub fn encode(&self, vector: &[f32], codes: &mut Codes) {
+    pub(crate) fn encode(&self, vector: &[f32], codes: &mut Codes) {
         self.codec.encode(&self.rotated(vector), codes.records(), codes);
     }
 
     /// Prepares a unit vector to be compared with codes of this basis.
-    #[must_use]
-    pub fn query(&self, vector: &[f32]) -> Query {
+    pub(crate) fn query(&self, vector: &[f32]) -> Query {
         self.codec.query(&self.rotated(vector))
     }
 
@@ -115,8 +92,7 @@ impl Basis {
     }
 
     /// The parts that make this basis again: layout, steps, rotation.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let (layout, steps) = (self.codec.layout(), self.codec.steps());
         let mut out = Vec::new();
         for number in [layout.dims(), layout.fine(), layout.coarse()] {
@@ -132,7 +108,6 @@ impl Basis {
     }
 
     /// Reads [`Basis::to_bytes`]; `None` when the lengths do not fit.
-    #[must_use]
     pub(crate) fn from_bytes(serial: Serial, bytes: &[u8]) -> Option<Self> {
         let (header, rotation) = bytes.split_at_checked(24)?;
         let word = |at: usize| header[at * 4..at * 4 + 4].try_into().ok().map(u32::from_le_bytes);
@@ -163,6 +138,18 @@ fn pad(vector: &[f32], dims: usize) -> Cow<'_, [f32]> {
     let mut padded = vector.to_vec();
     padded.resize(dims, 0.0);
     padded.into()
+}
+
+/// Rows of an orthonormal matrix, `dims x dims`: the directions in which a sample is longest, longest first.
+fn principal_axes(dimensions: usize, dims: usize, sample: &[f32]) -> Option<Vec<f32>> {
+    if sample.is_empty() {
+        return None;
+    }
+    let eigen = SymmetricEigen::new(second_moments(dimensions, dims, sample));
+    let mut order: Vec<usize> = (0..dims).collect();
+    order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
+    let axis = |&axis: &usize| eigen.eigenvectors.column(axis).iter().map(|&part| part as f32).collect::<Vec<_>>();
+    Some(order.iter().flat_map(axis).collect())
 }
 
 /// The mean outer product of the sample, not centred: a score is a product with the whole vector.

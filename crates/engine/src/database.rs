@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::derived::Derived;
 use crate::error::Error;
+use crate::search::Windows;
 use crate::settings::Settings;
 use crate::snapshot::{IdentityIndex, Snapshot};
 use crate::store::{Reader, Store};
@@ -31,6 +32,7 @@ pub struct Database {
     pub(crate) created_at: i64,
     published: Arc<RwLock<Published>>,
     pub(crate) reader: Reader,
+    pub(crate) windows: Windows,
     pub(crate) last_write_at: Arc<AtomicI64>,
     pub(crate) disk_bytes: Arc<AtomicU64>,
     writer: SyncSender<Task>,
@@ -101,6 +103,7 @@ impl Database {
             created_at,
             published,
             reader,
+            windows: Windows::default(),
             last_write_at,
             disk_bytes,
             writer: sender,

@@ -2,25 +2,24 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::block::BlockMemory;
+use crate::block::{Block, BlockMemory};
+use crate::columns::{ColumnId, Value};
 use crate::database::Database;
 use crate::json::write_time;
 
 /// Describes a database: records, settings, columns with the types seen, sizes and times.
-#[must_use]
-pub fn describe(database: &Database) -> Value {
+pub(crate) fn describe(database: &Database) -> serde_json::Value {
     let snapshot = database.snapshot();
-    let columns: Vec<Value> = snapshot
+    let columns: Vec<serde_json::Value> = snapshot
         .names
         .iter()
         .filter_map(|(column, name)| {
             let mut counts = [0_usize; 4];
             for block in &snapshot.blocks {
-                let stats = block.body.columns.column_stats(column);
-                let seen = [stats.texts, stats.numbers, stats.booleans, stats.nulls];
-                counts.iter_mut().zip(seen).for_each(|(count, seen)| *count += seen as usize);
+                let seen = types_seen(block, column);
+                counts.iter_mut().zip(seen).for_each(|(count, seen)| *count += seen);
             }
             let types: Vec<&str> = ["string", "number", "boolean", "null"]
                 .into_iter()
@@ -50,11 +49,31 @@ pub fn describe(database: &Database) -> Value {
         "times".into(),
         json!({ "created_at": time(database.created_at), "last_write_at": time(database.last_write_at.load(Relaxed)) }),
     );
-    Value::Object(members)
+    serde_json::Value::Object(members)
+}
+
+/// Living records of a block by the type they have in a column: string, number, boolean, null.
+fn types_seen(block: &Block, column: ColumnId) -> [usize; 4] {
+    let columns = &block.body.columns;
+    if block.living == block.len() {
+        let stats = columns.column_stats(column);
+        return [stats.texts, stats.numbers, stats.booleans, stats.nulls].map(|count| count as usize);
+    }
+    let mut seen = [0; 4];
+    for slot in block.alive.iter() {
+        match columns.value(slot, column) {
+            Some(Value::Text(_)) => seen[0] += 1,
+            Some(Value::Number(_)) => seen[1] += 1,
+            Some(Value::Boolean(_)) => seen[2] += 1,
+            Some(Value::Null) => seen[3] += 1,
+            None => {}
+        }
+    }
+    seen
 }
 
 /// Records and sizes of a database, as JSON members.
-pub(crate) fn sizes(database: &Database) -> Value {
+pub(crate) fn sizes(database: &Database) -> serde_json::Value {
     let memory = memory(database);
     json!({
         "id": database.id,

@@ -1,5 +1,6 @@
 //! Background jobs of a database, one at a time: learn a basis, code blocks anew, save the snapshot.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex};
@@ -42,7 +43,7 @@ pub(crate) struct Keeper {
     sender: Sender<HandedOver>,
     handed: Mutex<Receiver<HandedOver>>,
     running: Option<JoinHandle<()>>,
-    /// Set while a job works; its thread may outlast it by a moment.
+    /// Whether a job has work left. Its thread may live a little longer.
     busy: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
     saved: Arc<Mutex<Saved>>,
@@ -95,7 +96,7 @@ impl Keeper {
 
     /// Starts the job that the database needs most, unless one is running.
     pub(crate) fn consider(&mut self, snapshot: &Arc<Snapshot>, version: u64, memory: &Memory) {
-        if self.busy.load(Acquire) && self.running.as_ref().is_some_and(|job| !job.is_finished()) {
+        if self.busy.load(Acquire) {
             return;
         }
         let records = snapshot.records();
@@ -147,10 +148,11 @@ impl Keeper {
             saved: Arc::clone(&self.saved),
         };
         let tasks = self.tasks.clone();
+        self.busy.store(true, Release);
         let busy = Arc::clone(&self.busy);
-        busy.store(true, Relaxed);
         let run = move || {
-            let done = work(&snapshot, &job);
+            // A job that panics made nothing; the next may.
+            let done = catch_unwind(AssertUnwindSafe(|| work(&snapshot, &job))).unwrap_or(false);
             // Before the nudge: the writer is to find the place free for the next job.
             busy.store(false, Release);
             if done {
@@ -158,8 +160,11 @@ impl Keeper {
                 let _ = tasks.try_send(Task::Nudge);
             }
         };
-        // Without a thread the job waits for the next call.
         self.running = std::thread::Builder::new().name("cosift-keeper".into()).spawn(run).ok();
+        if self.running.is_none() {
+            // Without a thread the job waits for the next call.
+            self.busy.store(false, Release);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod basis;
 mod block;
 mod changes;
 mod cold;
+mod cost;
 pub mod columns;
 mod cursor;
 mod database;

@@ -50,6 +50,13 @@ const PATH_PARAMETERS: Record<string, object> = {
     },
     example: 1,
   },
+  webhook_id: {
+    name: 'webhook_id',
+    in: 'path',
+    required: true,
+    description: 'Id of the webhook',
+    schema: { type: 'string', pattern: '^[0-9a-z]{12}$' },
+  },
   key_id: {
     name: 'key_id',
     in: 'path',

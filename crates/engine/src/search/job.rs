@@ -10,13 +10,15 @@ use cosift_kernels::{Query, exact};
 
 use crate::block::Block;
 use crate::cold::ColdBuffer;
-use crate::database::Published;
+use crate::database::{Database, Published};
 use crate::defect::message;
 use crate::error::Error;
+use crate::hash::content_hash;
 use crate::rank::{Hit, Position, TopK};
 use crate::score::{SCORE_STEPS, Score, q30_to_f32};
 use crate::search::page::{self, Page};
 use crate::search::request::Search;
+use crate::search::windows::{Ahead, SearchKey};
 use crate::serial::Serial;
 use crate::select::Selection;
 use crate::snapshot::Snapshot;
@@ -40,6 +42,11 @@ pub(crate) struct Job {
     vector: Vec<i32>,
     /// Strictly after this place.
     after: Option<Position>,
+    /// Hits to find.
+    size: usize,
+    /// The hits, where an earlier scan found them.
+    known: Option<Vec<Hit>>,
+    database: Arc<Database>,
     threshold: Score,
     top: Mutex<TopK>,
     /// Score of the last place kept, once the page is full: what is below can't enter.
@@ -71,6 +78,7 @@ thread_local! {
 impl Job {
     /// Binds a search: resolves columns, prepares the query per basis, finds the cursor's place.
     pub(crate) fn bind(
+        database: &Arc<Database>,
         published: &Published,
         search: Search,
         vector: Vec<i32>,
@@ -93,6 +101,9 @@ impl Job {
         let mut job = Self {
             selection: Selection::bind(&snapshot, search.filter.as_ref(), search.time_range),
             top: Mutex::new(TopK::new(search.limit + 1)),
+            size: search.limit + 1,
+            known: None,
+            database: Arc::clone(database),
             tau: AtomicU32::new(threshold.0),
             matches: AtomicU64::new(0),
             failed: Mutex::new(None),
@@ -109,7 +120,35 @@ impl Job {
             arrived,
         };
         job.settle_cursor(published);
+        job.look_ahead();
         job
+    }
+
+    /// Takes the page from what an earlier scan found, or makes this scan find more than the page.
+    fn look_ahead(&mut self) {
+        let Some(after) = self.after.filter(|_| !self.counts_all()) else { return };
+        match self.database.windows.look(&self.key(), &self.snapshot, after, self.size) {
+            Ahead::Known(hits) => self.known = Some(hits),
+            Ahead::Scan(size) => {
+                self.size = size;
+                self.top = Mutex::new(TopK::new(size));
+            }
+        }
+    }
+
+    fn key(&self) -> SearchKey {
+        let vector: Vec<u8> = self.vector.iter().flat_map(|component| component.to_le_bytes()).collect();
+        content_hash(&[&self.search.alike, &vector])
+    }
+
+    /// Whether there is nothing to scan for.
+    pub(crate) fn is_known(&self) -> bool {
+        self.known.is_some()
+    }
+
+    /// Hits that the scan is to find.
+    pub(crate) fn size(&self) -> usize {
+        self.size
     }
 
     /// While the cursor's record exists, its score under this request decides the place, so that a cursor
@@ -210,6 +249,19 @@ impl Job {
         }
     }
 
+    /// The hits of the page, in order, and what was found beyond it.
+    fn hits(&self) -> Vec<Hit> {
+        if let Some(known) = &self.known {
+            return known.clone();
+        }
+        let top = std::mem::replace(&mut *self.top.lock().unwrap_or_else(PoisonError::into_inner), TopK::new(1));
+        let hits = top.into_sorted();
+        if let Some(after) = self.after.filter(|_| !self.counts_all()) {
+            self.database.windows.keep(self.key(), &self.snapshot, after, &hits, self.size);
+        }
+        hits
+    }
+
     fn page(&self) -> Result<Page, Error> {
         if let Some(error) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(error);
@@ -218,8 +270,9 @@ impl Job {
             return Err(Error::Stopped);
         }
         let scan = self.scan_started.lock().unwrap_or_else(PoisonError::into_inner).map(|start| start.elapsed());
-        let top = std::mem::replace(&mut *self.top.lock().unwrap_or_else(PoisonError::into_inner), TopK::new(1));
-        let body = page::write_search(self, &top.into_sorted(), self.matches.load(Relaxed));
+        let hits = self.hits();
+        let shown = &hits[..hits.len().min(self.search.limit + 1)];
+        let body = page::write_search(self, shown, self.matches.load(Relaxed));
         Ok(Page {
             body,
             scan_micros: scan.unwrap_or_default().as_micros() as u64,

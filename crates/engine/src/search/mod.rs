@@ -10,10 +10,12 @@ mod pass;
 mod request;
 mod scan;
 mod scanner;
+mod windows;
 
 pub use page::Page;
 pub use request::{Search, TimeRange};
 pub(crate) use page::{PageWriter, write_record};
 pub(crate) use request::RequestReader;
 pub(crate) use scanner::Scanner;
+pub(crate) use windows::Windows;
 pub use scanner::{ScannerStats, StopFlag};

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::cursor;
 use crate::error::Error;
+use crate::hash::content_hash;
 use crate::filter::{Filter, FilterLimits};
 use crate::identity::Variant;
 use crate::json::parse_time;
@@ -32,6 +33,8 @@ pub struct Search {
     pub total: bool,
     /// Whether to tell how the search ran.
     pub explain: bool,
+    /// Equal for requests that differ in cursor and page size alone.
+    pub(crate) alike: [u8; 16],
 }
 
 /// A window of time, both ends inclusive, milliseconds since 1970.
@@ -74,6 +77,7 @@ impl Search {
             cursor,
             total: request.flag("total")?,
             explain: request.flag("explain")?,
+            alike: request.hash_without(&["cursor", "limit"]),
         })
     }
 }
@@ -98,6 +102,17 @@ impl RequestReader {
             Ok(_) => Err(Error::invalid("invalid_request", "", "must be an object")),
             Err(error) => Err(Error::invalid("invalid_json", "", error.to_string())),
         }
+    }
+
+    /// A hash of all members but some.
+    fn hash_without(&self, left_out: &[&str]) -> [u8; 16] {
+        let members: Vec<String> = self
+            .members
+            .iter()
+            .filter(|(name, _)| !left_out.contains(&name.as_str()))
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        content_hash(&members.iter().map(String::as_bytes).collect::<Vec<_>>())
     }
 
     /// A member that is present and not null.

@@ -60,8 +60,23 @@ fn bounds(job: &Job) -> (f32, f32) {
     (floor, job.ceiling().map_or(f32::INFINITY, |score| score.value() as f32))
 }
 
-/// Sharpens the candidates of the head step and scores those that may enter, best first.
+/// Settles the candidates of the head step, in two rounds where there are many.
+///
+/// The records that look best raise tau; most of the others are then out without another look.
 fn rank_candidates(block: &Block, job: &Job, found: &mut Vec<Candidate>) {
+    let first = job.size();
+    if found.len() > 2 * first && !job.counts_all() {
+        found.select_nth_unstable_by(first, |a, b| b.estimate.total_cmp(&a.estimate));
+        let mut best: Vec<Candidate> = found.drain(..first).collect();
+        settle(block, job, &mut best);
+        let (floor, _) = bounds(job);
+        found.retain(|candidate| candidate.estimate + candidate.error >= floor);
+    }
+    settle(block, job, found);
+}
+
+/// Sharpens candidates by their full codes and scores those that may enter, best first.
+fn settle(block: &Block, job: &Job, found: &mut Vec<Candidate>) {
     let (floor, ceiling) = bounds(job);
     job.counts.refined.fetch_add(found.len() as u64, Relaxed);
     refine(&block.coded.codes, job.query(block), floor, ceiling, found);

@@ -176,11 +176,17 @@ impl Shared {
             }
         });
         let bound = catch_unwind(AssertUnwindSafe(|| {
-            database.with_published(|published| Job::bind(published, search, vector, stop, at, once))
+            database.with_published(|published| Job::bind(&database, published, search, vector, stop, at, once))
         }));
         match bound {
             Ok(job) => {
-                self.lock().bound.push_back(Arc::new(job));
+                let mut state = self.lock();
+                if job.is_known() {
+                    state.scanned.push_back(Arc::new(job));
+                } else {
+                    state.bound.push_back(Arc::new(job));
+                }
+                drop(state);
                 self.work.notify_one();
             }
             Err(panic) => {

@@ -1,0 +1,94 @@
+//! Results ahead of a cursor, kept while somebody pages through them.
+//!
+//! A page deep down costs a scan like any other. One scan finds many pages at once, so the next ones
+//! are taken from what it found, as long as the snapshot is the same. A window makes a page cheaper,
+//! never different, and losing one costs a scan.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::rank::{Hit, Position};
+use crate::snapshot::Snapshot;
+
+/// Hits of the first window of a search, beside those of the page.
+const FIRST: usize = 200;
+
+/// Each further window of a search has this many times the hits of the one before.
+const GROWTH: usize = 4;
+
+/// Hits of a window at most.
+const LARGEST: usize = 16_384;
+
+/// Hits of all windows together.
+const MAX_HITS: usize = 262_144;
+
+/// What makes two searches one, cursor and page size aside.
+pub(crate) type SearchKey = [u8; 16];
+
+/// The windows of a database, newest last.
+#[derive(Default)]
+pub(crate) struct Windows {
+    kept: Mutex<VecDeque<Window>>,
+}
+
+struct Window {
+    search: SearchKey,
+    snapshot: Weak<Snapshot>,
+    /// The hits come strictly after this.
+    after: Position,
+    hits: Arc<[Hit]>,
+    /// Whether nothing comes after the hits.
+    complete: bool,
+}
+
+/// What is known of the places after a cursor.
+pub(crate) enum Ahead {
+    /// The hits, as many as asked for or all there are.
+    Known(Vec<Hit>),
+    /// To be found by a scan for this many.
+    Scan(usize),
+}
+
+impl Windows {
+    /// The `count` hits after a place, or how many are worth finding.
+    pub(crate) fn look(&self, search: &SearchKey, snapshot: &Arc<Snapshot>, after: Position, count: usize) -> Ahead {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|window| window.snapshot.strong_count() > 0);
+        let mut size = FIRST;
+        for window in kept.iter().filter(|window| window.search == *search) {
+            if !std::ptr::eq(window.snapshot.as_ptr(), Arc::as_ptr(snapshot)) {
+                continue;
+            }
+            let start = if window.after == after {
+                0
+            } else {
+                match window.hits.binary_search_by(|hit| hit.position.rank(&after)) {
+                    Ok(at) => at + 1,
+                    Err(_) => continue,
+                }
+            };
+            let rest = &window.hits[start..];
+            if rest.len() >= count || window.complete {
+                return Ahead::Known(rest[..count.min(rest.len())].to_vec());
+            }
+            size = size.max(window.hits.len() * GROWTH);
+        }
+        Ahead::Scan(size.min(LARGEST).max(count))
+    }
+
+    /// Keeps what a scan for `size` hits found.
+    pub(crate) fn keep(&self, search: SearchKey, snapshot: &Arc<Snapshot>, after: Position, hits: &[Hit], size: usize) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_back(Window {
+            search,
+            snapshot: Arc::downgrade(snapshot),
+            after,
+            hits: hits.into(),
+            complete: hits.len() < size,
+        });
+        let mut sum: usize = kept.iter().map(|window| window.hits.len()).sum();
+        while sum > MAX_HITS {
+            sum -= kept.pop_front().map_or(0, |window| window.hits.len());
+        }
+    }
+}

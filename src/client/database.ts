@@ -1,0 +1,132 @@
+import type {
+  BatchResult,
+  Change,
+  Changes,
+  DatabaseDescription,
+  DeleteRequest,
+  NewRecord,
+  PageA,
+  PageB,
+  QueryRequest,
+  RecordA,
+  RecordB,
+  SearchRequest,
+  Variant,
+} from '../schema/index.js';
+import type { CallOptions, Transport } from './transport.js';
+
+export type PageOf<V extends Variant> = V extends 'a' ? PageA : PageB;
+export type RecordOf<V extends Variant> = V extends 'a' ? RecordA : RecordB;
+
+const BATCH_RECORDS = 1000;
+
+/** One database of a service, as one variant shows it: `a` with UUIDs, `b` with integers. */
+export class Database<V extends Variant = 'b'> {
+  readonly id: string;
+  readonly #transport: Transport;
+  readonly #path: string;
+  readonly #pages: string;
+
+  /** @internal Made by `Client`. */
+  constructor(transport: Transport, id: string, variant: V) {
+    this.id = id;
+    this.#transport = transport;
+    this.#path = `/databases/${encodeURIComponent(id)}`;
+    this.#pages = variant === 'a' ? `${this.#path}/records` : this.#path;
+  }
+
+  describe(options?: CallOptions): Promise<DatabaseDescription> {
+    return this.#transport.call('GET', this.#path, undefined, options);
+  }
+
+  drop(options?: CallOptions): Promise<void> {
+    return this.#transport.call('DELETE', this.#path, undefined, options);
+  }
+
+  /** Writes records in batches of 1,000; each is durable and searchable before the next is sent. */
+  async upsert(
+    records: Iterable<NewRecord> | AsyncIterable<NewRecord>,
+    options?: CallOptions,
+  ): Promise<BatchResult> {
+    const sum: BatchResult = { results: [], created: 0, changed: 0, unchanged: 0 };
+    let batch: NewRecord[] = [];
+    const send = async () => {
+      const body = { records: batch };
+      const result = await this.#transport.call<BatchResult>('POST', `${this.#path}/records`, body, options);
+      for (const record of result.results) sum.results.push(record);
+      sum.created += result.created;
+      sum.changed += result.changed;
+      sum.unchanged += result.unchanged;
+      batch = [];
+    };
+    for await (const record of records) {
+      batch.push(record);
+      if (batch.length === BATCH_RECORDS) await send();
+    }
+    if (batch.length > 0) await send();
+    return sum;
+  }
+
+  search(request: SearchRequest, options?: CallOptions): Promise<PageOf<V>> {
+    return this.#transport.call('POST', `${this.#pages}/search`, request, options);
+  }
+
+  /** Every match, most relevant first, page after page. */
+  searchAll(request: SearchRequest, options?: CallOptions): AsyncGenerator<RecordOf<V>, void, undefined> {
+    return drain<V>((pagination) => this.search({ ...request, pagination }, options), request.pagination);
+  }
+
+  query(request: QueryRequest = {}, options?: CallOptions): Promise<PageOf<V>> {
+    return this.#transport.call('POST', `${this.#pages}/query`, request, options);
+  }
+
+  /** Every match, in the order of `sort`, page after page. */
+  queryAll(request: QueryRequest = {}, options?: CallOptions): AsyncGenerator<RecordOf<V>, void, undefined> {
+    return drain<V>((pagination) => this.query({ ...request, pagination }, options), request.pagination);
+  }
+
+  /** One record; a UUID answers in the shape of variant A, an integer in that of B. */
+  record<Id extends number | string>(
+    id: Id,
+    options?: CallOptions,
+  ): Promise<Id extends number ? RecordB : RecordA> {
+    return this.#transport.call('GET', `${this.#path}/records/${id}`, undefined, options);
+  }
+
+  /** Deletes by `ids`, or by `filter` and `time_range`; resolves with how many records there were. */
+  async delete(request: DeleteRequest, options?: CallOptions): Promise<number> {
+    const path = `${this.#path}/records/delete`;
+    return (await this.#transport.call<{ deleted: number }>('POST', path, request, options)).deleted;
+  }
+
+  /** One answer of the change feed; `wait` is in seconds. */
+  changes(
+    request: { after?: number; limit?: number; wait?: number } = {},
+    options?: CallOptions,
+  ): Promise<Changes> {
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(request)) query.set(name, String(value));
+    return this.#transport.call('GET', `${this.#path}/changes?${query}`, undefined, options);
+  }
+
+  /** Every change after a position, for as long as the loop goes on. */
+  async *follow(after = 0, options?: CallOptions): AsyncGenerator<Change, never, undefined> {
+    for (let position = after; ; ) {
+      const answer = await this.changes({ after: position, limit: BATCH_RECORDS, wait: 30 }, options);
+      yield* answer.changes;
+      position = answer.position;
+    }
+  }
+}
+
+async function* drain<V extends Variant>(
+  fetchPage: (pagination: { limit: number; cursor?: string }) => Promise<PageOf<V>>,
+  { limit = 100, cursor }: { limit?: number; cursor?: string } = {},
+): AsyncGenerator<RecordOf<V>, void, undefined> {
+  let next = cursor;
+  do {
+    const page = await fetchPage({ limit, ...(next !== undefined && { cursor: next }) });
+    yield* page.results as RecordOf<V>[];
+    next = page.pagination.next_cursor;
+  } while (next !== undefined);
+}

@@ -1,0 +1,111 @@
+import { CosiftError, isErrorCode } from '../errors.js';
+import type { ProblemBody } from '../schema/index.js';
+
+export interface ClientOptions {
+  /** Where the service is: `http://127.0.0.1:8080`. */
+  url: string;
+  /** The value of `x-api-key`. */
+  key: string;
+  /** Further tries after 429, 503 or a lost connection. Default 4. */
+  retries?: number;
+  /** Longest time that a `Retry-After` is waited for, in milliseconds. Default 60,000. */
+  maxWaitMs?: number;
+  /** Instead of the global `fetch`. */
+  fetch?: typeof fetch;
+}
+
+export interface CallOptions {
+  signal?: AbortSignal;
+}
+
+/** Sends requests, tries again when told to, and turns problems into errors. */
+export class Transport {
+  readonly #base: string;
+  readonly #key: string;
+  readonly #retries: number;
+  readonly #maxWaitMs: number;
+  readonly #fetch: typeof fetch;
+
+  constructor({ url, key, retries = 4, maxWaitMs = 60_000, fetch: own = fetch }: ClientOptions) {
+    this.#base = `${url.replace(/\/+$/, '')}/v1`;
+    this.#key = key;
+    this.#retries = retries;
+    this.#maxWaitMs = maxWaitMs;
+    this.#fetch = own;
+  }
+
+  /**
+   * The JSON of the answer; undefined where it has no body.
+   *
+   * @throws {CosiftError} with the code, detail and problems of the service.
+   */
+  async call<T>(method: string, path: string, body?: unknown, { signal }: CallOptions = {}): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      const last = attempt >= this.#retries;
+      let response: Response;
+      try {
+        response = await this.#send(method, path, body, signal);
+      } catch (error) {
+        // Every operation but the issue of a key may be repeated: it then finds its work done.
+        if (signal?.aborted || last || path === '/keys') throw error;
+        await wait(backoffMs(attempt), signal);
+        continue;
+      }
+      if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
+      const error = await errorOf(response);
+      const waitMs = retryMs(response, attempt);
+      if (last || waitMs === undefined || waitMs > this.#maxWaitMs) throw error;
+      await wait(waitMs, signal);
+    }
+  }
+
+  #send(method: string, path: string, body: unknown, signal: AbortSignal | undefined): Promise<Response> {
+    return this.#fetch(this.#base + path, {
+      method,
+      headers: {
+        'x-api-key': this.#key,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    });
+  }
+}
+
+/** When to try again; undefined when another try cannot help. */
+function retryMs({ status, headers }: Response, attempt: number): number | undefined {
+  if (status !== 429 && status !== 503) return undefined;
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) ? seconds * 1000 : backoffMs(attempt);
+}
+
+/** Doubles from 200 ms; a random half keeps many clients from coming back together. */
+function backoffMs(attempt: number): number {
+  return 200 * 2 ** attempt * (0.5 + Math.random() / 2);
+}
+
+async function errorOf(response: Response): Promise<CosiftError> {
+  const text = await response.text();
+  try {
+    const { code, detail, errors = [], request_id } = JSON.parse(text) as ProblemBody;
+    if (isErrorCode(code)) return new CosiftError(code, detail, { problems: errors, fields: { request_id } });
+  } catch {
+    // Not from the service: a proxy, or another server.
+  }
+  return new CosiftError('internal', `the answer was ${response.status} ${text.slice(0, 200)}`);
+}
+
+function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    if (signal?.aborted) abort();
+    else signal?.addEventListener('abort', abort, { once: true });
+  });
+}

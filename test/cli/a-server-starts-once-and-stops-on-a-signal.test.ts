@@ -1,0 +1,76 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Command, cosift, serve, temporaryDirectory } from './processes.js';
+
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s: it stops with exit code 0 and frees its data',
+  async (signal) => {
+    const data = await temporaryDirectory();
+    const { command, url } = await serve(data);
+    expect(command.stdout).toBe(`listening on ${url}\n`);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    command.child.kill(signal);
+    expect(await command.ended()).toBe(0);
+    const next = await serve(data);
+    expect((await fetch(`${next.url}/readyz`)).status).toBe(200);
+  },
+);
+
+test('a second process is refused the data directory, in one line that helps', async () => {
+  const data = await temporaryDirectory();
+  const { command } = await serve(data);
+  const second = await cosift('serve', '--port', '0', '--data', data);
+  expect(second).toMatchObject({ code: 1, stdout: '' });
+  expect(second.stderr).toMatch(/^cosift: .*in use by process \d+.*\n$/);
+  expect(second.stderr).toContain(String(command.child.pid));
+});
+
+test('the first start makes an admin key, prints it once and keeps it to its owner', async () => {
+  const data = await temporaryDirectory();
+  const start = async () => {
+    const command = new Command(['serve', '--port', '0', '--data', data]);
+    await command.says('stdout', /listening on /);
+    command.child.kill('SIGTERM');
+    await command.ended();
+    return command.stdout;
+  };
+  const first = await start();
+  const key = (await readFile(join(data, 'admin.key'), 'utf8')).trim();
+  expect(first).toContain(key);
+  expect((await stat(join(data, 'admin.key'))).mode & 0o777).toBe(0o600);
+  expect(await start()).not.toContain(key);
+});
+
+test('the demo answers the requests that it prints, in both variants', async () => {
+  const data = await temporaryDirectory();
+  const command = new Command(['serve', '--demo', '--port', '0', '--data', data]);
+  await command.says('stdout', /Ctrl-C stops the server/);
+  const key = (await readFile(join(data, 'admin.key'), 'utf8')).trim();
+  expect(command.stdout).toContain(`$(cat ${join(data, 'admin.key')})`);
+  const requests = [...command.stdout.matchAll(/curl -s (\S+)[\s\S]*?-d '([^']+)'/g)];
+  expect(requests).toHaveLength(2);
+  const names: string[] = [];
+  for (const [, url = '', body = ''] of requests) {
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body,
+    });
+    expect(answer.status).toBe(200);
+    const { results } = (await answer.json()) as { results: { data: { name: string } }[] };
+    names.push(...results.map((record) => record.data.name));
+  }
+  expect(names).toEqual(expect.arrayContaining(['Tokyo Skytree', 'Telephone']));
+});
+
+test('a setting that is unknown or unusable is one line', async () => {
+  expect((await cosift('serve', '--port', '99999')).stderr).toBe(
+    'cosift: --port: must be a whole number from 0 to 65535\n',
+  );
+  const misspelt = new Command(['config'], { COSIFT_PROT: '1' });
+  expect(await misspelt.ended()).toBe(1);
+  expect(misspelt.stderr).toBe(
+    'cosift: environment variable COSIFT_PROT is not known; did you mean COSIFT_PORT?\n',
+  );
+});

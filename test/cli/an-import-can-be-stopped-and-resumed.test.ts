@@ -1,0 +1,59 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Command, cosift, KEY, line, lines, serve, temporaryDirectory } from './processes.js';
+
+const ALL = 5_000;
+
+test('into a data directory: what it says is stored is stored, and the same command goes on', async () => {
+  const directory = await temporaryDirectory();
+  const data = join(directory, 'data');
+  const args = ['--database', 'd', '--dimensions', '4', '--data', data];
+  const command = new Command(['import', '-', ...args]);
+  // A bad line in the middle tells that the import is under way; the pipe stays open behind it.
+  command.child.stdin.write(`${lines(1, 700)}{}\n${lines(701, 4_000)}`);
+  await command.says('stderr', /line 701: /);
+  command.child.kill('SIGINT');
+  expect(await command.ended()).toBe(130);
+  const [, stored] = await command.says(
+    'stderr',
+    /stopped: ([\d,]+) records are stored\. Run the same command/,
+  );
+  await expectResumed(directory, args, Number(stored?.replaceAll(',', '')));
+});
+
+test('into a running server', async () => {
+  const directory = await temporaryDirectory();
+  const { url } = await serve(join(directory, 'data'));
+  const args = ['--database', 'd', '--dimensions', '4', '--url', url, '--key', KEY];
+  const command = new Command(['import', '-', ...args]);
+  command.child.stdin.write(lines(1, 4_000));
+  await changesOf(`${url}/v1/databases/d`);
+  command.child.kill('SIGINT');
+  expect(await command.ended()).toBe(130);
+  await command.says('stderr', /stopped: [\d,]+ records are stored/);
+  const { records } = await get(`${url}/v1/databases/d`);
+  await expectResumed(directory, args, records as number);
+});
+
+async function expectResumed(directory: string, args: string[], stored: number): Promise<void> {
+  const file = join(directory, 'all.ndjson');
+  await writeFile(file, Array.from({ length: ALL }, (_, at) => line(at + 1)).join(''));
+  const resumed = await cosift('import', file, ...args);
+  expect(resumed).toMatchObject({ code: 0, stderr: '' });
+  const count = (number: number) => number.toLocaleString('en-US');
+  expect(resumed.stdout).toContain(`${count(ALL - stored)} created, 0 changed, ${count(stored)} unchanged`);
+}
+
+async function get(url: string): Promise<Record<string, unknown>> {
+  const answer = await fetch(url, { headers: { 'x-api-key': KEY } });
+  return (await answer.json()) as Record<string, unknown>;
+}
+
+/** Resolves once the database exists and has a first change. */
+async function changesOf(database: string): Promise<void> {
+  for (;;) {
+    const { changes } = await get(`${database}/changes?after=0&limit=1&wait=10`);
+    if (Array.isArray(changes) && changes.length > 0) return;
+  }
+}

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { cosift, KEY, serve, temporaryDirectory } from './processes.js';
+
+test('on a running server and on its data directory alike', async () => {
+  const data = await temporaryDirectory();
+  const { command, url } = await serve(data);
+  const server = ['--url', url, '--key', KEY];
+
+  const issued = await cosift('key', 'create', '--name', 'reader', '--actions', 'search', ...server);
+  expect(issued.code).toBe(0);
+  const key = issued.stdout.trim();
+  const [, keyId = ''] = issued.stderr.match(/^key (\w+), shown this once/) ?? [];
+  const status = async () => (await fetch(`${url}/v1/keys`, { headers: { 'x-api-key': key } })).status;
+  expect(await status()).toBe(403);
+
+  const listed = await cosift('key', 'list', ...server);
+  expect(listed.stdout).toContain(keyId);
+  expect(listed.stdout).not.toContain(key);
+
+  expect((await cosift('key', 'list', '--data', data)).stderr).toMatch(/in use .*give --url/);
+  expect(await cosift('key', 'revoke', keyId, ...server)).toMatchObject({ code: 0 });
+  expect(await status()).toBe(401);
+
+  command.child.kill('SIGTERM');
+  await command.ended();
+  const offline = await cosift('key', 'create', '--name', 'later', '--data', data);
+  const again = await serve(data);
+  const answer = await fetch(`${again.url}/v1/keys`, { headers: { 'x-api-key': offline.stdout.trim() } });
+  expect(answer.status).toBe(403);
+});

@@ -1,0 +1,110 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Client, CosiftError } from '../../src/client/index.js';
+import { fan, Service } from '../server/service.js';
+
+let service: Service;
+let client: Client;
+
+beforeAll(async () => {
+  service = await Service.start();
+  client = new Client({ url: service.url, key: service.adminKey });
+});
+afterAll(() => service.stop());
+
+describe('against a service', () => {
+  test('writes, drains all pages in either variant, reads and deletes', async () => {
+    const fans = await client.createDatabase('fans', { dimensions: 2 });
+    const written = await fans.upsert(fan(1500));
+    expect(written.created).toBe(1500);
+    expect(written.results).toHaveLength(1500);
+
+    const ids: number[] = [];
+    for await (const { id } of fans.searchAll({ search: { vector: [1, 0], threshold: 0 } })) ids.push(id);
+    expect(ids).toEqual(Array.from({ length: 1500 }, (_, i) => i + 1));
+    const uuids = new Set<string>();
+    for await (const { id } of client.database('fans', 'a').queryAll({ pagination: { limit: 64 } }))
+      uuids.add(id);
+    expect(uuids.size).toBe(1500);
+
+    expect((await fans.record(7)).data.name).toBe('record 7');
+    expect(await fans.delete({ ids: [7] })).toBe(1);
+    await expect(fans.record(7)).rejects.toMatchObject({ code: 'record_not_found', status: 404 });
+    const last = (await fans.describe()).records;
+    expect(last).toBe(1499);
+    for await (const { kind, id } of fans.follow(1500)) {
+      expect([kind, id]).toEqual(['deleted', 7]);
+      break;
+    }
+    await fans.drop();
+    expect(await client.databases()).toEqual([]);
+  });
+
+  test('throws typed errors that point at the fault', async () => {
+    const request = { search: { text: 'x' }, filter: { rules: [{ column: 'a', operator: 'equal' }] } };
+    const error = await client
+      .database('fans')
+      .search(request as never)
+      .catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(CosiftError);
+    expect(error.code).toBe('invalid_filter');
+    expect(error.problems[0].pointer).toBe('/filter/rules/0/operator');
+  });
+
+  test('issues, lists and revokes keys', async () => {
+    const { key, key_id } = await client.issueKey({ name: 'k', actions: ['search'], databases: '*' });
+    const limited = new Client({ url: service.url, key });
+    await expect(limited.databases()).rejects.toMatchObject({ code: 'forbidden' });
+    expect((await client.keys()).map((described) => described.key_id)).toContain(key_id);
+    await client.revokeKey(key_id);
+    await expect(limited.databases()).rejects.toMatchObject({ code: 'unauthorized' });
+  });
+});
+
+describe('against a service in trouble', () => {
+  /** Answers the statuses in turn, then 200. */
+  const troubled = async (statuses: number[], headers: Record<string, string> = { 'retry-after': '0' }) => {
+    let calls = 0;
+    const server = createServer((_, response) => {
+      const status = statuses[calls++] ?? 200;
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(
+        status === 200
+          ? '{"databases":[]}'
+          : JSON.stringify({ code: status === 429 ? 'rate_limited' : 'busy', detail: 'later' }),
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return { url, calls: () => calls, [Symbol.asyncDispose]: async () => void server.close() };
+  };
+
+  test('tries again as it is told', async () => {
+    const server = await troubled([429, 503, 503]);
+    expect(await new Client({ url: server.url, key: 'k' }).databases()).toEqual([]);
+    expect(server.calls()).toBe(4);
+    await server[Symbol.asyncDispose]();
+  });
+
+  test('gives up after its tries, or where the wait is too long', async () => {
+    const server = await troubled(Array(20).fill(503));
+    await expect(new Client({ url: server.url, key: 'k', retries: 2 }).databases()).rejects.toMatchObject({
+      code: 'busy',
+    });
+    expect(server.calls()).toBe(3);
+    await server[Symbol.asyncDispose]();
+
+    const slow = await troubled([429], { 'retry-after': '3600' });
+    await expect(new Client({ url: slow.url, key: 'k' }).databases()).rejects.toMatchObject({ status: 429 });
+    expect(slow.calls()).toBe(1);
+    await slow[Symbol.asyncDispose]();
+  });
+
+  test('a signal ends even the wait', async () => {
+    const server = await troubled([503, 503], { 'retry-after': '50' });
+    const signal = AbortSignal.timeout(100);
+    await expect(new Client({ url: server.url, key: 'k' }).databases({ signal })).rejects.toThrow(/timeout/);
+    await server[Symbol.asyncDispose]();
+  });
+});

@@ -1,0 +1,124 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fan, JSON_TYPE, Service } from './service.js';
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await Service.start();
+  await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });
+  await service.call('POST', '/v1/databases/fan/records', { records: fan(3) });
+});
+afterAll(() => service.stop());
+
+const SEARCH = '/v1/databases/fan/search';
+const post = (body: string | Uint8Array) => service.call('POST', SEARCH, body, JSON_TYPE);
+const nested = (depth: number) => `${'{"rules":['.repeat(depth)}${']}'.repeat(depth)}`;
+
+describe('what is not strict JSON', () => {
+  test.each([
+    ['cut off', '{"search":'],
+    ['empty', ' '],
+    ['a duplicate key', '{"search":{"vector":[1,0]},"search":{"vector":[1,0]}}'],
+    ['a duplicate key under another spelling', '{"search":{"vector":[1,0],"v\\u0065ctor":[1,0]}}'],
+    ['a lone surrogate', '{"search":{"text":"\\ud800"}}'],
+    ['a number beyond a double', '{"search":{"vector":[1e400,0]}}'],
+    ['not a number', '{"search":{"vector":[NaN,0]}}'],
+    ['two documents', '{"search":{"vector":[1,0]}}{}'],
+    ['a trailing comma', '{"search":{"vector":[1,0]},}'],
+    ['60 kB of nesting', `{"search":{"vector":[1,0]},"filter":${nested(5000)}}`],
+    ['60 kB of brackets', '['.repeat(60_000)],
+  ])('%s', async (_, body) => {
+    const answer = await post(body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.code).toBe('invalid_json');
+    expect(answer.headers.get('content-type')).toContain('application/problem+json');
+  });
+
+  test('bytes that are no UTF-8', async () => {
+    const body = Buffer.concat([Buffer.from('{"search":{"text":"'), Buffer.from([0xff]), Buffer.from('"}}')]);
+    expect((await post(body)).body.code).toBe('invalid_json');
+  });
+});
+
+describe('what is JSON, but no search', () => {
+  test.each([
+    ['null', 'null'],
+    ['a filter 33 groups deep', `{"search":{"vector":[1,0]},"filter":${nested(33)}}`],
+    ['__proto__', '{"search":{"vector":[1,0]},"__proto__":{"polluted":true}}'],
+    ['constructor', '{"search":{"vector":[1,0],"constructor":{"prototype":{}}}}'],
+    ['a number as text', '{"search":{"vector":[1,0],"threshold":"0.2"}}'],
+    ['a cursor that is a number', '{"search":{"vector":[1,0]},"pagination":{"cursor":1}}'],
+    ['a score out of range in a cursor', '{"search":{"vector":[1,0]},"pagination":{"cursor":"1.5_1"}}'],
+    ['a cursor of nonsense', '{"search":{"vector":[1,0]},"pagination":{"cursor":"\\u0000"}}'],
+    ['an empty cursor', '{"search":{"vector":[1,0]},"pagination":{"cursor":""}}'],
+  ])('%s', async (_, body) => {
+    const answer = await post(body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.code).toMatch(/^invalid_(request|filter|cursor)$/);
+  });
+
+  test('a column named __proto__ is a column like any other', async () => {
+    await service.call('PUT', '/v1/databases/odd', { dimensions: 1 });
+    const record = '{"records":[{"id":1,"data":{"__proto__":"x","constructor":1},"vector":[1]}]}';
+    expect((await service.call('POST', '/v1/databases/odd/records', record, JSON_TYPE)).status).toBe(200);
+    const filter = { rules: [{ column: '__proto__', operator: 'equals', value: 'x' }] };
+    const { text, body } = await service.call('POST', '/v1/databases/odd/query', { filter });
+    expect(body.results).toHaveLength(1);
+    expect(text).toContain('"data":{"__proto__":"x","constructor":1}');
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  });
+});
+
+test('a body over its limit is refused before it was read, another media type at all', async () => {
+  expect((await post(`{"search":{"text":"${'x'.repeat(1_100_000)}"}}`)).status).toBe(413);
+  const xml = await service.call('POST', SEARCH, '<x/>', { 'content-type': 'text/xml' });
+  expect([xml.status, xml.body.code]).toEqual([415, 'unsupported_media_type']);
+  const lines = await service.call('POST', SEARCH, '{}', { 'content-type': 'application/x-ndjson' });
+  expect(lines.status).toBe(415);
+  const latin = await service.call('POST', SEARCH, '{}', {
+    'content-type': 'application/json; charset=latin1',
+  });
+  expect(latin.status).toBe(415);
+});
+
+test.each([
+  ['GET', '/v1/databases/NOT%20AN%20ID', 400, 'invalid_request'],
+  ['GET', `/v1/databases/${'x'.repeat(65)}`, 400, 'invalid_request'],
+  ['GET', '/v1/databases/fan/records/0', 400, 'invalid_request'],
+  ['GET', '/v1/databases/fan/records/9007199254740992', 400, 'invalid_request'],
+  ['GET', '/v1/databases/fan/records/1e3', 400, 'invalid_request'],
+  ['GET', '/v1/databases/fan/records/99', 404, 'record_not_found'],
+  ['GET', '/v1/databases/none', 404, 'database_not_found'],
+  ['GET', '/v1/databases/fan/changes?after=-1', 400, 'invalid_request'],
+  ['GET', '/v1/databases/fan/changes?limit=1&limit=2', 400, 'invalid_request'],
+  ['GET', '/v1/databases/fan/changes?sinse=1', 400, 'invalid_request'],
+  ['GET', '/v1/databases/%ff', 400, 'invalid_request'],
+  ['GET', '/v1/nothing', 404, 'not_found'],
+  ['PATCH', '/v1/databases/fan', 405, 'method_not_allowed'],
+  ['GET', SEARCH, 405, 'method_not_allowed'],
+  ['GET', '/v1/databases/fan/records/search', 405, 'method_not_allowed'],
+  ['POST', '/livez', 405, 'method_not_allowed'],
+  ['QUERY', '/v1/databases', 405, 'method_not_allowed'],
+  ['LOCK', '/v1/databases', 405, 'method_not_allowed'],
+])('%s %s answers %i %s', async (method, path, status, code) => {
+  const answer = await service.call(method, path);
+  expect([answer.status, answer.body.code]).toEqual([status, code]);
+  if (status === 405) expect(answer.headers.get('allow')).toBeTruthy();
+});
+
+test('what is not even HTTP is answered with a problem, too', async () => {
+  const answer = await new Promise<string>((resolve, reject) => {
+    let text = '';
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1', () =>
+      socket.write('NONSENSE\r\n\r\n'),
+    );
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.on('end', () => resolve(text));
+    socket.on('error', reject);
+  });
+  expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\ncontent-type: application\/problem\+json/);
+  expect(answer).toContain('"code":"invalid_request"');
+});

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { keyIdOf, makeKey } from '../../src/server/keys/key-format.js';
+import { parseTime } from '../../src/server/parse-time.js';
+import { TokenBuckets } from '../../src/server/token-bucket.js';
+
+describe('times', () => {
+  test.each([
+    ['2026-01-02', '2026-01-02T00:00:00.000Z'],
+    ['2026-01-02T03:04:05Z', '2026-01-02T03:04:05.000Z'],
+    ['2026-01-02T03:04:05.6789Z', '2026-01-02T03:04:05.678Z'],
+    ['2026-01-02T03:04:05+02:30', '2026-01-02T00:34:05.000Z'],
+    ['2026-01-01T00:30:00+01:00', '2025-12-31T23:30:00.000Z'],
+    ['2024-02-29', '2024-02-29T00:00:00.000Z'],
+    ['0099-01-01', '0099-01-01T00:00:00.000Z'],
+  ])('%s', (text, expected) => {
+    expect(new Date(parseTime(text) ?? Number.NaN).toISOString()).toBe(expected);
+  });
+
+  test.each([
+    '',
+    'now',
+    '2026-02-29',
+    '2026-13-01',
+    '2026-01-02T03:04:05',
+    '2026-01-02T24:00:00Z',
+    '2026-01-02T03:60:00Z',
+    '2026-1-2',
+    ' 2026-01-02',
+    '2026-01-02T03:04:05+25:00',
+  ])('not "%s"', (text) => {
+    expect(parseTime(text)).toBeUndefined();
+  });
+});
+
+describe('keys', () => {
+  test('no two are alike, and each carries its id', () => {
+    const made = Array.from({ length: 1000 }, makeKey);
+    expect(new Set(made.map(({ key }) => key)).size).toBe(1000);
+    for (const { key, keyId } of made) expect(keyIdOf(key)).toBe(keyId);
+  });
+
+  test('one wrong letter anywhere is noticed', () => {
+    const { key } = makeKey();
+    for (let i = 0; i < key.length; i++) {
+      const letter = key[i] === 'x' ? 'y' : 'x';
+      expect(keyIdOf(key.slice(0, i) + letter + key.slice(i + 1)), `letter ${i}`).toBeUndefined();
+    }
+  });
+});
+
+describe('a token bucket', () => {
+  test('gives its quota at once, then one request an interval, to each key for itself', () => {
+    const buckets = new TokenBuckets({ quota: 3, windowSeconds: 6 });
+    const allowed = (key: string, now: number) => buckets.take(key, now).allowed;
+    expect([0, 0, 0, 0].map((now) => allowed('a', now))).toEqual([true, true, true, false]);
+    expect(allowed('b', 0)).toBe(true);
+    expect(buckets.take('a', 500)).toMatchObject({ allowed: false, remaining: 0, retrySeconds: 2 });
+    expect(allowed('a', 2000)).toBe(true);
+    expect(allowed('a', 3000)).toBe(false);
+    expect([20_000, 20_000, 20_000, 20_000].map((now) => allowed('a', now))).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
+  });
+});

@@ -1,0 +1,132 @@
+import { connect } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { resolveConfig } from '../../src/config.js';
+import { start } from '../../src/server/main.js';
+import { fan, JSON_TYPE, Service } from './service.js';
+
+const services: Service[] = [];
+afterEach(async () => {
+  for (const service of services.splice(0)) await service.stop();
+});
+
+const begin = async (flags: Record<string, unknown> = {}) => {
+  const service = await Service.start(flags);
+  services.push(service);
+  await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });
+  await service.call('POST', '/v1/databases/fan/records', { records: fan(20) });
+  return service;
+};
+const SEARCH = '/v1/databases/fan/search';
+const search = { search: { vector: [1, 0] } };
+
+test('a stop answers what is in flight, frees port and data, and loses nothing', async () => {
+  const service = await begin();
+  const { running, url, directory } = service;
+  const waiting = service.call('GET', '/v1/databases/fan/changes?after=20&wait=60');
+  while (!/kind="waits"\} 1/.test((await service.call('GET', '/metrics')).text));
+  await Promise.all([running.close(), running.close()]);
+  expect((await waiting).body).toEqual({ changes: [], position: 20, has_more: false });
+  await expect(fetch(`${url}/livez`)).rejects.toThrow();
+
+  const { config } = resolveConfig({ port: 0, data: directory, logLevel: 'silent' }, {});
+  const lines: string[] = [];
+  const again = await start(config, { print: (line) => lines.push(line) });
+  try {
+    expect(lines).toEqual([`listening on ${again.url}`]);
+    const response = await fetch(again.url + SEARCH, {
+      method: 'POST',
+      headers: { 'x-api-key': service.adminKey, ...JSON_TYPE },
+      body: JSON.stringify(search),
+    });
+    expect(((await response.json()) as { results: unknown[] }).results.length).toBeGreaterThan(10);
+  } finally {
+    await again.close();
+  }
+});
+
+test('the data directory of a running service is refused to another', async () => {
+  const { directory } = await begin();
+  const { config } = resolveConfig({ port: 0, data: directory, logLevel: 'silent' }, {});
+  await expect(start(config, { print: () => undefined })).rejects.toMatchObject({ code: 'data_locked' });
+});
+
+test('a new admin key is shown, and only then', async () => {
+  const service = await begin();
+  expect(service.running.admin.made).toBe(true);
+  expect(service.running.admin.key).toMatch(/^cosift_/);
+  const { config } = resolveConfig(
+    { port: 0, data: `${service.directory}/given`, logLevel: 'silent' },
+    {
+      COSIFT_ADMIN_KEY: 'mine',
+    },
+  );
+  const lines: string[] = [];
+  const given = await start(config, { print: (line) => lines.push(line) });
+  try {
+    expect(lines).toHaveLength(1);
+    const response = await fetch(`${given.url}/v1/databases`, { headers: { 'x-api-key': 'mine' } });
+    expect(response.status).toBe(200);
+  } finally {
+    await given.close();
+  }
+});
+
+test('a key beyond its rate waits as long as it is told', async () => {
+  const service = await begin({ rateLimit: '5' });
+  const first = await service.call('POST', SEARCH, search);
+  expect(first.headers.get('ratelimit-policy')).toBe('"default";q=5;w=60');
+  expect(first.headers.get('ratelimit')).toMatch(/^"default";r=2;t=\d+$/);
+  await service.call('POST', SEARCH, search);
+  await service.call('POST', SEARCH, search);
+  const refused = await service.call('POST', SEARCH, search);
+  expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect((await service.call('GET', '/readyz')).status).toBe(200);
+});
+
+test('one search more than there may be is shed, and the next one served', async () => {
+  const service = await begin({ maxSearches: '1' });
+  // A search whose body never comes holds the only place.
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+  socket.write(
+    `POST ${SEARCH} HTTP/1.1\r\nhost: x\r\nx-api-key: ${service.adminKey}\r\n` +
+      'content-type: application/json\r\ncontent-length: 99\r\n\r\n{',
+  );
+  while (!/kind="searches"\} 1/.test((await service.call('GET', '/metrics')).text));
+  const shed = await service.call('POST', SEARCH, search);
+  expect([shed.status, shed.body.code, shed.headers.get('retry-after')]).toEqual([503, 'busy', '1']);
+  socket.destroy();
+  while (!/kind="searches"\} 0/.test((await service.call('GET', '/metrics')).text));
+  expect((await service.call('POST', SEARCH, search)).status).toBe(200);
+});
+
+test('a search that takes too long is given up', async () => {
+  const service = await begin({ answerTimeoutSeconds: 1 });
+  // The built-in model has yet to be loaded for this database: more than there is time for is sent at once.
+  await service.call('PUT', '/v1/databases/texts', {});
+  const word = (i: number) => `${'word '.repeat(200)}${i}`;
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, i) =>
+      service.call('POST', '/v1/databases/texts/search', { search: { text: word(i) } }),
+    ),
+  );
+  const statuses = new Set(answers.map(({ status, body }) => `${status} ${body.code ?? 'ok'}`));
+  expect(statuses).toContain('503 timed_out');
+  expect([...statuses].every((status) => /ok|timed_out|busy/.test(status))).toBe(true);
+  expect((await service.call('POST', SEARCH, search)).status).toBe(200);
+});
+
+test('metrics count answers by operation, and hold neither keys nor texts', async () => {
+  const service = await begin();
+  await service.call('POST', SEARCH, search);
+  await service.call('POST', SEARCH, { search: { text: 'a secret text' } });
+  const { text, headers } = await service.call('GET', '/metrics');
+  expect(headers.get('content-type')).toContain('text/plain');
+  expect(text).toMatch(/^cosift_http_requests_total\{operation="searchB",status="200"\} 1$/m);
+  expect(text).toMatch(/^cosift_http_requests_total\{operation="searchB",status="400"\} 1$/m);
+  expect(text).toMatch(/^cosift_search_stage_seconds_count\{stage="search"\} 1$/m);
+  expect(text).toMatch(/^cosift_database_records\{database="fan"\} 20$/m);
+  expect(text).toMatch(/^cosift_scans_total \d+$/m);
+  expect(text).not.toContain('secret');
+  expect(text).not.toContain(service.adminKey.slice(20));
+});
