@@ -63,11 +63,6 @@ impl Basis {
         self.codec.layout()
     }
 
-    /// Whether it was learned.
-    pub(crate) fn is_rotated(&self) -> bool {
-        self.rotation.is_some()
-    }
-
     /// Appends the code of a unit vector.
     pub(crate) fn encode(&self, vector: &[f32], codes: &mut Codes) {
         self.codec.encode(&self.rotated(vector), codes.records(), codes);

@@ -239,7 +239,7 @@ impl Engine {
                     Some(row) => {
                         let (block, slot) = snapshot.at(row);
                         let mut out = Vec::new();
-                        write_record(snapshot, block, slot, variant, None, &mut out);
+                        write_record(snapshot, block, slot, variant, &mut out);
                         Ok(out)
                     }
                     None => Err(Error::RecordNotFound { database: database.id.clone(), id: record.clone() }),

@@ -19,6 +19,8 @@ mod derived;
 mod describe;
 mod engine;
 mod error;
+mod explain;
+mod facets;
 mod files;
 pub mod filter;
 mod hash;

@@ -87,6 +87,22 @@ impl Mask {
         })
     }
 
+    /// Shows `see` the value of each record that is in; `values` has one for every record of the block.
+    #[inline(always)]
+    pub(crate) fn each<T: Copy>(&self, values: &[T], mut see: impl FnMut(T)) {
+        for (chunk, &word) in values.chunks(64).zip(&self.0) {
+            if word == u64::MAX {
+                chunk.iter().for_each(|&value| see(value));
+                continue;
+            }
+            let mut left = word;
+            while left != 0 {
+                see(chunk[left.trailing_zeros() as usize]);
+                left &= left - 1;
+            }
+        }
+    }
+
     /// The records of `values`, among `within`, for which `test` holds.
     ///
     /// Branch-free over 64 values at a time, so that it becomes vector code for any plain `test`.

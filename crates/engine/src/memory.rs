@@ -128,8 +128,9 @@ impl Memory {
         // A missing or damaged snapshot is made again from the store.
         let (snapshot, newest) = self.derived.load().unwrap_or_else(|_| (Snapshot::empty(), None));
         saved(&snapshot);
-        if let Some(basis) = newest.filter(|basis| basis.is_rotated()) {
-            self.trained_at = snapshot.records();
+        if let Some(basis) = newest {
+            // Without a rotation there may have been too few records, or no time, to learn one.
+            self.trained_at = if basis.is_rotated() { snapshot.records() } else { 0 };
             self.basis = basis;
         }
         let mut published = Published { index: IdentityIndex::of(&snapshot), snapshot: Arc::new(snapshot) };

@@ -7,12 +7,15 @@ use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::json;
 
 use crate::block::Block;
 use crate::columns::{ColumnId, Value};
 use crate::cursor;
 use crate::database::Database;
 use crate::error::Error;
+use crate::explain::{Explain, milliseconds};
+use crate::facets::{Facet, FacetCounter};
 use crate::filter::Filter;
 use crate::identity::{IdKey, RecordRow, Variant};
 use crate::search::{Page, PageWriter, RequestReader, StopFlag, TimeRange};
@@ -28,6 +31,8 @@ pub struct Query {
     sort: Sort,
     cursor: Option<Place>,
     total: bool,
+    facets: Vec<Facet>,
+    explain: Option<Explain>,
 }
 
 /// What orders the records; ties by identity, ascending.
@@ -190,7 +195,7 @@ impl Eq for Entry<'_> {}
 
 impl Query {
     /// Reads a query from JSON: `variant`, `limit`, `filter`, `forced_filter`, `time_range`, `sort`,
-    /// `cursor`, `total`.
+    /// `cursor`, `total`, `facets`, `explain`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
@@ -212,17 +217,21 @@ impl Query {
             sort: Sort::parse(&request)?,
             cursor,
             total: request.flag("total")?,
+            facets: request.facets()?,
+            explain: Explain::parse(&request, variant)?,
         })
     }
 
     /// Runs the query.
     ///
     /// # Errors
-    /// [`Error::Stopped`] once `stop` is set.
+    /// [`Error::Stopped`] once `stop` is set; [`Error::Invalid`] when a facet has more intervals than a
+    /// response holds.
     pub fn run(&self, database: &Database, stop: &StopFlag) -> Result<Page, Error> {
         let start = Instant::now();
         let snapshot = database.snapshot();
         let selection = Selection::bind(&snapshot, self.filter.as_ref(), self.time_range);
+        let facets = FacetCounter::bind(&self.facets, &snapshot.names);
         let column = match &self.sort.by {
             SortBy::Column(name) => snapshot.names.id(name),
             _ => None,
@@ -235,6 +244,7 @@ impl Query {
             }
             let mask = selection.mask(block);
             matches += mask.count();
+            facets.count(block, &mask);
             for slot in mask.iter() {
                 let key = self.sort.key(block, slot, column);
                 let place = Place { key, id: IdKey::new(self.variant, block.id(slot), block.uuid(slot)) };
@@ -250,10 +260,11 @@ impl Query {
                 }
             }
         }
-        let scan_micros = start.elapsed().as_micros() as u64;
+        let scan = start.elapsed();
+        let explain = self.explain.as_ref().map(|explain| explain.bind(&snapshot.names));
         let entries = kept.into_sorted_vec();
         let shown = &entries[..entries.len().min(self.limit)];
-        let mut writer = PageWriter::new(&snapshot, self.variant);
+        let mut writer = PageWriter::new(&snapshot, self.variant, explain.as_ref());
         for entry in shown {
             let (block, slot) = snapshot.at(entry.row);
             writer.record(block, slot, None);
@@ -264,6 +275,20 @@ impl Query {
         if self.total {
             writer.member("total", format!("{{\"value\":{matches}}}").as_bytes());
         }
+        if !self.facets.is_empty() {
+            writer.member("facets", &facets.write()?);
+        }
+        if let Some(explain) = &explain {
+            let filtered = explain.is_filtered() || self.time_range != TimeRange::ALWAYS;
+            let told = json!({
+                "plan": if filtered { "filter" } else { "all records" },
+                "records": explain.records(&snapshot),
+                "matches": matches,
+                "times_ms": { "scan": milliseconds(scan), "total": milliseconds(start.elapsed()) },
+            });
+            writer.member("explain", told.to_string().as_bytes());
+        }
+        let scan_micros = scan.as_micros() as u64;
         Ok(Page { body: writer.finish(), scan_micros, total_micros: start.elapsed().as_micros() as u64 })
     }
 }

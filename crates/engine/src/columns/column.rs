@@ -82,17 +82,23 @@ impl Column {
         }
     }
 
+    /// The rows of the slots in `within`.
+    pub(crate) fn rows(&self, within: &Mask) -> Mask {
+        let Some(slots) = &self.slots else {
+            return within.clone();
+        };
+        let rows = slots.iter().enumerate();
+        rows.filter(|(_, slot)| within.get(usize::from(**slot)))
+            .map(|(row, _)| row)
+            .collect()
+    }
+
     /// The slots of `within` that `test`, which sees rows, keeps.
     pub(crate) fn by_row(&self, within: &Mask, test: impl FnOnce(&Mask) -> Mask) -> Mask {
         let Some(slots) = &self.slots else {
             return test(within);
         };
-        let mut rows = Mask::empty();
-        for (row, &slot) in slots.iter().enumerate() {
-            if within.get(slot.into()) {
-                rows.set(row);
-            }
-        }
+        let rows = self.rows(within);
         let mut out = Mask::empty();
         for row in test(&rows).iter() {
             out.set(slots[row].into());

@@ -91,6 +91,22 @@ impl Integers {
         (0..self.len).map(|slot| self.get(slot))
     }
 
+    /// Shows `see` the value of each slot of `within`.
+    pub(crate) fn each(&self, within: &Mask, mut see: impl FnMut(i64)) {
+        self.each_delta(within, |delta| see(self.base.wrapping_add(delta as i64)));
+    }
+
+    /// Shows `see` the distance from the least value of each slot of `within`.
+    pub(crate) fn each_delta(&self, within: &Mask, mut see: impl FnMut(u64)) {
+        match &self.deltas {
+            Deltas::Zero => (0..within.count()).for_each(|_| see(0)),
+            Deltas::U8(deltas) => within.each(deltas, |delta| see(delta.into())),
+            Deltas::U16(deltas) => within.each(deltas, |delta| see(delta.into())),
+            Deltas::U32(deltas) => within.each(deltas, |delta| see(delta.into())),
+            Deltas::U64(deltas) => within.each(deltas, see),
+        }
+    }
+
     /// The slots of `within` whose value is in `low..=high`.
     pub fn mask_between(&self, low: i64, high: i64, within: &Mask) -> Mask {
         let Some((min, max)) = self.range() else {

@@ -108,6 +108,25 @@ impl Numbers {
         }
     }
 
+    /// The least and the greatest number.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        match self {
+            Self::Integers(integers) => {
+                let (min, max) = integers.range().unwrap_or_default();
+                (min as f64, max as f64)
+            }
+            Self::Floats { min, max, .. } => (*min, *max),
+        }
+    }
+
+    /// Shows `see` the number of each row of `within`.
+    pub(crate) fn each(&self, within: &Mask, mut see: impl FnMut(f64)) {
+        match self {
+            Self::Integers(integers) => integers.each(within, |integer| see(integer as f64)),
+            Self::Floats { values, .. } => within.each(values, see),
+        }
+    }
+
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Self::Integers(integers) => integers.memory_bytes(),

@@ -54,6 +54,16 @@ impl Texts {
         }
     }
 
+    /// The strings, each at its row, or the distinct ones, each at its code.
+    pub(crate) fn strings(&self) -> &Strings {
+        match self {
+            Self::Plain(strings)
+            | Self::Coded {
+                entries: strings, ..
+            } => strings,
+        }
+    }
+
     /// The rows of `within` that equal `value`.
     pub(crate) fn equal(&self, value: &str, within: &Mask) -> Mask {
         let value = value.as_bytes();
@@ -119,12 +129,7 @@ impl Texts {
 
     /// Bytes that a search for a substring has to look at.
     pub(crate) fn searched_bytes(&self) -> usize {
-        match self {
-            Self::Plain(strings)
-            | Self::Coded {
-                entries: strings, ..
-            } => strings.text_bytes(),
-        }
+        self.strings().text_bytes()
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {

@@ -17,6 +17,7 @@ mod write;
 pub(crate) use limits::check_column;
 pub use limits::{MAX_COLUMN_BYTES, MAX_ID};
 pub use record::{NewRecord, parse_batch, parse_data, parse_line};
+pub(crate) use time::{civil_from_days, days_from_civil};
 pub use time::{InvalidTime, parse_time, write_time};
 pub use tree::{Json, check, parse};
 pub use uuid::{format_uuid, parse_uuid, write_uuid};

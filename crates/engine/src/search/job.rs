@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cosift_kernels::{Query, exact};
 
@@ -13,11 +13,14 @@ use crate::cold::ColdBuffer;
 use crate::database::{Database, Published};
 use crate::defect::message;
 use crate::error::Error;
+use crate::explain::BoundExplain;
+use crate::facets::FacetCounter;
 use crate::hash::content_hash;
+use crate::mask::Mask;
 use crate::rank::{Hit, Position, TopK};
 use crate::score::{SCORE_STEPS, Score, q30_to_f32};
 use crate::search::page::{self, Page};
-use crate::search::request::Search;
+use crate::search::request::{Search, TimeRange};
 use crate::search::windows::{Ahead, SearchKey};
 use crate::serial::Serial;
 use crate::select::Selection;
@@ -52,6 +55,8 @@ pub(crate) struct Job {
     /// Score of the last place kept, once the page is full: what is below can't enter.
     tau: AtomicU32,
     matches: AtomicU64,
+    pub(crate) facets: FacetCounter,
+    pub(crate) explain: Option<BoundExplain>,
     failed: Mutex<Option<Error>>,
     pub(crate) stop: StopFlag,
     pub(crate) counts: Counts,
@@ -106,6 +111,8 @@ impl Job {
             database: Arc::clone(database),
             tau: AtomicU32::new(threshold.0),
             matches: AtomicU64::new(0),
+            facets: FacetCounter::bind(&search.facets, &snapshot.names),
+            explain: search.explain.as_ref().map(|explain| explain.bind(&snapshot.names)),
             failed: Mutex::new(None),
             counts: Counts::default(),
             scan_started: Mutex::new(None),
@@ -195,7 +202,7 @@ impl Job {
 
     /// Whether every match must be found, not just those of the page.
     pub(crate) fn counts_all(&self) -> bool {
-        self.search.total
+        self.search.total || !self.search.facets.is_empty()
     }
 
     pub(crate) fn threshold(&self) -> Score {
@@ -219,13 +226,22 @@ impl Job {
         }
     }
 
-    pub(crate) fn count_matches(&self, matches: u64) {
-        self.matches.fetch_add(matches, Relaxed);
+    /// Counts the matches of a block, which comes once.
+    pub(crate) fn count_matches(&self, block: &Block, matches: &Mask) {
+        self.matches.fetch_add(matches.count() as u64, Relaxed);
+        self.facets.count(block, matches);
     }
 
-    /// How the search is carried out, for people.
+    /// How the search is carried out, for people. A forced filter does not show.
     pub(crate) fn plan(&self) -> &'static str {
-        if self.search.filter.is_some() { "filtered scan" } else { "full scan" }
+        let filtered = self.explain.as_ref().is_some_and(BoundExplain::is_filtered);
+        if filtered || self.search.time_range != TimeRange::ALWAYS { "filtered scan" } else { "full scan" }
+    }
+
+    /// Time from arrival to the start of the scan, and since arrival.
+    pub(crate) fn times(&self) -> (Duration, Duration) {
+        let started = self.scan_started.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or(self.arrived);
+        (started - self.arrived, self.arrived.elapsed())
     }
 
     pub(crate) fn fail(&self, error: Error) {
@@ -272,7 +288,7 @@ impl Job {
         let scan = self.scan_started.lock().unwrap_or_else(PoisonError::into_inner).map(|start| start.elapsed());
         let hits = self.hits();
         let shown = &hits[..hits.len().min(self.search.limit + 1)];
-        let body = page::write_search(self, shown, self.matches.load(Relaxed));
+        let body = page::write_search(self, shown, self.matches.load(Relaxed), scan.unwrap_or_default())?;
         Ok(Page {
             body,
             scan_micros: scan.unwrap_or_default().as_micros() as u64,

@@ -1,9 +1,12 @@
 //! A page as the interface shows it, written straight to its JSON text.
 
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use crate::block::Block;
 use crate::cursor;
+use crate::error::Error;
+use crate::explain::{BoundExplain, milliseconds};
 use crate::identity::Variant;
 use crate::json::{write_data, write_integer, write_string, write_time};
 use crate::rank::Hit;
@@ -28,13 +31,15 @@ pub(crate) struct PageWriter<'a> {
     variant: Variant,
     pub(crate) out: Vec<u8>,
     results: usize,
+    explain: Option<&'a BoundExplain>,
 }
 
 impl<'a> PageWriter<'a> {
-    pub(crate) fn new(snapshot: &'a Snapshot, variant: Variant) -> Self {
+    /// With `explain`, each record says why it is in.
+    pub(crate) fn new(snapshot: &'a Snapshot, variant: Variant, explain: Option<&'a BoundExplain>) -> Self {
         let mut out = Vec::with_capacity(16 * 1024);
         out.extend_from_slice(b"{\"results\":[");
-        Self { snapshot, variant, out, results: 0 }
+        Self { snapshot, variant, out, results: 0, explain }
     }
 
     /// Adds a record to the results.
@@ -43,7 +48,12 @@ impl<'a> PageWriter<'a> {
             self.out.push(b',');
         }
         self.results += 1;
-        write_record(self.snapshot, block, slot, self.variant, score, &mut self.out);
+        write_open_record(self.snapshot, block, slot, self.variant, score, &mut self.out);
+        if let Some(explain) = self.explain {
+            self.out.extend_from_slice(b",\"explain\":");
+            explain.write_record(block, slot, &mut self.out);
+        }
+        self.out.push(b'}');
     }
 
     /// Ends the results and adds `pagination`; `next` writes the cursor of the next page, if there is one.
@@ -74,7 +84,13 @@ impl<'a> PageWriter<'a> {
 }
 
 /// Writes one record as `variant` shows it.
-pub(crate) fn write_record(
+pub(crate) fn write_record(snapshot: &Snapshot, block: &Block, slot: usize, variant: Variant, out: &mut Vec<u8>) {
+    write_open_record(snapshot, block, slot, variant, None, out);
+    out.push(b'}');
+}
+
+/// Writes one record but for its last brace, so that members can follow.
+fn write_open_record(
     snapshot: &Snapshot,
     block: &Block,
     slot: usize,
@@ -107,13 +123,16 @@ pub(crate) fn write_record(
         write_time(time, out);
         out.push(b'"');
     }
-    out.extend_from_slice(b"}}");
+    out.push(b'}');
 }
 
 /// Writes the page of a search; `hits` has one more than fits when there is more.
-pub(crate) fn write_search(job: &Job, hits: &[Hit], matches: u64) -> Vec<u8> {
+///
+/// # Errors
+/// [`Error::Invalid`] when a facet has more intervals than a response holds.
+pub(crate) fn write_search(job: &Job, hits: &[Hit], matches: u64, scan: Duration) -> Result<Vec<u8>, Error> {
     let search = &job.search;
-    let mut writer = PageWriter::new(&job.snapshot, search.variant);
+    let mut writer = PageWriter::new(&job.snapshot, search.variant, job.explain.as_ref());
     let shown = &hits[..hits.len().min(search.limit)];
     for hit in shown {
         let (block, slot) = job.snapshot.at(hit.row);
@@ -131,22 +150,31 @@ pub(crate) fn write_search(job: &Job, hits: &[Hit], matches: u64) -> Vec<u8> {
     if search.total {
         writer.member("total", format!("{{\"value\":{matches}}}").as_bytes());
     }
-    if search.explain {
-        writer.member("explain", &explain(job));
+    if !search.facets.is_empty() {
+        writer.member("facets", &job.facets.write()?);
     }
-    writer.finish()
+    if let Some(explain) = &job.explain {
+        writer.member("explain", &explain_search(job, explain, scan));
+    }
+    Ok(writer.finish())
 }
 
-fn explain(job: &Job) -> Vec<u8> {
+fn explain_search(job: &Job, explain: &BoundExplain, scan: Duration) -> Vec<u8> {
     let counts = &job.counts;
+    let (waited, total) = job.times();
     serde_json::json!({
         "plan": job.plan(),
         "kernel": cosift_kernels::kernel_name(),
-        "records": job.snapshot.records(),
+        "records": explain.records(&job.snapshot),
         "rotated": job.snapshot.rotated(),
         "scanned": counts.scanned.load(Relaxed),
         "refined": counts.refined.load(Relaxed),
         "scored": counts.scored.load(Relaxed),
+        "times_ms": {
+            "waited": milliseconds(waited),
+            "scan": milliseconds(scan),
+            "total": milliseconds(total),
+        },
     })
     .to_string()
     .into_bytes()

@@ -4,6 +4,8 @@ use serde_json::{Map, Value};
 
 use crate::cursor;
 use crate::error::Error;
+use crate::explain::Explain;
+use crate::facets::Facet;
 use crate::hash::content_hash;
 use crate::filter::{Filter, FilterLimits};
 use crate::identity::Variant;
@@ -31,8 +33,10 @@ pub struct Search {
     pub cursor: Option<Position>,
     /// Whether to count all matches.
     pub total: bool,
-    /// Whether to tell how the search ran.
-    pub explain: bool,
+    /// What to count the matches by.
+    pub(crate) facets: Vec<Facet>,
+    /// What it takes to tell how the search ran, if asked to.
+    pub(crate) explain: Option<Explain>,
     /// Equal for requests that differ in cursor and page size alone.
     pub(crate) alike: [u8; 16],
 }
@@ -53,7 +57,7 @@ impl TimeRange {
 
 impl Search {
     /// Reads a search from JSON: `variant`, `threshold`, `limit`, `filter`, `forced_filter`,
-    /// `time_range`, `cursor`, `total`, `explain`.
+    /// `time_range`, `cursor`, `total`, `facets`, `explain`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
@@ -76,7 +80,8 @@ impl Search {
             time_range: request.time_range()?,
             cursor,
             total: request.flag("total")?,
-            explain: request.flag("explain")?,
+            facets: request.facets()?,
+            explain: Explain::parse(&request, variant)?,
             alike: request.hash_without(&["cursor", "limit"]),
         })
     }
@@ -159,13 +164,21 @@ impl RequestReader {
     pub(crate) fn filter(&self, variant: Variant) -> Result<Option<Filter>, Error> {
         let mut filters = Vec::new();
         for name in ["forced_filter", "filter"] {
-            if let Some(json) = self.get(name) {
-                let filter =
-                    Filter::from_json(json.to_string().as_bytes(), &FilterLimits::default(), variant.default_condition());
-                filters.push(filter.map_err(|problems| below(name, problems))?);
-            }
+            filters.extend(self.filter_of(name, variant)?);
         }
         Ok(if filters.len() > 1 { Some(Filter::and(filters)) } else { filters.pop() })
+    }
+
+    /// The filter in one member.
+    pub(crate) fn filter_of(&self, name: &str, variant: Variant) -> Result<Option<Filter>, Error> {
+        let Some(json) = self.get(name) else { return Ok(None) };
+        let (json, limits) = (json.to_string(), FilterLimits::default());
+        let filter = Filter::from_json(json.as_bytes(), &limits, variant.default_condition());
+        filter.map(Some).map_err(|problems| below(name, problems))
+    }
+
+    pub(crate) fn facets(&self) -> Result<Vec<Facet>, Error> {
+        self.get("facets").map_or(Ok(Vec::new()), Facet::parse_list)
     }
 
     pub(crate) fn time_range(&self) -> Result<TimeRange, Error> {

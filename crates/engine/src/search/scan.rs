@@ -83,7 +83,7 @@ fn settle(block: &Block, job: &Job, found: &mut Vec<Candidate>) {
     // Best first: tau rises as early as it can, and the first that can't enter ends the block.
     found.sort_unstable_by(|a, b| (b.estimate + b.error).total_cmp(&(a.estimate + a.error)));
     let threshold = job.threshold().value() as f32;
-    let mut matches = 0;
+    let mut matches = Mask::empty();
     for candidate in found.iter() {
         let highest = candidate.estimate + candidate.error;
         let enters = job.may_enter(highest_score(highest));
@@ -91,14 +91,14 @@ fn settle(block: &Block, job: &Job, found: &mut Vec<Candidate>) {
             break;
         }
         let certain = candidate.estimate - candidate.error >= threshold;
+        let slot = usize::from(candidate.slot);
         if !enters && certain {
-            matches += 1;
+            matches.set(slot);
             continue;
         }
-        let slot = usize::from(candidate.slot);
         match score(block, job, slot, highest) {
             Ok(score) if score >= job.threshold() => {
-                matches += 1;
+                matches.set(slot);
                 let id = IdKey::new(job.search.variant, block.id(slot), block.uuid(slot));
                 job.offer(Hit { position: Position { score, id }, row: block.row(slot) });
             }
@@ -107,7 +107,7 @@ fn settle(block: &Block, job: &Job, found: &mut Vec<Candidate>) {
         }
     }
     if job.counts_all() {
-        job.count_matches(matches);
+        job.count_matches(block, &matches);
     }
 }
 

@@ -1,0 +1,80 @@
+//! What an answer tells of itself when the request asks to explain.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::block::Block;
+use crate::columns::ColumnNames;
+use crate::error::Error;
+use crate::filter::{BoundFilter, Filter};
+use crate::identity::Variant;
+use crate::search::RequestReader;
+use crate::snapshot::Snapshot;
+
+/// The filters of a request to be explained, the caller's own apart from the key's: of the latter
+/// nothing may show, not even that there is one.
+#[derive(Clone, Debug)]
+pub(crate) struct Explain {
+    own: Option<Filter>,
+    forced: Option<Filter>,
+}
+
+/// An [`Explain`] bound to a snapshot.
+#[derive(Debug)]
+pub(crate) struct BoundExplain {
+    own: Option<BoundFilter>,
+    forced: Option<BoundFilter>,
+}
+
+impl Explain {
+    /// What `explain` asks for; `None` where it does not.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a filter that does not parse.
+    pub(crate) fn parse(request: &RequestReader, variant: Variant) -> Result<Option<Self>, Error> {
+        if !request.flag("explain")? {
+            return Ok(None);
+        }
+        let own = request.filter_of("filter", variant)?;
+        Ok(Some(Self { own, forced: request.filter_of("forced_filter", variant)? }))
+    }
+
+    pub(crate) fn bind(&self, names: &ColumnNames) -> BoundExplain {
+        let bind = |filter: &Option<Filter>| filter.as_ref().map(|filter| filter.bind(names));
+        BoundExplain { own: bind(&self.own), forced: bind(&self.forced) }
+    }
+}
+
+impl BoundExplain {
+    /// Whether the caller gave a filter.
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// Records of a snapshot that exist for the caller.
+    pub(crate) fn records(&self, snapshot: &Snapshot) -> usize {
+        match &self.forced {
+            None => snapshot.records(),
+            Some(forced) => {
+                let seen = |block: &Block| forced.mask(&block.body.columns, &block.alive).count();
+                snapshot.blocks.iter().map(seen).sum()
+            }
+        }
+    }
+
+    /// Appends why one result is one: `{"filter":…}` with the outcome of each of the caller's rules.
+    pub(crate) fn write_record(&self, block: &Block, slot: usize, out: &mut Vec<u8>) {
+        out.push(b'{');
+        if let Some(own) = &self.own {
+            out.extend_from_slice(b"\"filter\":");
+            own.explain(&block.body.columns, slot).write_json(out);
+        }
+        out.push(b'}');
+    }
+}
+
+/// A duration as the response shows it: milliseconds, to the microsecond.
+pub(crate) fn milliseconds(duration: Duration) -> Value {
+    json!(duration.as_micros() as f64 / 1000.0)
+}

@@ -1,0 +1,81 @@
+//! Calendar intervals, UTC.
+
+use std::collections::BTreeMap;
+
+use crate::facets::buckets::Buckets;
+use crate::columns::Integers;
+use crate::json::{civil_from_days, days_from_civil};
+use crate::mask::Mask;
+
+const HOUR: i64 = 3_600_000;
+const DAY: i64 = 24 * HOUR;
+/// The first Monday after the start of 1970.
+const MONDAY: i64 = 4 * DAY;
+
+/// An interval that times are counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Calendar {
+    /// A minute.
+    Minute,
+    /// An hour.
+    Hour,
+    /// A day.
+    Day,
+    /// Seven days from Monday.
+    Week,
+    /// A month of the Gregorian calendar.
+    Month,
+    /// A year of the Gregorian calendar.
+    Year,
+}
+
+impl Calendar {
+    /// All intervals with their names.
+    pub(crate) const ALL: [(Self, &'static str); 6] = [
+        (Self::Minute, "minute"),
+        (Self::Hour, "hour"),
+        (Self::Day, "day"),
+        (Self::Week, "week"),
+        (Self::Month, "month"),
+        (Self::Year, "year"),
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        // `ALL` lists the intervals in the order of the enum.
+        Self::ALL[self as usize].1
+    }
+
+    /// Counts the times of `within`. Months and years are counted as days: only those have one length.
+    pub(crate) fn count(self, times: &Integers, within: &Mask, buckets: &mut Buckets) {
+        // A closure for each, so that every division is by a constant.
+        match self {
+            Self::Minute => buckets.count(times, within, |time| time.div_euclid(60_000)),
+            Self::Hour => buckets.count(times, within, |time| time.div_euclid(HOUR)),
+            Self::Day | Self::Month | Self::Year => buckets.count(times, within, |time| time.div_euclid(DAY)),
+            Self::Week => buckets.count(times, within, |time| (time - MONDAY).div_euclid(7 * DAY)),
+        }
+    }
+
+    /// What [`Calendar::count`] counted, by the first millisecond of each interval.
+    pub(crate) fn finish(self, buckets: Buckets) -> BTreeMap<i64, u64> {
+        let mut counts = BTreeMap::new();
+        for (bucket, count) in buckets.finish() {
+            *counts.entry(self.start(bucket)).or_default() += count;
+        }
+        counts
+    }
+
+    fn start(self, bucket: i64) -> i64 {
+        match self {
+            Self::Minute => bucket * 60_000,
+            Self::Hour => bucket * HOUR,
+            Self::Day => bucket * DAY,
+            Self::Week => bucket * 7 * DAY + MONDAY,
+            Self::Month => {
+                let (year, month, _) = civil_from_days(bucket);
+                days_from_civil(year, month, 1) * DAY
+            }
+            Self::Year => days_from_civil(civil_from_days(bucket).0, 1, 1) * DAY,
+        }
+    }
+}

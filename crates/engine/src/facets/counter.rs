@@ -1,0 +1,70 @@
+//! The facets of one request, counted by several threads.
+
+use std::sync::{Mutex, PoisonError};
+
+use hashbrown::DefaultHashBuilder;
+
+use crate::block::Block;
+use crate::columns::ColumnNames;
+use crate::error::Error;
+use crate::facets::request::Facet;
+use crate::facets::tally::Tally;
+use crate::mask::Mask;
+
+/// Counts the matches of a request by its facets.
+#[derive(Debug)]
+pub(crate) struct FacetCounter {
+    facets: Vec<Facet>,
+    names: ColumnNames,
+    hasher: DefaultHashBuilder,
+    /// Tallies that no thread counts with now, one for each facet: a thread takes them for a block,
+    /// so none waits for another.
+    idle: Mutex<Vec<Vec<Tally>>>,
+}
+
+impl FacetCounter {
+    /// Binds facets to the columns of a snapshot.
+    pub(crate) fn bind(facets: &[Facet], names: &ColumnNames) -> Self {
+        let (names, hasher) = (names.clone(), DefaultHashBuilder::default());
+        Self { facets: facets.to_vec(), names, hasher, idle: Mutex::default() }
+    }
+
+    /// Counts the records of a block that match; a block comes once.
+    pub(crate) fn count(&self, block: &Block, matches: &Mask) {
+        if self.facets.is_empty() || matches.is_empty() {
+            return;
+        }
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut tallies = idle.unwrap_or_else(|| self.tallies());
+        for (tally, facet) in tallies.iter_mut().zip(&self.facets) {
+            tally.count(facet, block, matches);
+        }
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(tallies);
+    }
+
+    /// The response's member `facets`, in the order of the request; empties the counter.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when a facet has more intervals than a response holds.
+    pub(crate) fn write(&self) -> Result<Vec<u8>, Error> {
+        let counted = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut counted = counted.into_iter();
+        let mut tallies = counted.next().unwrap_or_else(|| self.tallies());
+        for other in counted {
+            tallies.iter_mut().zip(other).for_each(|(tally, other)| tally.merge(other));
+        }
+        let mut out = vec![b'['];
+        for (at, (tally, facet)) in tallies.into_iter().zip(&self.facets).enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            tally.write(facet, at, &mut out)?;
+        }
+        out.push(b']');
+        Ok(out)
+    }
+
+    fn tallies(&self) -> Vec<Tally> {
+        self.facets.iter().map(|facet| Tally::new(facet, &self.names, &self.hasher)).collect()
+    }
+}

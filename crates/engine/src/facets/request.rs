@@ -1,0 +1,169 @@
+//! Facets as a request asks for them.
+
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::facets::calendar::Calendar;
+use crate::json::check_column;
+use crate::problem::{Problem, ProblemCode, Problems};
+
+/// Facets of one request.
+const MAX_FACETS: usize = 16;
+/// Values that a facet lists at most …
+const MAX_VALUES: u64 = 100;
+/// … and by default.
+const DEFAULT_VALUES: usize = 10;
+
+/// What the matches of a request are counted by.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Facet {
+    /// The most frequent values of a column.
+    Values {
+        /// The column's name.
+        column: String,
+        /// How many values to list, 1..=100.
+        limit: usize,
+    },
+    /// The numbers of a column by intervals `[k * interval, (k + 1) * interval)`.
+    Histogram {
+        /// The column's name.
+        column: String,
+        /// Width of an interval, above 0.
+        interval: f64,
+    },
+    /// One of the records' times by calendar interval, UTC.
+    Times {
+        /// Which time.
+        time: RecordTime,
+        /// The interval.
+        interval: Calendar,
+    },
+}
+
+/// One of a record's times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordTime {
+    /// First seen.
+    Created,
+    /// Content last changed.
+    Changed,
+    /// Last seen.
+    Synced,
+}
+
+impl RecordTime {
+    /// All times with their names.
+    pub(crate) const ALL: [(Self, &'static str); 3] =
+        [(Self::Created, "created"), (Self::Changed, "changed"), (Self::Synced, "synced")];
+
+    pub(crate) fn name(self) -> &'static str {
+        // `ALL` lists the times in the order of the enum.
+        Self::ALL[self as usize].1
+    }
+}
+
+impl Facet {
+    /// Reads the request member `facets`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with every problem, pointers beginning with `/facets`.
+    pub(crate) fn parse_list(json: &Value) -> Result<Vec<Self>, Error> {
+        let mut problems = Problems::default();
+        let mut facets = Vec::new();
+        match json {
+            Value::Array(list) if (1..=MAX_FACETS).contains(&list.len()) => {
+                for (at, json) in list.iter().enumerate() {
+                    let from = problems.len();
+                    facets.extend(parse(json, &mut problems));
+                    problems.point(from, at);
+                }
+            }
+            _ => problems.push(wrong(format!("must be a list of 1 to {MAX_FACETS} facets"))),
+        }
+        problems.point(0, "facets");
+        problems.or(facets).map_err(|problems| Error::Invalid { code: "invalid_request", problems })
+    }
+}
+
+fn parse(json: &Value, problems: &mut Problems) -> Option<Facet> {
+    let Value::Object(members) = json else {
+        problems.push(Problem::new(ProblemCode::WrongType, "must be an object"));
+        return None;
+    };
+    let mut reader = MemberReader { members, problems };
+    if members.contains_key("time") {
+        reader.allow(&["time", "interval"]);
+        let time = reader.one_of("time", &RecordTime::ALL);
+        let interval = reader.one_of("interval", &Calendar::ALL);
+        return Some(Facet::Times { time: time?, interval: interval? });
+    }
+    let kind = reader.optional("type", "\"values\" or \"histogram\"", |value| {
+        value.as_str().filter(|name| matches!(*name, "values" | "histogram"))
+    });
+    if kind == Some("histogram") {
+        reader.allow(&["column", "type", "interval"]);
+        let column = reader.column();
+        let positive = |value: &Value| value.as_f64().filter(|interval| *interval > 0.0);
+        let interval = reader.required("interval", "a number above 0", positive);
+        return Some(Facet::Histogram { column: column?, interval: interval? });
+    }
+    reader.allow(&["column", "type", "limit"]);
+    let column = reader.column();
+    let limit = reader.optional("limit", &format!("a whole number of 1 to {MAX_VALUES}"), |value| {
+        value.as_u64().filter(|limit| (1..=MAX_VALUES).contains(limit))
+    });
+    Some(Facet::Values { column: column?, limit: limit.map_or(DEFAULT_VALUES, |limit| limit as usize) })
+}
+
+/// Reads the members of one facet, noting what is wrong.
+struct MemberReader<'a> {
+    members: &'a Map<String, Value>,
+    problems: &'a mut Problems,
+}
+
+impl<'a> MemberReader<'a> {
+    fn allow(&mut self, names: &[&str]) {
+        for name in self.members.keys().filter(|name| !names.contains(&name.as_str())) {
+            let detail = format!("this facet has no such member; it has {}", names.join(", "));
+            self.problems.push(Problem::new(ProblemCode::UnknownMember, detail).within(name));
+        }
+    }
+
+    fn required<T>(&mut self, name: &str, what: &str, read: impl FnOnce(&'a Value) -> Option<T>) -> Option<T> {
+        if !self.members.contains_key(name) {
+            self.problems.push(Problem::new(ProblemCode::MissingMember, format!("{name} is missing: {what}")));
+        }
+        self.optional(name, what, read)
+    }
+
+    fn optional<T>(&mut self, name: &str, what: &str, read: impl FnOnce(&'a Value) -> Option<T>) -> Option<T> {
+        let read = read(self.members.get(name)?);
+        if read.is_none() {
+            self.problems.push(wrong(format!("must be {what}")).within(name));
+        }
+        read
+    }
+
+    fn one_of<T: Copy>(&mut self, name: &str, known: &[(T, &str)]) -> Option<T> {
+        let names: Vec<String> = known.iter().map(|(_, name)| format!("\"{name}\"")).collect();
+        self.required(name, &names.join(", "), |value| {
+            let text = value.as_str()?;
+            known.iter().find(|(_, name)| *name == text).map(|(value, _)| *value)
+        })
+    }
+
+    fn column(&mut self) -> Option<String> {
+        let column = self.required("column", "a column name", Value::as_str)?;
+        match check_column(column) {
+            Ok(()) => Some(column.to_owned()),
+            Err(problem) => {
+                self.problems.push(problem.within("column"));
+                None
+            }
+        }
+    }
+}
+
+fn wrong(detail: String) -> Problem {
+    Problem::new(ProblemCode::InvalidValue, detail)
+}

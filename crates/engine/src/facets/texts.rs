@@ -1,0 +1,123 @@
+//! Counts of the strings of a column.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use crate::block::Body;
+use crate::columns::{ColumnId, Strings, Texts};
+use crate::mask::Mask;
+
+/// How many records hold each string. Strings stay where they are, in their blocks.
+#[derive(Debug)]
+pub(crate) struct TextCounts {
+    column: ColumnId,
+    hasher: DefaultHashBuilder,
+    /// Places in `entries`.
+    table: HashTable<u32>,
+    /// By first sight, so that walking them walks the blocks in order.
+    entries: Vec<Entry>,
+    bodies: Vec<Arc<Body>>,
+    /// Counts by code, kept for its memory.
+    codes: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    hash: u64,
+    /// Which of the bodies holds the string …
+    body: u32,
+    /// … and where.
+    string: u16,
+    count: u32,
+}
+
+impl TextCounts {
+    /// Counts that can be merged must share their hasher.
+    pub(crate) fn new(column: ColumnId, hasher: DefaultHashBuilder) -> Self {
+        let (table, entries) = (HashTable::new(), Vec::new());
+        Self { column, hasher, table, entries, bodies: Vec::new(), codes: Vec::new() }
+    }
+
+    /// Counts the strings in the rows of `within`, which are rows of the column in `body`.
+    pub(crate) fn count(&mut self, body: &Arc<Body>, texts: &Texts, within: &Mask) {
+        if within.is_empty() {
+            return;
+        }
+        self.bodies.push(Arc::clone(body));
+        let strings = texts.strings();
+        match texts {
+            Texts::Plain(_) => within.iter().for_each(|row| self.add_here(strings, row, 1)),
+            Texts::Coded { codes, .. } => {
+                let mut counts = std::mem::take(&mut self.codes);
+                counts.clear();
+                counts.resize(strings.len(), 0);
+                codes.each_delta(within, |code| counts[code as usize] += 1);
+                for (code, &count) in counts.iter().enumerate() {
+                    if count > 0 {
+                        self.add_here(strings, code, count);
+                    }
+                }
+                self.codes = counts;
+            }
+        }
+    }
+
+    /// Adds what another has counted in the same column.
+    pub(crate) fn merge(&mut self, other: Self) {
+        let offset = self.bodies.len() as u32;
+        self.bodies.extend(other.bodies);
+        for entry in other.entries {
+            let entry = Entry { body: entry.body + offset, ..entry };
+            let body = Arc::clone(&self.bodies[entry.body as usize]);
+            self.add(entry, strings_of(&body, self.column).bytes(entry.string.into()));
+        }
+    }
+
+    /// Each string once, with its count.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (TextAt<'_>, u64)> {
+        self.entries.iter().map(|entry| (TextAt { counts: self, entry }, u64::from(entry.count)))
+    }
+
+    fn add_here(&mut self, strings: &Strings, string: usize, count: u32) {
+        let text = strings.bytes(string);
+        let body = self.bodies.len() as u32 - 1;
+        self.add(Entry { hash: self.hasher.hash_one(text), body, string: string as u16, count }, text);
+    }
+
+    #[inline]
+    fn add(&mut self, new: Entry, text: &[u8]) {
+        let Self { column, table, entries, bodies, .. } = self;
+        let same = |&at: &u32| {
+            let entry = &entries[at as usize];
+            let body = &bodies[entry.body as usize];
+            entry.hash == new.hash && strings_of(body, *column).bytes(entry.string.into()) == text
+        };
+        if let Some(&at) = table.find(new.hash, same) {
+            entries[at as usize].count += new.count;
+        } else {
+            let at = entries.len() as u32;
+            entries.push(new);
+            table.insert_unique(new.hash, at, |&at| entries[at as usize].hash);
+        }
+    }
+}
+
+/// A string that was counted; looking at it costs a walk to its block.
+pub(crate) struct TextAt<'a> {
+    counts: &'a TextCounts,
+    entry: &'a Entry,
+}
+
+impl<'a> TextAt<'a> {
+    pub(crate) fn get(&self) -> &'a str {
+        let body = &self.counts.bodies[self.entry.body as usize];
+        strings_of(body, self.counts.column).get(self.entry.string.into())
+    }
+}
+
+fn strings_of(body: &Body, column: ColumnId) -> &Strings {
+    let texts = body.columns.column(column).and_then(|column| column.text());
+    texts.expect("a block whose strings were counted has some").strings()
+}
