@@ -58,6 +58,11 @@ impl Basis {
         Some(Self { serial: Serial::next(), rotation: Some(rotation), codec })
     }
 
+    /// Whether it was learned.
+    pub(crate) fn is_rotated(&self) -> bool {
+        self.rotation.is_some()
+    }
+
     /// Where the codes of this basis keep what.
     pub(crate) fn layout(&self) -> Layout {
         self.codec.layout()

@@ -12,6 +12,10 @@ pub struct Score(pub u32);
 /// Steps in a relevance score of 1.
 pub const SCORE_STEPS: u32 = 1_000_000_000;
 
+/// Steps below 1 that count as 1: rounded to fixed point, a vector is short of a cosine of 1 with itself by
+/// half a step or so (standard deviation 5.4e-10 in any number of dimensions), and a copy must reach a threshold of 1.
+const ROUNDING_STEPS: u32 = 4;
+
 /// Bits behind the point of a vector component in fixed point.
 const COMPONENT_BITS: u32 = 30;
 
@@ -22,7 +26,8 @@ impl Score {
         let bits = 2 * COMPONENT_BITS;
         let half = 1_i128 << (bits - 1);
         let steps = (i128::from(dot) * i128::from(SCORE_STEPS) + half) >> bits;
-        Self(steps.clamp(0, i128::from(SCORE_STEPS)) as u32)
+        let steps = steps.clamp(0, i128::from(SCORE_STEPS)) as u32;
+        Self(if steps >= SCORE_STEPS - ROUNDING_STEPS { SCORE_STEPS } else { steps })
     }
 
     /// The smallest score that is at or above `threshold`, `None` when no score is.

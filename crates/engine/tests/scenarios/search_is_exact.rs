@@ -135,6 +135,24 @@ fn before_while_and_after_blocks_are_coded_anew() {
     server.close();
 }
 
+#[test]
+fn and_finds_every_copy_at_a_threshold_of_1() {
+    let mut random = Random::new(4);
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 384);
+    let vectors = Vectors::new(384, &mut random);
+    let records: Vec<Known> =
+        (1..=300).map(|id| Known::new(id, random_data(&mut random), vectors.draw(&mut random), 0)).collect();
+    server.put("db", &records);
+    for known in &records {
+        let page = server.search("db", &json!({ "threshold": 1 }), &known.vector);
+        assert_eq!(page["results"][0]["id"], json!(known.id), "{page}");
+        assert_eq!(page["results"][0]["relevance_score"], json!(1));
+    }
+    server.close();
+}
+
 /// Records whose codes are in a learned basis.
 fn rotated(server: &Server) -> u64 {
     let page = server.search("db", &json!({ "explain": true, "threshold": 1, "limit": 1 }), &[1.0; 384]);
