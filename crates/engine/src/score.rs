@@ -41,6 +41,13 @@ impl Score {
             .find(|score| score.value() >= threshold)
     }
 
+    /// The highest score that a cosine of at most `bound` can be published as.
+    #[must_use]
+    pub fn at_most(bound: f32) -> Self {
+        let steps = (f64::from(bound) * f64::from(SCORE_STEPS)).ceil();
+        Self(steps.clamp(0.0, f64::from(SCORE_STEPS)) as u32)
+    }
+
     /// The published number, 0..1.
     #[must_use]
     pub fn value(self) -> f64 {

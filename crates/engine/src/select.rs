@@ -18,6 +18,16 @@ impl Selection {
         Self { filter: filter.map(|filter| filter.bind(&snapshot.names)), time_range }
     }
 
+    /// Takes out the rules that are better tested on few records, judged by the largest block.
+    pub(crate) fn put_off(&mut self, snapshot: &Snapshot) -> Option<BoundFilter> {
+        let sample = snapshot.blocks.iter().max_by_key(|block| block.len())?;
+        let (cheap, lazy) = self.filter.as_ref()?.split(&sample.body.columns);
+        if lazy.is_some() {
+            self.filter = Some(cheap);
+        }
+        lazy
+    }
+
     /// The living records of a block that pass.
     pub(crate) fn mask(&self, block: &Block) -> Mask {
         let mut mask = (*block.alive).clone();

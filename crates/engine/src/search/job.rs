@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use cosift_kernels::{Query, exact};
+use cosift_kernels::{Candidate, Query, exact};
 
 use crate::block::Block;
 use crate::cold::ColdBuffer;
@@ -15,6 +15,7 @@ use crate::defect::message;
 use crate::error::Error;
 use crate::explain::BoundExplain;
 use crate::facets::FacetCounter;
+use crate::filter::BoundFilter;
 use crate::hash::content_hash;
 use crate::mask::Mask;
 use crate::rank::{Hit, Position, TopK};
@@ -40,6 +41,8 @@ pub(crate) struct Job {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) search: Search,
     pub(crate) selection: Selection,
+    /// Rules that are dear to test and keep many records: tested on the best ones only.
+    lazy: Option<BoundFilter>,
     /// The query in each basis that blocks of the snapshot are coded in.
     queries: Vec<(Serial, Query)>,
     vector: Vec<i32>,
@@ -103,8 +106,12 @@ impl Job {
         }
         // No score reaches a threshold above 1: parsing refuses it, so the fallback is never taken.
         let threshold = Score::at_least(search.threshold).unwrap_or(Score(SCORE_STEPS));
+        let mut selection = Selection::bind(&snapshot, search.filter.as_ref(), search.time_range);
+        // Whoever counts all matches needs every rule for every record.
+        let lazy = if search.counts_all() { None } else { selection.put_off(&snapshot) };
         let mut job = Self {
-            selection: Selection::bind(&snapshot, search.filter.as_ref(), search.time_range),
+            selection,
+            lazy,
             top: Mutex::new(TopK::new(search.limit + 1)),
             size: search.limit + 1,
             known: None,
@@ -202,16 +209,32 @@ impl Job {
 
     /// Whether every match must be found, not just those of the page.
     pub(crate) fn counts_all(&self) -> bool {
-        self.search.total || !self.search.facets.is_empty()
+        self.search.counts_all()
     }
 
     pub(crate) fn threshold(&self) -> Score {
         self.threshold
     }
 
-    /// Whether a record of at most this score could still enter the page.
-    pub(crate) fn may_enter(&self, highest: Score) -> bool {
-        highest.0 >= self.tau.load(Relaxed)
+    /// Whether a record could still enter the page.
+    pub(crate) fn may_enter(&self, candidate: &Candidate) -> bool {
+        Score::at_most(candidate.estimate + candidate.error).0 >= self.tau.load(Relaxed)
+    }
+
+    /// Whether a record needs no score where all matches are counted: it surely is one, and too low for
+    /// the page. It is then noted in `matches`.
+    pub(crate) fn is_settled(&self, candidate: &Candidate, matches: &mut Mask) -> bool {
+        let surely = candidate.estimate - candidate.error >= self.threshold.value() as f32;
+        let settled = self.counts_all() && surely && !self.may_enter(candidate);
+        if settled {
+            matches.set(usize::from(candidate.slot));
+        }
+        settled
+    }
+
+    /// Whether a record satisfies the rules that were put off until now.
+    pub(crate) fn passes_lazily(&self, block: &Block, slot: usize) -> bool {
+        self.lazy.as_ref().is_none_or(|rules| rules.matches(&block.body.columns, slot))
     }
 
     /// Offers a record that satisfies filter and time range.

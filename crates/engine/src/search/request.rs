@@ -56,6 +56,11 @@ impl TimeRange {
 }
 
 impl Search {
+    /// Whether every match must be found, not just those of the page.
+    pub(crate) fn counts_all(&self) -> bool {
+        self.total || !self.facets.is_empty()
+    }
+
     /// Reads a search from JSON: `variant`, `threshold`, `limit`, `filter`, `forced_filter`,
     /// `time_range`, `cursor`, `total`, `facets`, `explain`.
     ///

@@ -8,7 +8,7 @@ use crate::block::Block;
 use crate::error::Error;
 use crate::mask::Mask;
 use crate::rank::{Hit, Position};
-use crate::score::{SCORE_STEPS, Score};
+use crate::score::Score;
 use crate::search::job::Job;
 use crate::identity::IdKey;
 
@@ -64,39 +64,37 @@ fn bounds(job: &Job) -> (f32, f32) {
 ///
 /// The records that look best raise tau; most of the others are then out without another look.
 fn rank_candidates(block: &Block, job: &Job, found: &mut Vec<Candidate>) {
+    let mut matches = Mask::empty();
     let first = job.size();
-    if found.len() > 2 * first && !job.counts_all() {
+    if found.len() > 2 * first {
         found.select_nth_unstable_by(first, |a, b| b.estimate.total_cmp(&a.estimate));
         let mut best: Vec<Candidate> = found.drain(..first).collect();
-        settle(block, job, &mut best);
+        settle(block, job, &mut best, &mut matches);
         let (floor, _) = bounds(job);
-        found.retain(|candidate| candidate.estimate + candidate.error >= floor);
+        found.retain(|candidate| candidate.estimate + candidate.error >= floor && !job.is_settled(candidate, &mut matches));
     }
-    settle(block, job, found);
+    settle(block, job, found, &mut matches);
+    if job.counts_all() {
+        job.count_matches(block, &matches);
+    }
 }
 
 /// Sharpens candidates by their full codes and scores those that may enter, best first.
-fn settle(block: &Block, job: &Job, found: &mut Vec<Candidate>) {
+fn settle(block: &Block, job: &Job, found: &mut Vec<Candidate>, matches: &mut Mask) {
     let (floor, ceiling) = bounds(job);
     job.counts.refined.fetch_add(found.len() as u64, Relaxed);
     refine(&block.coded.codes, job.query(block), floor, ceiling, found);
     // Best first: tau rises as early as it can, and the first that can't enter ends the block.
     found.sort_unstable_by(|a, b| (b.estimate + b.error).total_cmp(&(a.estimate + a.error)));
-    let threshold = job.threshold().value() as f32;
-    let mut matches = Mask::empty();
     for candidate in found.iter() {
-        let highest = candidate.estimate + candidate.error;
-        let enters = job.may_enter(highest_score(highest));
-        if !enters && !job.counts_all() {
+        if !job.counts_all() && !job.may_enter(candidate) {
             break;
         }
-        let certain = candidate.estimate - candidate.error >= threshold;
         let slot = usize::from(candidate.slot);
-        if !enters && certain {
-            matches.set(slot);
+        if job.is_settled(candidate, matches) || !job.passes_lazily(block, slot) {
             continue;
         }
-        match score(block, job, slot, highest) {
+        match score(block, job, slot, candidate.estimate + candidate.error) {
             Ok(score) if score >= job.threshold() => {
                 matches.set(slot);
                 let id = IdKey::new(job.search.variant, block.id(slot), block.uuid(slot));
@@ -105,9 +103,6 @@ fn settle(block: &Block, job: &Job, found: &mut Vec<Candidate>) {
             Ok(_) => {}
             Err(error) => return job.fail(error),
         }
-    }
-    if job.counts_all() {
-        job.count_matches(block, &matches);
     }
 }
 
@@ -118,10 +113,4 @@ fn score(block: &Block, job: &Job, slot: usize, highest: f32) -> Result<Score, E
     }
     job.counts.scored.fetch_add(1, Relaxed);
     job.score(block, slot)
-}
-
-/// The highest score that a cosine of at most `bound` can be published as.
-fn highest_score(bound: f32) -> Score {
-    let steps = (f64::from(bound) * f64::from(SCORE_STEPS)).ceil();
-    Score(steps.clamp(0.0, f64::from(SCORE_STEPS)) as u32)
 }
