@@ -26,7 +26,10 @@ impl Score {
         let bits = 2 * COMPONENT_BITS;
         let half = 1_i128 << (bits - 1);
         let steps = (i128::from(dot) * i128::from(SCORE_STEPS) + half) >> bits;
-        let steps = steps.clamp(0, i128::from(SCORE_STEPS)) as u32;
+        Self::rounded(steps.clamp(0, i128::from(SCORE_STEPS)) as u32)
+    }
+
+    fn rounded(steps: u32) -> Self {
         Self(if steps >= SCORE_STEPS - ROUNDING_STEPS { SCORE_STEPS } else { steps })
     }
 
@@ -45,7 +48,7 @@ impl Score {
     #[must_use]
     pub fn at_most(bound: f32) -> Self {
         let steps = (f64::from(bound) * f64::from(SCORE_STEPS)).ceil();
-        Self(steps.clamp(0.0, f64::from(SCORE_STEPS)) as u32)
+        Self::rounded(steps.clamp(0.0, f64::from(SCORE_STEPS)) as u32)
     }
 
     /// The published number, 0..1.

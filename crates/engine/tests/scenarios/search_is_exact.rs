@@ -1,3 +1,5 @@
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use crate::common::{Known, Oracle, Random, Server, Vectors, random_data, random_filter, time};
@@ -112,7 +114,9 @@ fn before_while_and_after_blocks_are_coded_anew() {
     // From here on a basis is learned, then block after block coded in it, while searches run.
     server.put_known("db", &mut oracle, records(8_001, 6_000, &vectors, &mut random));
     let mut mixed = false;
+    let start = Instant::now();
     loop {
+        assert!(start.elapsed().as_secs() < 60, "the blocks are not coded anew");
         let coded = rotated(&server);
         mixed |= coded > 0 && coded < oracle.records.len() as u64;
         // Written while blocks are coded anew: the newest block is then in the new basis before the old ones are.
