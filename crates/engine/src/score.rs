@@ -14,6 +14,10 @@ pub struct Score(pub u32);
 /// Steps in a relevance score of 1.
 pub const SCORE_STEPS: u32 = 1_000_000_000;
 
+/// Steps below 1 that count as 1: rounded to fixed point, a vector is short of a cosine of 1 with itself by
+/// half a step or so (standard deviation 5.4e-10 in any number of dimensions), and a copy must reach a threshold of 1.
+const ROUNDING_STEPS: u32 = 4;
+
 /// Bits behind the point of a vector component in fixed point.
 const COMPONENT_BITS: u32 = 30;
 
@@ -31,7 +35,11 @@ impl Score {
         let bits = 2 * COMPONENT_BITS;
         let half = 1_i128 << (bits - 1);
         let steps = (i128::from(dot) * i128::from(SCORE_STEPS) + half) >> bits;
-        Self(steps.clamp(0, i128::from(SCORE_STEPS)) as u32)
+        Self::rounded(steps.clamp(0, i128::from(SCORE_STEPS)) as u32)
+    }
+
+    fn rounded(steps: u32) -> Self {
+        Self(if steps >= SCORE_STEPS - ROUNDING_STEPS { SCORE_STEPS } else { steps })
     }
 
     /// The smallest score that is at or above `threshold`, `None` when no score is.
@@ -49,7 +57,7 @@ impl Score {
     #[must_use]
     pub fn at_most(bound: f32) -> Self {
         let steps = (f64::from(bound) * f64::from(SCORE_STEPS)).ceil();
-        Self(steps.clamp(0.0, f64::from(SCORE_STEPS)) as u32)
+        Self::rounded(steps.clamp(0.0, f64::from(SCORE_STEPS)) as u32)
     }
 
     /// The published number, 0..1.

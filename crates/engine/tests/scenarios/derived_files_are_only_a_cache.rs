@@ -31,7 +31,7 @@ fn whatever_happens_to_them() {
     let records = records.collect();
     server.put_known("db", &mut oracle, records);
     server.close();
-    for round in 0..40 {
+    for round in 0..30 {
         let files = derived(directory.path());
         assert!(files.len() >= 8, "blocks, codes, a basis and the snapshot are saved anew: {files:?}");
         let path = if round % 4 == 0 { &files[files.len() - 1] } else { random.pick(&files) };

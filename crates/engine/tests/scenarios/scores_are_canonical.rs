@@ -1,4 +1,5 @@
 use std::process::Command;
+use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
@@ -95,7 +96,11 @@ fn on_any_kernel_threads_plan_and_basis() {
     let server = Server::open(directory.path());
     let more = records(20_001, 1_000, &mut random);
     server.put("db", &more);
-    while server.search("db", &json!({ "threshold": 1, "explain": true }), &more[0].vector)["explain"]["rotated"] != json!(9_000) {}
+    let explain = json!({ "threshold": 1, "explain": true });
+    let start = Instant::now();
+    while server.search("db", &explain, &more[0].vector)["explain"]["rotated"] != json!(9_000) {
+        assert!(start.elapsed().as_secs() < 60, "the blocks are not coded anew");
+    }
     let ids: Vec<u64> = more.iter().map(|known| known.id).collect();
     assert_eq!(server.delete("db", &json!({ "ids": ids })).expect("deleted"), 1_000);
     assert_eq!(all_scores(&server), before, "in the learned basis");

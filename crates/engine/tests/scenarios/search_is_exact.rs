@@ -1,3 +1,5 @@
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use crate::common::{Known, Oracle, Random, Server, Vectors, random_data, random_filter, time};
@@ -112,7 +114,9 @@ fn before_while_and_after_blocks_are_coded_anew() {
     // From here on a basis is learned, then block after block coded in it, while searches run.
     server.put_known("db", &mut oracle, records(8_001, 6_000, &vectors, &mut random));
     let mut mixed = false;
+    let start = Instant::now();
     loop {
+        assert!(start.elapsed().as_secs() < 60, "the blocks are not coded anew");
         let coded = rotated(&server);
         mixed |= coded > 0 && coded < oracle.records.len() as u64;
         // Written while blocks are coded anew: the newest block is then in the new basis before the old ones are.
@@ -132,6 +136,24 @@ fn before_while_and_after_blocks_are_coded_anew() {
     let server = Server::open(directory.path());
     assert_eq!(rotated(&server), oracle.records.len() as u64, "the basis is kept");
     check(&server, &oracle, &vectors, &mut random, 20);
+    server.close();
+}
+
+#[test]
+fn and_finds_every_copy_at_a_threshold_of_1() {
+    let mut random = Random::new(4);
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 384);
+    let vectors = Vectors::new(384, &mut random);
+    let records: Vec<Known> =
+        (1..=300).map(|id| Known::new(id, random_data(&mut random), vectors.draw(&mut random), 0)).collect();
+    server.put("db", &records);
+    for known in &records {
+        let page = server.search("db", &json!({ "threshold": 1 }), &known.vector);
+        assert_eq!(page["results"][0]["id"], json!(known.id), "{page}");
+        assert_eq!(page["results"][0]["relevance_score"], json!(1));
+    }
     server.close();
 }
 

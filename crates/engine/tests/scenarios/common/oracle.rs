@@ -36,11 +36,6 @@ impl Known {
         })
     }
 
-    pub(crate) fn set_vector(&mut self, vector: Vec<f32>) {
-        self.unit = unit(&vector);
-        self.vector = vector;
-    }
-
     /// As a page shows it.
     fn shown(&self, variant: &str, score: Option<u32>) -> Value {
         let names = match variant {
@@ -80,7 +75,8 @@ fn score(a: &[i64], b: &[i64]) -> u32 {
         return 1_000_000_000;
     }
     let steps = (i128::from(dot) * 1_000_000_000 + (1 << 59)) >> 60;
-    steps.clamp(0, 1_000_000_000) as u32
+    // Within 4 steps of 1 it is the same vector, rounded.
+    if steps >= 999_999_996 { 1_000_000_000 } else { steps.max(0) as u32 }
 }
 
 /// All records by id.
