@@ -41,6 +41,8 @@ export declare class NativeEngine {
   changes(id: string, request: string): Promise<Buffer | NativeFailure>
   /** How busy the scan threads are. */
   scanStats(): NativeScanStats
+  /** What has been done since the engine was opened, and what waits. */
+  meter(): NativeMeter
   /** Answers what was taken, saves, and gives the directory free. */
   close(): Promise<undefined | NativeFailure>
 }
@@ -69,6 +71,26 @@ export declare class StopFlag {
  */
 export declare function checkJson(body: Uint8Array, maxDepth: number): NativeFailure | null
 
+/** What requests may hold at most. */
+export interface EngineLimits {
+  /** Groups within groups of a filter, the outermost counted. */
+  filterDepth: number
+  /** Rules of a filter. */
+  filterRules: number
+  /** Bytes of one string in a filter. */
+  filterValueBytes: number
+  /** Records of a batch. */
+  batchRecords: number
+}
+
+/** How an engine works. */
+export interface EngineOptions {
+  /** Threads that scan; none given: one per core. */
+  threads?: number
+  /** What requests may hold at most. */
+  limits: EngineLimits
+}
+
 /** The instruction set that scans use on this machine. */
 export declare function kernelName(): string
 
@@ -94,6 +116,8 @@ export interface NativeFailure {
   detail: string
   /** The places in the request that are wrong. */
   problems: Array<NativeProblem>
+  /** Facts for those who handle the code, a JSON object. */
+  facts: string
 }
 
 /** A bad line of a stream. */
@@ -102,6 +126,18 @@ export interface NativeLineProblem {
   line: number
   /** What is wrong. */
   problem: NativeProblem
+}
+
+/** What the engine has done since it was opened, and what waits. */
+export interface NativeMeter {
+  /** Transactions that were made durable. */
+  commits: number
+  /** Microseconds they took, until what they wrote was searchable. */
+  commitMicros: number
+  /** Writes not yet begun. */
+  writesWaiting: number
+  /** Bytes of codes that scans went through. */
+  scannedBytes: number
 }
 
 /** The response to a search or a query. */
@@ -134,8 +170,8 @@ export interface NativeScanStats {
   answered: number
 }
 
-/** Opens a data directory and takes its lock. `threads` scan; none given: one per core. */
-export declare function openEngine(directory: string, threads?: number | undefined | null): NativeEngine | NativeFailure
+/** Opens a data directory and takes its lock. */
+export declare function openEngine(directory: string, options: EngineOptions): NativeEngine | NativeFailure
 
 /** The version of the SQLite inside. */
 export declare function sqliteVersion(): string

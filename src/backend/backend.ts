@@ -29,18 +29,30 @@ export interface PageReply {
 }
 
 export interface Readiness {
+  /** Whether requests are served. Databases that could not be opened keep the others from nothing. */
   ready: boolean;
   /** Why not. */
   reasons: string[];
-  progress?: unknown;
+  databases: DatabaseState[];
+}
+
+/** How far a database has come. */
+export interface DatabaseState {
+  id: string;
+  loaded: boolean;
+  /** Those in memory. */
+  records: number;
+  /** Why it could not be opened and is not served. */
+  problem?: { code: string; detail: string };
 }
 
 /** Facts for metrics. Totals count from the start of the process. */
 export interface BackendStats {
-  databases: { id: string; records: number }[];
-  /** Searches that wait for a pass, passes under way, searches answered. */
-  scans: { waiting: number; passes: number; answered: number };
-  commits?: { count: number; totalMs: number };
+  databases: { id: string; loaded: boolean; records: number; memoryBytes: number; diskBytes: number }[];
+  /** Searches that wait for a pass, passes under way, searches answered, bytes of codes gone through. */
+  scans: { waiting: number; passes: number; answered: number; bytes: number };
+  /** Writes that wait, transactions made durable and the time they took. */
+  commits: { waiting: number; count: number; totalMs: number };
   embedder?: {
     queued: number;
     running: number;

@@ -1,2 +1,10 @@
-export type { Backend, BackendStats, PageOptions, PageReply, Readiness, Scope } from './backend.js';
+export type {
+  Backend,
+  BackendStats,
+  DatabaseState,
+  PageOptions,
+  PageReply,
+  Readiness,
+  Scope,
+} from './backend.js';
 export { LocalBackend, type LocalOptions } from './local-backend.js';

@@ -8,6 +8,7 @@ import {
   DEFAULTS,
   type DeleteRequest,
   LIMITS,
+  type Limits,
   type LineEvent,
   type QueryRequest,
   type SearchRequest,
@@ -24,8 +25,8 @@ export interface LocalOptions {
   threads?: number | undefined;
   /** Threads that embed. Default: one a core, four at most. */
   embedWorkers?: number | undefined;
-  /** Bytes of one NDJSON line. */
-  maxLineBytes?: number | undefined;
+  /** What requests may hold at most. */
+  limits?: Limits | undefined;
 }
 
 /** What a database is made with, as far as requests need it. */
@@ -39,45 +40,73 @@ interface Known {
 export class LocalBackend implements Backend {
   readonly #engine: Engine;
   readonly #models: Models;
-  readonly #maxLineBytes: number;
+  readonly #limits: Limits;
   readonly #known = new Map<string, Known>();
   readonly #written = new EventEmitter().setMaxListeners(0);
   #embedder: Embedder | undefined;
-  #loaded = false;
+  /** Settles once every database is in memory, or known to be one that cannot be. */
+  readonly ready: Promise<void>;
+  #starting: string | undefined = 'databases are being loaded';
   #closed: Promise<void> | undefined;
 
-  private constructor(engine: Engine, models: Models, maxLineBytes: number) {
+  private constructor(engine: Engine, models: Models, limits: Limits) {
     this.#engine = engine;
     this.#models = models;
-    this.#maxLineBytes = maxLineBytes;
+    this.#limits = limits;
+    this.ready = this.#start();
+    // Whoever needs the databases awaits it; a close meanwhile must not count as unhandled.
+    this.ready.catch(() => undefined);
   }
 
   /**
-   * Opens a data directory and brings its databases to memory.
+   * Takes a data directory and begins to bring its databases to memory: await `ready` before the first call.
    *
    * @throws {CosiftError} `data_locked` when another process has it open.
    */
+  static begin(options: LocalOptions): LocalBackend {
+    const limits = options.limits ?? LIMITS;
+    const engine = Engine.open(options.directory, limits, options.threads);
+    return new LocalBackend(engine, new Models(options.embedWorkers), limits);
+  }
+
+  /** As {@link begin}, with every database in memory. */
   static async open(options: LocalOptions): Promise<LocalBackend> {
-    const engine = Engine.open(options.directory, options.threads);
-    const models = new Models(options.embedWorkers);
-    const backend = new LocalBackend(engine, models, options.maxLineBytes ?? LIMITS.line_bytes);
+    const backend = LocalBackend.begin(options);
     try {
-      await engine.load();
-      for (const database of await engine.listDatabases()) backend.#know(database);
-      backend.#loaded = true;
-      return backend;
+      await backend.ready;
     } catch (error) {
-      await engine.close();
+      await backend.close();
       throw error;
     }
+    return backend;
+  }
+
+  async #start(): Promise<void> {
+    await this.#engine.load();
+    for (const database of await this.#engine.listDatabases()) this.#know(database);
+    this.#starting = undefined;
+  }
+
+  /** Loads the models of the databases, so that no search has to wait for it. */
+  async loadModels(): Promise<void> {
+    const models = new Set([...this.#known.values()].flatMap(({ model }) => model ?? []));
+    for (const model of models) await this.#load(model);
   }
 
   readiness(): Readiness {
     const reasons = [
-      ...(this.#loaded ? [] : ['databases are being loaded']),
+      ...(this.#starting === undefined ? [] : [this.#starting]),
       ...(this.#closed === undefined ? [] : ['the service is stopping']),
     ];
-    return { ready: reasons.length === 0, reasons, progress: this.#engine.progress() };
+    const databases = this.#engine
+      .progress()
+      .databases.map(({ id, loaded, records, problem }) => ({
+        id,
+        loaded,
+        records,
+        ...(problem && { problem }),
+      }));
+    return { ready: reasons.length === 0, reasons, databases };
   }
 
   async listDatabases(): Promise<DatabaseDescription[]> {
@@ -134,7 +163,7 @@ export class LocalBackend implements Backend {
     options: { signal?: AbortSignal } = {},
   ): AsyncIterable<LineEvent> {
     const embed = await this.#embedTexts(id);
-    const events = upsertLines(this.#engine, id, chunks, embed, this.#maxLineBytes, options.signal);
+    const events = upsertLines(this.#engine, id, chunks, embed, this.#limits.line_bytes, options.signal);
     for await (const event of events) {
       if (event.type === 'progress') this.#written.emit(id);
       yield event;
@@ -208,7 +237,11 @@ export class LocalBackend implements Backend {
         const forced_filter = options.scope?.forcedFilter;
         const body = await this.#engine.changes(id, { after, limit, forced_filter });
         const left = deadline - performance.now();
-        if (left <= 0 || options.signal?.aborted || !EMPTY.test(Buffer.from(body).toString('latin1', 0, 16))) {
+        if (
+          left <= 0 ||
+          options.signal?.aborted ||
+          !EMPTY.test(Buffer.from(body).toString('latin1', 0, 16))
+        ) {
           return body;
         }
         const timer = setTimeout(() => stop.abort(), left);
@@ -221,12 +254,20 @@ export class LocalBackend implements Backend {
   }
 
   stats(): BackendStats {
+    const { commits, commitMicros, writesWaiting, scannedBytes } = this.#engine.meter();
     return {
       databases: this.#engine
         .progress()
-        .databases.map(({ id, records, memory_bytes }) => ({ id, records, bytes: memory_bytes })),
+        .databases.map(({ id, loaded, records, memory_bytes, disk_bytes }) => ({
+          id,
+          loaded,
+          records,
+          memoryBytes: memory_bytes,
+          diskBytes: disk_bytes,
+        })),
+      scans: { ...this.#engine.scanStats(), bytes: scannedBytes },
+      commits: { waiting: writesWaiting, count: commits, totalMs: commitMicros / 1000 },
       ...(this.#embedder && { embedder: this.#embedder.stats() }),
-      scans: this.#engine.scanStats(),
     };
   }
 
@@ -243,8 +284,11 @@ export class LocalBackend implements Backend {
 
   #find(id: string): Known {
     const known = this.#known.get(id);
-    if (known === undefined) throw new CosiftError('database_not_found', `there is no database "${id}"`);
-    return known;
+    if (known !== undefined) return known;
+    if (this.#engine.progress().databases.some((database) => database.id === id)) {
+      throw new CosiftError('not_ready', `database "${id}" is not loaded`, { fields: { database: id } });
+    }
+    throw new CosiftError('database_not_found', `there is no database "${id}"`);
   }
 
   async #load(model: string): Promise<Embedder> {
@@ -280,16 +324,27 @@ export class LocalBackend implements Backend {
     if (search.text === undefined) {
       const vector = Float32Array.from(search.vector ?? []);
       if (model !== null) {
-        throw invalidSearch('invalid_vector', '/search/vector', `database "${id}" has a model: search by text`);
+        throw invalidSearch(
+          'invalid_vector',
+          '/search/vector',
+          `database "${id}" has a model: search by text`,
+        );
       }
       if (vector.length !== dimensions) {
         const detail = `vector has ${vector.length} values, database expects ${dimensions}`;
-        throw invalidSearch('invalid_dimensions', '/search/vector', detail);
+        throw invalidSearch('invalid_dimensions', '/search/vector', detail, {
+          expected: dimensions,
+          got: vector.length,
+        });
       }
       return vector;
     }
     if (model === null) {
-      throw invalidSearch('invalid_request', '/search/text', `database "${id}" has no model: search by vector`);
+      throw invalidSearch(
+        'invalid_request',
+        '/search/text',
+        `database "${id}" has no model: search by vector`,
+      );
     }
     return (await this.#embedderOf(id, model, fingerprint)).embedQuery(search.text, { signal });
   }
@@ -304,6 +359,7 @@ function invalidSearch(
   code: 'invalid_vector' | 'invalid_dimensions' | 'invalid_request',
   pointer: string,
   detail: string,
+  fields: Readonly<Record<string, unknown>> = {},
 ): CosiftError {
-  return new CosiftError(code, detail, { problems: [{ pointer, detail }] });
+  return new CosiftError(code, detail, { problems: [{ pointer, detail }], fields });
 }

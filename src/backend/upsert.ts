@@ -32,7 +32,9 @@ export async function embedAndCommit(
       const stale = error instanceof CosiftError && error.fields.engine === 'stale';
       if (!stale) throw error;
       if (attempt === ATTEMPTS) {
-        throw new CosiftError('busy', 'other writes keep changing the same records; try again', { cause: error });
+        throw new CosiftError('busy', 'other writes keep changing the same records; try again', {
+          cause: error,
+        });
       }
     }
   }

@@ -18,7 +18,7 @@ export function serveCommand(): Command {
 async function serve(flags: Record<string, unknown>): Promise<void> {
   const { config } = resolveConfig(flags, process.env);
   const running = await start(config, {
-    ...(flags.demo === true && { beforeListening: (backend) => ensureDemo(backend, config.data) }),
+    ...(flags.demo === true && { beforeServing: (backend) => ensureDemo(backend, config.data) }),
   });
   const stopped = untilSignal(running);
   if (flags.demo === true) console.log(requests(running, config.adminKey !== undefined));

@@ -11,6 +11,7 @@ export type {
   NativeEngine,
   NativeFailure,
   NativeLineProblem,
+  NativeMeter,
   NativePage,
   NativeProblem,
   NativeScanStats,

@@ -1,4 +1,12 @@
-import { type NativeCommitted, type NativeEngine, type NativePage, native, type Prepared } from './binding.js';
+import type { Limits } from '../schema/limits.js';
+import {
+  type NativeCommitted,
+  type NativeEngine,
+  type NativeMeter,
+  type NativePage,
+  native,
+  type Prepared,
+} from './binding.js';
 import { settle } from './outcome.js';
 import { stoppable } from './stop.js';
 
@@ -23,11 +31,21 @@ export class Engine {
    *
    * @throws {CosiftError} `data_locked` when another process has it open.
    */
-  static open(directory: string, threads?: number): Engine {
-    return new Engine(settle(native.openEngine(directory, threads)));
+  static open(directory: string, limits: Limits, threads?: number): Engine {
+    const { filter_depth, filter_rules, filter_value_bytes, batch_records } = limits;
+    const options = {
+      threads,
+      limits: {
+        filterDepth: filter_depth,
+        filterRules: filter_rules,
+        filterValueBytes: filter_value_bytes,
+        batchRecords: batch_records,
+      },
+    };
+    return new Engine(settle(native.openEngine(directory, options)));
   }
 
-  /** Brings every database to memory. */
+  /** Brings every database to memory; `progress` tells of those that cannot be. */
   async load(): Promise<void> {
     settle(await this.#native.load());
   }
@@ -56,7 +74,11 @@ export class Engine {
   }
 
   /** Checks a JSON batch; `vectors` are those of records that come without, one after the other. */
-  async prepareBatch(id: string, body: Uint8Array, vectors: Float32Array = new Float32Array()): Promise<Prepared> {
+  async prepareBatch(
+    id: string,
+    body: Uint8Array,
+    vectors: Float32Array = new Float32Array(),
+  ): Promise<Prepared> {
     return settle(await this.#native.prepareBatch(id, body, vectors));
   }
 
@@ -96,6 +118,10 @@ export class Engine {
     return this.#native.scanStats();
   }
 
+  meter(): NativeMeter {
+    return this.#native.meter();
+  }
+
   /** Answers what was taken, saves, and gives the directory free. */
   async close(): Promise<void> {
     settle(await this.#native.close());
@@ -109,6 +135,8 @@ export interface DatabaseProgress {
   records: number;
   memory_bytes: number;
   disk_bytes: number;
+  /** Why it could not be opened. */
+  problem?: { code: string; detail: string };
 }
 
 /** A database as the engine describes it. */

@@ -8,8 +8,9 @@ export function settle<T>(outcome: T | NativeFailure): T {
 }
 
 /** The error of a failure. A code that the table lacks is a defect of ours. */
-export function errorOf({ code, detail, problems }: NativeFailure): CosiftError {
-  return new CosiftError(isErrorCode(code) ? code : 'internal', detail, { problems, fields: { engine: code } });
+export function errorOf({ code, detail, problems, facts }: NativeFailure): CosiftError {
+  const fields = { ...(JSON.parse(facts) as object), engine: code };
+  return new CosiftError(isErrorCode(code) ? code : 'internal', detail, { problems, fields });
 }
 
 function isFailure(outcome: unknown): outcome is NativeFailure {

@@ -35,7 +35,21 @@ export const health = {
   required: ['status'],
   properties: {
     status: { type: 'string', enum: ['ok', 'not_ready'] },
-    reasons: { type: 'array', items: { type: 'string' } },
+    reasons: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Why the service is not ready, or which databases it cannot serve.',
+    },
+    progress: {
+      type: 'object',
+      required: ['databases', 'loaded', 'records'],
+      description: 'How much there is to load, and how much is loaded.',
+      properties: {
+        databases: { type: 'integer', minimum: 0 },
+        loaded: { type: 'integer', minimum: 0 },
+        records: { type: 'integer', minimum: 0 },
+      },
+    },
   },
 } as const;
 

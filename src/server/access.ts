@@ -4,6 +4,7 @@ import { CosiftError } from '../errors.js';
 import { DATABASE_ID } from '../schema/index.js';
 import type { Caller, KeyStore } from './keys/key-store.js';
 import type { Operation } from './operations.js';
+import type { Services } from './services.js';
 import { type Rate, TokenBuckets } from './token-bucket.js';
 
 declare module 'fastify' {
@@ -14,7 +15,11 @@ declare module 'fastify' {
 }
 
 /** Who may do what, and how often: a key, its rate, its actions, its databases. */
-export function guardAccess(app: FastifyInstance, keys: KeyStore, rate: Rate | undefined): void {
+export function guardAccess(
+  app: FastifyInstance,
+  { keys, readiness }: Pick<Services, 'keys' | 'readiness'>,
+  rate: Rate | undefined,
+): void {
   const buckets = rate && new TokenBuckets(rate);
   const policy = rate && `"default";q=${rate.quota};w=${rate.windowSeconds}`;
   app.decorateRequest('caller', null);
@@ -26,6 +31,8 @@ export function guardAccess(app: FastifyInstance, keys: KeyStore, rate: Rate | u
     request.caller = caller;
     if (buckets !== undefined && policy !== undefined) takeRate(buckets, policy, caller, reply);
     checkActions(operation, caller);
+    const { ready, reasons } = readiness();
+    if (!ready) throw new CosiftError('not_ready', reasons.join('; '));
   });
 }
 
@@ -69,12 +76,17 @@ export function databaseNotFound(id: string): CosiftError {
   return new CosiftError('database_not_found', `there is no database "${id}"`);
 }
 
-function authenticate(keys: KeyStore, request: FastifyRequest): Caller {
+/** Who sent the request, if it came with a key that is valid. */
+export function keyIn(request: FastifyRequest, keys: KeyStore): Caller | undefined {
   const key = request.headers['x-api-key'];
-  if (typeof key !== 'string' || key === '') {
+  return typeof key === 'string' && key !== '' ? keys.authenticate(key) : undefined;
+}
+
+function authenticate(keys: KeyStore, request: FastifyRequest): Caller {
+  const caller = keyIn(request, keys);
+  if (caller === undefined && !request.headers['x-api-key']) {
     throw new CosiftError('unauthorized', 'send a key in the header x-api-key');
   }
-  const caller = keys.authenticate(key);
   if (caller === undefined) throw new CosiftError('unauthorized', 'the key is not valid');
   return caller;
 }

@@ -6,7 +6,7 @@ import Fastify, {
   type FastifyServerOptions,
   LogController,
 } from 'fastify';
-import type { Backend } from '../backend/backend.js';
+import type { Backend, Readiness } from '../backend/backend.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
 import { databaseNotFound, guardAccess } from './access.js';
@@ -41,6 +41,8 @@ export interface AppOptions {
   backend: Backend;
   keys: KeyStore;
   webhooks: Webhooks;
+  /** Until it says so, nothing but the state of the service is answered; default: the backend's own. */
+  readiness?: () => Readiness;
   limits?: Limits;
   /** What one key may ask for; absent: as much as it likes. */
   rate?: Rate;
@@ -86,7 +88,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
 
   const inFlight = new InFlight(capacity);
   const metrics = new Metrics(backend, inFlight);
-  const services: Services = { backend, keys, webhooks, limits, timeouts, inFlight, metrics };
+  const readiness = options.readiness ?? (() => backend.readiness());
+  const services: Services = { backend, readiness, keys, webhooks, limits, timeouts, inFlight, metrics };
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
@@ -97,7 +100,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     return unknown ? answerUnknown(request, reply) : undefined;
   });
   logRequests(app, metrics);
-  guardAccess(app, keys, options.rate);
+  guardAccess(app, services, options.rate);
   inFlight.guard(app);
   readBodies(app, limits, timeouts.bodyMs);
   answerErrors(app);

@@ -19,25 +19,29 @@ export interface Running {
 }
 
 export interface StartOptions {
-  /** Called before the server listens, with what it will serve. */
-  beforeListening?(backend: Backend): Promise<void>;
+  /** Called once the databases are loaded, before anything is served. `url` answers how far the start has come. */
+  beforeServing?(backend: Backend, url: string): Promise<void>;
   /** How patiently webhooks are delivered. */
   deliveryTimes?: DeliveryTimes;
   /** Takes the lines for the person who starts it; default: standard output. */
   print?(line: string): void;
 }
 
-/** Starts the service. It prints a new admin key, once ever, and `listening on …` when it is ready. */
+/**
+ * Starts the service. It listens at once, to tell of its state; it prints a new admin key, once ever, and
+ * `listening on …` when it is ready.
+ */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const print = options.print ?? ((line: string) => process.stdout.write(`${line}\n`));
-  const backend = await LocalBackend.open({
+  const backend = LocalBackend.begin({
     directory: config.data,
     threads: config.threads,
     embedWorkers: config.embedWorkers,
-    maxLineBytes: config.limits.line_bytes,
+    limits: config.limits,
   });
   let app: FastifyInstance | undefined;
   let webhooks: Webhooks | undefined;
+  let preparing: string | undefined = 'the service is being prepared';
   try {
     const admin = await adminKey(config.data, config.adminKey);
     // At once: a start that fails later must not leave a key that was never shown.
@@ -48,6 +52,11 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       backend,
       keys,
       webhooks,
+      readiness: () => {
+        const state = backend.readiness();
+        if (!state.ready || preparing === undefined) return state;
+        return { ...state, ready: false, reasons: [preparing] };
+      },
       limits: config.limits,
       ...(config.rateLimit > 0 && { rate: { quota: config.rateLimit, windowSeconds: 60 } }),
       capacity: { ...CAPACITY, searches: config.maxSearches },
@@ -55,13 +64,21 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       // Logs are not for the reader of standard output, who waits for one line.
       logger: { level: config.logLevel, stream: process.stderr },
     });
-    await options.beforeListening?.(backend);
     await app.listen({ host: config.host, port: config.port });
     const url = urlOf(app.server.address() as AddressInfo);
-    print(`listening on ${url}`);
+    await backend.ready;
+    for (const { id, problem } of backend.readiness().databases) {
+      if (problem !== undefined) app.log.error({ database: id, ...problem }, 'database not opened');
+    }
+    preparing = 'models are being loaded';
+    await backend.loadModels();
+    preparing = 'the service is being prepared';
+    await options.beforeServing?.(backend, url);
+    preparing = undefined;
     const listening = app;
     const delivering = webhooks;
     delivering.start(app.log);
+    print(`listening on ${url}`);
     let closed: Promise<void> | undefined;
     const close = () => {
       closed ??= listening

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Backend, PageReply } from '../backend/backend.js';
+import type { Backend, BackendStats, PageReply } from '../backend/backend.js';
 import type { InFlight } from './in-flight.js';
 import type { OperationId } from './operations.js';
 
@@ -69,11 +69,8 @@ export class Metrics {
 
 function addBackendMetrics(registers: Registry[], backend: Backend): void {
   addDatabaseMetrics(registers, backend);
-  const ofBackend = (
-    name: string,
-    help: string,
-    value: (stats: ReturnType<Backend['stats']>) => number | undefined,
-  ) =>
+  type Value = (stats: BackendStats) => number | undefined;
+  const now = (name: string, help: string, value: Value) =>
     new Gauge({
       name,
       help,
@@ -82,33 +79,29 @@ function addBackendMetrics(registers: Registry[], backend: Backend): void {
         this.set(value(backend.stats()) ?? 0);
       },
     });
-  ofBackend('cosift_scan_queue_length', 'Searches that wait for a pass.', ({ scans }) => scans.waiting);
-  ofBackend('cosift_scan_passes', 'Passes over a database under way.', ({ scans }) => scans.passes);
-  ofBackend('cosift_scans_total', 'Searches scanned.', ({ scans }) => scans.answered);
-  ofBackend('cosift_commits_total', 'Commits.', ({ commits }) => commits?.count);
-  ofBackend(
-    'cosift_commit_seconds_total',
-    'Time in commits.',
-    ({ commits }) => commits && commits.totalMs / 1000,
-  );
-  ofBackend(
-    'cosift_embedder_queue_length',
-    'Texts that wait for the model.',
-    ({ embedder }) => embedder?.queued,
-  );
-  ofBackend('cosift_embedder_running', 'Texts in the model.', ({ embedder }) => embedder?.running);
-  ofBackend(
-    'cosift_embedder_cache_hits_total',
-    'Query vectors at hand.',
-    ({ embedder }) => embedder?.cacheHits,
-  );
-  ofBackend(
-    'cosift_embedder_cache_misses_total',
-    'Query vectors made.',
-    ({ embedder }) => embedder?.cacheMisses,
-  );
-  ofBackend('cosift_embedder_inferences_total', 'Texts embedded.', ({ embedder }) => embedder?.inferences);
-  ofBackend(
+  const sum = (name: string, help: string, value: Value) =>
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(value(backend.stats()) ?? 0);
+      },
+    });
+  now('cosift_scan_queue_length', 'Searches that wait for a pass.', ({ scans }) => scans.waiting);
+  now('cosift_scan_passes', 'Passes over a database under way.', ({ scans }) => scans.passes);
+  sum('cosift_scans_total', 'Searches scanned.', ({ scans }) => scans.answered);
+  sum('cosift_scan_bytes_total', 'Bytes of codes that scans went through.', ({ scans }) => scans.bytes);
+  now('cosift_commit_queue_length', 'Writes that wait for the store.', ({ commits }) => commits.waiting);
+  sum('cosift_commits_total', 'Transactions made durable.', ({ commits }) => commits.count);
+  sum('cosift_commit_seconds_total', 'Time in them.', ({ commits }) => commits.totalMs / 1000);
+  now('cosift_embedder_queue_length', 'Texts that wait for the model.', ({ embedder }) => embedder?.queued);
+  now('cosift_embedder_running', 'Texts in the model.', ({ embedder }) => embedder?.running);
+  sum('cosift_embedder_cache_hits_total', 'Query vectors at hand.', ({ embedder }) => embedder?.cacheHits);
+  sum('cosift_embedder_cache_misses_total', 'Query vectors made.', ({ embedder }) => embedder?.cacheMisses);
+  sum('cosift_embedder_inferences_total', 'Texts embedded.', ({ embedder }) => embedder?.inferences);
+  sum(
     'cosift_embedder_seconds_total',
     'Time in the model.',
     ({ embedder }) => embedder && embedder.totalMs / 1000,
@@ -116,33 +109,27 @@ function addBackendMetrics(registers: Registry[], backend: Backend): void {
 }
 
 function addDatabaseMetrics(registers: Registry[], backend: Backend): void {
-  const labelNames = ['database'] as const;
-  const memory = new Gauge({
-    name: 'cosift_database_memory_bytes',
-    help: 'Bytes held in memory.',
-    labelNames,
-    registers,
-  });
-  const disk = new Gauge({
-    name: 'cosift_database_disk_bytes',
-    help: 'Bytes on disk.',
-    labelNames,
-    registers,
-  });
-  new Gauge({
-    name: 'cosift_database_records',
-    help: 'Records.',
-    labelNames,
-    registers,
-    async collect() {
-      const databases = await backend.listDatabases();
-      // A database that was dropped must not stay.
-      for (const gauge of [this, memory, disk]) gauge.reset();
-      for (const { id, records, sizes } of databases) {
-        this.set({ database: id }, records);
-        memory.set({ database: id }, sizes.memory_bytes);
-        disk.set({ database: id }, sizes.disk_bytes);
-      }
-    },
-  });
+  const ofEach = (
+    name: string,
+    help: string,
+    value: (database: BackendStats['databases'][number]) => number,
+  ) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['database'],
+      registers,
+      collect() {
+        // A database that was dropped must not stay.
+        this.reset();
+        for (const database of backend.stats().databases)
+          this.set({ database: database.id }, value(database));
+      },
+    });
+  ofEach('cosift_database_loaded', '1 while it is served, 0 while it is not.', ({ loaded }) =>
+    Number(loaded),
+  );
+  ofEach('cosift_database_records', 'Records.', ({ records }) => records);
+  ofEach('cosift_database_memory_bytes', 'Bytes held in memory.', ({ memoryBytes }) => memoryBytes);
+  ofEach('cosift_database_disk_bytes', 'Bytes on disk.', ({ diskBytes }) => diskBytes);
 }

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import type { Backend } from '../backend/backend.js';
+import type { Backend, Readiness } from '../backend/backend.js';
 import type { Limits } from '../schema/index.js';
 import type { InFlight } from './in-flight.js';
 import type { KeyStore } from './keys/key-store.js';
@@ -21,6 +21,7 @@ export interface Timeouts {
 /** What the routes work with. */
 export interface Services {
   backend: Backend;
+  readiness: () => Readiness;
   keys: KeyStore;
   webhooks: Webhooks;
   limits: Limits;

@@ -108,7 +108,12 @@ export class Cosift implements Peer {
   }
 
   async #open(directory: string): Promise<void> {
-    this.#engine = held(this.#native.openEngine(directory, this.#threads));
+    this.#engine = held(
+      this.#native.openEngine(directory, {
+        threads: this.#threads,
+        limits: { filterDepth: 32, filterRules: 1000, filterValueBytes: 10_000, batchRecords: 1000 },
+      }),
+    );
     held(await this.#engine.load());
   }
 }

@@ -4,6 +4,8 @@
 //! [`failure::NativeFailure`]. Nothing here calls into JavaScript; promises are settled from the
 //! engine's threads.
 
+#![expect(unreachable_pub, reason = "napi exports the items of private modules")]
+
 mod engine;
 mod failure;
 mod module;

@@ -2,7 +2,7 @@
 
 use cosift_engine::{Done, Error};
 use napi::bindgen_prelude::{Either, Object, Result, ToNapiValue};
-use napi::{Env, JsDeferred};
+use napi::Env;
 
 use crate::failure::NativeFailure;
 

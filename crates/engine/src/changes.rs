@@ -16,7 +16,7 @@ const MAX_LIMIT: u64 = 1_000;
 
 /// A request for changes.
 #[derive(Clone, Debug)]
-pub struct Changes {
+pub(crate) struct Changes {
     after: u64,
     limit: usize,
     forced: Option<Filter>,
@@ -27,7 +27,7 @@ impl Changes {
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
-    pub fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
+    pub(crate) fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
         let request = RequestReader::new(json, limits)?;
         let limit = request.integer("limit")?.unwrap_or(100);
         if !(1..=MAX_LIMIT).contains(&limit) {
@@ -44,7 +44,7 @@ impl Changes {
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub fn run(&self, database: &Database) -> Result<Vec<u8>, Error> {
+    pub(crate) fn run(&self, database: &Database) -> Result<Vec<u8>, Error> {
         let found = database.reader.changes(self.after, self.limit + 1)?;
         let more = found.len() > self.limit;
         let found = &found[..found.len().min(self.limit)];

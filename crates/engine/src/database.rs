@@ -1,7 +1,7 @@
 //! A database: its settings, the snapshot that readers see, and the writer that publishes the next.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicU64};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
@@ -31,14 +31,20 @@ pub struct Database {
     pub id: String,
     pub(crate) settings: Settings,
     pub(crate) created_at: i64,
-    published: Arc<RwLock<Published>>,
+    shared: Arc<Shared>,
     pub(crate) reader: Reader,
     pub(crate) windows: Windows,
-    pub(crate) last_write_at: Arc<AtomicI64>,
-    pub(crate) disk_bytes: Arc<AtomicU64>,
-    meter: Arc<Meter>,
     writer: SyncSender<Task>,
     thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the writer of a database shows to its readers.
+pub(crate) struct Shared {
+    pub(crate) published: RwLock<Published>,
+    /// Milliseconds since 1970.
+    pub(crate) last_write_at: AtomicI64,
+    pub(crate) disk_bytes: AtomicU64,
+    pub(crate) meter: Arc<Meter>,
 }
 
 impl Published {
@@ -87,18 +93,19 @@ impl Database {
     ) -> Result<Self, Error> {
         let reader = store.reader();
         let created_at = reader.meta(CREATED_AT)?.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_le_bytes);
-        let published = Arc::new(RwLock::new(Published::empty()));
-        let last_write_at = Arc::new(AtomicI64::new(last_write_at(&reader, store.last_position())?.unwrap_or(created_at)));
-        let disk_bytes = Arc::new(AtomicU64::new(0));
+        let last_write_at = last_write_at(&reader, store.last_position())?.unwrap_or(created_at);
+        let shared = Arc::new(Shared {
+            published: RwLock::new(Published::empty()),
+            last_write_at: AtomicI64::new(last_write_at),
+            disk_bytes: AtomicU64::new(0),
+            meter: Arc::clone(meter),
+        });
         let (sender, tasks) = sync_channel(MAX_WAITING);
         let mut writer = Writer::new(
             settings.clone(),
             store,
             Derived::new(&directory.join("derived"), settings.dimensions, reader.clone()),
-            Arc::clone(&published),
-            Arc::clone(&last_write_at),
-            Arc::clone(&disk_bytes),
-            Arc::clone(meter),
+            Arc::clone(&shared),
             sender.clone(),
         );
         writer.load(progress)?;
@@ -110,12 +117,9 @@ impl Database {
             id: id.to_owned(),
             settings,
             created_at,
-            published,
+            shared,
             reader,
             windows: Windows::default(),
-            last_write_at,
-            disk_bytes,
-            meter: Arc::clone(meter),
             writer: sender,
             thread: Mutex::new(Some(thread)),
         })
@@ -123,7 +127,17 @@ impl Database {
 
     /// Calls `read` with what is published now. The lock is short: keep the snapshot, not the guard.
     pub(crate) fn with_published<T>(&self, read: impl FnOnce(&Published) -> T) -> T {
-        read(&self.published.read().unwrap_or_else(PoisonError::into_inner))
+        read(&self.shared.published.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// When it was last written, milliseconds since 1970.
+    pub(crate) fn last_write_at(&self) -> i64 {
+        self.shared.last_write_at.load(Relaxed)
+    }
+
+    /// Bytes of all its files.
+    pub(crate) fn disk_bytes(&self) -> u64 {
+        self.shared.disk_bytes.load(Relaxed)
     }
 
     /// The newest snapshot.
@@ -135,13 +149,13 @@ impl Database {
     /// Hands a task to the writer.
     pub(crate) fn send(&self, task: Task) {
         // Counted first: the writer may take it at once.
-        self.meter.write_waits();
+        self.shared.meter.write_waits();
         let (task, error) = match self.writer.try_send(task) {
             Ok(()) => return,
             Err(TrySendError::Full(task)) => (task, Error::Busy { what: "writes", limit: MAX_WAITING }),
             Err(TrySendError::Disconnected(task)) => (task, Error::Closed),
         };
-        self.meter.write_waits_no_more();
+        self.shared.meter.write_waits_no_more();
         task.refuse(error);
     }
 

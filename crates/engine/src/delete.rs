@@ -13,7 +13,7 @@ use crate::select::Selection;
 
 /// Records to delete: by identity, or by filter and time range. A forced filter narrows both.
 #[derive(Clone, Debug)]
-pub struct Deletion {
+pub(crate) struct Deletion {
     ids: Option<Vec<RecordRef>>,
     filter: Option<Filter>,
     time_range: TimeRange,
@@ -46,7 +46,7 @@ impl Deletion {
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
-    pub fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
+    pub(crate) fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
         let request = RequestReader::new(json, limits)?;
         let ids = match request.get("ids") {
             None => None,

@@ -103,7 +103,7 @@ impl PreparedRecords {
 ///
 /// # Errors
 /// [`Error::Invalid`] for a batch with a bad record; [`Error::Dimensions`]; [`Error::Store`].
-pub fn prepare(
+pub(crate) fn prepare(
     database: &Database,
     body: &[u8],
     vectors: &[f32],

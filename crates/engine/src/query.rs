@@ -24,7 +24,7 @@ use crate::select::Selection;
 
 /// A filter-only request, parsed and checked.
 #[derive(Clone, Debug)]
-pub struct Query {
+pub(crate) struct Query {
     variant: Variant,
     limit: usize,
     filter: Option<Filter>,
@@ -200,7 +200,7 @@ impl Query {
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
-    pub fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
+    pub(crate) fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
         let request = RequestReader::new(json, limits)?;
         let variant = request.variant()?;
         let cursor = match request.text("cursor")? {
@@ -228,7 +228,7 @@ impl Query {
     /// # Errors
     /// [`Error::Stopped`] once `stop` is set; [`Error::Invalid`] when a facet has more intervals than a
     /// response holds.
-    pub fn run(&self, database: &Database, stop: &StopFlag) -> Result<Page, Error> {
+    pub(crate) fn run(&self, database: &Database, stop: &StopFlag) -> Result<Page, Error> {
         let start = Instant::now();
         let snapshot = database.snapshot();
         let selection = Selection::bind(&snapshot, self.filter.as_ref(), self.time_range);

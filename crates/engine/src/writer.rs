@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use crate::answer::Answer;
 use crate::columns::ColumnNames;
-use crate::database::{Published, now_ms};
+use crate::database::{Shared, now_ms};
 use crate::defect::message;
 use crate::delete::Deletion;
 use crate::derived::Derived;
@@ -18,7 +18,6 @@ use crate::identity::{RecordId, RecordUuid};
 use crate::json::write_integer;
 use crate::keeper::Keeper;
 use crate::memory::{Memory, Next};
-use crate::meter::Meter;
 use crate::problem::{Problem, ProblemCode};
 use crate::prepare::{LineProblem, Prepared, PreparedRecords, VectorSource};
 use crate::score::to_unit_q30;
@@ -80,10 +79,7 @@ pub(crate) struct Writer {
     memory: Memory,
     keeper: Keeper,
     uuids: UuidMaker,
-    published: Arc<RwLock<Published>>,
-    last_write_at: Arc<AtomicI64>,
-    disk_bytes: Arc<AtomicU64>,
-    meter: Arc<Meter>,
+    shared: Arc<Shared>,
     /// A panic left unknown what is in memory: reads go on, writes are refused.
     broken: bool,
 }
@@ -93,10 +89,7 @@ impl Writer {
         settings: Settings,
         store: Store,
         derived: Derived,
-        published: Arc<RwLock<Published>>,
-        last_write_at: Arc<AtomicI64>,
-        disk_bytes: Arc<AtomicU64>,
-        meter: Arc<Meter>,
+        shared: Arc<Shared>,
         tasks: SyncSender<Task>,
     ) -> Self {
         let derived = Arc::new(derived);
@@ -106,10 +99,7 @@ impl Writer {
             uuids: UuidMaker::default(),
             settings,
             store,
-            published,
-            last_write_at,
-            disk_bytes,
-            meter,
+            shared,
             broken: false,
         }
     }
@@ -118,8 +108,8 @@ impl Writer {
     pub(crate) fn load(&mut self, progress: &dyn Fn(usize) -> bool) -> Result<(), Error> {
         let keeper = &self.keeper;
         let published = self.memory.load(&self.store.reader(), |saved| keeper.loaded(saved), progress)?;
-        *self.published.write().unwrap_or_else(PoisonError::into_inner) = published;
-        self.disk_bytes.store(self.store.file_bytes() + self.keeper.disk_bytes(), Relaxed);
+        *self.shared.published.write().unwrap_or_else(PoisonError::into_inner) = published;
+        self.shared.disk_bytes.store(self.store.file_bytes() + self.keeper.disk_bytes(), Relaxed);
         self.maintain();
         Ok(())
     }
@@ -130,13 +120,13 @@ impl Writer {
         while let Some(task) = next.take().or_else(|| tasks.recv().ok()) {
             match task {
                 Task::Commit(first) => {
-                    self.meter.write_waits_no_more();
+                    self.shared.meter.write_waits_no_more();
                     let mut records = first.prepared.records();
                     let mut group = vec![first];
                     while group.len() < MAX_GROUP && records < MAX_GROUP_RECORDS {
                         match tasks.try_recv() {
                             Ok(Task::Commit(commit)) => {
-                                self.meter.write_waits_no_more();
+                                self.shared.meter.write_waits_no_more();
                                 records += commit.prepared.records();
                                 group.push(commit);
                             }
@@ -150,7 +140,7 @@ impl Writer {
                     self.commit_group(group);
                 }
                 Task::Delete { deletion, answer } => {
-                    self.meter.write_waits_no_more();
+                    self.shared.meter.write_waits_no_more();
                     let outcome = self.guarded(|writer| writer.delete(&deletion));
                     answer.send(outcome);
                 }
@@ -174,7 +164,7 @@ impl Writer {
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner).snapshot)
+        Arc::clone(&self.shared.published.read().unwrap_or_else(PoisonError::into_inner).snapshot)
     }
 
     /// Runs `work`. A panic leaves unknown how far it came, so nothing is written after it.
@@ -195,7 +185,7 @@ impl Writer {
             let (stage, outcomes) = writer.stage_group(&group, &mut names)?;
             writer.write(&stage)?;
             writer.publish(stage, names);
-            writer.meter.committed(start.elapsed());
+            writer.shared.meter.committed(start.elapsed());
             Ok(outcomes)
         });
         match staged {
@@ -214,7 +204,7 @@ impl Writer {
     fn stage_group(&mut self, group: &[Commit], names: &mut ColumnNames) -> Result<(Stage, Vec<Committed>), Error> {
         let stored = self.stored_hashes(group)?;
         let mut stage = Stage::new(self.store.next_id());
-        let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
+        let published = self.shared.published.read().unwrap_or_else(PoisonError::into_inner);
         let context = Context { published: &published, stored: &stored, now: now_ms() };
         let mut outcomes = Vec::with_capacity(group.len());
         for Commit { prepared, vectors, .. } in group {
@@ -227,7 +217,7 @@ impl Writer {
 
     /// The content hashes of the records that the group may change.
     fn stored_hashes(&self, group: &[Commit]) -> Result<HashMap<u64, Identity>, Error> {
-        let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
+        let published = self.shared.published.read().unwrap_or_else(PoisonError::into_inner);
         let mut ids = Vec::new();
         for Commit { prepared, .. } in group {
             for record in &prepared.lock().records {
@@ -249,13 +239,13 @@ impl Writer {
         let mut stage = Stage::new(self.store.next_id());
         let now = now_ms();
         let (found, names) = {
-            let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
+            let published = self.shared.published.read().unwrap_or_else(PoisonError::into_inner);
             (deletion.find(&published), (*published.snapshot.names).clone())
         };
         found.iter().for_each(|&(id, row)| stage.delete(id, row, now));
         self.write(&stage)?;
         self.publish(stage, names);
-        self.meter.committed(start.elapsed());
+        self.shared.meter.committed(start.elapsed());
         Ok(found.len())
     }
 
@@ -305,15 +295,15 @@ impl Writer {
         let rows = rows.into_iter().zip(last).filter_map(|(row, last)| last.then_some(row)).collect();
         let version = self.store.version();
         self.change(|memory, next| memory.apply(next, names, version, rows, &touches, gone));
-        self.last_write_at.store(now_ms(), Relaxed);
-        self.disk_bytes.store(self.store.file_bytes() + self.keeper.disk_bytes(), Relaxed);
+        self.shared.last_write_at.store(now_ms(), Relaxed);
+        self.shared.disk_bytes.store(self.store.file_bytes() + self.keeper.disk_bytes(), Relaxed);
     }
 
     /// Makes the next snapshot with `change` and publishes it.
     fn change(&mut self, change: impl FnOnce(&mut Memory, &mut Next)) {
         let mut next = Next::of(&self.snapshot());
         change(&mut self.memory, &mut next);
-        next.publish(&self.published);
+        next.publish(&self.shared.published);
     }
 
     /// Work that keeps the database fast: takes over, seals, compacts, trains, saves. Never fails a write.

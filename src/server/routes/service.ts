@@ -1,9 +1,10 @@
+import { keyIn, sees } from '../access.js';
 import { docsPage } from '../openapi/docs-page.js';
 import { openApiDocument } from '../openapi/document.js';
 import type { Handlers, Services } from '../services.js';
 
 /** Health, metrics and the description of the interface. */
-export function serviceHandlers({ backend, limits, metrics, inFlight }: Services): Handlers {
+export function serviceHandlers({ readiness, keys, limits, metrics, inFlight }: Services): Handlers {
   let document: { json: string; page: string } | undefined;
   const described = () => {
     if (document === undefined) {
@@ -18,11 +19,27 @@ export function serviceHandlers({ backend, limits, metrics, inFlight }: Services
       return { status: 'ok' };
     },
 
-    async readyz(_request, reply) {
-      const { ready, reasons, progress } = backend.readiness();
-      if (inFlight.closing.aborted) return reply.code(503).send(notReady(['the server is stopping']));
-      if (ready) return { status: 'ok' };
-      return reply.code(503).send({ ...notReady(reasons), ...(progress !== undefined && { progress }) });
+    async readyz(request, reply) {
+      if (inFlight.closing.aborted) {
+        return reply.code(503).send({ status: 'not_ready', reasons: ['the server is stopping'] });
+      }
+      const { ready, reasons, databases } = readiness();
+      // Asked without a key: names of databases are for those who see them.
+      const caller = keyIn(request, keys);
+      const unopened = databases
+        .filter(({ problem }) => problem !== undefined)
+        .map(({ id, problem }) => {
+          const name = caller !== undefined && sees(caller, id) ? `database "${id}"` : 'a database';
+          return `${name} could not be opened (${problem?.code})`;
+        });
+      if (ready) return { status: 'ok', ...(unopened.length > 0 && { reasons: unopened }) };
+      const progress = {
+        databases: databases.length,
+        loaded: databases.filter(({ loaded }) => loaded).length,
+        records: databases.reduce((sum, { records }) => sum + records, 0),
+      };
+      reply.header('retry-after', '1');
+      return reply.code(503).send({ status: 'not_ready', reasons: [...reasons, ...unopened], progress });
     },
 
     async metrics(_request, reply) {
@@ -46,8 +63,4 @@ export function serviceHandlers({ backend, limits, metrics, inFlight }: Services
         .send(described().page);
     },
   };
-}
-
-function notReady(reasons: readonly string[]) {
-  return { status: 'not_ready', reasons };
 }

@@ -15,7 +15,7 @@ use crate::problem::Problem;
 use crate::rank::Position;
 
 /// Largest page of one request.
-pub const MAX_LIMIT: usize = 10_000;
+pub(super) const MAX_LIMIT: usize = 10_000;
 
 /// A semantic search, parsed and checked.
 #[derive(Clone, Debug)]
