@@ -79,8 +79,15 @@ impl NativeEngine {
 
     /// Makes a database or finds it made: `{"created","database"}`.
     #[napi(ts_return_type = "Promise<Buffer | NativeFailure>")]
-    pub fn create_database<'env>(&self, env: &'env Env, id: String, settings: String) -> Result<Object<'env>> {
-        promise(env, Buffer::from, |done| self.engine.create_database(id, settings, done))
+    pub fn create_database<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        settings: String,
+    ) -> Result<Object<'env>> {
+        promise(env, Buffer::from, |done| {
+            self.engine.create_database(id, settings, done)
+        })
     }
 
     /// Describes every database, a JSON array.
@@ -92,7 +99,9 @@ impl NativeEngine {
     /// Describes a database, JSON.
     #[napi(ts_return_type = "Promise<Buffer | NativeFailure>")]
     pub fn describe_database<'env>(&self, env: &'env Env, id: String) -> Result<Object<'env>> {
-        promise(env, Buffer::from, |done| self.engine.describe_database(&id, done))
+        promise(env, Buffer::from, |done| {
+            self.engine.describe_database(&id, done)
+        })
     }
 
     /// Drops a database with all its files.
@@ -111,7 +120,9 @@ impl NativeEngine {
         vectors: Float32Array,
     ) -> Result<Object<'env>> {
         let (body, vectors) = (body.to_vec(), vectors.to_vec());
-        promise(env, Prepared::from, |done| self.engine.prepare(&id, body, vectors, Format::Batch, done))
+        promise(env, Prepared::from, |done| {
+            self.engine.prepare(&id, body, vectors, Format::Batch, done)
+        })
     }
 
     /// Checks lines of JSON, of which the first has number `first_line`.
@@ -123,8 +134,13 @@ impl NativeEngine {
         body: Uint8Array,
         first_line: f64,
     ) -> Result<Object<'env>> {
-        let format = Format::Lines { first: first_line as u64 };
-        promise(env, Prepared::from, |done| self.engine.prepare(&id, body.to_vec(), Vec::new(), format, done))
+        let format = Format::Lines {
+            first: first_line as u64,
+        };
+        promise(env, Prepared::from, |done| {
+            self.engine
+                .prepare(&id, body.to_vec(), Vec::new(), format, done)
+        })
     }
 
     /// Writes prepared records with the vectors of their texts, one after the other.
@@ -137,19 +153,38 @@ impl NativeEngine {
         vectors: Float32Array,
     ) -> Result<Object<'env>> {
         let prepared = Arc::clone(&prepared.inner);
-        promise(env, committed, |done| self.engine.commit(&id, prepared, vectors.to_vec(), done))
+        promise(env, committed, |done| {
+            self.engine.commit(&id, prepared, vectors.to_vec(), done)
+        })
     }
 
     /// One record as a variant shows it; `request` holds `variant` and `forced_filter`.
     #[napi(ts_return_type = "Promise<Buffer | NativeFailure>")]
-    pub fn record<'env>(&self, env: &'env Env, id: String, record: String, request: String) -> Result<Object<'env>> {
-        promise(env, Buffer::from, |done| self.engine.record(&id, record, request, done))
+    pub fn record<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        record: String,
+        request: String,
+    ) -> Result<Object<'env>> {
+        promise(env, Buffer::from, |done| {
+            self.engine.record(&id, record, request, done)
+        })
     }
 
     /// Deletes records and tells how many there were.
     #[napi(ts_return_type = "Promise<number | NativeFailure>")]
-    pub fn delete_records<'env>(&self, env: &'env Env, id: String, request: String) -> Result<Object<'env>> {
-        promise(env, |deleted| deleted as f64, |done| self.engine.delete(&id, &request, done))
+    pub fn delete_records<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        request: String,
+    ) -> Result<Object<'env>> {
+        promise(
+            env,
+            |deleted| deleted as f64,
+            |done| self.engine.delete(&id, &request, done),
+        )
     }
 
     /// Searches by a vector.
@@ -163,20 +198,37 @@ impl NativeEngine {
         stop: &StopFlag,
     ) -> Result<Object<'env>> {
         let stop = Arc::clone(&stop.flag);
-        promise(env, NativePage::from, |done| self.engine.search(&id, &request, &vector, stop, done))
+        promise(env, NativePage::from, |done| {
+            self.engine.search(&id, &request, &vector, stop, done)
+        })
     }
 
     /// Runs the filter-only operation.
     #[napi(ts_return_type = "Promise<NativePage | NativeFailure>")]
-    pub fn query<'env>(&self, env: &'env Env, id: String, request: String, stop: &StopFlag) -> Result<Object<'env>> {
+    pub fn query<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        request: String,
+        stop: &StopFlag,
+    ) -> Result<Object<'env>> {
         let stop = Arc::clone(&stop.flag);
-        promise(env, NativePage::from, |done| self.engine.query(&id, request, stop, done))
+        promise(env, NativePage::from, |done| {
+            self.engine.query(&id, request, stop, done)
+        })
     }
 
     /// Reads the change feed: `{"changes","position","has_more"}`.
     #[napi(ts_return_type = "Promise<Buffer | NativeFailure>")]
-    pub fn changes<'env>(&self, env: &'env Env, id: String, request: String) -> Result<Object<'env>> {
-        promise(env, Buffer::from, |done| self.engine.changes(&id, request, done))
+    pub fn changes<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        request: String,
+    ) -> Result<Object<'env>> {
+        promise(env, Buffer::from, |done| {
+            self.engine.changes(&id, request, done)
+        })
     }
 
     /// How busy the scan threads are.
@@ -205,7 +257,11 @@ impl NativeEngine {
     /// Answers what was taken, saves, and gives the directory free.
     #[napi(ts_return_type = "Promise<undefined | NativeFailure>")]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        promise(env, |()| (), |done| Engine::close_in_background(Arc::clone(&self.engine), done))
+        promise(
+            env,
+            |()| (),
+            |done| Engine::close_in_background(Arc::clone(&self.engine), done),
+        )
     }
 }
 
@@ -215,6 +271,10 @@ fn committed(committed: Committed) -> NativeCommitted {
         changed: committed.count(Status::Changed) as u32,
         unchanged: committed.count(Status::Unchanged) as u32,
         results: committed.results_json().into(),
-        problems: committed.problems.into_iter().map(NativeLineProblem::from).collect(),
+        problems: committed
+            .problems
+            .into_iter()
+            .map(NativeLineProblem::from)
+            .collect(),
     }
 }

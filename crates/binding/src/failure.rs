@@ -34,13 +34,21 @@ impl From<Error> for NativeFailure {
             code: error.code().to_owned(),
             detail: error.to_string(),
             facts: error.facts().to_string(),
-            problems: error.problems().into_iter().map(NativeProblem::from).collect(),
+            problems: error
+                .problems()
+                .into_iter()
+                .map(NativeProblem::from)
+                .collect(),
         }
     }
 }
 
 impl From<Problem> for NativeProblem {
     fn from(problem: Problem) -> Self {
-        Self { pointer: problem.pointer, code: problem.code.as_str().to_owned(), detail: problem.detail }
+        Self {
+            pointer: problem.pointer,
+            code: problem.code.as_str().to_owned(),
+            detail: problem.detail,
+        }
     }
 }

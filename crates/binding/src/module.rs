@@ -16,14 +16,25 @@ use crate::promise::outcome;
 #[napi]
 pub fn check_json(body: Uint8Array, max_depth: u32) -> Option<NativeFailure> {
     let problem = json::check(&body, max_depth as usize).err()?;
-    Some(Error::Invalid { code: "invalid_json", problems: vec![problem] }.into())
+    Some(
+        Error::Invalid {
+            code: "invalid_json",
+            problems: vec![problem],
+        }
+        .into(),
+    )
 }
 
 /// Opens a data directory and takes its lock.
 #[napi]
-pub fn open_engine(directory: String, options: EngineOptions) -> Either<NativeEngine, NativeFailure> {
+pub fn open_engine(
+    directory: String,
+    options: EngineOptions,
+) -> Either<NativeEngine, NativeFailure> {
     let threads = options.threads.map(|threads| threads as usize);
-    outcome(Engine::open(Path::new(&directory), threads, options.limits.into()).map(NativeEngine::new))
+    outcome(
+        Engine::open(Path::new(&directory), threads, options.limits.into()).map(NativeEngine::new),
+    )
 }
 
 /// The instruction set that scans use on this machine.

@@ -18,7 +18,10 @@ pub struct NativeLineProblem {
 
 impl From<LineProblem> for NativeLineProblem {
     fn from(bad: LineProblem) -> Self {
-        Self { line: bad.line as f64, problem: bad.problem.into() }
+        Self {
+            line: bad.line as f64,
+            problem: bad.problem.into(),
+        }
     }
 }
 
@@ -30,7 +33,9 @@ pub struct Prepared {
 
 impl From<cosift_engine::Prepared> for Prepared {
     fn from(prepared: cosift_engine::Prepared) -> Self {
-        Self { inner: Arc::new(prepared) }
+        Self {
+            inner: Arc::new(prepared),
+        }
     }
 }
 
@@ -45,7 +50,12 @@ impl Prepared {
     /// Bad lines that were left out.
     #[napi]
     pub fn problems(&self) -> Vec<NativeLineProblem> {
-        self.inner.problems.iter().cloned().map(NativeLineProblem::from).collect()
+        self.inner
+            .problems
+            .iter()
+            .cloned()
+            .map(NativeLineProblem::from)
+            .collect()
     }
 
     /// Records to write or touch.

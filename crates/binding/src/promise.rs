@@ -1,8 +1,8 @@
 //! Promises that the engine's threads settle.
 
 use cosift_engine::{Done, Error};
-use napi::bindgen_prelude::{Either, Object, Result, ToNapiValue};
 use napi::Env;
+use napi::bindgen_prelude::{Either, Object, Result, ToNapiValue};
 
 use crate::failure::NativeFailure;
 

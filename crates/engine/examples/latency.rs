@@ -15,7 +15,9 @@ const DIMENSIONS: usize = 384;
 
 fn wait<T: Send + 'static>(call: impl FnOnce(Done<T>)) -> Result<T, Error> {
     let (sender, receiver) = channel();
-    call(Box::new(move |result| sender.send(result).expect("the caller waits")));
+    call(Box::new(move |result| {
+        sender.send(result).expect("the caller waits")
+    }));
     receiver.recv().expect("every call is answered")
 }
 
@@ -24,13 +26,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [file, header, records, queries, directory] = arguments.as_slice() else {
         return Err("usage: latency VECTORS.f32 HEADER_BYTES RECORDS QUERIES DIRECTORY".into());
     };
-    let (header, records, queries): (usize, usize, usize) = (header.parse()?, records.parse()?, queries.parse()?);
+    let (header, records, queries): (usize, usize, usize) =
+        (header.parse()?, records.parse()?, queries.parse()?);
     let bytes = std::fs::read(file)?;
     let row = |at: usize| -> Vec<f32> {
         let start = header + at * DIMENSIONS * 4;
-        bytes[start..start + DIMENSIONS * 4].as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
+        bytes[start..start + DIMENSIONS * 4]
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|&bytes| f32::from_le_bytes(bytes))
+            .collect()
     };
-    let threads = std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1);
+    let threads = std::env::var("THREADS")
+        .ok()
+        .and_then(|threads| threads.parse().ok())
+        .unwrap_or(1);
     let start = Instant::now();
     let engine = Engine::open(Path::new(directory), Some(threads), Limits::default())?;
     wait(|done| engine.load(done))?;
@@ -47,10 +58,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, members) in [
         ("unfiltered", ""),
         ("total", ",\"total\":true"),
-        ("category ~5 %", ",\"filter\":{\"rules\":[{\"column\":\"category\",\"operator\":\"equals\",\"value\":\"c3\"}]}"),
-        ("price < 50 %", ",\"filter\":{\"rules\":[{\"column\":\"price\",\"operator\":\"less_than\",\"value\":500}]}"),
-        ("price 1 %", ",\"filter\":{\"rules\":[{\"column\":\"price\",\"operator\":\"less_than\",\"value\":10}]}"),
-        ("price 0.1 %", ",\"filter\":{\"rules\":[{\"column\":\"price\",\"operator\":\"less_than\",\"value\":1}]}"),
+        (
+            "category ~5 %",
+            ",\"filter\":{\"rules\":[{\"column\":\"category\",\"operator\":\"equals\",\"value\":\"c3\"}]}",
+        ),
+        (
+            "price < 50 %",
+            ",\"filter\":{\"rules\":[{\"column\":\"price\",\"operator\":\"less_than\",\"value\":500}]}",
+        ),
+        (
+            "price 1 %",
+            ",\"filter\":{\"rules\":[{\"column\":\"price\",\"operator\":\"less_than\",\"value\":10}]}",
+        ),
+        (
+            "price 0.1 %",
+            ",\"filter\":{\"rules\":[{\"column\":\"price\",\"operator\":\"less_than\",\"value\":1}]}",
+        ),
     ] {
         time(&engine, name, members, &vectors)?;
     }
@@ -64,7 +87,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn ingest(engine: &Arc<Engine>, records: usize, row: &dyn Fn(usize) -> Vec<f32>) -> Result<(), Error> {
+fn ingest(
+    engine: &Arc<Engine>,
+    records: usize,
+    row: &dyn Fn(usize) -> Vec<f32>,
+) -> Result<(), Error> {
     let start = Instant::now();
     for first in (0..records).step_by(1000) {
         let count = 1000.min(records - first);
@@ -87,17 +114,29 @@ fn ingest(engine: &Arc<Engine>, records: usize, row: &dyn Fn(usize) -> Vec<f32>)
         wait(|done| engine.commit("bench", Arc::new(prepared), Vec::new(), done))?;
     }
     let seconds = start.elapsed().as_secs_f64();
-    println!("ingested {records} in {seconds:.1} s, {:.0} a second", records as f64 / seconds);
+    println!(
+        "ingested {records} in {seconds:.1} s, {:.0} a second",
+        records as f64 / seconds
+    );
     std::thread::sleep(std::time::Duration::from_secs(3 + records as u64 / 40_000));
     Ok(())
 }
 
-fn search(engine: &Arc<Engine>, members: &str, vector: &[f32]) -> Result<cosift_engine::Page, Error> {
+fn search(
+    engine: &Arc<Engine>,
+    members: &str,
+    vector: &[f32],
+) -> Result<cosift_engine::Page, Error> {
     let request = format!("{{\"variant\":\"b\",\"threshold\":0.2,\"limit\":50{members}}}");
     wait(|done| engine.search("bench", &request, vector, Arc::default(), done))
 }
 
-fn time(engine: &Arc<Engine>, name: &str, members: &str, vectors: &[Vec<f32>]) -> Result<(), Error> {
+fn time(
+    engine: &Arc<Engine>,
+    name: &str,
+    members: &str,
+    vectors: &[Vec<f32>],
+) -> Result<(), Error> {
     let mut times: Vec<f64> = Vec::new();
     for round in 0..3 {
         for vector in vectors {
@@ -112,7 +151,11 @@ fn time(engine: &Arc<Engine>, name: &str, members: &str, vectors: &[Vec<f32>]) -
     let page = search(engine, &format!("{members},\"explain\":true"), &vectors[0])?;
     let text = String::from_utf8_lossy(&page.body);
     let explain = text.rfind("\"explain\"").map_or("", |at| &text[at..]);
-    println!("{name}: p50 {:.2} ms p99 {:.2} ms {explain}", times[times.len() / 2], times[times.len() * 99 / 100]);
+    println!(
+        "{name}: p50 {:.2} ms p99 {:.2} ms {explain}",
+        times[times.len() / 2],
+        times[times.len() * 99 / 100]
+    );
     Ok(())
 }
 
@@ -125,7 +168,9 @@ fn pages(engine: &Arc<Engine>, vectors: &[Vec<f32>]) -> Result<(), Error> {
             let page = search(engine, &cursor, vector)?;
             times.push(start.elapsed().as_secs_f64() * 1e3);
             let text = String::from_utf8_lossy(&page.body).into_owned();
-            let Some(at) = text.find("\"next_cursor\":\"") else { break };
+            let Some(at) = text.find("\"next_cursor\":\"") else {
+                break;
+            };
             let rest = &text[at + 15..];
             cursor = format!(",\"cursor\":\"{}\"", &rest[..rest.find('"').unwrap_or(0)]);
         }
@@ -153,6 +198,9 @@ fn throughput(engine: &Arc<Engine>, riders: usize, vectors: &[Vec<f32>]) -> Resu
         }
     });
     let seconds = start.elapsed().as_secs_f64();
-    println!("{riders} at once: {:.0} searches a second", (riders * per_rider) as f64 / seconds);
+    println!(
+        "{riders} at once: {:.0} searches a second",
+        (riders * per_rider) as f64 / seconds
+    );
     Ok(())
 }

@@ -1,13 +1,14 @@
 //! A caller's callback, called exactly once whatever becomes of the task it belongs to.
 
+use crate::engine::Done;
 use crate::error::Error;
 
 /// Called once with the outcome of a task; with [`Error::Closed`] when the task is dropped unanswered, as one
 /// still in the queue of a writer that ends.
-pub(crate) struct Answer<T>(Option<Box<dyn FnOnce(Result<T, Error>) + Send>>);
+pub(crate) struct Answer<T>(Option<Done<T>>);
 
 impl<T> Answer<T> {
-    pub(crate) fn new(done: Box<dyn FnOnce(Result<T, Error>) + Send>) -> Self {
+    pub(crate) fn new(done: Done<T>) -> Self {
         Self(Some(done))
     }
 

@@ -29,9 +29,14 @@ const COARSE_DIMENSIONS: [usize; 4] = [64, 128, 192, 256];
 impl Basis {
     /// The unrotated basis of `dimensions`: all of a code is its head.
     pub(crate) fn identity(dimensions: usize) -> Self {
-        let layout = Layout::identity(padded(dimensions)).expect("a multiple of 8 up to the largest vector");
+        let layout =
+            Layout::identity(padded(dimensions)).expect("a multiple of 8 up to the largest vector");
         let codec = Codec::new(layout, Steps::train(&layout, &[]));
-        Self { serial: Serial::next(), rotation: None, codec }
+        Self {
+            serial: Serial::next(),
+            rotation: None,
+            codec,
+        }
     }
 
     /// Learns the basis of a sample: its principal axes, with the head that makes searches cheapest.
@@ -48,14 +53,20 @@ impl Basis {
             rotated.extend_from_slice(&row);
         }
         let plain = Layout::identity(dims)?;
-        let heads = COARSE_DIMENSIONS.into_iter().filter_map(|coarse| Layout::new(dims, FINE_DIMENSIONS, coarse));
+        let heads = COARSE_DIMENSIONS
+            .into_iter()
+            .filter_map(|coarse| Layout::new(dims, FINE_DIMENSIONS, coarse));
         let costed = std::iter::once(plain).chain(heads).map(|layout| {
             let codec = Codec::new(layout, Steps::train(&layout, &rotated));
             (cost::of_search(&codec, &rotated), codec)
         });
         let (_, codec) = costed.min_by(|(a, _), (b, _)| a.total_cmp(b))?;
         let rotation = (codec.layout() != plain).then_some(rotation)?;
-        Some(Self { serial: Serial::next(), rotation: Some(rotation), codec })
+        Some(Self {
+            serial: Serial::next(),
+            rotation: Some(rotation),
+            codec,
+        })
     }
 
     /// Whether it was learned.
@@ -70,7 +81,8 @@ impl Basis {
 
     /// Appends the code of a unit vector.
     pub(crate) fn encode(&self, vector: &[f32], codes: &mut Codes) {
-        self.codec.encode(&self.rotated(vector), codes.records(), codes);
+        self.codec
+            .encode(&self.rotated(vector), codes.records(), codes);
     }
 
     /// Prepares a unit vector to be compared with codes of this basis.
@@ -110,19 +122,38 @@ impl Basis {
     /// Reads [`Basis::to_bytes`]; `None` when the lengths do not fit.
     pub(crate) fn from_bytes(serial: Serial, bytes: &[u8]) -> Option<Self> {
         let (header, rotation) = bytes.split_at_checked(24)?;
-        let word = |at: usize| header[at * 4..at * 4 + 4].try_into().ok().map(u32::from_le_bytes);
+        let word = |at: usize| {
+            header[at * 4..at * 4 + 4]
+                .try_into()
+                .ok()
+                .map(u32::from_le_bytes)
+        };
         let step = |at: usize| word(at).map(f32::from_bits);
         let [dims, fine, coarse] = [word(0)? as usize, word(1)? as usize, word(2)? as usize];
         let layout = Layout::new(dims, fine, coarse)?;
-        let square = rotation.is_empty() || rotation.len() == dims.checked_mul(dims)?.checked_mul(4)?;
+        let square =
+            rotation.is_empty() || rotation.len() == dims.checked_mul(dims)?.checked_mul(4)?;
         if !square {
             return None;
         }
         let rotation = (!rotation.is_empty()).then(|| {
-            rotation.as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
+            rotation
+                .as_chunks::<4>()
+                .0
+                .iter()
+                .map(|&bytes| f32::from_le_bytes(bytes))
+                .collect()
         });
-        let steps = Steps { fine: step(3)?, coarse: step(4)?, tail: step(5)? };
-        Some(Self { serial, rotation, codec: Codec::new(layout, steps) })
+        let steps = Steps {
+            fine: step(3)?,
+            coarse: step(4)?,
+            tail: step(5)?,
+        };
+        Some(Self {
+            serial,
+            rotation,
+            codec: Codec::new(layout, steps),
+        })
     }
 }
 
@@ -148,7 +179,14 @@ fn principal_axes(dimensions: usize, dims: usize, sample: &[f32]) -> Option<Vec<
     let eigen = SymmetricEigen::new(second_moments(dimensions, dims, sample));
     let mut order: Vec<usize> = (0..dims).collect();
     order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
-    let axis = |&axis: &usize| eigen.eigenvectors.column(axis).iter().map(|&part| part as f32).collect::<Vec<_>>();
+    let axis = |&axis: &usize| {
+        eigen
+            .eigenvectors
+            .column(axis)
+            .iter()
+            .map(|&part| part as f32)
+            .collect::<Vec<_>>()
+    };
     Some(order.iter().flat_map(axis).collect())
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct NewRow {
 
 /// The three times of a record, milliseconds since 1970 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Times {
+pub(crate) struct Times {
     /// First seen.
     pub created: i64,
     /// Content last changed.
@@ -55,7 +55,7 @@ pub(crate) struct Coded {
 
 /// A block of a snapshot. Its parts are shared: a new version of a block copies only what differs.
 #[derive(Clone)]
-pub struct Block {
+pub(crate) struct Block {
     pub(crate) body: Arc<Body>,
     pub(crate) coded: Arc<Coded>,
     pub(crate) cold: Arc<ColdRows>,
@@ -68,7 +68,12 @@ pub struct Block {
 
 impl Block {
     /// Makes a block of new records, numbered from `first`.
-    pub(crate) fn build(first: RecordRow, dimensions: usize, rows: &[NewRow], basis: &Arc<Basis>) -> Self {
+    pub(crate) fn build(
+        first: RecordRow,
+        dimensions: usize,
+        rows: &[NewRow],
+        basis: &Arc<Basis>,
+    ) -> Self {
         debug_assert!(rows.len() <= BLOCK_RECORDS);
         let mut cold = MemoryRows::new(dimensions);
         let mut codes = Codes::new(basis.layout(), rows.len());
@@ -78,7 +83,8 @@ impl Block {
             q30_to_f32(&row.vector, &mut vector);
             basis.encode(&vector, &mut codes);
         }
-        let integers = |of: fn(&NewRow) -> i64| Integers::build(&rows.iter().map(of).collect::<Vec<_>>());
+        let integers =
+            |of: fn(&NewRow) -> i64| Integers::build(&rows.iter().map(of).collect::<Vec<_>>());
         let body = Body {
             serial: Serial::next(),
             first,
@@ -90,7 +96,11 @@ impl Block {
         };
         Self {
             body: Arc::new(body),
-            coded: Arc::new(Coded { serial: Serial::next(), basis: Arc::clone(basis), codes }),
+            coded: Arc::new(Coded {
+                serial: Serial::next(),
+                basis: Arc::clone(basis),
+                codes,
+            }),
             cold: Arc::new(ColdRows::Memory(cold)),
             synced: Arc::new(integers(|row| row.times.synced)),
             alive: Arc::new(Mask::full(rows.len())),
@@ -113,7 +123,10 @@ impl Block {
             }
         }
         let mut alive = (*left.alive).clone();
-        right.alive.iter().for_each(|slot| alive.set(left.len() + slot));
+        right
+            .alive
+            .iter()
+            .for_each(|slot| alive.set(left.len() + slot));
         let body = Body {
             serial: Serial::next(),
             first: left.body.first,
@@ -128,7 +141,11 @@ impl Block {
             let mut codes = Codes::new(left.coded.basis.layout(), left.len() + right.len());
             codes.append(&left.coded.codes);
             codes.append(&right.coded.codes);
-            Coded { serial: Serial::next(), basis: Arc::clone(&left.coded.basis), codes }
+            Coded {
+                serial: Serial::next(),
+                basis: Arc::clone(&left.coded.basis),
+                codes,
+            }
         } else {
             recode(&cold, body.uuids.len(), &right.coded.basis)?
         };
@@ -180,7 +197,9 @@ impl Block {
     /// This block with other times of last sight.
     pub(crate) fn touch(&mut self, moved: &[(usize, i64)]) {
         let mut times: Vec<i64> = self.synced.iter().collect();
-        moved.iter().for_each(|&(slot, synced)| times[slot] = synced);
+        moved
+            .iter()
+            .for_each(|&(slot, synced)| times[slot] = synced);
         self.synced = Arc::new(Integers::build(&times));
     }
 
@@ -190,7 +209,12 @@ impl Block {
             id: self.id(slot),
             uuid: self.uuid(slot),
             times: self.times(slot),
-            cells: self.body.columns.cells(slot).map(|(column, value)| (column, value.into())).collect(),
+            cells: self
+                .body
+                .columns
+                .cells(slot)
+                .map(|(column, value)| (column, value.into()))
+                .collect(),
             vector: self.cold.vector(slot, buffer)?.to_vec(),
         })
     }
@@ -203,7 +227,10 @@ impl Block {
             codes: self.coded.codes.memory_bytes(),
             columns: body.columns.memory_bytes(),
             identities: body.uuids.len() * 16
-                + integers.iter().map(|part| part.memory_bytes()).sum::<usize>()
+                + integers
+                    .iter()
+                    .map(|part| part.memory_bytes())
+                    .sum::<usize>()
                 + size_of::<Mask>(),
             growing: self.cold.memory_bytes(),
         }
@@ -227,7 +254,11 @@ impl BlockMemory {
 }
 
 /// Codes the exact vectors of a block in `basis`.
-pub(crate) fn recode(cold: &ColdRows, records: usize, basis: &Arc<Basis>) -> Result<Coded, FileError> {
+pub(crate) fn recode(
+    cold: &ColdRows,
+    records: usize,
+    basis: &Arc<Basis>,
+) -> Result<Coded, FileError> {
     let mut codes = Codes::new(basis.layout(), records);
     let mut buffer = ColdBuffer::default();
     let mut vector = Vec::new();
@@ -235,7 +266,11 @@ pub(crate) fn recode(cold: &ColdRows, records: usize, basis: &Arc<Basis>) -> Res
         q30_to_f32(cold.vector(slot, &mut buffer)?, &mut vector);
         basis.encode(&vector, &mut codes);
     }
-    Ok(Coded { serial: Serial::next(), basis: Arc::clone(basis), codes })
+    Ok(Coded {
+        serial: Serial::next(),
+        basis: Arc::clone(basis),
+        codes,
+    })
 }
 
 fn join_integers(left: &Integers, right: &Integers) -> Integers {

@@ -31,10 +31,18 @@ impl Changes {
         let request = RequestReader::new(json, limits)?;
         let limit = request.integer("limit")?.unwrap_or(100);
         if !(1..=MAX_LIMIT).contains(&limit) {
-            return Err(Error::invalid("invalid_request", "/limit", format!("must be between 1 and {MAX_LIMIT}")));
+            return Err(Error::invalid(
+                "invalid_request",
+                "/limit",
+                format!("must be between 1 and {MAX_LIMIT}"),
+            ));
         }
         let after = request.integer("after")?.unwrap_or(0);
-        Ok(Self { after, limit: limit as usize, forced: request.filter(Variant::B)? })
+        Ok(Self {
+            after,
+            limit: limit as usize,
+            forced: request.filter(Variant::B)?,
+        })
     }
 
     /// The changes after the position, as JSON: `changes`, `position` to go on from, `has_more`.
@@ -60,21 +68,29 @@ impl Changes {
                 write_change(change, &mut out);
             }
         }
-        out.extend_from_slice(format!("],\"position\":{position},\"has_more\":{more}}}").as_bytes());
+        out.extend_from_slice(
+            format!("],\"position\":{position},\"has_more\":{more}}}").as_bytes(),
+        );
         Ok(out)
     }
 
     fn shows(&self, database: &Database, change: &Change) -> bool {
-        let Some(forced) = &self.forced else { return true };
+        let Some(forced) = &self.forced else {
+            return true;
+        };
         if let Some(data) = &change.data {
-            let Ok(data) = parse_data(data) else { return false };
+            let Ok(data) = parse_data(data) else {
+                return false;
+            };
             let mut names = ColumnNames::default();
             let mut builder = ColumnsBuilder::default();
             builder.push_data(&data, &mut names);
             return forced.bind(&names).matches(&builder.finish(), 0);
         }
         database.with_published(|published| {
-            let row = published.index.find_id(&published.snapshot, RecordId(change.id));
+            let row = published
+                .index
+                .find_id(&published.snapshot, RecordId(change.id));
             let selection = Selection::bind(&published.snapshot, Some(forced), TimeRange::ALWAYS);
             row.is_some_and(|row| selection.holds(published.snapshot.at(row)))
         })
@@ -89,7 +105,9 @@ fn write_change(change: &Change, out: &mut Vec<u8>) {
         ChangeKind::Changed => "changed",
         ChangeKind::Deleted => "deleted",
     };
-    out.extend_from_slice(format!(",\"kind\":\"{kind}\",\"id\":{},\"uuid\":\"", change.id).as_bytes());
+    out.extend_from_slice(
+        format!(",\"kind\":\"{kind}\",\"id\":{},\"uuid\":\"", change.id).as_bytes(),
+    );
     RecordUuid(change.uuid).write(out);
     out.extend_from_slice(b"\",\"at\":\"");
     write_time(change.at, out);

@@ -44,7 +44,10 @@ const CRC_BYTES: usize = 4;
 
 impl MemoryRows {
     pub(crate) fn new(dimensions: usize) -> Self {
-        Self { dimensions, vectors: Vec::new() }
+        Self {
+            dimensions,
+            vectors: Vec::new(),
+        }
     }
 
     pub(crate) fn push(&mut self, vector: &[i32]) {
@@ -54,10 +57,14 @@ impl MemoryRows {
 
     /// The rows as a file holds them.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.vectors.len() * 4 + self.vectors.len() / self.dimensions * CRC_BYTES);
+        let mut out = Vec::with_capacity(
+            self.vectors.len() * 4 + self.vectors.len() / self.dimensions * CRC_BYTES,
+        );
         for vector in self.vectors.chunks_exact(self.dimensions) {
             let start = out.len();
-            vector.iter().for_each(|component| out.extend_from_slice(&component.to_le_bytes()));
+            vector
+                .iter()
+                .for_each(|component| out.extend_from_slice(&component.to_le_bytes()));
             let crc = crc32fast::hash(&out[start..]);
             out.extend_from_slice(&crc.to_le_bytes());
         }
@@ -75,7 +82,13 @@ impl FileRows {
         truth: Reader,
     ) -> Option<Self> {
         let fits = file.part_bytes(part) == (body.uuids.len() * row_bytes(dimensions)) as u64;
-        fits.then_some(Self { file, part, dimensions, body, truth })
+        fits.then_some(Self {
+            file,
+            part,
+            dimensions,
+            body,
+            truth,
+        })
     }
 
     fn read<'a>(&self, slot: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], FileError> {
@@ -91,14 +104,22 @@ impl FileRows {
 
     /// The vector as the store has it.
     fn read_truth(&self, slot: usize) -> Option<Vec<i32>> {
-        let vector = self.truth.vector(self.body.ids.get(slot) as u64).ok().flatten();
+        let vector = self
+            .truth
+            .vector(self.body.ids.get(slot) as u64)
+            .ok()
+            .flatten();
         vector.filter(|vector| vector.len() == self.dimensions)
     }
 }
 
 impl ColdRows {
     /// The exact vector of a record.
-    pub(crate) fn vector<'a>(&'a self, slot: usize, buffer: &'a mut ColdBuffer) -> Result<&'a [i32], FileError> {
+    pub(crate) fn vector<'a>(
+        &'a self,
+        slot: usize,
+        buffer: &'a mut ColdBuffer,
+    ) -> Result<&'a [i32], FileError> {
         match self {
             Self::Memory(rows) => Ok(&rows.vectors[slot * rows.dimensions..][..rows.dimensions]),
             Self::File(rows) => {
@@ -106,7 +127,9 @@ impl ColdRows {
                     Ok(bytes) => {
                         let (components, _) = bytes.as_chunks::<4>();
                         buffer.vector.clear();
-                        buffer.vector.extend(components.iter().map(|&bytes| i32::from_le_bytes(bytes)));
+                        buffer
+                            .vector
+                            .extend(components.iter().map(|&bytes| i32::from_le_bytes(bytes)));
                     }
                     Err(error) => buffer.vector = rows.read_truth(slot).ok_or(error)?,
                 }

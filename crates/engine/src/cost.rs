@@ -24,7 +24,10 @@ const RANK: usize = 4;
 /// `rotated` holds sample vectors in the codec's basis; some are searched for among the others.
 pub(crate) fn of_search(codec: &Codec, rotated: &[f32]) -> f64 {
     let layout = codec.layout();
-    let rows: Vec<&[f32]> = rotated.chunks_exact(layout.dims()).take(BLOCK_RECORDS).collect();
+    let rows: Vec<&[f32]> = rotated
+        .chunks_exact(layout.dims())
+        .take(BLOCK_RECORDS)
+        .collect();
     let mut codes = Codes::new(layout, rows.len());
     for (slot, row) in rows.iter().enumerate() {
         codec.encode(row, slot, &mut codes);
@@ -33,13 +36,27 @@ pub(crate) fn of_search(codec: &Codec, rotated: &[f32]) -> f64 {
     let mut passed = 0;
     let mut searches = 0;
     for query in rows.iter().step_by((rows.len() / QUERIES).max(1)) {
-        let mut scores: Vec<f32> = rows.iter().map(|row| row.iter().zip(*query).map(|(a, b)| a * b).sum()).collect();
+        let mut scores: Vec<f32> = rows
+            .iter()
+            .map(|row| row.iter().zip(*query).map(|(a, b)| a * b).sum())
+            .collect();
         scores.sort_by(|a, b| b.total_cmp(a));
         // The first is the query itself.
-        let Some(&floor) = scores.get(RANK) else { continue };
+        let Some(&floor) = scores.get(RANK) else {
+            continue;
+        };
         let mut found = Vec::new();
         let query = codec.query(query);
-        sweep(&codes, &mut [Scan { query: &query, mask: &mask.0, floor, ceiling: f32::INFINITY, found: &mut found }]);
+        sweep(
+            &codes,
+            &mut [Scan {
+                query: &query,
+                mask: &mask.0,
+                floor,
+                ceiling: f32::INFINITY,
+                found: &mut found,
+            }],
+        );
         passed += found.len();
         searches += 1;
     }

@@ -6,13 +6,16 @@ use crate::score::Score;
 
 /// Reads a search cursor: `0.734512389|<uuid>` in variant A, `0.734512389_42` in variant B.
 #[must_use]
-pub fn parse(variant: Variant, text: &str) -> Option<Position> {
+pub(crate) fn parse(variant: Variant, text: &str) -> Option<Position> {
     let (score, id) = text.split_once(separator(variant))?;
-    Some(Position { score: Score::parse(score)?, id: parse_id(variant, id)? })
+    Some(Position {
+        score: Score::parse(score)?,
+        id: parse_id(variant, id)?,
+    })
 }
 
 /// Appends the cursor of `position`.
-pub fn write(variant: Variant, position: Position, out: &mut Vec<u8>) {
+pub(crate) fn write(variant: Variant, position: Position, out: &mut Vec<u8>) {
     position.score.write(out);
     out.push(separator(variant) as u8);
     write_id(variant, position.id, out);
@@ -20,7 +23,7 @@ pub fn write(variant: Variant, position: Position, out: &mut Vec<u8>) {
 
 /// What stands between the parts of a cursor.
 #[must_use]
-pub fn separator(variant: Variant) -> char {
+pub(crate) fn separator(variant: Variant) -> char {
     match variant {
         Variant::A => '|',
         Variant::B => '_',
@@ -29,7 +32,7 @@ pub fn separator(variant: Variant) -> char {
 
 /// Reads a record's identity as `variant` shows it.
 #[must_use]
-pub fn parse_id(variant: Variant, text: &str) -> Option<IdKey> {
+pub(crate) fn parse_id(variant: Variant, text: &str) -> Option<IdKey> {
     match variant {
         Variant::A => RecordUuid::parse(text).map(|uuid| IdKey(u128::from_be_bytes(uuid.0))),
         Variant::B => parse_integer_id(text).map(|id| IdKey(u128::from(id))),
@@ -38,16 +41,20 @@ pub fn parse_id(variant: Variant, text: &str) -> Option<IdKey> {
 
 /// Reads an integer identity: decimal digits without sign or leading zero, `1..=2^53 - 1`.
 #[must_use]
-pub fn parse_integer_id(text: &str) -> Option<u64> {
-    let plain = !text.starts_with('0') && text.len() <= 16 && text.bytes().all(|byte| byte.is_ascii_digit());
+pub(crate) fn parse_integer_id(text: &str) -> Option<u64> {
+    let plain = !text.starts_with('0')
+        && text.len() <= 16
+        && text.bytes().all(|byte| byte.is_ascii_digit());
     if !plain {
         return None;
     }
-    text.parse().ok().filter(|id| (1..=MAX_RECORD_ID).contains(id))
+    text.parse()
+        .ok()
+        .filter(|id| (1..=MAX_RECORD_ID).contains(id))
 }
 
 /// Appends an identity as `variant` shows it.
-pub fn write_id(variant: Variant, id: IdKey, out: &mut Vec<u8>) {
+pub(crate) fn write_id(variant: Variant, id: IdKey, out: &mut Vec<u8>) {
     match variant {
         Variant::A => RecordUuid(id.0.to_be_bytes()).write(out),
         Variant::B => out.extend_from_slice(id.0.to_string().as_bytes()),
@@ -61,7 +68,10 @@ mod tests {
     #[test]
     fn a_cursor_prints_and_parses_to_itself() {
         for (variant, text) in [
-            (Variant::A, "0.734512389|0190a0b2-1c3d-7e4f-8a5b-6c7d8e9f0a1b"),
+            (
+                Variant::A,
+                "0.734512389|0190a0b2-1c3d-7e4f-8a5b-6c7d8e9f0a1b",
+            ),
             (Variant::B, "0.734512389_42"),
             (Variant::B, "1_9007199254740991"),
             (Variant::B, "0_1"),

@@ -49,7 +49,10 @@ pub(crate) struct Shared {
 
 impl Published {
     pub(crate) fn empty() -> Self {
-        Self { snapshot: Arc::new(Snapshot::empty()), index: IdentityIndex::default() }
+        Self {
+            snapshot: Arc::new(Snapshot::empty()),
+            index: IdentityIndex::default(),
+        }
     }
 }
 
@@ -60,7 +63,12 @@ impl Database {
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub(crate) fn create(id: &str, directory: &Path, settings: &Settings, meter: &Arc<Meter>) -> Result<Self, Error> {
+    pub(crate) fn create(
+        id: &str,
+        directory: &Path,
+        settings: &Settings,
+        meter: &Arc<Meter>,
+    ) -> Result<Self, Error> {
         let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
         let mut store = Store::create(&store_path(directory), &json)?;
         store.set_meta(CREATED_AT, &now_ms().to_le_bytes())?;
@@ -92,7 +100,10 @@ impl Database {
         progress: &dyn Fn(usize) -> bool,
     ) -> Result<Self, Error> {
         let reader = store.reader();
-        let created_at = reader.meta(CREATED_AT)?.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_le_bytes);
+        let created_at = reader
+            .meta(CREATED_AT)?
+            .and_then(|bytes| bytes.try_into().ok())
+            .map_or(0, i64::from_le_bytes);
         let last_write_at = last_write_at(&reader, store.last_position())?.unwrap_or(created_at);
         let shared = Arc::new(Shared {
             published: RwLock::new(Published::empty()),
@@ -104,7 +115,11 @@ impl Database {
         let mut writer = Writer::new(
             settings.clone(),
             store,
-            Derived::new(&directory.join("derived"), settings.dimensions, reader.clone()),
+            Derived::new(
+                &directory.join("derived"),
+                settings.dimensions,
+                reader.clone(),
+            ),
             Arc::clone(&shared),
             sender.clone(),
         );
@@ -112,7 +127,10 @@ impl Database {
         let thread = std::thread::Builder::new()
             .name(format!("cosift-write-{id}"))
             .spawn(move || writer.run(&tasks))
-            .map_err(|source| Error::File { path: directory.to_owned(), source })?;
+            .map_err(|source| Error::File {
+                path: directory.to_owned(),
+                source,
+            })?;
         Ok(Self {
             id: id.to_owned(),
             settings,
@@ -127,7 +145,13 @@ impl Database {
 
     /// Calls `read` with what is published now. The lock is short: keep the snapshot, not the guard.
     pub(crate) fn with_published<T>(&self, read: impl FnOnce(&Published) -> T) -> T {
-        read(&self.shared.published.read().unwrap_or_else(PoisonError::into_inner))
+        read(
+            &self
+                .shared
+                .published
+                .read()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
     }
 
     /// When it was last written, milliseconds since 1970.
@@ -152,7 +176,13 @@ impl Database {
         self.shared.meter.write_waits();
         let (task, error) = match self.writer.try_send(task) {
             Ok(()) => return,
-            Err(TrySendError::Full(task)) => (task, Error::Busy { what: "writes", limit: MAX_WAITING }),
+            Err(TrySendError::Full(task)) => (
+                task,
+                Error::Busy {
+                    what: "writes",
+                    limit: MAX_WAITING,
+                },
+            ),
             Err(TrySendError::Disconnected(task)) => (task, Error::Closed),
         };
         self.shared.meter.write_waits_no_more();
@@ -161,7 +191,11 @@ impl Database {
 
     /// Finishes the writes taken so far, saves what makes the next start fast, and ends the writer.
     pub(crate) fn close(&self) {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(thread) = thread {
             // The writer may be gone after a defect: then there is nothing left to close.
             let _ = self.writer.send(Task::Close);
@@ -182,5 +216,7 @@ fn store_path(directory: &Path) -> PathBuf {
 
 /// Milliseconds since 1970, UTC.
 pub(crate) fn now_ms() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis() as i64)
 }

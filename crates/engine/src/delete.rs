@@ -30,7 +30,9 @@ impl RecordRef {
     /// Reads an identity as it stands in a path: an integer or a UUID.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let uuid = || RecordUuid::parse(text).map(Self::Uuid);
-        parse_integer_id(text).map(|id| Self::Id(RecordId(id))).or_else(uuid)
+        parse_integer_id(text)
+            .map(|id| Self::Id(RecordId(id)))
+            .or_else(uuid)
     }
 
     pub(crate) fn find(self, published: &Published) -> Option<RecordRow> {
@@ -50,14 +52,33 @@ impl Deletion {
         let request = RequestReader::new(json, limits)?;
         let ids = match request.get("ids") {
             None => None,
-            Some(Value::Array(ids)) => Some(ids.iter().enumerate().map(read_id).collect::<Result<Vec<_>, _>>()?),
-            Some(_) => return Err(Error::invalid("invalid_request", "/ids", "must be an array")),
+            Some(Value::Array(ids)) => Some(
+                ids.iter()
+                    .enumerate()
+                    .map(read_id)
+                    .collect::<Result<Vec<_>, _>>()?,
+            ),
+            Some(_) => {
+                return Err(Error::invalid(
+                    "invalid_request",
+                    "/ids",
+                    "must be an array",
+                ));
+            }
         };
         let chosen = request.get("filter").is_some() || request.get("time_range").is_some();
         if ids.is_some() == chosen {
-            return Err(Error::invalid("invalid_request", "", "give either ids, or a filter or time_range or both"));
+            return Err(Error::invalid(
+                "invalid_request",
+                "",
+                "give either ids, or a filter or time_range or both",
+            ));
         }
-        Ok(Self { ids, filter: request.filter(Variant::B)?, time_range: request.time_range()? })
+        Ok(Self {
+            ids,
+            filter: request.filter(Variant::B)?,
+            time_range: request.time_range()?,
+        })
     }
 
     /// The records that are there and satisfy everything.
@@ -67,11 +88,21 @@ impl Deletion {
         let mut rows: Vec<RecordRow> = match &self.ids {
             Some(ids) => {
                 let found = ids.iter().filter_map(|id| id.find(published));
-                found.filter(|&row| selection.holds(snapshot.at(row))).collect()
+                found
+                    .filter(|&row| selection.holds(snapshot.at(row)))
+                    .collect()
             }
             None => {
                 let blocks = snapshot.blocks.iter();
-                blocks.flat_map(|block| selection.mask(block).iter().map(|slot| block.row(slot)).collect::<Vec<_>>()).collect()
+                blocks
+                    .flat_map(|block| {
+                        selection
+                            .mask(block)
+                            .iter()
+                            .map(|slot| block.row(slot))
+                            .collect::<Vec<_>>()
+                    })
+                    .collect()
             }
         };
         rows.sort_unstable();
@@ -87,9 +118,18 @@ impl Deletion {
 
 fn read_id((at, id): (usize, &Value)) -> Result<RecordRef, Error> {
     let read = match id {
-        Value::Number(_) => id.as_u64().and_then(|id| parse_integer_id(&id.to_string())).map(|id| RecordRef::Id(RecordId(id))),
+        Value::Number(_) => id
+            .as_u64()
+            .and_then(|id| parse_integer_id(&id.to_string()))
+            .map(|id| RecordRef::Id(RecordId(id))),
         Value::String(text) => RecordRef::parse(text),
         _ => None,
     };
-    read.ok_or_else(|| Error::invalid("invalid_request", format!("/ids/{at}"), "must be an integer id or a UUID"))
+    read.ok_or_else(|| {
+        Error::invalid(
+            "invalid_request",
+            format!("/ids/{at}"),
+            "must be an integer id or a UUID",
+        )
+    })
 }

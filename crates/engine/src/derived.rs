@@ -60,25 +60,43 @@ impl From<crate::columns::Damaged> for Unusable {
 
 impl Derived {
     pub(crate) fn new(directory: &Path, dimensions: usize, truth: Reader) -> Self {
-        Self { directory: directory.to_owned(), dimensions, truth, written: Mutex::default() }
+        Self {
+            directory: directory.to_owned(),
+            dimensions,
+            truth,
+            written: Mutex::default(),
+        }
     }
 
     /// Writes a full block's rows and gives its vectors as they are read from there.
     pub(crate) fn write_rows(&self, block: &Block) -> Result<FileRows, Unusable> {
         let serial = block.body.serial;
-        self.write(serial, "rows", || rows_parts(block)).map_err(|_| Unusable)?;
+        self.write(serial, "rows", || rows_parts(block))
+            .map_err(|_| Unusable)?;
         let file = Arc::new(PartsFile::open(&self.path(serial, "rows"))?);
         self.vectors(file, &block.body)
     }
 
     fn vectors(&self, file: Arc<PartsFile>, body: &Arc<Body>) -> Result<FileRows, Unusable> {
-        FileRows::new(file, VECTORS, self.dimensions, Arc::clone(body), self.truth.clone()).ok_or(Unusable)
+        FileRows::new(
+            file,
+            VECTORS,
+            self.dimensions,
+            Arc::clone(body),
+            self.truth.clone(),
+        )
+        .ok_or(Unusable)
     }
 
     /// Saves a snapshot as of commit `version`, then removes the files it no longer needs.
     ///
     /// Stops early, with what was saved before still in force, when `stop` says so.
-    pub(crate) fn save(&self, snapshot: &Snapshot, version: u64, stop: &dyn Fn() -> bool) -> io::Result<()> {
+    pub(crate) fn save(
+        &self,
+        snapshot: &Snapshot,
+        version: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> io::Result<()> {
         let mut blocks = Vec::new();
         let mut moving = Vec::new();
         let mut needed = HashSet::new();
@@ -86,14 +104,24 @@ impl Derived {
             if stop() {
                 return Ok(());
             }
-            let (rows, codes, basis) = (block.body.serial, block.coded.serial, block.coded.basis.serial);
+            let (rows, codes, basis) = (
+                block.body.serial,
+                block.coded.serial,
+                block.coded.basis.serial,
+            );
             self.write(rows, "rows", || rows_parts(block))?;
             let parts = &block.coded.codes;
-            self.write(codes, "codes", || vec![parts.head_bytes().to_vec(), parts.rest_bytes().to_vec()])?;
+            self.write(codes, "codes", || {
+                vec![parts.head_bytes().to_vec(), parts.rest_bytes().to_vec()]
+            })?;
             self.write(basis, "basis", || vec![block.coded.basis.to_bytes()])?;
             needed.extend([(rows, "rows"), (codes, "codes"), (basis, "basis")]);
             let start = moving.len();
-            block.alive.0.iter().for_each(|word| moving.extend_from_slice(&word.to_le_bytes()));
+            block
+                .alive
+                .0
+                .iter()
+                .for_each(|word| moving.extend_from_slice(&word.to_le_bytes()));
             block.synced.write(&mut moving);
             blocks.push(json!({
                 "records": block.len(), "bytes": moving.len() - start,
@@ -104,7 +132,10 @@ impl Derived {
         let list = json!({
             "version": version, "kernels": 1, "dimensions": self.dimensions, "names": names, "blocks": blocks,
         });
-        write_once(&self.directory.join("snapshot"), &[list.to_string().as_bytes(), &moving])?;
+        write_once(
+            &self.directory.join("snapshot"),
+            &[list.to_string().as_bytes(), &moving],
+        )?;
         self.remove_all_but(&needed, snapshot);
         Ok(())
     }
@@ -129,20 +160,27 @@ impl Derived {
         for entry in list["blocks"].as_array().ok_or(Unusable)? {
             let number = |name: &str| entry[name].as_u64().ok_or(Unusable);
             let serial = |name: &str| number(name).map(|serial| Serial(serial).seen());
-            let (own, later) = rest.split_at_checked(number("bytes")? as usize).ok_or(Unusable)?;
+            let (own, later) = rest
+                .split_at_checked(number("bytes")? as usize)
+                .ok_or(Unusable)?;
             rest = later;
             let of_basis = serial("basis")?;
             let basis = match bases.iter().find(|basis| basis.serial == of_basis) {
                 Some(basis) => Arc::clone(basis),
                 None => {
                     let bytes = PartsFile::open(&self.path(of_basis, "basis"))?.read_part(0)?;
-                    bases.push(Arc::new(Basis::from_bytes(of_basis, &bytes).ok_or(Unusable)?));
+                    bases.push(Arc::new(
+                        Basis::from_bytes(of_basis, &bytes).ok_or(Unusable)?,
+                    ));
                     Arc::clone(&bases[bases.len() - 1])
                 }
             };
             let records = number("records")? as usize;
             let first = RecordRow(next_row);
-            next_row = u32::try_from(records).ok().and_then(|records| next_row.checked_add(records)).ok_or(Unusable)?;
+            next_row = u32::try_from(records)
+                .ok()
+                .and_then(|records| next_row.checked_add(records))
+                .ok_or(Unusable)?;
             entries.push(Entry {
                 first,
                 records,
@@ -155,7 +193,14 @@ impl Derived {
         let newest = entries.last().map(|entry| Arc::clone(&entry.basis));
         let blocks = self.load_blocks(&entries)?;
         let version = list["version"].as_u64().ok_or(Unusable)?;
-        Ok((Snapshot { version, names: Arc::new(names), blocks }, newest))
+        Ok((
+            Snapshot {
+                version,
+                names: Arc::new(names),
+                blocks,
+            },
+            newest,
+        ))
     }
 
     /// Reads blocks on all cores: the time goes into copying and checking.
@@ -163,11 +208,23 @@ impl Derived {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let share = entries.len().div_ceil(threads).max(1);
         let loaded: Vec<Result<Vec<Block>, Unusable>> = std::thread::scope(|scope| {
-            let load = |part: &[Entry<'_>]| part.iter().map(|entry| self.load_block(entry)).collect();
-            let workers: Vec<_> = entries.chunks(share).map(|part| scope.spawn(move || load(part))).collect();
-            workers.into_iter().map(|worker| worker.join().unwrap_or(Err(Unusable))).collect()
+            let load =
+                |part: &[Entry<'_>]| part.iter().map(|entry| self.load_block(entry)).collect();
+            let workers: Vec<_> = entries
+                .chunks(share)
+                .map(|part| scope.spawn(move || load(part)))
+                .collect();
+            workers
+                .into_iter()
+                .map(|worker| worker.join().unwrap_or(Err(Unusable)))
+                .collect()
         });
-        let blocks: Vec<Block> = loaded.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        let blocks: Vec<Block> = loaded
+            .into_iter()
+            .collect::<Result<Vec<_>, _>>()?
+            .into_iter()
+            .flatten()
+            .collect();
         Ok(blocks)
     }
 
@@ -182,7 +239,12 @@ impl Derived {
             serial: entry.rows,
             first: entry.first,
             ids: Integers::read(&rows.read_part(0)?, records)?,
-            uuids: uuids.as_chunks::<16>().0.iter().map(|&bytes| RecordUuid(bytes)).collect(),
+            uuids: uuids
+                .as_chunks::<16>()
+                .0
+                .iter()
+                .map(|&bytes| RecordUuid(bytes))
+                .collect(),
             created: Integers::read(&rows.read_part(2)?, records)?,
             changed: Integers::read(&rows.read_part(3)?, records)?,
             columns: Columns::read(&rows.read_part(4)?)?,
@@ -191,9 +253,17 @@ impl Derived {
         if codes.part_count() != 2 || body.uuids.len() != records || body.columns.len() != records {
             return Err(Unusable);
         }
-        let codes =
-            Codes::from_bytes(entry.basis.layout(), records, &codes.read_part(0)?, &codes.read_part(1)?).ok_or(Unusable)?;
-        let (alive, synced) = entry.moving.split_at_checked(size_of::<Mask>()).ok_or(Unusable)?;
+        let codes = Codes::from_bytes(
+            entry.basis.layout(),
+            records,
+            &codes.read_part(0)?,
+            &codes.read_part(1)?,
+        )
+        .ok_or(Unusable)?;
+        let (alive, synced) = entry
+            .moving
+            .split_at_checked(size_of::<Mask>())
+            .ok_or(Unusable)?;
         let mut mask = Mask::empty();
         for (word, bytes) in mask.0.iter_mut().zip(alive.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*bytes);
@@ -202,11 +272,19 @@ impl Derived {
         let body = Arc::new(body);
         let cold = self.vectors(rows, &body)?;
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        written.extend([(entry.rows, "rows"), (entry.codes, "codes"), (entry.basis.serial, "basis")]);
+        written.extend([
+            (entry.rows, "rows"),
+            (entry.codes, "codes"),
+            (entry.basis.serial, "basis"),
+        ]);
         Ok(Block {
             living: mask.count(),
             body,
-            coded: Arc::new(Coded { serial: entry.codes, basis: Arc::clone(&entry.basis), codes }),
+            coded: Arc::new(Coded {
+                serial: entry.codes,
+                basis: Arc::clone(&entry.basis),
+                codes,
+            }),
             cold: Arc::new(ColdRows::File(cold)),
             synced: Arc::new(Integers::read(synced, records)?),
             alive: Arc::new(mask),
@@ -215,8 +293,14 @@ impl Derived {
 
     /// Bytes of all derived files.
     pub(crate) fn disk_bytes(&self) -> u64 {
-        let Ok(entries) = fs::read_dir(&self.directory) else { return 0 };
-        entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
+        let Ok(entries) = fs::read_dir(&self.directory) else {
+            return 0;
+        };
+        entries
+            .flatten()
+            .filter_map(|entry| entry.metadata().ok())
+            .map(|metadata| metadata.len())
+            .sum()
     }
 
     fn path(&self, serial: Serial, kind: &str) -> PathBuf {
@@ -224,7 +308,12 @@ impl Derived {
     }
 
     /// Writes a file unless it is there.
-    fn write(&self, serial: Serial, kind: &'static str, parts: impl FnOnce() -> Vec<Vec<u8>>) -> io::Result<()> {
+    fn write(
+        &self,
+        serial: Serial,
+        kind: &'static str,
+        parts: impl FnOnce() -> Vec<Vec<u8>>,
+    ) -> io::Result<()> {
         let written = || self.written.lock().unwrap_or_else(PoisonError::into_inner);
         if written().contains(&(serial, kind)) {
             return Ok(());
@@ -240,17 +329,36 @@ impl Derived {
     /// Removes files older than the saved snapshot that it does not list.
     fn remove_all_but(&self, needed: &HashSet<(Serial, &'static str)>, snapshot: &Snapshot) {
         // Newer files belong to blocks that were filled or coded since.
-        let serials = snapshot.blocks.iter().flat_map(|block| [block.body.serial, block.coded.serial]);
+        let serials = snapshot
+            .blocks
+            .iter()
+            .flat_map(|block| [block.body.serial, block.coded.serial]);
         let Some(newest) = serials.max() else { return };
-        let Ok(entries) = fs::read_dir(&self.directory) else { return };
+        let Ok(entries) = fs::read_dir(&self.directory) else {
+            return;
+        };
         for path in entries.flatten().map(|entry| entry.path()) {
-            let serial = path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok()).map(Serial);
-            let kind = path.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
+            let serial = path
+                .file_stem()
+                .and_then(|stem| stem.to_str())
+                .and_then(|stem| stem.parse().ok())
+                .map(Serial);
+            let kind = path
+                .extension()
+                .and_then(|kind| kind.to_str())
+                .unwrap_or_default();
             let Some(serial) = serial else { continue };
-            if serial < newest && !needed.iter().any(|&(listed, of)| listed == serial && of == kind) {
+            if serial < newest
+                && !needed
+                    .iter()
+                    .any(|&(listed, of)| listed == serial && of == kind)
+            {
                 // A file that can't be removed now is tried again after the next save.
                 let _ = fs::remove_file(&path);
-                self.written.lock().unwrap_or_else(PoisonError::into_inner).retain(|(old, _)| *old != serial);
+                self.written
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .retain(|(old, _)| *old != serial);
             }
         }
     }
@@ -282,5 +390,12 @@ fn rows_parts(block: &Block) -> Vec<Vec<u8>> {
         // The vectors of a block are in memory until its file is written, and it is written once.
         ColdRows::File(_) => Vec::new(),
     };
-    vec![integers(&body.ids), uuids, integers(&body.created), integers(&body.changed), columns, vectors]
+    vec![
+        integers(&body.ids),
+        uuids,
+        integers(&body.created),
+        integers(&body.changed),
+        columns,
+        vectors,
+    ]
 }

@@ -1,7 +1,5 @@
 //! What a database holds, for people and metrics.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use serde_json::json;
 
 use crate::block::{Block, BlockMemory};
@@ -19,7 +17,10 @@ pub(crate) fn describe(database: &Database) -> serde_json::Value {
             let mut counts = [0_usize; 4];
             for block in &snapshot.blocks {
                 let seen = types_seen(block, column);
-                counts.iter_mut().zip(seen).for_each(|(count, seen)| *count += seen);
+                counts
+                    .iter_mut()
+                    .zip(seen)
+                    .for_each(|(count, seen)| *count += seen);
             }
             let types: Vec<&str> = ["string", "number", "boolean", "null"]
                 .into_iter()
@@ -42,12 +43,12 @@ pub(crate) fn describe(database: &Database) -> serde_json::Value {
             "codes_bytes": memory.codes,
             "columns_bytes": memory.columns,
             "identities_bytes": memory.identities,
-            "disk_bytes": database.disk_bytes.load(Relaxed),
+            "disk_bytes": database.disk_bytes(),
         }),
     );
     members.insert(
         "times".into(),
-        json!({ "created_at": time(database.created_at), "last_write_at": time(database.last_write_at.load(Relaxed)) }),
+        json!({ "created_at": time(database.created_at), "last_write_at": time(database.last_write_at()) }),
     );
     serde_json::Value::Object(members)
 }
@@ -57,7 +58,8 @@ fn types_seen(block: &Block, column: ColumnId) -> [usize; 4] {
     let columns = &block.body.columns;
     if block.living == block.len() {
         let stats = columns.column_stats(column);
-        return [stats.texts, stats.numbers, stats.booleans, stats.nulls].map(|count| count as usize);
+        return [stats.texts, stats.numbers, stats.booleans, stats.nulls]
+            .map(|count| count as usize);
     }
     let mut seen = [0; 4];
     for slot in block.alive.iter() {
@@ -80,7 +82,7 @@ pub(crate) fn sizes(database: &Database) -> serde_json::Value {
         "loaded": true,
         "records": database.snapshot().records(),
         "memory_bytes": memory.sum(),
-        "disk_bytes": database.disk_bytes.load(Relaxed),
+        "disk_bytes": database.disk_bytes(),
     })
 }
 

@@ -21,7 +21,9 @@ use crate::meter::{Meter, MeterReading};
 use crate::prepare::{Format, Prepared, prepare};
 use crate::query::Query;
 use crate::score::to_unit_q30;
-use crate::search::{Page, RequestReader, Scanner, ScannerStats, Search, StopFlag, TimeRange, write_record};
+use crate::search::{
+    Page, RequestReader, Scanner, ScannerStats, Search, StopFlag, TimeRange, write_record,
+};
 use crate::select::Selection;
 use crate::settings::Settings;
 use crate::workers::Workers;
@@ -45,10 +47,15 @@ pub struct Engine {
 /// A database, or how far it has come.
 #[derive(Clone)]
 enum Slot {
-    Loading { records: usize },
+    Loading {
+        records: usize,
+    },
     Ready(Arc<Database>),
     /// It could not be opened; the others are served all the same.
-    Failed { code: &'static str, detail: String },
+    Failed {
+        code: &'static str,
+        detail: String,
+    },
 }
 
 /// Begins the name of a database's directory while it is removed.
@@ -64,9 +71,16 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Store`] when another process holds the directory.
-    pub fn open(directory: &Path, threads: Option<usize>, limits: Limits) -> Result<Arc<Self>, Error> {
+    pub fn open(
+        directory: &Path,
+        threads: Option<usize>,
+        limits: Limits,
+    ) -> Result<Arc<Self>, Error> {
         let lock = DataLock::acquire(directory)?;
-        let file = |source| Error::File { path: directory.to_owned(), source };
+        let file = |source| Error::File {
+            path: directory.to_owned(),
+            source,
+        };
         let mut databases = BTreeMap::new();
         let root = directory.join("databases");
         std::fs::create_dir_all(&root).map_err(file)?;
@@ -80,7 +94,8 @@ impl Engine {
                 let _ = std::fs::remove_dir_all(entry.path());
             }
         }
-        let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+        let threads =
+            threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let meter = Arc::new(Meter::default());
         Ok(Arc::new(Self {
             directory: directory.to_owned(),
@@ -104,7 +119,9 @@ impl Engine {
     fn load_all(&self) -> Result<(), Error> {
         let waiting: Vec<String> = {
             let databases = self.slots();
-            let loading = databases.iter().filter(|(_, slot)| matches!(slot, Slot::Loading { .. }));
+            let loading = databases
+                .iter()
+                .filter(|(_, slot)| matches!(slot, Slot::Loading { .. }));
             loading.map(|(id, _)| id.clone()).collect()
         };
         for id in waiting {
@@ -115,12 +132,18 @@ impl Engine {
                 !self.closed.load(Relaxed)
             };
             let open = || Database::open(&id, &self.path(&id), &self.meter, &progress);
-            let opened = catch_unwind(AssertUnwindSafe(open))
-                .unwrap_or_else(|panic| Err(Error::Defect { detail: message(&*panic) }));
+            let opened = catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|panic| {
+                Err(Error::Defect {
+                    detail: message(&*panic),
+                })
+            });
             let slot = match opened {
                 Ok(database) => Slot::Ready(Arc::new(database)),
                 Err(Error::Closed) => return Err(Error::Closed),
-                Err(error) => Slot::Failed { code: error.code(), detail: error.to_string() },
+                Err(error) => Slot::Failed {
+                    code: error.code(),
+                    detail: error.to_string(),
+                },
             };
             self.slots_mut().insert(id, slot);
         }
@@ -160,20 +183,33 @@ impl Engine {
             let mut databases = engine.slots_mut();
             let (created, database) = match databases.get(&id) {
                 Some(Slot::Loading { .. }) => return Err(Error::NotReady { id }),
-                Some(Slot::Failed { code, .. }) => return Err(Error::NotOpened { id, reason: code }),
-                Some(Slot::Ready(database)) if database.settings == settings => (false, Arc::clone(database)),
+                Some(Slot::Failed { code, .. }) => {
+                    return Err(Error::NotOpened { id, reason: code });
+                }
+                Some(Slot::Ready(database)) if database.settings == settings => {
+                    (false, Arc::clone(database))
+                }
                 Some(Slot::Ready(database)) => {
                     let existing = Value::Object(database.settings.to_json()).to_string();
                     return Err(Error::DatabaseExists { id, existing });
                 }
                 None => {
-                    let database = Arc::new(Database::create(&id, &engine.path(&id), &settings, &engine.meter)?);
+                    let database = Arc::new(Database::create(
+                        &id,
+                        &engine.path(&id),
+                        &settings,
+                        &engine.meter,
+                    )?);
                     databases.insert(id, Slot::Ready(Arc::clone(&database)));
                     (true, database)
                 }
             };
             drop(databases);
-            Ok(json!({ "created": created, "database": describe(&database) }).to_string().into_bytes())
+            Ok(
+                json!({ "created": created, "database": describe(&database) })
+                    .to_string()
+                    .into_bytes(),
+            )
         });
     }
 
@@ -196,7 +232,9 @@ impl Engine {
 
     /// Describes a database, as JSON.
     pub fn describe_database(self: &Arc<Self>, id: &str, done: Done<Vec<u8>>) {
-        self.with(id, done, move |_, database| Ok(describe(database).to_string().into_bytes()));
+        self.with(id, done, move |_, database| {
+            Ok(describe(database).to_string().into_bytes())
+        });
     }
 
     /// Drops a database with all its files, one that could not be opened too.
@@ -213,9 +251,16 @@ impl Engine {
                 database.close();
             }
             // Renamed first: a crash in between must not leave half a database to be opened.
-            let (path, gone) = (engine.path(&id), engine.directory.join("databases").join(format!("{DROPPED}{id}")));
+            let (path, gone) = (
+                engine.path(&id),
+                engine
+                    .directory
+                    .join("databases")
+                    .join(format!("{DROPPED}{id}")),
+            );
             let _ = std::fs::remove_dir_all(&gone);
-            let dropped = std::fs::rename(&path, &gone).and_then(|()| std::fs::remove_dir_all(&gone));
+            let dropped =
+                std::fs::rename(&path, &gone).and_then(|()| std::fs::remove_dir_all(&gone));
             engine.slots_mut().remove(&id);
             dropped.map_err(|source| Error::File { path, source })
         });
@@ -232,27 +277,51 @@ impl Engine {
         format: Format,
         done: Done<Prepared>,
     ) {
-        self.with(id, done, move |engine, database| prepare(database, &body, &vectors, format, &engine.limits));
+        self.with(id, done, move |engine, database| {
+            prepare(database, &body, &vectors, format, &engine.limits)
+        });
     }
 
     /// Commits prepared records; they are durable and searchable when `done` is called.
-    pub fn commit(&self, id: &str, prepared: Arc<Prepared>, vectors: Vec<f32>, done: Done<Committed>) {
+    pub fn commit(
+        &self,
+        id: &str,
+        prepared: Arc<Prepared>,
+        vectors: Vec<f32>,
+        done: Done<Committed>,
+    ) {
         match self.database(id) {
-            Ok(database) => database.send(Task::Commit(Commit { prepared, vectors, answer: Answer::new(done) })),
+            Ok(database) => database.send(Task::Commit(Commit {
+                prepared,
+                vectors,
+                answer: Answer::new(done),
+            })),
             Err(error) => done(Err(error)),
         }
     }
 
     /// Deletes records; `done` gets how many there were.
     pub fn delete(&self, id: &str, request: &str, done: Done<usize>) {
-        match self.database(id).and_then(|database| Ok((database, Deletion::parse(request, &self.limits)?))) {
-            Ok((database, deletion)) => database.send(Task::Delete { deletion, answer: Answer::new(done) }),
+        match self
+            .database(id)
+            .and_then(|database| Ok((database, Deletion::parse(request, &self.limits)?)))
+        {
+            Ok((database, deletion)) => database.send(Task::Delete {
+                deletion,
+                answer: Answer::new(done),
+            }),
             Err(error) => done(Err(error)),
         }
     }
 
     /// One record as `variant` shows it, if it satisfies the forced filter.
-    pub fn record(self: &Arc<Self>, id: &str, record: String, request: String, done: Done<Vec<u8>>) {
+    pub fn record(
+        self: &Arc<Self>,
+        id: &str,
+        record: String,
+        request: String,
+        done: Done<Vec<u8>>,
+    ) {
         self.with(id, done, move |engine, database| {
             let request = RequestReader::new(&request, &engine.limits)?;
             let variant = request.variant()?;
@@ -268,36 +337,55 @@ impl Engine {
                         write_record(snapshot, block, slot, variant, &mut out);
                         Ok(out)
                     }
-                    None => Err(Error::RecordNotFound { database: database.id.clone(), id: record.clone() }),
+                    None => Err(Error::RecordNotFound {
+                        database: database.id.clone(),
+                        id: record.clone(),
+                    }),
                 }
             })
         });
     }
 
     /// Searches; see [`Search::parse`] for the request. `vector` is the query's embedding.
-    pub fn search(&self, id: &str, request: &str, vector: &[f32], stop: StopFlag, done: Done<Page>) {
+    pub fn search(
+        &self,
+        id: &str,
+        request: &str,
+        vector: &[f32],
+        stop: StopFlag,
+        done: Done<Page>,
+    ) {
         let checked = self.database(id).and_then(|database| {
             let search = Search::parse(request, &self.limits)?;
             let expected = database.settings.dimensions;
             if vector.len() != expected {
-                return Err(Error::Dimensions { expected, got: vector.len() });
+                return Err(Error::Dimensions {
+                    expected,
+                    got: vector.len(),
+                });
             }
             Ok((database, search, to_unit_q30(vector)?))
         });
         match checked {
-            Ok((database, search, vector)) => self.scanner.submit(database, search, vector, stop, done),
+            Ok((database, search, vector)) => {
+                self.scanner.submit(database, search, vector, stop, done)
+            }
             Err(error) => done(Err(error)),
         }
     }
 
     /// Runs the filter-only operation; see [`Query::parse`] for the request.
     pub fn query(self: &Arc<Self>, id: &str, request: String, stop: StopFlag, done: Done<Page>) {
-        self.with(id, done, move |engine, database| Query::parse(&request, &engine.limits)?.run(database, &stop));
+        self.with(id, done, move |engine, database| {
+            Query::parse(&request, &engine.limits)?.run(database, &stop)
+        });
     }
 
     /// Reads the change feed; see [`Changes::parse`] for the request.
     pub fn changes(self: &Arc<Self>, id: &str, request: String, done: Done<Vec<u8>>) {
-        self.with(id, done, move |engine, database| Changes::parse(&request, &engine.limits)?.run(database));
+        self.with(id, done, move |engine, database| {
+            Changes::parse(&request, &engine.limits)?.run(database)
+        });
     }
 
     /// How busy the scan threads are.
@@ -321,12 +409,20 @@ impl Engine {
                 done(result);
             }
         };
-        let closing = std::thread::Builder::new().name("cosift-close".into()).spawn(move || {
-            engine.close();
-            answer(&take, Ok(()));
-        });
+        let closing = std::thread::Builder::new()
+            .name("cosift-close".into())
+            .spawn(move || {
+                engine.close();
+                answer(&take, Ok(()));
+            });
         if let Err(source) = closing {
-            answer(&done, Err(Error::File { path: "close".into(), source }));
+            answer(
+                &done,
+                Err(Error::File {
+                    path: "close".into(),
+                    source,
+                }),
+            );
         }
     }
 
@@ -341,7 +437,10 @@ impl Engine {
                 database.close();
             }
         }
-        self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.lock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
     }
 
     fn path(&self, id: &str) -> PathBuf {
@@ -349,24 +448,35 @@ impl Engine {
     }
 
     fn slots(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<String, Slot>> {
-        self.databases.read().unwrap_or_else(PoisonError::into_inner)
+        self.databases
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn slots_mut(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<String, Slot>> {
-        self.databases.write().unwrap_or_else(PoisonError::into_inner)
+        self.databases
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn database(&self, id: &str) -> Result<Arc<Database>, Error> {
         match self.slots().get(id) {
             Some(Slot::Ready(database)) => Ok(Arc::clone(database)),
             Some(Slot::Loading { .. }) => Err(Error::NotReady { id: id.to_owned() }),
-            Some(Slot::Failed { code, .. }) => Err(Error::NotOpened { id: id.to_owned(), reason: code }),
+            Some(Slot::Failed { code, .. }) => Err(Error::NotOpened {
+                id: id.to_owned(),
+                reason: code,
+            }),
             None if self.closed.load(Relaxed) => Err(Error::Closed),
             None => Err(Error::DatabaseNotFound { id: id.to_owned() }),
         }
     }
 
-    fn run<T: Send + 'static>(&self, done: Done<T>, work: impl FnOnce() -> Result<T, Error> + Send + 'static) {
+    fn run<T: Send + 'static>(
+        &self,
+        done: Done<T>,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) {
         self.workers.run(done, work);
     }
 
@@ -388,6 +498,8 @@ impl Engine {
 
 /// Whether a text may name a database: 1 to 64 of `a-z 0-9 _ -`.
 fn is_database_id(id: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
+    let allowed = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-')
+    };
     (1..=64).contains(&id.len()) && id.bytes().all(allowed)
 }

@@ -121,15 +121,31 @@ fn first_detail(problems: &[Problem]) -> String {
     match problems {
         [] => "the request is invalid".to_owned(),
         [only] => format!("{}: {}", only.pointer, only.detail),
-        [first, rest @ ..] => format!("{}: {} (and {} more)", first.pointer, first.detail, rest.len()),
+        [first, rest @ ..] => format!(
+            "{}: {} (and {} more)",
+            first.pointer,
+            first.detail,
+            rest.len()
+        ),
     }
 }
 
 impl Error {
     /// An invalid request with a single problem.
-    pub(crate) fn invalid(code: &'static str, pointer: impl Into<String>, detail: impl Into<String>) -> Self {
-        let problem = Problem { pointer: pointer.into(), code: ProblemCode::InvalidValue, detail: detail.into() };
-        Self::Invalid { code, problems: vec![problem] }
+    pub(crate) fn invalid(
+        code: &'static str,
+        pointer: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Self {
+        let problem = Problem {
+            pointer: pointer.into(),
+            code: ProblemCode::InvalidValue,
+            detail: detail.into(),
+        };
+        Self::Invalid {
+            code,
+            problems: vec![problem],
+        }
     }
 
     /// The stable code of the error, as HTTP and the library publish it.
@@ -173,7 +189,11 @@ impl Error {
             Self::Invalid { problems, .. } => problems.clone(),
             Self::IdentityConflict { pointer, detail } => {
                 let (pointer, detail) = (pointer.clone(), detail.clone());
-                vec![Problem { pointer, code: ProblemCode::IdentityConflict, detail }]
+                vec![Problem {
+                    pointer,
+                    code: ProblemCode::IdentityConflict,
+                    detail,
+                }]
             }
             _ => Vec::new(),
         }

@@ -37,7 +37,10 @@ impl Explain {
             return Ok(None);
         }
         let own = request.filter_of("filter", variant)?;
-        Ok(Some(Self { own, forced: request.filter_of("forced_filter", variant)? }))
+        Ok(Some(Self {
+            own,
+            forced: request.filter_of("forced_filter", variant)?,
+        }))
     }
 
     /// Whether some records must not show.
@@ -47,7 +50,10 @@ impl Explain {
 
     pub(crate) fn bind(&self, names: &ColumnNames) -> BoundExplain {
         let bind = |filter: &Option<Filter>| filter.as_ref().map(|filter| filter.bind(names));
-        BoundExplain { own: bind(&self.own), forced: bind(&self.forced) }
+        BoundExplain {
+            own: bind(&self.own),
+            forced: bind(&self.forced),
+        }
     }
 }
 

@@ -22,7 +22,7 @@ const ALIGNMENT: u64 = 64;
 
 /// Why a write-once file cannot be used. Every one of them means: derive it again.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum FileError {
+pub enum FileError {
     /// It cannot be opened or read; most often it is not there.
     #[error("{}: {source}", path.display())]
     Io {
@@ -184,7 +184,10 @@ impl PartsFile {
 
     /// The error of a part whose content does not fit.
     pub(crate) fn damaged(&self, what: &'static str) -> FileError {
-        FileError::Damaged { path: self.path.clone(), what }
+        FileError::Damaged {
+            path: self.path.clone(),
+            what,
+        }
     }
 
     /// Number of parts.

@@ -15,10 +15,10 @@ pub struct RecordUuid(pub [u8; 16]);
 
 /// Number of a record in a database's memory, from 0 in order of writing; a changed record gets a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RecordRow(pub u32);
+pub(crate) struct RecordRow(pub u32);
 
 /// Largest integer identity: JavaScript numbers are exact up to here.
-pub const MAX_RECORD_ID: u64 = (1 << 53) - 1;
+pub(crate) const MAX_RECORD_ID: u64 = (1 << 53) - 1;
 
 /// Which of the two interfaces a request came by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -31,7 +31,10 @@ const SAVE_ROWS: u32 = 65_536;
 /// What a background job hands to the writer.
 pub(crate) enum HandedOver {
     /// The basis that new blocks are to be coded in; `None`: none is better than the one there is.
-    Trained { basis: Option<Arc<Basis>>, records: usize },
+    Trained {
+        basis: Option<Arc<Basis>>,
+        records: usize,
+    },
     /// Other codes of a block.
     Recoded { body: Arc<Body>, coded: Arc<Coded> },
 }
@@ -61,7 +64,11 @@ struct Saved {
 impl Saved {
     fn of(snapshot: &Snapshot, version: u64) -> Self {
         let codes = snapshot.blocks.iter().map(|block| block.coded.serial).max();
-        Self { version, next_row: snapshot.next_row().0, codes }
+        Self {
+            version,
+            next_row: snapshot.next_row().0,
+            codes,
+        }
     }
 }
 
@@ -91,7 +98,11 @@ impl Keeper {
 
     /// What jobs have made since the last call.
     pub(crate) fn handed_over(&self) -> Vec<HandedOver> {
-        self.handed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).try_iter().collect()
+        self.handed
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .try_iter()
+            .collect()
     }
 
     /// Starts the job that the database needs most, unless one is running.
@@ -102,13 +113,22 @@ impl Keeper {
         let records = snapshot.records();
         if records >= TRAIN_FROM && records >= memory.trained_at.saturating_mul(TRAIN_GROWTH) {
             let dimensions = memory.dimensions;
-            return self.start(snapshot, move |snapshot, job| job.train(snapshot, dimensions));
+            return self.start(snapshot, move |snapshot, job| {
+                job.train(snapshot, dimensions)
+            });
         }
         let basis = Arc::clone(&memory.basis);
-        if snapshot.blocks.iter().any(|block| block.coded.basis.serial != basis.serial) {
+        if snapshot
+            .blocks
+            .iter()
+            .any(|block| block.coded.basis.serial != basis.serial)
+        {
             return self.start(snapshot, move |snapshot, job| job.recode(snapshot, &basis));
         }
-        let rows = snapshot.next_row().0.saturating_sub(self.lock_saved().next_row);
+        let rows = snapshot
+            .next_row()
+            .0
+            .saturating_sub(self.lock_saved().next_row);
         if rows >= SAVE_ROWS.max(records as u32 / 4) {
             self.start(snapshot, move |snapshot, job| job.save(snapshot, version));
         }
@@ -128,7 +148,9 @@ impl Keeper {
     }
 
     fn lock_saved(&self) -> std::sync::MutexGuard<'_, Saved> {
-        self.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.saved
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Has the writer look for more to do, after the writes that wait.
@@ -138,7 +160,11 @@ impl Keeper {
     }
 
     /// Starts a job; `work` says whether it got anywhere. One that did not is tried again at the next write.
-    fn start(&mut self, snapshot: &Arc<Snapshot>, work: impl FnOnce(&Snapshot, &Job) -> bool + Send + 'static) {
+    fn start(
+        &mut self,
+        snapshot: &Arc<Snapshot>,
+        work: impl FnOnce(&Snapshot, &Job) -> bool + Send + 'static,
+    ) {
         let snapshot = Arc::clone(snapshot);
         let job = Job {
             derived: Arc::clone(&self.derived),
@@ -160,7 +186,10 @@ impl Keeper {
                 let _ = tasks.try_send(Task::Nudge);
             }
         };
-        self.running = std::thread::Builder::new().name("cosift-keeper".into()).spawn(run).ok();
+        self.running = std::thread::Builder::new()
+            .name("cosift-keeper".into())
+            .spawn(run)
+            .ok();
         if self.running.is_none() {
             // Without a thread the job waits for the next call.
             self.busy.store(false, Release);
@@ -193,7 +222,10 @@ impl Job {
         let step = records.div_ceil(SAMPLE).max(1);
         let mut sample = Vec::with_capacity(SAMPLE.min(records) * dimensions);
         let (mut buffer, mut vector) = (ColdBuffer::default(), Vec::new());
-        let living = snapshot.blocks.iter().flat_map(|block| block.alive.iter().map(move |slot| (block, slot)));
+        let living = snapshot
+            .blocks
+            .iter()
+            .flat_map(|block| block.alive.iter().map(move |slot| (block, slot)));
         for (block, slot) in living.step_by(step) {
             if self.stopped() {
                 return false;
@@ -210,12 +242,19 @@ impl Job {
 
     fn recode(&self, snapshot: &Snapshot, basis: &Arc<Basis>) -> bool {
         let mut any = false;
-        for block in snapshot.blocks.iter().filter(|block| block.coded.basis.serial != basis.serial) {
+        for block in snapshot
+            .blocks
+            .iter()
+            .filter(|block| block.coded.basis.serial != basis.serial)
+        {
             if self.stopped() {
                 return false;
             }
             if let Ok(coded) = recode(&block.cold, block.len(), basis) {
-                self.hand_over(HandedOver::Recoded { body: Arc::clone(&block.body), coded: Arc::new(coded) });
+                self.hand_over(HandedOver::Recoded {
+                    body: Arc::clone(&block.body),
+                    coded: Arc::new(coded),
+                });
                 any = true;
             }
         }
@@ -226,7 +265,10 @@ impl Job {
         let saved = self.derived.save(snapshot, version, &|| self.stopped());
         let saved = saved.is_ok() && !self.stopped();
         if saved {
-            *self.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Saved::of(snapshot, version);
+            *self
+                .saved
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner) = Saved::of(snapshot, version);
         }
         saved
     }

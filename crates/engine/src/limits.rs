@@ -13,6 +13,9 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { filter: FilterLimits::default(), batch_records: 1_000 }
+        Self {
+            filter: FilterLimits::default(),
+            batch_records: 1_000,
+        }
     }
 }

@@ -25,7 +25,13 @@ pub(crate) fn replay(
     reader.deleted_since(since, |id| deleted.push(RecordId(id)))?;
     let names = (*published.snapshot.names).clone();
     let cell = RwLock::new(std::mem::replace(published, Published::empty()));
-    let mut replay = Replay { memory, cell, names, rows: Vec::new(), version: since };
+    let mut replay = Replay {
+        memory,
+        cell,
+        names,
+        rows: Vec::new(),
+        version: since,
+    };
     replay.bury(&deleted);
     let mut failed = None;
     reader.load(since, |record| match replay.take(&record) {
@@ -43,7 +49,10 @@ pub(crate) fn replay(
         return Err(error);
     }
     replay.flush();
-    *published = replay.cell.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    *published = replay
+        .cell
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     Ok(())
 }
 
@@ -57,7 +66,9 @@ struct Replay<'a> {
 
 impl Replay<'_> {
     fn published(&self) -> std::sync::RwLockReadGuard<'_, Published> {
-        self.cell.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.cell
+            .read()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn loaded(&self) -> usize {
@@ -76,18 +87,33 @@ impl Replay<'_> {
             gone
         };
         let mut next = Next::of(&self.published().snapshot);
-        self.memory.apply(&mut next, self.names.clone(), self.version, Vec::new(), &[], gone);
+        self.memory.apply(
+            &mut next,
+            self.names.clone(),
+            self.version,
+            Vec::new(),
+            &[],
+            gone,
+        );
         next.publish(&self.cell);
     }
 
     fn take(&mut self, record: &StoredRecord<'_>) -> Result<(), Error> {
         let data = parse_data(record.data).map_err(|_| StoreError::Damaged { id: record.id })?;
-        let cells = data.cells().iter().map(|(name, value)| (self.names.insert(name), value.clone())).collect();
+        let cells = data
+            .cells()
+            .iter()
+            .map(|(name, value)| (self.names.insert(name), value.clone()))
+            .collect();
         self.version = self.version.max(record.version);
         self.rows.push(NewRow {
             id: RecordId(record.id),
             uuid: RecordUuid(record.uuid),
-            times: Times { created: record.created, changed: record.changed, synced: record.synced },
+            times: Times {
+                created: record.created,
+                changed: record.changed,
+                synced: record.synced,
+            },
             cells,
             vector: record.vector.to_vec(),
         });
@@ -105,7 +131,8 @@ impl Replay<'_> {
             rows.iter().filter_map(row).collect()
         };
         let mut next = Next::of(&self.published().snapshot);
-        self.memory.apply(&mut next, self.names.clone(), self.version, rows, &[], gone);
+        self.memory
+            .apply(&mut next, self.names.clone(), self.version, rows, &[], gone);
         self.memory.tidy(&mut next);
         next.publish(&self.cell);
     }

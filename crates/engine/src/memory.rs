@@ -44,7 +44,12 @@ pub(crate) struct Next {
 
 impl Next {
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
-        Self { snapshot: snapshot.clone(), arrived: Vec::new(), gone: Vec::new(), dirty: false }
+        Self {
+            snapshot: snapshot.clone(),
+            arrived: Vec::new(),
+            gone: Vec::new(),
+            dirty: false,
+        }
     }
 
     /// Shows readers the next snapshot, if it differs.
@@ -54,7 +59,10 @@ impl Next {
         }
         let snapshot = Arc::new(self.snapshot);
         let mut published = published.write().unwrap_or_else(PoisonError::into_inner);
-        let Published { snapshot: current, index } = &mut *published;
+        let Published {
+            snapshot: current,
+            index,
+        } = &mut *published;
         // Replaced rows too: their block may be dropped from the next snapshot already, and the index must not
         // look for their identities there.
         for row in self.gone {
@@ -73,12 +81,16 @@ impl Next {
     pub(crate) fn append(&mut self, rows: &[NewRow], dimensions: usize, basis: &Arc<Basis>) {
         let mut rest = rows;
         while !rest.is_empty() {
-            let room = BLOCK_RECORDS - self.growing().iter().map(Block::len).sum::<usize>() % BLOCK_RECORDS;
+            let room = BLOCK_RECORDS
+                - self.growing().iter().map(Block::len).sum::<usize>() % BLOCK_RECORDS;
             let (chunk, later) = rest.split_at(room.min(rest.len()));
             rest = later;
             let first = self.snapshot.next_row();
-            self.snapshot.blocks.push(Block::build(first, dimensions, chunk, basis));
-            self.arrived.extend((0..chunk.len() as u32).map(|at| RecordRow(first.0 + at)));
+            self.snapshot
+                .blocks
+                .push(Block::build(first, dimensions, chunk, basis));
+            self.arrived
+                .extend((0..chunk.len() as u32).map(|at| RecordRow(first.0 + at)));
             self.merge_growing();
             self.dirty = true;
         }
@@ -87,7 +99,11 @@ impl Next {
     /// The blocks at the end that are not full yet.
     fn growing(&self) -> &[Block] {
         let blocks = &self.snapshot.blocks;
-        let count = blocks.iter().rev().take_while(|block| block.len() < BLOCK_RECORDS).count();
+        let count = blocks
+            .iter()
+            .rev()
+            .take_while(|block| block.len() < BLOCK_RECORDS)
+            .count();
         &blocks[blocks.len() - count..]
     }
 
@@ -98,12 +114,15 @@ impl Next {
             let full = growing.iter().map(Block::len).sum::<usize>() == BLOCK_RECORDS;
             let [.., left, right] = growing else { return };
             // Neighbours that could not be joined before may be too much for one block by now.
-            let fits = left.len() + right.len() <= BLOCK_RECORDS && left.row(left.len()) == right.body.first;
+            let fits = left.len() + right.len() <= BLOCK_RECORDS
+                && left.row(left.len()) == right.body.first;
             if !fits || !(full || right.len() * 2 >= left.len()) {
                 return;
             }
             // An unreadable vector file leaves the blocks apart: their searches will say what is wrong.
-            let Ok(joined) = Block::join(left, right) else { return };
+            let Ok(joined) = Block::join(left, right) else {
+                return;
+            };
             let blocks = &mut self.snapshot.blocks;
             blocks.truncate(blocks.len() - 2);
             blocks.push(joined);
@@ -113,7 +132,13 @@ impl Next {
 
 impl Memory {
     pub(crate) fn new(dimensions: usize, derived: Arc<Derived>) -> Self {
-        Self { dimensions, basis: Arc::new(Basis::identity(dimensions)), trained_at: 0, derived, seal_failed: None }
+        Self {
+            dimensions,
+            basis: Arc::new(Basis::identity(dimensions)),
+            trained_at: 0,
+            derived,
+            seal_failed: None,
+        }
     }
 
     /// Brings back the saved snapshot, then reads from the store what was committed after it.
@@ -126,14 +151,24 @@ impl Memory {
         progress: &dyn Fn(usize) -> bool,
     ) -> Result<Published, Error> {
         // A missing or damaged snapshot is made again from the store.
-        let (snapshot, newest) = self.derived.load().unwrap_or_else(|_| (Snapshot::empty(), None));
+        let (snapshot, newest) = self
+            .derived
+            .load()
+            .unwrap_or_else(|_| (Snapshot::empty(), None));
         saved(&snapshot);
         if let Some(basis) = newest {
             // Without a rotation there may have been too few records, or no time, to learn one.
-            self.trained_at = if basis.is_rotated() { snapshot.records() } else { 0 };
+            self.trained_at = if basis.is_rotated() {
+                snapshot.records()
+            } else {
+                0
+            };
             self.basis = basis;
         }
-        let mut published = Published { index: IdentityIndex::of(&snapshot), snapshot: Arc::new(snapshot) };
+        let mut published = Published {
+            index: IdentityIndex::of(&snapshot),
+            snapshot: Arc::new(snapshot),
+        };
         progress(published.snapshot.records());
         load::replay(self, reader, &mut published, progress)?;
         Ok(published)
@@ -184,7 +219,10 @@ impl Memory {
                 }
                 HandedOver::Recoded { body, coded } => {
                     let blocks = &mut next.snapshot.blocks;
-                    if let Some(block) = blocks.iter_mut().find(|block| Arc::ptr_eq(&block.body, &body)) {
+                    if let Some(block) = blocks
+                        .iter_mut()
+                        .find(|block| Arc::ptr_eq(&block.body, &body))
+                    {
                         block.coded = coded;
                         next.dirty = true;
                     }
@@ -199,14 +237,21 @@ impl Memory {
     pub(crate) fn tidy(&mut self, next: &mut Next) -> bool {
         let before = next.snapshot.blocks.len();
         // Blocks that still grow stay, so that they remain neighbours and can be joined.
-        next.snapshot.blocks.retain(|block| block.living > 0 || block.len() < BLOCK_RECORDS);
+        next.snapshot
+            .blocks
+            .retain(|block| block.living > 0 || block.len() < BLOCK_RECORDS);
         next.dirty |= next.snapshot.blocks.len() != before;
         self.seal(next);
         self.compact(next)
     }
 
     fn seal(&mut self, next: &mut Next) {
-        let newest_full = next.snapshot.blocks.iter().rev().find(|block| block.len() == BLOCK_RECORDS);
+        let newest_full = next
+            .snapshot
+            .blocks
+            .iter()
+            .rev()
+            .find(|block| block.len() == BLOCK_RECORDS);
         let newest_full = newest_full.map(|block| block.body.first);
         if self.seal_failed.is_some() && self.seal_failed == newest_full {
             return;
@@ -235,12 +280,19 @@ impl Memory {
                 && (1..COMPACT_BELOW).contains(&block.living)
                 && matches!(*block.cold, ColdRows::File(_))
         };
-        let Some(block) = next.snapshot.blocks.iter_mut().find(sparse) else { return false };
+        let Some(block) = next.snapshot.blocks.iter_mut().find(sparse) else {
+            return false;
+        };
         let mut buffer = ColdBuffer::default();
-        let living: Result<Vec<NewRow>, _> = block.alive.iter().map(|slot| block.take(slot, &mut buffer)).collect();
+        let living: Result<Vec<NewRow>, _> = block
+            .alive
+            .iter()
+            .map(|slot| block.take(slot, &mut buffer))
+            .collect();
         // An unreadable vector file leaves the block as it is: its searches will say what is wrong.
         let Ok(rows) = living else { return false };
-        next.gone.extend(block.alive.iter().map(|slot| block.row(slot)));
+        next.gone
+            .extend(block.alive.iter().map(|slot| block.row(slot)));
         (0..block.len()).for_each(|slot| block.bury(slot));
         next.append(&rows, self.dimensions, &self.basis);
         true

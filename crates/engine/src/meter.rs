@@ -28,7 +28,8 @@ pub struct MeterReading {
 impl Meter {
     pub(crate) fn committed(&self, took: Duration) {
         self.commits.fetch_add(1, Relaxed);
-        self.commit_micros.fetch_add(took.as_micros() as u64, Relaxed);
+        self.commit_micros
+            .fetch_add(took.as_micros() as u64, Relaxed);
     }
 
     pub(crate) fn write_waits(&self) {

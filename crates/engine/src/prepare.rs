@@ -136,27 +136,45 @@ pub(crate) fn prepare(
                 if text.is_empty() {
                     continue;
                 }
-                let checked = parse_line(text)
-                    .and_then(|new| check(&database.settings, Some(line), new).map_err(|problem| vec![problem]));
+                let checked = parse_line(text).and_then(|new| {
+                    check(&database.settings, Some(line), new).map_err(|problem| vec![problem])
+                });
                 match checked {
                     Ok(record) => records.push(record),
-                    Err(found) => problems.extend(found.into_iter().map(|problem| LineProblem { line, problem })),
+                    Err(found) => problems.extend(
+                        found
+                            .into_iter()
+                            .map(|problem| LineProblem { line, problem }),
+                    ),
                 }
             }
         }
     }
-    let mut inner = PreparedRecords { records, texts: Vec::new() };
+    let mut inner = PreparedRecords {
+        records,
+        texts: Vec::new(),
+    };
     find_unchanged(database, &mut inner)?;
-    Ok(Prepared { inner: Mutex::new(inner), problems })
+    Ok(Prepared {
+        inner: Mutex::new(inner),
+        problems,
+    })
 }
 
-fn give_vectors(records: &mut [NewRecord], vectors: &[f32], dimensions: usize) -> Result<(), Error> {
+fn give_vectors(
+    records: &mut [NewRecord],
+    vectors: &[f32],
+    dimensions: usize,
+) -> Result<(), Error> {
     if vectors.is_empty() {
         return Ok(());
     }
     let expected = records.len() * dimensions;
     if vectors.len() != expected {
-        return Err(Error::Dimensions { expected, got: vectors.len() });
+        return Err(Error::Dimensions {
+            expected,
+            got: vectors.len(),
+        });
     }
     for (record, vector) in records.iter_mut().zip(vectors.chunks_exact(dimensions)) {
         record.vector = Some(vector.to_vec());
@@ -182,26 +200,45 @@ fn invalid_records(problems: Vec<Problem>) -> Error {
 }
 
 fn invalid_vector(detail: impl Into<String>) -> Problem {
-    Problem { pointer: "/vector".into(), code: ProblemCode::InvalidVector, detail: detail.into() }
+    Problem {
+        pointer: "/vector".into(),
+        code: ProblemCode::InvalidVector,
+        detail: detail.into(),
+    }
 }
 
 /// Settles what parsing alone can't: the vector against the database's settings.
-fn check(settings: &Settings, line: Option<u64>, mut new: NewRecord) -> Result<PreparedRecord, Problem> {
+fn check(
+    settings: &Settings,
+    line: Option<u64>,
+    mut new: NewRecord,
+) -> Result<PreparedRecord, Problem> {
     let given = new.vector.take();
     let vector = match (&settings.model, &given) {
         (Some(_), None) => VectorSource::Unchanged,
         (Some(model), Some(_)) => {
-            let detail = format!("this database embeds its records with model {model}: leave the vector out");
+            let detail = format!(
+                "this database embeds its records with model {model}: leave the vector out"
+            );
             return Err(invalid_vector(detail));
         }
         (None, None) => {
-            let detail = format!("this database has no model: give {} numbers", settings.dimensions);
+            let detail = format!(
+                "this database has no model: give {} numbers",
+                settings.dimensions
+            );
             return Err(invalid_vector(detail));
         }
         (None, Some(vector)) => {
             if vector.len() != settings.dimensions {
-                let error = Error::Dimensions { expected: settings.dimensions, got: vector.len() };
-                return Err(Problem { code: ProblemCode::InvalidDimensions, ..invalid_vector(error.to_string()) });
+                let error = Error::Dimensions {
+                    expected: settings.dimensions,
+                    got: vector.len(),
+                };
+                return Err(Problem {
+                    code: ProblemCode::InvalidDimensions,
+                    ..invalid_vector(error.to_string())
+                });
             }
             let unit = to_unit_q30(vector).map_err(|error| invalid_vector(error.to_string()))?;
             VectorSource::Given(unit)
@@ -209,9 +246,19 @@ fn check(settings: &Settings, line: Option<u64>, mut new: NewRecord) -> Result<P
     };
     let mut json = Vec::new();
     write_cells(&new.data, &mut json);
-    let given: Vec<u8> = given.iter().flatten().flat_map(|component| component.to_le_bytes()).collect();
+    let given: Vec<u8> = given
+        .iter()
+        .flatten()
+        .flat_map(|component| component.to_le_bytes())
+        .collect();
     let hash = content_hash(&[&json, &given]);
-    Ok(PreparedRecord { line, new, json, hash, vector })
+    Ok(PreparedRecord {
+        line,
+        new,
+        json,
+        hash,
+        vector,
+    })
 }
 
 /// Asks for the texts of the records that are new or whose content differs from what is stored.
@@ -221,9 +268,16 @@ fn find_unchanged(database: &Database, prepared: &mut PreparedRecords) -> Result
     }
     let known: Vec<Option<RecordId>> = database.with_published(|published| {
         let find = |record: &PreparedRecord| {
-            let by_id = record.new.id.and_then(|id| published.index.find_id(&published.snapshot, RecordId(id)));
+            let by_id = record
+                .new
+                .id
+                .and_then(|id| published.index.find_id(&published.snapshot, RecordId(id)));
             let row = by_id.or_else(|| {
-                record.new.uuid.and_then(|uuid| published.index.find_uuid(&published.snapshot, RecordUuid(uuid)))
+                record.new.uuid.and_then(|uuid| {
+                    published
+                        .index
+                        .find_uuid(&published.snapshot, RecordUuid(uuid))
+                })
             })?;
             let (block, slot) = published.snapshot.at(row);
             Some(block.id(slot))

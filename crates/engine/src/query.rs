@@ -108,7 +108,9 @@ impl SortKey {
             Self::Time(ms) => out.extend_from_slice(format!("t{ms}").as_bytes()),
             Self::Boolean(value) => out.extend_from_slice(if *value { b"b1" } else { b"b0" }),
             // Hexadecimal bits: the exact number, without a character that the cursor's shape uses.
-            Self::Number(value) => out.extend_from_slice(format!("n{:x}", value.to_bits()).as_bytes()),
+            Self::Number(value) => {
+                out.extend_from_slice(format!("n{:x}", value.to_bits()).as_bytes())
+            }
             Self::Text(text) => {
                 out.push(b's');
                 out.extend_from_slice(URL_SAFE_NO_PAD.encode(text).as_bytes());
@@ -123,8 +125,12 @@ impl SortKey {
         match kind {
             't' => rest.parse().ok().map(Self::Time),
             'b' => matches!(rest, "0" | "1").then(|| Self::Boolean(rest == "1")),
-            'n' => u64::from_str_radix(rest, 16).ok().map(|bits| Self::Number(f64::from_bits(bits))),
-            's' => String::from_utf8(URL_SAFE_NO_PAD.decode(rest).ok()?).ok().map(Self::Text),
+            'n' => u64::from_str_radix(rest, 16)
+                .ok()
+                .map(|bits| Self::Number(f64::from_bits(bits))),
+            's' => String::from_utf8(URL_SAFE_NO_PAD.decode(rest).ok()?)
+                .ok()
+                .map(Self::Text),
             'm' => rest.is_empty().then_some(Self::Missing),
             _ => None,
         }
@@ -133,14 +139,25 @@ impl SortKey {
 
 impl Sort {
     fn parse(request: &RequestReader) -> Result<Self, Error> {
-        let Some(sort) = request.get("sort") else { return Ok(Self { by: SortBy::Synced, descending: true }) };
+        let Some(sort) = request.get("sort") else {
+            return Ok(Self {
+                by: SortBy::Synced,
+                descending: true,
+            });
+        };
         let member = |name: &str| sort.get(name).and_then(|value| value.as_str());
         let by = match (member("column"), member("time")) {
             (Some(column), None) => SortBy::Column(column.to_owned()),
             (None, Some("created_at" | "first_seen_time")) => SortBy::Created,
             (None, Some("changed_at" | "last_changed_time")) => SortBy::Changed,
             (None, Some("synced_at" | "last_seen_time")) => SortBy::Synced,
-            _ => return Err(Error::invalid("invalid_request", "/sort", "give either column or time")),
+            _ => {
+                return Err(Error::invalid(
+                    "invalid_request",
+                    "/sort",
+                    "give either column or time",
+                ));
+            }
         };
         let descending = match member("direction") {
             None | Some("asc") => false,
@@ -162,7 +179,9 @@ impl Sort {
             SortBy::Created => SortKey::Time(block.body.created.get(slot)),
             SortBy::Changed => SortKey::Time(block.body.changed.get(slot)),
             SortBy::Synced => SortKey::Time(block.synced.get(slot)),
-            SortBy::Column(_) => SortKey::of(column.and_then(|column| block.body.columns.value(slot, column))),
+            SortBy::Column(_) => {
+                SortKey::of(column.and_then(|column| block.body.columns.value(slot, column)))
+            }
         }
     }
 }
@@ -248,11 +267,22 @@ impl Query {
             facets.count(block, &mask);
             for slot in mask.iter() {
                 let key = self.sort.key(block, slot, column);
-                let place = Place { key, id: IdKey::new(self.variant, block.id(slot), block.uuid(slot)) };
-                if self.cursor.as_ref().is_some_and(|cursor| self.sort.rank(&place, cursor).is_le()) {
+                let place = Place {
+                    key,
+                    id: IdKey::new(self.variant, block.id(slot), block.uuid(slot)),
+                };
+                if self
+                    .cursor
+                    .as_ref()
+                    .is_some_and(|cursor| self.sort.rank(&place, cursor).is_le())
+                {
                     continue;
                 }
-                let entry = Entry { place, row: block.row(slot), sort: &self.sort };
+                let entry = Entry {
+                    place,
+                    row: block.row(slot),
+                    sort: &self.sort,
+                };
                 if kept.len() <= self.limit {
                     kept.push(entry);
                 } else if kept.peek().is_some_and(|last| entry < *last) {
@@ -262,7 +292,10 @@ impl Query {
             }
         }
         let scan = start.elapsed();
-        let explain = self.explain.as_ref().map(|explain| explain.bind(&snapshot.names));
+        let explain = self
+            .explain
+            .as_ref()
+            .map(|explain| explain.bind(&snapshot.names));
         let entries = kept.into_sorted_vec();
         let shown = &entries[..entries.len().min(self.limit)];
         let mut writer = PageWriter::new(&snapshot, self.variant, explain.as_ref());
@@ -271,7 +304,10 @@ impl Query {
             writer.record(block, slot, None);
         }
         let more = entries.len() > self.limit;
-        let next = shown.last().filter(|_| more).map(|last| write_cursor(self.variant, &last.place));
+        let next = shown
+            .last()
+            .filter(|_| more)
+            .map(|last| write_cursor(self.variant, &last.place));
         writer.pagination(self.limit, next.as_deref());
         if self.total {
             writer.member("total", format!("{{\"value\":{matches}}}").as_bytes());
@@ -290,13 +326,20 @@ impl Query {
             writer.member("explain", told.to_string().as_bytes());
         }
         let scan_micros = scan.as_micros() as u64;
-        Ok(Page { body: writer.finish(), scan_micros, total_micros: start.elapsed().as_micros() as u64 })
+        Ok(Page {
+            body: writer.finish(),
+            scan_micros,
+            total_micros: start.elapsed().as_micros() as u64,
+        })
     }
 }
 
 fn parse_cursor(variant: Variant, text: &str) -> Option<Place> {
     let (key, id) = text.rsplit_once(cursor::separator(variant))?;
-    Some(Place { key: SortKey::parse(key)?, id: cursor::parse_id(variant, id)? })
+    Some(Place {
+        key: SortKey::parse(key)?,
+        id: cursor::parse_id(variant, id)?,
+    })
 }
 
 fn write_cursor(variant: Variant, place: &Place) -> Vec<u8> {

@@ -27,7 +27,7 @@ impl Position {
 
 /// A record that qualified, with its canonical score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hit {
+pub(crate) struct Hit {
     /// Where it stands in the order.
     pub position: Position,
     /// Which record it is.
@@ -48,7 +48,7 @@ impl Ord for Hit {
 
 /// Keeps the first `capacity` hits of the order, whatever order they arrive in.
 #[derive(Debug)]
-pub struct TopK {
+pub(crate) struct TopK {
     capacity: usize,
     // The root is the last hit kept: the one that the next better hit pushes out.
     kept: BinaryHeap<Hit>,
@@ -57,12 +57,15 @@ pub struct TopK {
 impl TopK {
     /// A collector of up to `capacity` hits, at least 1.
     #[must_use]
-    pub fn new(capacity: usize) -> Self {
-        Self { capacity: capacity.max(1), kept: BinaryHeap::with_capacity(capacity.clamp(1, 1024)) }
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self {
+            capacity: capacity.max(1),
+            kept: BinaryHeap::with_capacity(capacity.clamp(1, 1024)),
+        }
     }
 
     /// Offers a hit.
-    pub fn push(&mut self, hit: Hit) {
+    pub(crate) fn push(&mut self, hit: Hit) {
         if self.kept.len() < self.capacity {
             self.kept.push(hit);
         } else if let Some(mut last) = self.kept.peek_mut()
@@ -74,13 +77,17 @@ impl TopK {
 
     /// The last place that is kept, once the collector is full: what comes after it can't enter.
     #[must_use]
-    pub fn last(&self) -> Option<Position> {
-        if self.kept.len() < self.capacity { None } else { self.kept.peek().map(|hit| hit.position) }
+    pub(crate) fn last(&self) -> Option<Position> {
+        if self.kept.len() < self.capacity {
+            None
+        } else {
+            self.kept.peek().map(|hit| hit.position)
+        }
     }
 
     /// The kept hits in order.
     #[must_use]
-    pub fn into_sorted(self) -> Vec<Hit> {
+    pub(crate) fn into_sorted(self) -> Vec<Hit> {
         self.kept.into_sorted_vec()
     }
 }
@@ -103,7 +110,10 @@ mod tests {
             // Few distinct scores: most hits tie, so the identity decides.
             let mut all: Vec<Hit> = (0..next() % 100)
                 .map(|row| Hit {
-                    position: Position { score: Score((next() % 5) as u32), id: IdKey(u128::from(next())) },
+                    position: Position {
+                        score: Score((next() % 5) as u32),
+                        id: IdKey(u128::from(next())),
+                    },
                     row: RecordRow(row as u32),
                 })
                 .collect();

@@ -12,7 +12,7 @@ use crate::error::Error;
 pub struct Score(pub u32);
 
 /// Steps in a relevance score of 1.
-pub const SCORE_STEPS: u32 = 1_000_000_000;
+pub(crate) const SCORE_STEPS: u32 = 1_000_000_000;
 
 /// Steps below 1 that count as 1: rounded to fixed point, a vector is short of a cosine of 1 with itself by
 /// half a step or so (standard deviation 5.4e-10 in any number of dimensions), and a copy must reach a threshold of 1.
@@ -25,13 +25,7 @@ impl Score {
     /// The score of two unit vectors of Q30 components.
     #[must_use]
     pub fn of(query: &[i32], record: &[i32]) -> Self {
-        let score = Self::from_dot(exact(query, record));
-        // Rounding leaves a vector some 1e-10 shorter or longer than 1; with itself it scores 1 all the same.
-        if score.0 >= SCORE_STEPS - 2 && query == record { Self(SCORE_STEPS) } else { score }
-    }
-
-    /// The score of a sum of products of Q30 components.
-    pub(crate) fn from_dot(dot: i64) -> Self {
+        let dot = exact(query, record);
         let bits = 2 * COMPONENT_BITS;
         let half = 1_i128 << (bits - 1);
         let steps = (i128::from(dot) * i128::from(SCORE_STEPS) + half) >> bits;
@@ -39,7 +33,11 @@ impl Score {
     }
 
     fn rounded(steps: u32) -> Self {
-        Self(if steps >= SCORE_STEPS - ROUNDING_STEPS { SCORE_STEPS } else { steps })
+        Self(if steps >= SCORE_STEPS - ROUNDING_STEPS {
+            SCORE_STEPS
+        } else {
+            steps
+        })
     }
 
     /// The smallest score that is at or above `threshold`, `None` when no score is.
@@ -90,7 +88,8 @@ impl Score {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
-        let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let digits =
+            |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         if !matches!(whole, "0" | "1") || !digits(decimals) || decimals.len() > 9 {
             return None;
         }
@@ -104,23 +103,30 @@ impl Score {
 ///
 /// # Errors
 /// [`Error::Vector`] when a component is not finite or the vector has no length.
-pub fn to_unit_q30(vector: &[f32]) -> Result<Vec<i32>, Error> {
+pub(crate) fn to_unit_q30(vector: &[f32]) -> Result<Vec<i32>, Error> {
     let mut squares = 0.0_f64;
     for &component in vector {
         if !component.is_finite() {
-            return Err(Error::Vector { reason: "a component is not a finite number" });
+            return Err(Error::Vector {
+                reason: "a component is not a finite number",
+            });
         }
         squares += f64::from(component) * f64::from(component);
     }
     if squares == 0.0 {
-        return Err(Error::Vector { reason: "all components are 0: the vector has no direction" });
+        return Err(Error::Vector {
+            reason: "all components are 0: the vector has no direction",
+        });
     }
     let scale = f64::from(1_u32 << COMPONENT_BITS) / squares.sqrt();
-    Ok(vector.iter().map(|&component| (f64::from(component) * scale).round() as i32).collect())
+    Ok(vector
+        .iter()
+        .map(|&component| (f64::from(component) * scale).round() as i32)
+        .collect())
 }
 
 /// The components of a Q30 vector as floats.
-pub fn q30_to_f32(vector: &[i32], out: &mut Vec<f32>) {
+pub(crate) fn q30_to_f32(vector: &[i32], out: &mut Vec<f32>) {
     const UNIT: f32 = 1.0 / (1_u32 << COMPONENT_BITS) as f32;
     out.clear();
     out.extend(vector.iter().map(|&component| component as f32 * UNIT));
@@ -138,22 +144,55 @@ mod tests {
 
     #[test]
     fn a_score_prints_and_parses_to_itself() {
-        for steps in [0, 1, 10, 999_999_999, 1_000_000_000, 734_512_389, 500_000_000, 20] {
+        for steps in [
+            0,
+            1,
+            10,
+            999_999_999,
+            1_000_000_000,
+            734_512_389,
+            500_000_000,
+            20,
+        ] {
             assert_eq!(Score::parse(&text(Score(steps))), Some(Score(steps)));
-            assert_eq!(text(Score(steps)).parse::<f64>().expect("number"), Score(steps).value());
+            assert_eq!(
+                text(Score(steps)).parse::<f64>().expect("number"),
+                Score(steps).value()
+            );
         }
     }
 
     #[test]
     fn what_is_not_a_score_is_refused() {
-        for bad in ["", ".", "1.000000001", "2", "-0", "0.", "0.1234567890", "1e-3", "0x1", "٠.٥", "+0.5", "00.5"] {
+        for bad in [
+            "",
+            ".",
+            "1.000000001",
+            "2",
+            "-0",
+            "0.",
+            "0.1234567890",
+            "1e-3",
+            "0x1",
+            "٠.٥",
+            "+0.5",
+            "00.5",
+        ] {
             assert_eq!(Score::parse(bad), None, "{bad}");
         }
     }
 
     #[test]
     fn a_score_equal_to_the_threshold_passes() {
-        for steps in [0, 1, 200_000_000, 199_999_999, 300_000_001, 999_999_999, 1_000_000_000] {
+        for steps in [
+            0,
+            1,
+            200_000_000,
+            199_999_999,
+            300_000_001,
+            999_999_999,
+            1_000_000_000,
+        ] {
             let score = Score(steps);
             assert_eq!(Score::at_least(score.value()), Some(score));
         }

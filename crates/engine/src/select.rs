@@ -14,8 +14,15 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    pub(crate) fn bind(snapshot: &Snapshot, filter: Option<&Filter>, time_range: TimeRange) -> Self {
-        Self { filter: filter.map(|filter| filter.bind(&snapshot.names)), time_range }
+    pub(crate) fn bind(
+        snapshot: &Snapshot,
+        filter: Option<&Filter>,
+        time_range: TimeRange,
+    ) -> Self {
+        Self {
+            filter: filter.map(|filter| filter.bind(&snapshot.names)),
+            time_range,
+        }
     }
 
     /// Takes out the rules that are better tested on few records, judged by the largest block.
@@ -32,7 +39,9 @@ impl Selection {
     pub(crate) fn mask(&self, block: &Block) -> Mask {
         let mut mask = (*block.alive).clone();
         if self.time_range != TimeRange::ALWAYS && !mask.is_empty() {
-            mask = block.synced.mask_between(self.time_range.start, self.time_range.end, &mask);
+            mask = block
+                .synced
+                .mask_between(self.time_range.start, self.time_range.end, &mask);
         }
         match &self.filter {
             Some(filter) if !mask.is_empty() => filter.mask(&block.body.columns, &mask),
@@ -45,6 +54,9 @@ impl Selection {
         let range = self.time_range.start..=self.time_range.end;
         block.alive.get(slot)
             && range.contains(&block.synced.get(slot))
-            && self.filter.as_ref().is_none_or(|filter| filter.matches(&block.body.columns, slot))
+            && self
+                .filter
+                .as_ref()
+                .is_none_or(|filter| filter.matches(&block.body.columns, slot))
     }
 }

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::json::write_number;
 
 /// Most dimensions a vector may have.
-pub const MAX_DIMENSIONS: usize = 4096;
+pub(crate) const MAX_DIMENSIONS: usize = 4096;
 
 /// The settings of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,22 +28,40 @@ impl Settings {
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
     pub fn parse(json: &str) -> Result<Self, Error> {
-        let invalid = |pointer: &str, detail: &str| Error::invalid("invalid_request", pointer, detail);
-        let value: Value = serde_json::from_str(json).map_err(|error| invalid("", &error.to_string()))?;
+        let invalid =
+            |pointer: &str, detail: &str| Error::invalid("invalid_request", pointer, detail);
+        let value: Value =
+            serde_json::from_str(json).map_err(|error| invalid("", &error.to_string()))?;
         let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
         let embed = match value.pointer("/embed/columns") {
             None | Some(Value::Null) => None,
             Some(Value::Array(columns)) if !columns.is_empty() => {
-                let names: Option<Vec<String>> = columns.iter().map(|name| name.as_str().map(str::to_owned)).collect();
+                let names: Option<Vec<String>> = columns
+                    .iter()
+                    .map(|name| name.as_str().map(str::to_owned))
+                    .collect();
                 Some(names.ok_or_else(|| invalid("/embed/columns", "must be strings"))?)
             }
-            Some(_) => return Err(invalid("/embed/columns", "must be an array of at least one column name")),
+            Some(_) => {
+                return Err(invalid(
+                    "/embed/columns",
+                    "must be an array of at least one column name",
+                ));
+            }
         };
         let dimensions = value.get("dimensions").and_then(Value::as_u64).unwrap_or(0);
         if !(1..=MAX_DIMENSIONS as u64).contains(&dimensions) {
-            return Err(invalid("/dimensions", &format!("must be between 1 and {MAX_DIMENSIONS}")));
+            return Err(invalid(
+                "/dimensions",
+                &format!("must be between 1 and {MAX_DIMENSIONS}"),
+            ));
         }
-        Ok(Self { embed, model: text("model"), fingerprint: text("fingerprint"), dimensions: dimensions as usize })
+        Ok(Self {
+            embed,
+            model: text("model"),
+            fingerprint: text("fingerprint"),
+            dimensions: dimensions as usize,
+        })
     }
 
     /// The settings as JSON members.
@@ -53,7 +71,12 @@ impl Settings {
         members.insert("model".into(), json!(self.model));
         members.insert("fingerprint".into(), json!(self.fingerprint));
         members.insert("dimensions".into(), json!(self.dimensions));
-        members.insert("embed".into(), self.embed.as_ref().map_or_else(|| json!({}), |names| json!({"columns": names})));
+        members.insert(
+            "embed".into(),
+            self.embed
+                .as_ref()
+                .map_or_else(|| json!({}), |names| json!({"columns": names})),
+        );
         members
     }
 
@@ -74,9 +97,13 @@ impl Settings {
                 text.extend_from_slice(b": ");
             }
             match value {
-                OwnedValue::Text(value) if !value.is_empty() => text.extend_from_slice(value.as_bytes()),
+                OwnedValue::Text(value) if !value.is_empty() => {
+                    text.extend_from_slice(value.as_bytes())
+                }
                 OwnedValue::Number(value) => write_number(*value, &mut text),
-                OwnedValue::Boolean(value) => text.extend_from_slice(if *value { b"true" } else { b"false" }),
+                OwnedValue::Boolean(value) => {
+                    text.extend_from_slice(if *value { b"true" } else { b"false" })
+                }
                 OwnedValue::Null | OwnedValue::Text(_) => text.truncate(start),
             }
         };

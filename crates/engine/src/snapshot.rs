@@ -20,7 +20,11 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn empty() -> Self {
-        Self { version: 0, names: Arc::default(), blocks: Vec::new() }
+        Self {
+            version: 0,
+            names: Arc::default(),
+            blocks: Vec::new(),
+        }
     }
 
     /// Records that are neither deleted nor replaced.
@@ -31,12 +35,19 @@ impl Snapshot {
 
     /// Records whose codes are in a basis that was learned.
     pub(crate) fn rotated(&self) -> usize {
-        self.blocks.iter().filter(|block| block.coded.basis.is_rotated()).map(|block| block.living).sum()
+        self.blocks
+            .iter()
+            .filter(|block| block.coded.basis.is_rotated())
+            .map(|block| block.living)
+            .sum()
     }
 
     /// Where a row is: the block's place and the slot in it.
     pub(crate) fn locate(&self, row: RecordRow) -> Option<(usize, usize)> {
-        let at = self.blocks.partition_point(|block| block.body.first <= row).checked_sub(1)?;
+        let at = self
+            .blocks
+            .partition_point(|block| block.body.first <= row)
+            .checked_sub(1)?;
         let slot = (row.0 - self.blocks[at].body.first.0) as usize;
         (slot < self.blocks[at].len()).then_some((at, slot))
     }
@@ -49,7 +60,9 @@ impl Snapshot {
 
     /// The next row to give out.
     pub(crate) fn next_row(&self) -> RecordRow {
-        self.blocks.last().map_or(RecordRow(0), |block| block.row(block.len()))
+        self.blocks
+            .last()
+            .map_or(RecordRow(0), |block| block.row(block.len()))
     }
 }
 
@@ -64,29 +77,46 @@ impl IdentityIndex {
     /// The index of a snapshot's living records.
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
         let records = snapshot.records();
-        let mut index =
-            Self { ids: HashTable::with_capacity(records), uuids: HashTable::with_capacity(records) };
+        let mut index = Self {
+            ids: HashTable::with_capacity(records),
+            uuids: HashTable::with_capacity(records),
+        };
         for block in &snapshot.blocks {
             for slot in block.alive.iter() {
                 let row = block.row(slot);
-                index.ids.insert_unique(hash_id(block.id(slot)), row, |&other| hash_id(id_of(snapshot, other)));
+                index
+                    .ids
+                    .insert_unique(hash_id(block.id(slot)), row, |&other| {
+                        hash_id(id_of(snapshot, other))
+                    });
                 let hash = hash_uuid(block.uuid(slot));
-                index.uuids.insert_unique(hash, row, |&other| hash_uuid(uuid_of(snapshot, other)));
+                index
+                    .uuids
+                    .insert_unique(hash, row, |&other| hash_uuid(uuid_of(snapshot, other)));
             }
         }
         index
     }
 
     pub(crate) fn find_id(&self, snapshot: &Snapshot, id: RecordId) -> Option<RecordRow> {
-        self.ids.find(hash_id(id), |&row| id_of(snapshot, row) == id).copied()
+        self.ids
+            .find(hash_id(id), |&row| id_of(snapshot, row) == id)
+            .copied()
     }
 
     pub(crate) fn find_uuid(&self, snapshot: &Snapshot, uuid: RecordUuid) -> Option<RecordRow> {
-        self.uuids.find(hash_uuid(uuid), |&row| uuid_of(snapshot, row) == uuid).copied()
+        self.uuids
+            .find(hash_uuid(uuid), |&row| uuid_of(snapshot, row) == uuid)
+            .copied()
     }
 
     /// The record that a variant's identity names.
-    pub(crate) fn find(&self, snapshot: &Snapshot, variant: Variant, id: IdKey) -> Option<RecordRow> {
+    pub(crate) fn find(
+        &self,
+        snapshot: &Snapshot,
+        variant: Variant,
+        id: IdKey,
+    ) -> Option<RecordRow> {
         match variant {
             Variant::A => self.find_uuid(snapshot, RecordUuid(id.0.to_be_bytes())),
             Variant::B => self.find_id(snapshot, RecordId(id.0 as u64)),
@@ -99,7 +129,11 @@ impl IdentityIndex {
     pub(crate) fn insert(&mut self, snapshot: &Snapshot, row: RecordRow) {
         let (id, uuid) = (id_of(snapshot, row), uuid_of(snapshot, row));
         self.ids
-            .entry(hash_id(id), |&other| id_of(snapshot, other) == id, |&other| hash_id(id_of(snapshot, other)))
+            .entry(
+                hash_id(id),
+                |&other| id_of(snapshot, other) == id,
+                |&other| hash_id(id_of(snapshot, other)),
+            )
             .insert(row);
         self.uuids
             .entry(
@@ -116,7 +150,10 @@ impl IdentityIndex {
         if let Ok(entry) = self.ids.find_entry(hash_id(id), |&other| other == row) {
             entry.remove();
         }
-        if let Ok(entry) = self.uuids.find_entry(hash_uuid(uuid), |&other| other == row) {
+        if let Ok(entry) = self
+            .uuids
+            .find_entry(hash_uuid(uuid), |&other| other == row)
+        {
             entry.remove();
         }
     }

@@ -48,9 +48,20 @@ pub struct Upserted {
 /// A write of the commit, in order.
 #[derive(Debug)]
 pub(crate) enum StagedWrite {
-    Put { row: usize, created: bool, json: Vec<u8>, hash: [u8; 16] },
-    Touch { id: RecordId, synced: i64 },
-    Delete { id: RecordId, at: i64 },
+    Put {
+        row: usize,
+        created: bool,
+        json: Vec<u8>,
+        hash: [u8; 16],
+    },
+    Touch {
+        id: RecordId,
+        synced: i64,
+    },
+    Delete {
+        id: RecordId,
+        at: i64,
+    },
 }
 
 /// A commit in the making.
@@ -107,7 +118,10 @@ pub(crate) enum Standing {
 
 impl Stage {
     pub(crate) fn new(next_id: u64) -> Self {
-        Self { next_id, ..Self::default() }
+        Self {
+            next_id,
+            ..Self::default()
+        }
     }
 
     /// Whether a record is new, the same or another, seen from within the commit.
@@ -125,28 +139,51 @@ impl Stage {
         let by_id = id.filter(|&id| self.know_id(context, id));
         let by_uuid = uuid.and_then(|uuid| self.know_uuid(context, uuid));
         let conflict = |member: &str, detail: String| {
-            Err(Error::IdentityConflict { pointer: format!("/records/{at}/{member}"), detail })
+            Err(Error::IdentityConflict {
+                pointer: format!("/records/{at}/{member}"),
+                detail,
+            })
         };
         let known = match (by_id, by_uuid) {
             (None, None) => return Ok(Standing::New),
             (Some(a), Some(b)) if a != b => {
-                return conflict("uuid", format!("belongs to record {}, not to record {}", b.0, a.0));
+                return conflict(
+                    "uuid",
+                    format!("belongs to record {}, not to record {}", b.0, a.0),
+                );
             }
             (None, Some(b)) => match id {
-                Some(a) => return conflict("id", format!("the UUID belongs to record {}, not {}", b.0, a.0)),
+                Some(a) => {
+                    return conflict(
+                        "id",
+                        format!("the UUID belongs to record {}, not {}", b.0, a.0),
+                    );
+                }
                 None => b,
             },
             (Some(a), _) => a,
         };
         let staged = &self.records[&known];
         if let Some(uuid) = uuid.filter(|&uuid| uuid != staged.uuid) {
-            return conflict("uuid", format!("record {} has UUID {}, not {uuid}", known.0, staged.uuid));
+            return conflict(
+                "uuid",
+                format!("record {} has UUID {}, not {uuid}", known.0, staged.uuid),
+            );
         }
-        Ok(if staged.hash == record.hash { Standing::Same(known) } else { Standing::Other(known) })
+        Ok(if staged.hash == record.hash {
+            Standing::Same(known)
+        } else {
+            Standing::Other(known)
+        })
     }
 
     /// Stages a record that is the same: only its time of last sight moves.
-    pub(crate) fn touch(&mut self, context: &Context<'_>, id: RecordId, record: &PreparedRecord) -> Upserted {
+    pub(crate) fn touch(
+        &mut self,
+        context: &Context<'_>,
+        id: RecordId,
+        record: &PreparedRecord,
+    ) -> Upserted {
         let synced = record.new.synced.unwrap_or(context.now);
         let staged = self.records.get_mut(&id).expect("its standing was settled");
         staged.times.synced = synced;
@@ -155,7 +192,11 @@ impl Stage {
             StagedRow::New(at) => self.rows[at].times.synced = synced,
         }
         self.writes.push(StagedWrite::Touch { id, synced });
-        Upserted { id, uuid: staged.uuid, status: Status::Unchanged }
+        Upserted {
+            id,
+            uuid: staged.uuid,
+            status: Status::Unchanged,
+        }
     }
 
     /// Stages a record that is new or has other content.
@@ -188,18 +229,50 @@ impl Stage {
                 let uuid = RecordUuid(new.uuid.unwrap_or_else(|| uuids.make()));
                 let created = new.created.unwrap_or(context.now);
                 let changed = new.changed.or(new.created).unwrap_or(context.now);
-                (id, uuid, Times { created, changed, synced }, Status::Created)
+                (
+                    id,
+                    uuid,
+                    Times {
+                        created,
+                        changed,
+                        synced,
+                    },
+                    Status::Created,
+                )
             }
         };
         self.next_id = self.next_id.max(id.0 + 1);
         self.skip_given();
-        let cells: Vec<(_, OwnedValue)> =
-            new.data.cells().iter().map(|(name, value)| (names.insert(name), value.clone())).collect();
+        let cells: Vec<(_, OwnedValue)> = new
+            .data
+            .cells()
+            .iter()
+            .map(|(name, value)| (names.insert(name), value.clone()))
+            .collect();
         let at = self.rows.len();
-        self.rows.push(NewRow { id, uuid, times, cells, vector });
+        self.rows.push(NewRow {
+            id,
+            uuid,
+            times,
+            cells,
+            vector,
+        });
         let created = status == Status::Created;
-        self.writes.push(StagedWrite::Put { row: at, created, json: record.json.clone(), hash: record.hash });
-        self.records.insert(id, StagedRecord { uuid, hash: record.hash, times, row: StagedRow::New(at) });
+        self.writes.push(StagedWrite::Put {
+            row: at,
+            created,
+            json: record.json.clone(),
+            hash: record.hash,
+        });
+        self.records.insert(
+            id,
+            StagedRecord {
+                uuid,
+                hash: record.hash,
+                times,
+                row: StagedRow::New(at),
+            },
+        );
         self.uuids.insert(uuid, id);
         Upserted { id, uuid, status }
     }
@@ -208,7 +281,12 @@ impl Stage {
     ///
     /// Without it, a record without an id could get that of a later one, which would then replace it.
     pub(crate) fn reserve(&mut self, records: &[PreparedRecord]) {
-        self.given.extend(records.iter().filter_map(|record| record.new.id).filter(|&id| id >= self.next_id));
+        self.given.extend(
+            records
+                .iter()
+                .filter_map(|record| record.new.id)
+                .filter(|&id| id >= self.next_id),
+        );
         self.skip_given();
     }
 
@@ -234,11 +312,18 @@ impl Stage {
             return true;
         }
         let Published { snapshot, index } = context.published;
-        let (Some(row), Some(stored)) = (index.find_id(snapshot, id), context.stored.get(&id.0)) else { return false };
+        let (Some(row), Some(stored)) = (index.find_id(snapshot, id), context.stored.get(&id.0))
+        else {
+            return false;
+        };
         let (block, slot) = snapshot.at(row);
         let uuid = block.uuid(slot);
-        let record =
-            StagedRecord { uuid, hash: stored.hash, times: block.times(slot), row: StagedRow::Published(row) };
+        let record = StagedRecord {
+            uuid,
+            hash: stored.hash,
+            times: block.times(slot),
+            row: StagedRow::Published(row),
+        };
         self.records.insert(id, record);
         self.uuids.insert(uuid, id);
         true

@@ -30,10 +30,15 @@ impl Workers {
         let work = Arc::new(Mutex::new(work));
         let start = |at| {
             let work = Arc::clone(&work);
-            std::thread::Builder::new().name(format!("cosift-work-{at}")).spawn(move || run(&work))
+            std::thread::Builder::new()
+                .name(format!("cosift-work-{at}"))
+                .spawn(move || run(&work))
         };
         let threads = (0..threads).map(start).collect::<Result<_, _>>()?;
-        Ok(Self { queue: Mutex::new(Some(queue)), threads: Mutex::new(threads) })
+        Ok(Self {
+            queue: Mutex::new(Some(queue)),
+            threads: Mutex::new(threads),
+        })
     }
 
     /// Runs `work` on one of the threads and calls `done` with what it gives; a panic is an error.
@@ -45,23 +50,40 @@ impl Workers {
         let work: Work = Box::new(move |refused| match refused {
             Some(error) => done(Err(error)),
             None => done(
-                catch_unwind(AssertUnwindSafe(work))
-                    .unwrap_or_else(|panic| Err(Error::Defect { detail: message(&*panic) })),
+                catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+                    Err(Error::Defect {
+                        detail: message(&*panic),
+                    })
+                }),
             ),
         });
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(queue) = queue else { return work(Some(Error::Closed)) };
+        let queue = self
+            .queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let Some(queue) = queue else {
+            return work(Some(Error::Closed));
+        };
         match queue.try_send(work) {
             Ok(()) => {}
-            Err(TrySendError::Full(work)) => work(Some(Error::Busy { what: "calls", limit: MAX_WAITING })),
+            Err(TrySendError::Full(work)) => work(Some(Error::Busy {
+                what: "calls",
+                limit: MAX_WAITING,
+            })),
             Err(TrySendError::Disconnected(work)) => work(Some(Error::Closed)),
         }
     }
 
     /// Finishes what was taken and ends the threads.
     pub(crate) fn close(&self) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
-        for thread in std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner)) {
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        for thread in
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner))
+        {
             // The work's panics are caught where it runs.
             let _ = thread.join();
         }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, SyncSender};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use crate::answer::Answer;
@@ -18,12 +18,12 @@ use crate::identity::{RecordId, RecordUuid};
 use crate::json::write_integer;
 use crate::keeper::Keeper;
 use crate::memory::{Memory, Next};
-use crate::problem::{Problem, ProblemCode};
 use crate::prepare::{LineProblem, Prepared, PreparedRecords, VectorSource};
+use crate::problem::{Problem, ProblemCode};
 use crate::score::to_unit_q30;
 use crate::settings::Settings;
-use crate::stage::{Context, Stage, StagedRow, StagedWrite, Standing, Status, Upserted};
 use crate::snapshot::Snapshot;
+use crate::stage::{Context, Stage, StagedRow, StagedWrite, Standing, Status, Upserted};
 use crate::store::{Identity, PutKind, Store, StoreError, Write};
 use crate::uuid::UuidMaker;
 
@@ -41,7 +41,10 @@ pub(crate) enum Task {
     /// Write prepared records with the vectors of their texts, `dimensions` each.
     Commit(Commit),
     /// Delete records.
-    Delete { deletion: Deletion, answer: Answer<usize> },
+    Delete {
+        deletion: Deletion,
+        answer: Answer<usize>,
+    },
     /// A background job has something to hand over.
     Nudge,
     /// Save and end.
@@ -107,9 +110,17 @@ impl Writer {
     /// Brings the database to memory: the saved snapshot, then what was committed after it.
     pub(crate) fn load(&mut self, progress: &dyn Fn(usize) -> bool) -> Result<(), Error> {
         let keeper = &self.keeper;
-        let published = self.memory.load(&self.store.reader(), |saved| keeper.loaded(saved), progress)?;
-        *self.shared.published.write().unwrap_or_else(PoisonError::into_inner) = published;
-        self.shared.disk_bytes.store(self.store.file_bytes() + self.keeper.disk_bytes(), Relaxed);
+        let published =
+            self.memory
+                .load(&self.store.reader(), |saved| keeper.loaded(saved), progress)?;
+        *self
+            .shared
+            .published
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = published;
+        self.shared
+            .disk_bytes
+            .store(self.store.file_bytes() + self.keeper.disk_bytes(), Relaxed);
         self.maintain();
         Ok(())
     }
@@ -164,7 +175,14 @@ impl Writer {
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.shared.published.read().unwrap_or_else(PoisonError::into_inner).snapshot)
+        Arc::clone(
+            &self
+                .shared
+                .published
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .snapshot,
+        )
     }
 
     /// Runs `work`. A panic leaves unknown how far it came, so nothing is written after it.
@@ -174,7 +192,9 @@ impl Writer {
         }
         catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|panic| {
             self.broken = true;
-            Err(Error::Defect { detail: message(&*panic) })
+            Err(Error::Defect {
+                detail: message(&*panic),
+            })
         })
     }
 
@@ -189,9 +209,14 @@ impl Writer {
             Ok(outcomes)
         });
         match staged {
-            Ok(outcomes) => group.into_iter().zip(outcomes).for_each(|(commit, outcome)| commit.answer.send(Ok(outcome))),
+            Ok(outcomes) => group
+                .into_iter()
+                .zip(outcomes)
+                .for_each(|(commit, outcome)| commit.answer.send(Ok(outcome))),
             // One commit must not fail for another's sake: try each alone.
-            Err(_) if group.len() > 1 => group.into_iter().for_each(|commit| self.commit_group(vec![commit])),
+            Err(_) if group.len() > 1 => group
+                .into_iter()
+                .for_each(|commit| self.commit_group(vec![commit])),
             Err(error) => {
                 if let Some(commit) = group.into_iter().next() {
                     commit.answer.send(Err(error));
@@ -201,37 +226,75 @@ impl Writer {
     }
 
     /// Settles the records of each commit.
-    fn stage_group(&mut self, group: &[Commit], names: &mut ColumnNames) -> Result<(Stage, Vec<Committed>), Error> {
+    fn stage_group(
+        &mut self,
+        group: &[Commit],
+        names: &mut ColumnNames,
+    ) -> Result<(Stage, Vec<Committed>), Error> {
         let stored = self.stored_hashes(group)?;
         let mut stage = Stage::new(self.store.next_id());
-        let published = self.shared.published.read().unwrap_or_else(PoisonError::into_inner);
-        let context = Context { published: &published, stored: &stored, now: now_ms() };
+        let published = self
+            .shared
+            .published
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let context = Context {
+            published: &published,
+            stored: &stored,
+            now: now_ms(),
+        };
         let mut outcomes = Vec::with_capacity(group.len());
-        for Commit { prepared, vectors, .. } in group {
+        for Commit {
+            prepared, vectors, ..
+        } in group
+        {
             let mut prepared = prepared.lock();
             let uuids = &mut self.uuids;
-            outcomes.push(stage_commit(&self.settings, &context, &mut prepared, vectors, &mut stage, names, uuids)?);
+            outcomes.push(stage_commit(
+                &self.settings,
+                &context,
+                &mut prepared,
+                vectors,
+                &mut stage,
+                names,
+                uuids,
+            )?);
         }
         Ok((stage, outcomes))
     }
 
     /// The content hashes of the records that the group may change.
     fn stored_hashes(&self, group: &[Commit]) -> Result<HashMap<u64, Identity>, Error> {
-        let published = self.shared.published.read().unwrap_or_else(PoisonError::into_inner);
+        let published = self
+            .shared
+            .published
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         let mut ids = Vec::new();
         for Commit { prepared, .. } in group {
             for record in &prepared.lock().records {
                 ids.extend(record.new.id);
                 let uuid = record.new.uuid.map(RecordUuid);
-                if let Some(row) = uuid.and_then(|uuid| published.index.find_uuid(&published.snapshot, uuid)) {
+                if let Some(row) =
+                    uuid.and_then(|uuid| published.index.find_uuid(&published.snapshot, uuid))
+                {
                     let (block, slot) = published.snapshot.at(row);
                     ids.push(block.id(slot).0);
                 }
             }
         }
-        ids.retain(|&id| published.index.find_id(&published.snapshot, RecordId(id)).is_some());
+        ids.retain(|&id| {
+            published
+                .index
+                .find_id(&published.snapshot, RecordId(id))
+                .is_some()
+        });
         let found = self.store.reader().identities(&ids)?;
-        Ok(found.into_iter().flatten().map(|identity| (identity.id, identity)).collect())
+        Ok(found
+            .into_iter()
+            .flatten()
+            .map(|identity| (identity.id, identity))
+            .collect())
     }
 
     fn delete(&mut self, deletion: &Deletion) -> Result<usize, Error> {
@@ -239,10 +302,19 @@ impl Writer {
         let mut stage = Stage::new(self.store.next_id());
         let now = now_ms();
         let (found, names) = {
-            let published = self.shared.published.read().unwrap_or_else(PoisonError::into_inner);
-            (deletion.find(&published), (*published.snapshot.names).clone())
+            let published = self
+                .shared
+                .published
+                .read()
+                .unwrap_or_else(PoisonError::into_inner);
+            (
+                deletion.find(&published),
+                (*published.snapshot.names).clone(),
+            )
         };
-        found.iter().for_each(|&(id, row)| stage.delete(id, row, now));
+        found
+            .iter()
+            .for_each(|&(id, row)| stage.delete(id, row, now));
         self.write(&stage)?;
         self.publish(stage, names);
         self.shared.meter.committed(start.elapsed());
@@ -255,7 +327,12 @@ impl Writer {
             .writes
             .iter()
             .map(|write| match write {
-                StagedWrite::Put { row, created, json, hash } => {
+                StagedWrite::Put {
+                    row,
+                    created,
+                    json,
+                    hash,
+                } => {
                     let row = &stage.rows[*row];
                     Write::Put {
                         id: row.id.0,
@@ -266,10 +343,17 @@ impl Writer {
                         created: row.times.created,
                         changed: row.times.changed,
                         synced: row.times.synced,
-                        kind: if *created { PutKind::Created } else { PutKind::Changed },
+                        kind: if *created {
+                            PutKind::Created
+                        } else {
+                            PutKind::Changed
+                        },
                     }
                 }
-                StagedWrite::Touch { id, synced } => Write::Touch { id: id.0, synced: *synced },
+                StagedWrite::Touch { id, synced } => Write::Touch {
+                    id: id.0,
+                    synced: *synced,
+                },
                 StagedWrite::Delete { id, at } => Write::Delete { id: id.0, at: *at },
             })
             .collect();
@@ -284,7 +368,13 @@ impl Writer {
         if stage.writes.is_empty() {
             return;
         }
-        let Stage { rows, touches, gone, records, .. } = stage;
+        let Stage {
+            rows,
+            touches,
+            gone,
+            records,
+            ..
+        } = stage;
         // A record that was put twice enters memory as it ended.
         let mut last = vec![false; rows.len()];
         for record in records.values() {
@@ -292,11 +382,17 @@ impl Writer {
                 last[at] = true;
             }
         }
-        let rows = rows.into_iter().zip(last).filter_map(|(row, last)| last.then_some(row)).collect();
+        let rows = rows
+            .into_iter()
+            .zip(last)
+            .filter_map(|(row, last)| last.then_some(row))
+            .collect();
         let version = self.store.version();
         self.change(|memory, next| memory.apply(next, names, version, rows, &touches, gone));
         self.shared.last_write_at.store(now_ms(), Relaxed);
-        self.shared.disk_bytes.store(self.store.file_bytes() + self.keeper.disk_bytes(), Relaxed);
+        self.shared
+            .disk_bytes
+            .store(self.store.file_bytes() + self.keeper.disk_bytes(), Relaxed);
     }
 
     /// Makes the next snapshot with `change` and publishes it.
@@ -318,7 +414,8 @@ impl Writer {
             self.keeper.nudge();
         }
         let snapshot = self.snapshot();
-        self.keeper.consider(&snapshot, self.store.version(), &self.memory);
+        self.keeper
+            .consider(&snapshot, self.store.version(), &self.memory);
     }
 }
 
@@ -344,8 +441,14 @@ fn stage_commit(
             Ok(standing) => standing,
             Err(error) => match (record.line, error) {
                 (Some(line), Error::IdentityConflict { detail, pointer }) => {
-                    let pointer = pointer.trim_start_matches(&format!("/records/{at}")).to_owned();
-                    let problem = Problem { pointer, code: ProblemCode::IdentityConflict, detail };
+                    let pointer = pointer
+                        .trim_start_matches(&format!("/records/{at}"))
+                        .to_owned();
+                    let problem = Problem {
+                        pointer,
+                        code: ProblemCode::IdentityConflict,
+                        detail,
+                    };
                     committed.problems.push(LineProblem { line, problem });
                     continue;
                 }
@@ -357,7 +460,11 @@ fn stage_commit(
             continue;
         }
         if stage.out_of_ids() && record.new.id.is_none() {
-            return Err(Error::invalid("invalid_record", format!("/records/{at}"), "no integer id is left: give one"));
+            return Err(Error::invalid(
+                "invalid_record",
+                format!("/records/{at}"),
+                "no integer id is left: give one",
+            ));
         }
         let vector = match &record.vector {
             VectorSource::Given(unit) => unit.clone(),
@@ -367,7 +474,9 @@ fn stage_commit(
                 continue;
             }
         };
-        committed.results.push(stage.put(context, &standing, record, vector, names, uuids));
+        committed
+            .results
+            .push(stage.put(context, &standing, record, vector, names, uuids));
     }
     if !stale.is_empty() {
         prepared.texts.clear();
@@ -403,6 +512,9 @@ impl Committed {
     /// How many records had `status`.
     #[must_use]
     pub fn count(&self, status: Status) -> usize {
-        self.results.iter().filter(|record| record.status == status).count()
+        self.results
+            .iter()
+            .filter(|record| record.status == status)
+            .count()
     }
 }

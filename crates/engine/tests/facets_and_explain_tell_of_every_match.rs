@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use cosift_engine::{Done, Engine, Error, Format, Page};
+use cosift_engine::{Done, Engine, Error, Format, Limits, Page};
 use serde_json::{Value, json};
 
 const DIMENSIONS: usize = 8;
 
 fn wait<T: Send + 'static>(call: impl FnOnce(Done<T>)) -> Result<T, Error> {
     let (sender, receiver) = channel();
-    call(Box::new(move |result| sender.send(result).expect("the caller waits")));
+    call(Box::new(move |result| {
+        sender.send(result).expect("the caller waits")
+    }));
     receiver.recv().expect("every call is answered")
 }
 
@@ -29,7 +31,9 @@ impl Random {
     }
 
     fn vector(&mut self) -> Vec<f32> {
-        (0..DIMENSIONS).map(|_| self.below(2001) as f32 - 1000.5).collect()
+        (0..DIMENSIONS)
+            .map(|_| self.below(2001) as f32 - 1000.5)
+            .collect()
     }
 }
 
@@ -60,30 +64,47 @@ struct Server {
 impl Server {
     fn start(random: &mut Random) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        let engine = Engine::open(directory.path(), Some(2)).expect("nobody else has it");
+        let engine =
+            Engine::open(directory.path(), Some(2), Limits::default()).expect("nobody else has it");
         let settings = json!({ "model": null, "dimensions": DIMENSIONS }).to_string();
         wait(|done| engine.create_database("db".into(), settings, done)).expect("made");
         for batch in records(random).chunks(1000) {
             let body = json!({ "records": batch }).to_string().into_bytes();
-            let prepared = wait(|done| engine.prepare("db", body, Vec::new(), Format::Batch, done)).expect("good");
-            wait(|done| engine.commit("db", Arc::new(prepared), Vec::new(), done)).expect("committed");
+            let prepared = wait(|done| engine.prepare("db", body, Vec::new(), Format::Batch, done))
+                .expect("good");
+            wait(|done| engine.commit("db", Arc::new(prepared), Vec::new(), done))
+                .expect("committed");
         }
         // Some are gone and some replaced: neither counts.
-        wait(|done| engine.delete("db", &json!({ "ids": (1..500).collect::<Vec<u64>>() }).to_string(), done)).expect("deleted");
-        Self { engine, vector: random.vector(), _directory: directory }
+        wait(|done| {
+            engine.delete(
+                "db",
+                &json!({ "ids": (1..500).collect::<Vec<u64>>() }).to_string(),
+                done,
+            )
+        })
+        .expect("deleted");
+        Self {
+            engine,
+            vector: random.vector(),
+            _directory: directory,
+        }
     }
 
     fn try_ask(&self, query: bool, request: &Value) -> Result<Value, Error> {
         let text = request.to_string();
         let page: Page = wait(|done| match query {
             true => self.engine.query("db", text, Arc::default(), done),
-            false => self.engine.search("db", &text, &self.vector, Arc::default(), done),
+            false => self
+                .engine
+                .search("db", &text, &self.vector, Arc::default(), done),
         })?;
         Ok(serde_json::from_slice(&page.body).expect("JSON"))
     }
 
     fn ask(&self, query: bool, request: &Value) -> Value {
-        self.try_ask(query, request).unwrap_or_else(|error| panic!("{request}: {error}"))
+        self.try_ask(query, request)
+            .unwrap_or_else(|error| panic!("{request}: {error}"))
     }
 
     /// The records of all pages.
@@ -116,7 +137,14 @@ fn tally(values: impl Iterator<Item = String>) -> BTreeMap<String, u64> {
 
 fn listed(entries: &Value, name: &str) -> BTreeMap<String, u64> {
     let entries = entries.as_array().expect("a list").iter();
-    entries.map(|entry| (entry[name].to_string(), entry["count"].as_u64().expect("a count"))).collect()
+    entries
+        .map(|entry| {
+            (
+                entry[name].to_string(),
+                entry["count"].as_u64().expect("a count"),
+            )
+        })
+        .collect()
 }
 
 #[test]
@@ -134,13 +162,28 @@ fn facets_agree_with_all_pages_together() {
     for (query, narrowed) in [
         (false, json!({ "threshold": 0 })),
         (false, json!({ "threshold": 0.2 })),
-        (false, json!({ "threshold": 0.5, "filter": rule("size", "less_than", json!(7)) })),
-        (false, json!({ "filter": rule("colour", "not_equals", json!("red")), "forced_filter": rule("team", "equals", json!("t1")) })),
-        (false, json!({ "time_range": { "start_time": "2026-01-20", "end_time": "2026-02-20" } })),
+        (
+            false,
+            json!({ "threshold": 0.5, "filter": rule("size", "less_than", json!(7)) }),
+        ),
+        (
+            false,
+            json!({ "filter": rule("colour", "not_equals", json!("red")), "forced_filter": rule("team", "equals", json!("t1")) }),
+        ),
+        (
+            false,
+            json!({ "time_range": { "start_time": "2026-01-20", "end_time": "2026-02-20" } }),
+        ),
         (false, json!({ "threshold": 1 })),
         (true, json!({})),
-        (true, json!({ "forced_filter": rule("team", "equals", json!("t2")), "time_range": { "end_time": "2026-02-01" } })),
-        (true, json!({ "filter": rule("size", "greater_than", json!(1000)) })),
+        (
+            true,
+            json!({ "forced_filter": rule("team", "equals", json!("t2")), "time_range": { "end_time": "2026-02-01" } }),
+        ),
+        (
+            true,
+            json!({ "filter": rule("size", "greater_than", json!(1000)) }),
+        ),
     ] {
         let all = server.all(query, &narrowed);
         let mut request = narrowed.clone();
@@ -149,40 +192,76 @@ fn facets_agree_with_all_pages_together() {
         request["limit"] = json!(7);
         let page = server.ask(query, &request);
         assert_eq!(page["total"]["value"], json!(all.len()), "{request}");
-        assert_eq!(page["results"].as_array().expect("a list"), &all[..all.len().min(7)], "{request}");
-        let [values, sizes, months, one] = page["facets"].as_array().expect("a list").as_slice() else {
+        assert_eq!(
+            page["results"].as_array().expect("a list"),
+            &all[..all.len().min(7)],
+            "{request}"
+        );
+        let [values, sizes, months, one] = page["facets"].as_array().expect("a list").as_slice()
+        else {
             panic!("four facets were asked for")
         };
 
-        let colours = all.iter().map(|record| &record["data"]["colour"]).filter(|colour| !colour.is_null());
+        let colours = all
+            .iter()
+            .map(|record| &record["data"]["colour"])
+            .filter(|colour| !colour.is_null());
         let expected = tally(colours.map(Value::to_string));
         assert_eq!(listed(&values["values"], "value"), expected, "{request}");
         let held: u64 = expected.values().sum();
-        assert_eq!(values["missing"], json!(all.len() as u64 - held), "{request}");
+        assert_eq!(
+            values["missing"],
+            json!(all.len() as u64 - held),
+            "{request}"
+        );
         assert_eq!(values["other"], json!(0));
         let first = one["values"][0]["count"].as_u64().unwrap_or(0);
-        assert_eq!(first, expected.values().copied().max().unwrap_or(0), "{request}");
+        assert_eq!(
+            first,
+            expected.values().copied().max().unwrap_or(0),
+            "{request}"
+        );
         assert_eq!(one["other"], json!(held - first), "{request}");
 
         let starts = all.iter().map(|record| {
-            let size = record["data"]["size"].as_f64().expect("every record has one");
+            let size = record["data"]["size"]
+                .as_f64()
+                .expect("every record has one");
             let start = (size / 2.5).floor() * 2.5;
             // As the answer writes it: a whole number without decimals.
-            if start.fract() == 0.0 { format!("{start:.0}") } else { start.to_string() }
+            if start.fract() == 0.0 {
+                format!("{start:.0}")
+            } else {
+                start.to_string()
+            }
         });
-        assert_eq!(listed(&sizes["buckets"], "from"), tally(starts), "{request}");
+        assert_eq!(
+            listed(&sizes["buckets"], "from"),
+            tally(starts),
+            "{request}"
+        );
 
         let starts = all.iter().map(|record| {
-            let time = record["timestamps"]["last_seen_time"].as_str().expect("a time");
+            let time = record["timestamps"]["last_seen_time"]
+                .as_str()
+                .expect("a time");
             format!("\"{}-01T00:00:00.000Z\"", &time[..7])
         });
-        assert_eq!(listed(&months["buckets"], "from"), tally(starts), "{request}");
+        assert_eq!(
+            listed(&months["buckets"], "from"),
+            tally(starts),
+            "{request}"
+        );
 
         // The same on every page, whether or not the total is asked for.
         if let Some(cursor) = page["pagination"].get("next_cursor") {
             request["cursor"] = cursor.clone();
             request["total"] = json!(false);
-            assert_eq!(server.ask(query, &request)["facets"], page["facets"], "{request}");
+            assert_eq!(
+                server.ask(query, &request)["facets"],
+                page["facets"],
+                "{request}"
+            );
         }
     }
     server.engine.close();
@@ -203,16 +282,39 @@ fn explain_tells_what_the_callers_rules_did_and_nothing_of_a_forced_filter() {
         let mut scoped = asked.clone();
         scoped["forced_filter"] = forced.clone();
         let page = server.ask(query, &scoped);
-        assert_eq!(page["explain"]["records"], json!(seen), "what the caller may not see does not exist");
-        let within_seen = |name: &str| page["explain"][name].as_u64().is_none_or(|count| count <= seen as u64);
-        assert!(["rotated", "scanned", "refined", "scored", "matches"].into_iter().all(within_seen), "{}", page["explain"]);
+        assert_eq!(
+            page["explain"]["records"],
+            json!(seen),
+            "what the caller may not see does not exist"
+        );
+        let within_seen = |name: &str| {
+            page["explain"][name]
+                .as_u64()
+                .is_none_or(|count| count <= seen as u64)
+        };
+        assert!(
+            ["rotated", "scanned", "refined", "scored", "matches"]
+                .into_iter()
+                .all(within_seen),
+            "{}",
+            page["explain"]
+        );
         assert_eq!(page["explain"].get("rotated"), None);
-        assert_eq!(page["explain"]["plan"], server.ask(query, &asked)["explain"]["plan"]);
-        assert!(page["explain"]["times_ms"]["total"].as_f64().is_some_and(|ms| ms > 0.0));
+        assert_eq!(
+            page["explain"]["plan"],
+            server.ask(query, &asked)["explain"]["plan"]
+        );
+        assert!(
+            page["explain"]["times_ms"]["total"]
+                .as_f64()
+                .is_some_and(|ms| ms > 0.0)
+        );
         for record in page["results"].as_array().expect("a list") {
             assert_eq!(record["data"]["team"], "t1");
             let held = [
-                record["data"]["size"].as_f64().is_some_and(|size| size < 10.0),
+                record["data"]["size"]
+                    .as_f64()
+                    .is_some_and(|size| size < 10.0),
                 record["data"]["colour"] == "red",
             ];
             let expected = json!({ "filter": { "pointer": "", "held": true, "rules": [
@@ -223,9 +325,15 @@ fn explain_tells_what_the_callers_rules_did_and_nothing_of_a_forced_filter() {
         }
         let alone = server.ask(query, &json!({ "forced_filter": forced, "explain": true }));
         let open = server.ask(query, &json!({ "explain": true }));
-        assert_eq!(alone["explain"]["plan"], open["explain"]["plan"], "no sign that there is a filter");
+        assert_eq!(
+            alone["explain"]["plan"], open["explain"]["plan"],
+            "no sign that there is a filter"
+        );
         assert_eq!(alone["results"][0]["explain"], json!({}));
-        assert_eq!(server.ask(query, &json!({}))["results"][0].get("explain"), None);
+        assert_eq!(
+            server.ask(query, &json!({}))["results"][0].get("explain"),
+            None
+        );
     }
     server.engine.close();
 }
@@ -236,7 +344,10 @@ fn bad_facets_are_refused_by_search_and_query() {
     for query in [false, true] {
         let request = json!({ "facets": [{ "column": "size" }, { "column": "size", "limit": 0 }] });
         let error = server.try_ask(query, &request).expect_err("a limit of 0");
-        assert_eq!((error.code(), error.problems()[0].pointer.as_str()), ("invalid_request", "/facets/1/limit"));
+        assert_eq!(
+            (error.code(), error.problems()[0].pointer.as_str()),
+            ("invalid_request", "/facets/1/limit")
+        );
     }
     server.engine.close();
 }

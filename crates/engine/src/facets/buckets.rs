@@ -45,8 +45,15 @@ impl Buckets {
     }
 
     /// Counts the integers of `within` by `bucket`, which must not fall as they rise.
-    pub(crate) fn count(&mut self, integers: &Integers, within: &Mask, bucket: impl Fn(i64) -> i64) {
-        let Some((least, greatest)) = integers.range() else { return };
+    pub(crate) fn count(
+        &mut self,
+        integers: &Integers,
+        within: &Mask,
+        bucket: impl Fn(i64) -> i64,
+    ) {
+        let Some((least, greatest)) = integers.range() else {
+            return;
+        };
         let (low, high) = (bucket(least), bucket(greatest));
         if low == high {
             return self.add_many(low, within.count());
@@ -66,7 +73,9 @@ impl Buckets {
     /// The buckets that are not empty, in no order.
     pub(crate) fn finish(mut self) -> impl Iterator<Item = (i64, u64)> {
         self.flush();
-        self.counts.into_iter().map(|(bucket, count)| (bucket, u64::from(count)))
+        self.counts
+            .into_iter()
+            .map(|(bucket, count)| (bucket, u64::from(count)))
     }
 
     fn flush(&mut self) {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::facets::buckets::Buckets;
 use crate::columns::Integers;
+use crate::facets::buckets::Buckets;
 use crate::json::{civil_from_days, days_from_civil};
 use crate::mask::Mask;
 
@@ -51,7 +51,9 @@ impl Calendar {
         match self {
             Self::Minute => buckets.count(times, within, |time| time.div_euclid(60_000)),
             Self::Hour => buckets.count(times, within, |time| time.div_euclid(HOUR)),
-            Self::Day | Self::Month | Self::Year => buckets.count(times, within, |time| time.div_euclid(DAY)),
+            Self::Day | Self::Month | Self::Year => {
+                buckets.count(times, within, |time| time.div_euclid(DAY))
+            }
             Self::Week => buckets.count(times, within, |time| (time - MONDAY).div_euclid(7 * DAY)),
         }
     }

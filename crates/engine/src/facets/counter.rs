@@ -26,7 +26,12 @@ impl FacetCounter {
     /// Binds facets to the columns of a snapshot.
     pub(crate) fn bind(facets: &[Facet], names: &ColumnNames) -> Self {
         let (names, hasher) = (names.clone(), DefaultHashBuilder::default());
-        Self { facets: facets.to_vec(), names, hasher, idle: Mutex::default() }
+        Self {
+            facets: facets.to_vec(),
+            names,
+            hasher,
+            idle: Mutex::default(),
+        }
     }
 
     /// Counts the records of a block that match; a block comes once.
@@ -34,12 +39,19 @@ impl FacetCounter {
         if self.facets.is_empty() || matches.is_empty() {
             return;
         }
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
         let mut tallies = idle.unwrap_or_else(|| self.tallies());
         for (tally, facet) in tallies.iter_mut().zip(&self.facets) {
             tally.count(facet, block, matches);
         }
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(tallies);
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(tallies);
     }
 
     /// The response's member `facets`, in the order of the request; empties the counter.
@@ -47,11 +59,15 @@ impl FacetCounter {
     /// # Errors
     /// [`Error::Invalid`] when a facet has more intervals than a response holds.
     pub(crate) fn write(&self) -> Result<Vec<u8>, Error> {
-        let counted = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        let counted =
+            std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
         let mut counted = counted.into_iter();
         let mut tallies = counted.next().unwrap_or_else(|| self.tallies());
         for other in counted {
-            tallies.iter_mut().zip(other).for_each(|(tally, other)| tally.merge(other));
+            tallies
+                .iter_mut()
+                .zip(other)
+                .for_each(|(tally, other)| tally.merge(other));
         }
         let mut out = vec![b'['];
         for (at, (tally, facet)) in tallies.into_iter().zip(&self.facets).enumerate() {
@@ -65,6 +81,9 @@ impl FacetCounter {
     }
 
     fn tallies(&self) -> Vec<Tally> {
-        self.facets.iter().map(|facet| Tally::new(facet, &self.names, &self.hasher)).collect()
+        self.facets
+            .iter()
+            .map(|facet| Tally::new(facet, &self.names, &self.hasher))
+            .collect()
     }
 }

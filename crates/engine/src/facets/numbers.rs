@@ -92,8 +92,14 @@ impl NumberCounts {
 
     /// The numbers that stand for what was counted, each once, in no order.
     pub(crate) fn finish(self, grain: Grain) -> impl Iterator<Item = (f64, u64)> {
-        let near = self.near.finish().map(move |(bucket, count)| (grain.number(bucket), count));
-        let far = self.far.into_iter().map(|(bits, count)| (f64::from_bits(bits), u64::from(count)));
+        let near = self
+            .near
+            .finish()
+            .map(move |(bucket, count)| (grain.number(bucket), count));
+        let far = self
+            .far
+            .into_iter()
+            .map(|(bits, count)| (f64::from_bits(bits), u64::from(count)));
         near.chain(far)
     }
 }

@@ -53,8 +53,11 @@ pub(crate) enum RecordTime {
 
 impl RecordTime {
     /// All times with their names.
-    pub(crate) const ALL: [(Self, &'static str); 3] =
-        [(Self::Created, "created"), (Self::Changed, "changed"), (Self::Synced, "synced")];
+    pub(crate) const ALL: [(Self, &'static str); 3] = [
+        (Self::Created, "created"),
+        (Self::Changed, "changed"),
+        (Self::Synced, "synced"),
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         // `ALL` lists the times in the order of the enum.
@@ -81,7 +84,10 @@ impl Facet {
             _ => problems.push(wrong(format!("must be a list of 1 to {MAX_FACETS} facets"))),
         }
         problems.point(0, "facets");
-        problems.or(facets).map_err(|problems| Error::Invalid { code: "invalid_request", problems })
+        problems.or(facets).map_err(|problems| Error::Invalid {
+            code: "invalid_request",
+            problems,
+        })
     }
 }
 
@@ -95,24 +101,41 @@ fn parse(json: &Value, problems: &mut Problems) -> Option<Facet> {
         reader.allow(&["time", "interval"]);
         let time = reader.one_of("time", &RecordTime::ALL);
         let interval = reader.one_of("interval", &Calendar::ALL);
-        return Some(Facet::Times { time: time?, interval: interval? });
+        return Some(Facet::Times {
+            time: time?,
+            interval: interval?,
+        });
     }
     let kind = reader.optional("type", "\"values\" or \"histogram\"", |value| {
-        value.as_str().filter(|name| matches!(*name, "values" | "histogram"))
+        value
+            .as_str()
+            .filter(|name| matches!(*name, "values" | "histogram"))
     });
     if kind == Some("histogram") {
         reader.allow(&["column", "type", "interval"]);
         let column = reader.column();
         let positive = |value: &Value| value.as_f64().filter(|interval| *interval > 0.0);
         let interval = reader.required("interval", "a number above 0", positive);
-        return Some(Facet::Histogram { column: column?, interval: interval? });
+        return Some(Facet::Histogram {
+            column: column?,
+            interval: interval?,
+        });
     }
     reader.allow(&["column", "type", "limit"]);
     let column = reader.column();
-    let limit = reader.optional("limit", &format!("a whole number of 1 to {MAX_VALUES}"), |value| {
-        value.as_u64().filter(|limit| (1..=MAX_VALUES).contains(limit))
-    });
-    Some(Facet::Values { column: column?, limit: limit.map_or(DEFAULT_VALUES, |limit| limit as usize) })
+    let limit = reader.optional(
+        "limit",
+        &format!("a whole number of 1 to {MAX_VALUES}"),
+        |value| {
+            value
+                .as_u64()
+                .filter(|limit| (1..=MAX_VALUES).contains(limit))
+        },
+    );
+    Some(Facet::Values {
+        column: column?,
+        limit: limit.map_or(DEFAULT_VALUES, |limit| limit as usize),
+    })
 }
 
 /// Reads the members of one facet, noting what is wrong.
@@ -123,32 +146,57 @@ struct MemberReader<'a> {
 
 impl<'a> MemberReader<'a> {
     fn allow(&mut self, names: &[&str]) {
-        for name in self.members.keys().filter(|name| !names.contains(&name.as_str())) {
+        for name in self
+            .members
+            .keys()
+            .filter(|name| !names.contains(&name.as_str()))
+        {
             let detail = format!("this facet has no such member; it has {}", names.join(", "));
-            self.problems.push(Problem::new(ProblemCode::UnknownMember, detail).within(name));
+            self.problems
+                .push(Problem::new(ProblemCode::UnknownMember, detail).within(name));
         }
     }
 
-    fn required<T>(&mut self, name: &str, what: &str, read: impl FnOnce(&'a Value) -> Option<T>) -> Option<T> {
+    fn required<T>(
+        &mut self,
+        name: &str,
+        what: &str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Option<T> {
         if !self.members.contains_key(name) {
-            self.problems.push(Problem::new(ProblemCode::MissingMember, format!("{name} is missing: {what}")));
+            self.problems.push(Problem::new(
+                ProblemCode::MissingMember,
+                format!("{name} is missing: {what}"),
+            ));
         }
         self.optional(name, what, read)
     }
 
-    fn optional<T>(&mut self, name: &str, what: &str, read: impl FnOnce(&'a Value) -> Option<T>) -> Option<T> {
+    fn optional<T>(
+        &mut self,
+        name: &str,
+        what: &str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Option<T> {
         let read = read(self.members.get(name)?);
         if read.is_none() {
-            self.problems.push(wrong(format!("must be {what}")).within(name));
+            self.problems
+                .push(wrong(format!("must be {what}")).within(name));
         }
         read
     }
 
     fn one_of<T: Copy>(&mut self, name: &str, known: &[(T, &str)]) -> Option<T> {
-        let names: Vec<String> = known.iter().map(|(_, name)| format!("\"{name}\"")).collect();
+        let names: Vec<String> = known
+            .iter()
+            .map(|(_, name)| format!("\"{name}\""))
+            .collect();
         self.required(name, &names.join(", "), |value| {
             let text = value.as_str()?;
-            known.iter().find(|(_, name)| *name == text).map(|(value, _)| *value)
+            known
+                .iter()
+                .find(|(_, name)| *name == text)
+                .map(|(value, _)| *value)
         })
     }
 

@@ -27,8 +27,18 @@ pub(crate) struct Tally {
 enum Counts {
     /// Of a column that no record ever had.
     Nothing,
-    Values { column: ColumnId, booleans: [u64; 2], numbers: NumberCounts, texts: TextCounts },
-    Numbers { column: ColumnId, grain: Grain, numbers: NumberCounts, records: u64 },
+    Values {
+        column: ColumnId,
+        booleans: [u64; 2],
+        numbers: NumberCounts,
+        texts: TextCounts,
+    },
+    Numbers {
+        column: ColumnId,
+        grain: Grain,
+        numbers: NumberCounts,
+        records: u64,
+    },
     Times(Buckets),
 }
 
@@ -42,25 +52,43 @@ impl Tally {
                 numbers: NumberCounts::default(),
                 texts: TextCounts::new(column, hasher.clone()),
             }),
-            Facet::Histogram { column, interval } => names.id(column).map(|column| Counts::Numbers {
-                column,
-                grain: Grain::Interval(*interval),
-                numbers: NumberCounts::default(),
-                records: 0,
-            }),
+            Facet::Histogram { column, interval } => {
+                names.id(column).map(|column| Counts::Numbers {
+                    column,
+                    grain: Grain::Interval(*interval),
+                    numbers: NumberCounts::default(),
+                    records: 0,
+                })
+            }
             Facet::Times { .. } => Some(Counts::Times(Buckets::default())),
         };
-        Self { matches: 0, counts: counts.unwrap_or(Counts::Nothing) }
+        Self {
+            matches: 0,
+            counts: counts.unwrap_or(Counts::Nothing),
+        }
     }
 
     /// Counts the records of `matches`.
     pub(crate) fn count(&mut self, facet: &Facet, block: &Block, matches: &Mask) {
         self.matches += matches.count() as u64;
-        let column = |id| block.body.columns.column(id).map(|column| (column, column.rows(matches)));
+        let column = |id| {
+            block
+                .body
+                .columns
+                .column(id)
+                .map(|column| (column, column.rows(matches)))
+        };
         match &mut self.counts {
             Counts::Nothing => {}
-            Counts::Values { column: id, booleans, numbers, texts } => {
-                let Some((column, rows)) = column(*id) else { return };
+            Counts::Values {
+                column: id,
+                booleans,
+                numbers,
+                texts,
+            } => {
+                let Some((column, rows)) = column(*id) else {
+                    return;
+                };
                 for (at, count) in booleans.iter_mut().enumerate() {
                     *count += column.booleans(at == 1, &rows).count() as u64;
                 }
@@ -71,15 +99,24 @@ impl Tally {
                     texts.count(&block.body, strings, &rows);
                 }
             }
-            Counts::Numbers { column: id, grain, numbers, records } => {
-                let Some((column, rows)) = column(*id) else { return };
+            Counts::Numbers {
+                column: id,
+                grain,
+                numbers,
+                records,
+            } => {
+                let Some((column, rows)) = column(*id) else {
+                    return;
+                };
                 if let Some((values, rows)) = column.numbers(&rows) {
                     *records += rows.count() as u64;
                     numbers.count(*grain, values, &rows);
                 }
             }
             Counts::Times(buckets) => {
-                let Facet::Times { time, interval } = facet else { return };
+                let Facet::Times { time, interval } = facet else {
+                    return;
+                };
                 let times = match time {
                     RecordTime::Created => &block.body.created,
                     RecordTime::Changed => &block.body.changed,
@@ -95,16 +132,35 @@ impl Tally {
         self.matches += other.matches;
         match (&mut self.counts, other.counts) {
             (
-                Counts::Values { booleans, numbers, texts, .. },
-                Counts::Values { booleans: other_booleans, numbers: other_numbers, texts: other_texts, .. },
+                Counts::Values {
+                    booleans,
+                    numbers,
+                    texts,
+                    ..
+                },
+                Counts::Values {
+                    booleans: other_booleans,
+                    numbers: other_numbers,
+                    texts: other_texts,
+                    ..
+                },
             ) => {
-                booleans.iter_mut().zip(other_booleans).for_each(|(count, other)| *count += other);
+                booleans
+                    .iter_mut()
+                    .zip(other_booleans)
+                    .for_each(|(count, other)| *count += other);
                 numbers.merge(other_numbers);
                 texts.merge(other_texts);
             }
             (
-                Counts::Numbers { numbers, records, .. },
-                Counts::Numbers { numbers: other_numbers, records: other_records, .. },
+                Counts::Numbers {
+                    numbers, records, ..
+                },
+                Counts::Numbers {
+                    numbers: other_numbers,
+                    records: other_records,
+                    ..
+                },
             ) => {
                 *records += other_records;
                 numbers.merge(other_numbers);
@@ -152,7 +208,13 @@ impl Tally {
         // Outlives `top`, which borrows from it.
         let strings;
         let mut top = Top::new(limit);
-        if let Counts::Values { booleans, numbers, texts, .. } = self.counts {
+        if let Counts::Values {
+            booleans,
+            numbers,
+            texts,
+            ..
+        } = self.counts
+        {
             for (count, value) in booleans.into_iter().zip([false, true]) {
                 top.offer(count, || Value::Boolean(value));
             }
@@ -168,7 +230,11 @@ impl Tally {
         let (values, other) = top.finish();
         out.extend_from_slice(b",\"type\":\"values\",\"values\":[");
         for (at, counted) in values.iter().enumerate() {
-            out.extend_from_slice(if at > 0 { b",{\"value\":" } else { b"{\"value\":" });
+            out.extend_from_slice(if at > 0 {
+                b",{\"value\":"
+            } else {
+                b"{\"value\":"
+            });
             write_value(counted.value, out);
             write_member("count", counted.count, out);
             out.push(b'}');
@@ -180,7 +246,13 @@ impl Tally {
 
     fn write_intervals(self, at: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         let (mut counts, mut found) = (Vec::new(), 0);
-        if let Counts::Numbers { grain, numbers, records, .. } = self.counts {
+        if let Counts::Numbers {
+            grain,
+            numbers,
+            records,
+            ..
+        } = self.counts
+        {
             counts.extend(numbers.finish(grain));
             counts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
             found = records;
@@ -199,13 +271,23 @@ fn write_buckets<T>(
 ) -> Result<(), Error> {
     let counts = counts.into_iter();
     if counts.len() > MAX_BUCKETS {
-        let detail =
-            format!("the matches fall into {} intervals; a facet has at most {MAX_BUCKETS}: take a longer one", counts.len());
-        return Err(Error::invalid("invalid_request", format!("/facets/{at}/interval"), detail));
+        let detail = format!(
+            "the matches fall into {} intervals; a facet has at most {MAX_BUCKETS}: take a longer one",
+            counts.len()
+        );
+        return Err(Error::invalid(
+            "invalid_request",
+            format!("/facets/{at}/interval"),
+            detail,
+        ));
     }
     out.extend_from_slice(b",\"buckets\":[");
     for (place, (start, count)) in counts.enumerate() {
-        out.extend_from_slice(if place > 0 { b",{\"from\":" } else { b"{\"from\":" });
+        out.extend_from_slice(if place > 0 {
+            b",{\"from\":"
+        } else {
+            b"{\"from\":"
+        });
         write_start(start, out);
         write_member("count", count, out);
         out.push(b'}');

@@ -36,7 +36,9 @@ fn value(random: &mut Random, column: usize) -> Option<OwnedValue> {
             0 => None,
             1 => Some(OwnedValue::Null),
             2 => Some(OwnedValue::Boolean(random.below(2) == 0)),
-            3 => Some(OwnedValue::Number([0.0, 1.0, -1.5, 0.3, 1e300, 9e15, 1e16][random.below(7)])),
+            3 => Some(OwnedValue::Number(
+                [0.0, 1.0, -1.5, 0.3, 1e300, 9e15, 1e16][random.below(7)],
+            )),
             4 => text(["", "1", "true", "null", "é"][random.below(5)].to_owned()),
             5 => Some(OwnedValue::Number(random.below(4) as f64)),
             _ => text(format!("v{}", random.below(30))),
@@ -47,7 +49,10 @@ fn value(random: &mut Random, column: usize) -> Option<OwnedValue> {
         }
         2 => Some(OwnedValue::Number(random.below(5000) as f64 / 8.0 - 100.0)),
         3 => text(format!("word {}", random.below(12))),
-        4 => text(format!("a longer text that most records have alone {}", random.below(100_000))),
+        4 => text(format!(
+            "a longer text that most records have alone {}",
+            random.below(100_000)
+        )),
         _ if random.below(40) > 0 => None,
         _ => value(random, 0),
     }
@@ -60,13 +65,23 @@ fn blocks(random: &mut Random, lens: &[usize], names: &mut ColumnNames) -> Vec<B
         let rows: Vec<NewRow> = (0..*len)
             .map(|at| {
                 let mut time = || -40_000_000_000 + random.below(1 << 31) as i64 * 900;
-                let times = Times { created: time(), changed: 1_700_000_000_000, synced: time() };
+                let times = Times {
+                    created: time(),
+                    changed: 1_700_000_000_000,
+                    synced: time(),
+                };
                 let cells = COLUMNS.iter().enumerate().filter_map(|(column, name)| {
                     value(random, column).map(|value| (names.insert(name), value))
                 });
                 let (cells, id) = (cells.collect(), RecordId((first + at + 1) as u64));
                 let vector = vec![1 << 30, 0, 0, 0, 0, 0, 0, 0];
-                NewRow { id, uuid: RecordUuid([0; 16]), times, cells, vector }
+                NewRow {
+                    id,
+                    uuid: RecordUuid([0; 16]),
+                    times,
+                    cells,
+                    vector,
+                }
             })
             .collect();
         first += len;
@@ -83,7 +98,11 @@ fn ranked(value: &OwnedValue) -> Option<((u8, u64, String), Json)> {
         OwnedValue::Number(number) => {
             // Doubles in their order as integers: the sign bit flipped, or all bits of a negative one.
             let bits = number.to_bits();
-            let order = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+            let order = if bits >> 63 == 1 {
+                !bits
+            } else {
+                bits | 1 << 63
+            };
             Some(((2, order, String::new()), json!(number)))
         }
         OwnedValue::Text(text) => Some(((3, 0, text.to_string()), json!(text))),
@@ -101,7 +120,10 @@ fn naive_values(found: &[Option<OwnedValue>], limit: usize) -> Json {
     values.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     values.truncate(limit);
     let listed: u64 = values.iter().map(|(count, _)| count).sum();
-    let values: Vec<Json> = values.into_iter().map(|(count, value)| json!({ "value": value, "count": count })).collect();
+    let values: Vec<Json> = values
+        .into_iter()
+        .map(|(count, value)| json!({ "value": value, "count": count }))
+        .collect();
     json!({ "values": values, "other": held - listed, "missing": found.len() as u64 - held })
 }
 
@@ -111,7 +133,12 @@ fn counts(json: &Json) -> Json {
     let members = json.as_object_mut().expect("a facet is an object");
     members.retain(|name, _| matches!(name.as_str(), "values" | "other" | "missing" | "buckets"));
     for name in ["values", "buckets"] {
-        for entry in members.get_mut(name).and_then(Json::as_array_mut).into_iter().flatten() {
+        for entry in members
+            .get_mut(name)
+            .and_then(Json::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
             for member in ["value", "from"] {
                 if let Some(number) = entry.get(member).and_then(Json::as_f64) {
                     entry[member] = json!(number);
@@ -146,18 +173,27 @@ fn facets_equal_a_plain_count() {
     let random = &mut Random(seed);
     for round in 0..12 {
         let mut names = ColumnNames::default();
-        let lens: Vec<usize> = (0..1 + random.below(5)).map(|_| [1, 64, 700, 4096][random.below(4)]).collect();
+        let lens: Vec<usize> = (0..1 + random.below(5))
+            .map(|_| [1, 64, 700, 4096][random.below(4)])
+            .collect();
         let blocks = blocks(random, &lens, &mut names);
         let share = [1, 2, 30][random.below(3)];
-        let masks: Vec<Mask> =
-            lens.iter().map(|len| (0..*len).filter(|_| random.below(share) == 0).collect()).collect();
-        let matching: Vec<(&Block, usize)> =
-            blocks.iter().zip(&masks).flat_map(|(block, mask)| mask.iter().map(move |slot| (block, slot))).collect();
+        let masks: Vec<Mask> = lens
+            .iter()
+            .map(|len| (0..*len).filter(|_| random.below(share) == 0).collect())
+            .collect();
+        let matching: Vec<(&Block, usize)> = blocks
+            .iter()
+            .zip(&masks)
+            .flat_map(|(block, mask)| mask.iter().map(move |slot| (block, slot)))
+            .collect();
 
         for column in COLUMNS.into_iter().chain(["never seen"]) {
             let found: Vec<Option<OwnedValue>> = matching
                 .iter()
-                .map(|(block, slot)| Some(block.body.columns.value(*slot, names.id(column)?)?.into()))
+                .map(|(block, slot)| {
+                    Some(block.body.columns.value(*slot, names.id(column)?)?.into())
+                })
                 .collect();
             let limit = [1, 10, 100][random.below(3)];
             let interval = [0.1, 1.0, 37.0, 1e12][random.below(4)];
@@ -166,7 +202,11 @@ fn facets_equal_a_plain_count() {
                 { "column": column, "type": "histogram", "interval": interval },
             ]);
             let answer = count(&asked, &blocks, &masks, &names);
-            assert_eq!(counts(&answer[0]), counts(&naive_values(&found, limit)), "round {round}, {column}");
+            assert_eq!(
+                counts(&answer[0]),
+                counts(&naive_values(&found, limit)),
+                "round {round}, {column}"
+            );
 
             // The definition itself: each bucket holds what lies from its start to before the next.
             let numbers: Vec<f64> = found
@@ -182,15 +222,29 @@ fn facets_equal_a_plain_count() {
                 let k = (from / interval).round();
                 let near = k.abs() < 4e15;
                 let within = |number: &&f64| {
-                    if near { k * interval <= **number && **number < (k + 1.0) * interval } else { **number == from }
+                    if near {
+                        k * interval <= **number && **number < (k + 1.0) * interval
+                    } else {
+                        **number == from
+                    }
                 };
-                assert!(!near || from == k * interval, "round {round}, {column}: {from} is no multiple of {interval}");
+                assert!(
+                    !near || from == k * interval,
+                    "round {round}, {column}: {from} is no multiple of {interval}"
+                );
                 let expected = numbers.iter().filter(within).count() as u64;
-                assert_eq!(bucket["count"], expected, "round {round}, {column} by {interval} from {from}");
+                assert_eq!(
+                    bucket["count"], expected,
+                    "round {round}, {column} by {interval} from {from}"
+                );
                 assert!(expected > 0, "empty intervals are left out");
                 counted += expected;
             }
-            assert_eq!(counted, numbers.len() as u64, "round {round}, {column} by {interval}");
+            assert_eq!(
+                counted,
+                numbers.len() as u64,
+                "round {round}, {column} by {interval}"
+            );
             assert_eq!(answer[1]["missing"], (found.len() - numbers.len()) as u64);
         }
         for interval in ["day", "week", "month", "year"] {
@@ -199,26 +253,43 @@ fn facets_equal_a_plain_count() {
             let buckets = answer[0]["buckets"].as_array().expect("a list");
             let starts: Vec<i64> = buckets
                 .iter()
-                .map(|bucket| crate::json::parse_time(bucket["from"].as_str().expect("a time")).expect("ISO 8601"))
+                .map(|bucket| {
+                    crate::json::parse_time(bucket["from"].as_str().expect("a time"))
+                        .expect("ISO 8601")
+                })
                 .collect();
             assert!(starts.is_sorted());
             let mut expected = vec![0_u64; starts.len()];
             for (block, slot) in &matching {
                 let time = block.body.created.get(*slot);
-                let at = starts.partition_point(|start| *start <= time).checked_sub(1).expect("no time is before all");
+                let at = starts
+                    .partition_point(|start| *start <= time)
+                    .checked_sub(1)
+                    .expect("no time is before all");
                 let length = match interval {
                     "day" => 1,
                     "week" => 7,
                     "month" => 31,
                     _ => 366,
                 };
-                assert!(time - starts[at] < length * 86_400_000, "{time} is not in the {interval} {}", starts[at]);
+                assert!(
+                    time - starts[at] < length * 86_400_000,
+                    "{time} is not in the {interval} {}",
+                    starts[at]
+                );
                 expected[at] += 1;
             }
-            let counts: Vec<u64> = buckets.iter().map(|bucket| bucket["count"].as_u64().expect("a count")).collect();
+            let counts: Vec<u64> = buckets
+                .iter()
+                .map(|bucket| bucket["count"].as_u64().expect("a count"))
+                .collect();
             assert_eq!(counts, expected, "round {round}, {interval}");
             let minutes = answer[1]["buckets"].as_array().expect("a list");
-            assert!(minutes.iter().all(|minute| minute["from"] == "2023-11-14T22:13:00.000Z"));
+            assert!(
+                minutes
+                    .iter()
+                    .all(|minute| minute["from"] == "2023-11-14T22:13:00.000Z")
+            );
         }
     }
 }
@@ -227,12 +298,28 @@ fn facets_equal_a_plain_count() {
 #[test]
 fn the_golden_answer() {
     let mut names = ColumnNames::default();
-    let (country, height, open) = (names.insert("country"), names.insert("height_m"), names.insert("open"));
+    let (country, height, open) = (
+        names.insert("country"),
+        names.insert("height_m"),
+        names.insert("open"),
+    );
     let text = |text: &str| OwnedValue::Text(text.into());
     let cells = [
-        vec![(country, text("France")), (height, OwnedValue::Number(330.0)), (open, OwnedValue::Boolean(true))],
-        vec![(country, text("UAE")), (height, OwnedValue::Number(828.0)), (open, text("true"))],
-        vec![(country, text("France")), (height, OwnedValue::Number(-0.5)), (open, OwnedValue::Number(1.0))],
+        vec![
+            (country, text("France")),
+            (height, OwnedValue::Number(330.0)),
+            (open, OwnedValue::Boolean(true)),
+        ],
+        vec![
+            (country, text("UAE")),
+            (height, OwnedValue::Number(828.0)),
+            (open, text("true")),
+        ],
+        vec![
+            (country, text("France")),
+            (height, OwnedValue::Number(-0.5)),
+            (open, OwnedValue::Number(1.0)),
+        ],
         vec![(country, OwnedValue::Null), (height, text("tall"))],
     ];
     // The last second of a leap year's February, its first of March, a Monday's midnight, a Sunday.
@@ -242,7 +329,11 @@ fn the_golden_answer() {
         .map(|(id, (cells, time))| NewRow {
             id: RecordId(id),
             uuid: RecordUuid([id as u8; 16]),
-            times: Times { created: time, changed: time, synced: time },
+            times: Times {
+                created: time,
+                changed: time,
+                synced: time,
+            },
             cells,
             vector: vec![1 << 30, 0, 0, 0, 0, 0, 0, 0],
         })
@@ -276,8 +367,13 @@ fn too_many_intervals_are_refused_with_the_facet() {
     let blocks = blocks(&mut Random(7), &lens, &mut names);
     let facets = json!([{ "column": "whole" }, { "time": "created", "interval": "minute" }]);
     let counter = FacetCounter::bind(&Facet::parse_list(&facets).expect("they parse"), &names);
-    blocks.iter().for_each(|block| counter.count(block, &Mask::full(4096)));
-    let problems = counter.write().expect_err("12,288 records, nearly a minute each").problems();
+    blocks
+        .iter()
+        .for_each(|block| counter.count(block, &Mask::full(4096)));
+    let problems = counter
+        .write()
+        .expect_err("12,288 records, nearly a minute each")
+        .problems();
     assert_eq!(problems[0].pointer, "/facets/1/interval");
 }
 
@@ -287,26 +383,71 @@ fn bad_facets_are_refused_with_their_pointers() {
     for (facets, expected) in [
         (json!({}), vec![("/facets", InvalidValue)]),
         (json!([]), vec![("/facets", InvalidValue)]),
-        (json!(vec![json!({ "column": "a" }); 17]), vec![("/facets", InvalidValue)]),
-        (json!([{ "column": "a" }, 7]), vec![("/facets/1", WrongType)]),
+        (
+            json!(vec![json!({ "column": "a" }); 17]),
+            vec![("/facets", InvalidValue)],
+        ),
+        (
+            json!([{ "column": "a" }, 7]),
+            vec![("/facets/1", WrongType)],
+        ),
         (json!([{}]), vec![("/facets/0", MissingMember)]),
-        (json!([{ "column": "" }]), vec![("/facets/0/column", InvalidColumn)]),
-        (json!([{ "column": 1 }]), vec![("/facets/0/column", InvalidValue)]),
-        (json!([{ "column": "a", "limit": 0 }]), vec![("/facets/0/limit", InvalidValue)]),
-        (json!([{ "column": "a", "limit": 101 }]), vec![("/facets/0/limit", InvalidValue)]),
-        (json!([{ "column": "a", "limit": "5" }]), vec![("/facets/0/limit", InvalidValue)]),
-        (json!([{ "column": "a", "type": "range" }]), vec![("/facets/0/type", InvalidValue)]),
-        (json!([{ "column": "a", "interval": 5 }]), vec![("/facets/0/interval", UnknownMember)]),
-        (json!([{ "column": "a", "type": "histogram" }]), vec![("/facets/0", MissingMember)]),
-        (json!([{ "column": "a", "type": "histogram", "interval": 0 }]), vec![("/facets/0/interval", InvalidValue)]),
-        (json!([{ "time": "synced", "interval": "decade" }]), vec![("/facets/0/interval", InvalidValue)]),
+        (
+            json!([{ "column": "" }]),
+            vec![("/facets/0/column", InvalidColumn)],
+        ),
+        (
+            json!([{ "column": 1 }]),
+            vec![("/facets/0/column", InvalidValue)],
+        ),
+        (
+            json!([{ "column": "a", "limit": 0 }]),
+            vec![("/facets/0/limit", InvalidValue)],
+        ),
+        (
+            json!([{ "column": "a", "limit": 101 }]),
+            vec![("/facets/0/limit", InvalidValue)],
+        ),
+        (
+            json!([{ "column": "a", "limit": "5" }]),
+            vec![("/facets/0/limit", InvalidValue)],
+        ),
+        (
+            json!([{ "column": "a", "type": "range" }]),
+            vec![("/facets/0/type", InvalidValue)],
+        ),
+        (
+            json!([{ "column": "a", "interval": 5 }]),
+            vec![("/facets/0/interval", UnknownMember)],
+        ),
+        (
+            json!([{ "column": "a", "type": "histogram" }]),
+            vec![("/facets/0", MissingMember)],
+        ),
+        (
+            json!([{ "column": "a", "type": "histogram", "interval": 0 }]),
+            vec![("/facets/0/interval", InvalidValue)],
+        ),
+        (
+            json!([{ "time": "synced", "interval": "decade" }]),
+            vec![("/facets/0/interval", InvalidValue)],
+        ),
         (
             json!([{ "time": "seen", "column": "a" }]),
-            vec![("/facets/0/column", UnknownMember), ("/facets/0/time", InvalidValue), ("/facets/0", MissingMember)],
+            vec![
+                ("/facets/0/column", UnknownMember),
+                ("/facets/0/time", InvalidValue),
+                ("/facets/0", MissingMember),
+            ],
         ),
     ] {
-        let problems = Facet::parse_list(&facets).expect_err("it is bad").problems();
-        let found: Vec<_> = problems.iter().map(|problem| (problem.pointer.as_str(), problem.code)).collect();
+        let problems = Facet::parse_list(&facets)
+            .expect_err("it is bad")
+            .problems();
+        let found: Vec<_> = problems
+            .iter()
+            .map(|problem| (problem.pointer.as_str(), problem.code))
+            .collect();
         assert_eq!(found, expected, "{facets}");
     }
 }

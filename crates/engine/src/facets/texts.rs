@@ -37,7 +37,14 @@ impl TextCounts {
     /// Counts that can be merged must share their hasher.
     pub(crate) fn new(column: ColumnId, hasher: DefaultHashBuilder) -> Self {
         let (table, entries) = (HashTable::new(), Vec::new());
-        Self { column, hasher, table, entries, bodies: Vec::new(), codes: Vec::new() }
+        Self {
+            column,
+            hasher,
+            table,
+            entries,
+            bodies: Vec::new(),
+            codes: Vec::new(),
+        }
     }
 
     /// Counts the strings in the rows of `within`, which are rows of the column in `body`.
@@ -69,26 +76,54 @@ impl TextCounts {
         let offset = self.bodies.len() as u32;
         self.bodies.extend(other.bodies);
         for entry in other.entries {
-            let entry = Entry { body: entry.body + offset, ..entry };
+            let entry = Entry {
+                body: entry.body + offset,
+                ..entry
+            };
             let body = Arc::clone(&self.bodies[entry.body as usize]);
-            self.add(entry, strings_of(&body, self.column).bytes(entry.string.into()));
+            self.add(
+                entry,
+                strings_of(&body, self.column).bytes(entry.string.into()),
+            );
         }
     }
 
     /// Each string once, with its count.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (TextAt<'_>, u64)> {
-        self.entries.iter().map(|entry| (TextAt { counts: self, entry }, u64::from(entry.count)))
+        self.entries.iter().map(|entry| {
+            (
+                TextAt {
+                    counts: self,
+                    entry,
+                },
+                u64::from(entry.count),
+            )
+        })
     }
 
     fn add_here(&mut self, strings: &Strings, string: usize, count: u32) {
         let text = strings.bytes(string);
         let body = self.bodies.len() as u32 - 1;
-        self.add(Entry { hash: self.hasher.hash_one(text), body, string: string as u16, count }, text);
+        self.add(
+            Entry {
+                hash: self.hasher.hash_one(text),
+                body,
+                string: string as u16,
+                count,
+            },
+            text,
+        );
     }
 
     #[inline]
     fn add(&mut self, new: Entry, text: &[u8]) {
-        let Self { column, table, entries, bodies, .. } = self;
+        let Self {
+            column,
+            table,
+            entries,
+            bodies,
+            ..
+        } = self;
         let same = |&at: &u32| {
             let entry = &entries[at as usize];
             let body = &bodies[entry.body as usize];
@@ -119,5 +154,7 @@ impl<'a> TextAt<'a> {
 
 fn strings_of(body: &Body, column: ColumnId) -> &Strings {
     let texts = body.columns.column(column).and_then(|column| column.text());
-    texts.expect("a block whose strings were counted has some").strings()
+    texts
+        .expect("a block whose strings were counted has some")
+        .strings()
 }

@@ -22,7 +22,11 @@ pub(crate) struct Counted<'a> {
 
 impl<'a> Top<'a> {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, kept: BinaryHeap::with_capacity(limit + 1), records: 0 }
+        Self {
+            limit,
+            kept: BinaryHeap::with_capacity(limit + 1),
+            records: 0,
+        }
     }
 
     /// Offers a value, each once; it is only looked at when its count may do.
@@ -32,11 +36,17 @@ impl<'a> Top<'a> {
             return;
         }
         if self.kept.len() < self.limit {
-            self.kept.push(Counted { value: value(), count });
+            self.kept.push(Counted {
+                value: value(),
+                count,
+            });
         } else if let Some(mut last) = self.kept.peek_mut()
             && count >= last.count
         {
-            let new = Counted { value: value(), count };
+            let new = Counted {
+                value: value(),
+                count,
+            };
             if new < *last {
                 *last = new;
             }
@@ -57,7 +67,9 @@ impl<'a> Top<'a> {
 
 impl Ord for Counted<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        Reverse(self.count).cmp(&Reverse(other.count)).then_with(|| by_value(self.value, other.value))
+        Reverse(self.count)
+            .cmp(&Reverse(other.count))
+            .then_with(|| by_value(self.value, other.value))
     }
 }
 

@@ -23,8 +23,8 @@ use crate::score::{SCORE_STEPS, Score, q30_to_f32};
 use crate::search::page::{self, Page};
 use crate::search::request::{Search, TimeRange};
 use crate::search::windows::{Ahead, SearchKey};
-use crate::serial::Serial;
 use crate::select::Selection;
+use crate::serial::Serial;
 use crate::snapshot::Snapshot;
 
 /// How far machines may be apart in the score of one record and query.
@@ -109,8 +109,13 @@ impl Job {
         let mut selection = Selection::bind(&snapshot, search.filter.as_ref(), search.time_range);
         // Whoever counts all matches needs every rule for every record. A forced rule that is put off
         // would let what it hides into the numbers that explain the search.
-        let at_once = search.counts_all() || search.explain.as_ref().is_some_and(Explain::is_scoped);
-        let lazy = if at_once { None } else { selection.put_off(&snapshot) };
+        let at_once =
+            search.counts_all() || search.explain.as_ref().is_some_and(Explain::is_scoped);
+        let lazy = if at_once {
+            None
+        } else {
+            selection.put_off(&snapshot)
+        };
         let mut job = Self {
             selection,
             lazy,
@@ -121,7 +126,10 @@ impl Job {
             tau: AtomicU32::new(threshold.0),
             matches: AtomicU64::new(0),
             facets: FacetCounter::bind(&search.facets, &snapshot.names),
-            explain: search.explain.as_ref().map(|explain| explain.bind(&snapshot.names)),
+            explain: search
+                .explain
+                .as_ref()
+                .map(|explain| explain.bind(&snapshot.names)),
             failed: Mutex::new(None),
             counts: Counts::default(),
             scan_started: Mutex::new(None),
@@ -142,8 +150,14 @@ impl Job {
 
     /// Takes the page from what an earlier scan found, or makes this scan find more than the page.
     fn look_ahead(&mut self) {
-        let Some(after) = self.after.filter(|_| !self.counts_all()) else { return };
-        match self.database.windows.look(&self.key(), &self.snapshot, after, self.size) {
+        let Some(after) = self.after.filter(|_| !self.counts_all()) else {
+            return;
+        };
+        match self
+            .database
+            .windows
+            .look(&self.key(), &self.snapshot, after, self.size)
+        {
             Ahead::Known(hits) => self.known = Some(hits),
             Ahead::Scan(size) => {
                 self.size = size;
@@ -153,7 +167,11 @@ impl Job {
     }
 
     fn key(&self) -> SearchKey {
-        let vector: Vec<u8> = self.vector.iter().flat_map(|component| component.to_le_bytes()).collect();
+        let vector: Vec<u8> = self
+            .vector
+            .iter()
+            .flat_map(|component| component.to_le_bytes())
+            .collect();
         content_hash(&[&self.search.alike, &vector])
     }
 
@@ -174,11 +192,19 @@ impl Job {
     /// the page before ended: then the cursor's own decides.
     fn settle_cursor(&mut self, published: &Published) {
         let Some(position) = self.after else { return };
-        let Some(row) = published.index.find(&self.snapshot, self.search.variant, position.id) else { return };
+        let Some(row) = published
+            .index
+            .find(&self.snapshot, self.search.variant, position.id)
+        else {
+            return;
+        };
         let (block, slot) = self.snapshot.at(row);
         match self.score(block, slot) {
             Ok(score) if score.0.abs_diff(position.score.0) <= SAME_SCORE_STEPS => {
-                self.after = Some(Position { score, id: position.id });
+                self.after = Some(Position {
+                    score,
+                    id: position.id,
+                });
             }
             Ok(_) => {}
             Err(error) => self.fail(error),
@@ -188,7 +214,9 @@ impl Job {
     pub(crate) fn query(&self, block: &Block) -> &Query {
         let basis = block.coded.basis.serial;
         let bound = self.queries.iter().find(|(serial, _)| *serial == basis);
-        &bound.expect("the query was prepared for every basis of the snapshot").1
+        &bound
+            .expect("the query was prepared for every basis of the snapshot")
+            .1
     }
 
     /// The canonical score of a record.
@@ -201,12 +229,20 @@ impl Job {
 
     /// The score below which nothing can matter any more.
     pub(crate) fn tau(&self) -> Score {
-        if self.counts_all() { self.threshold } else { Score(self.tau.load(Relaxed)) }
+        if self.counts_all() {
+            self.threshold
+        } else {
+            Score(self.tau.load(Relaxed))
+        }
     }
 
     /// The score that the cursor's page ended at: what is above has been on an earlier page.
     pub(crate) fn ceiling(&self) -> Option<Score> {
-        if self.counts_all() { None } else { self.after.map(|position| position.score) }
+        if self.counts_all() {
+            None
+        } else {
+            self.after.map(|position| position.score)
+        }
     }
 
     /// Whether every match must be found, not just those of the page.
@@ -236,12 +272,17 @@ impl Job {
 
     /// Whether a record satisfies the rules that were put off until now.
     pub(crate) fn passes_lazily(&self, block: &Block, slot: usize) -> bool {
-        self.lazy.as_ref().is_none_or(|rules| rules.matches(&block.body.columns, slot))
+        self.lazy
+            .as_ref()
+            .is_none_or(|rules| rules.matches(&block.body.columns, slot))
     }
 
     /// Offers a record that satisfies filter and time range.
     pub(crate) fn offer(&self, hit: Hit) {
-        if self.after.is_some_and(|after| hit.position.rank(&after).is_le()) {
+        if self
+            .after
+            .is_some_and(|after| hit.position.rank(&after).is_le())
+        {
             return;
         }
         let mut top = self.top.lock().unwrap_or_else(PoisonError::into_inner);
@@ -260,17 +301,28 @@ impl Job {
     /// How the search is carried out, for people. A forced filter does not show.
     pub(crate) fn plan(&self) -> &'static str {
         let filtered = self.explain.as_ref().is_some_and(BoundExplain::is_filtered);
-        if filtered || self.search.time_range != TimeRange::ALWAYS { "filtered scan" } else { "full scan" }
+        if filtered || self.search.time_range != TimeRange::ALWAYS {
+            "filtered scan"
+        } else {
+            "full scan"
+        }
     }
 
     /// Time from arrival to the start of the scan, and since arrival.
     pub(crate) fn times(&self) -> (Duration, Duration) {
-        let started = self.scan_started.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or(self.arrived);
+        let started = self
+            .scan_started
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .unwrap_or(self.arrived);
         (started - self.arrived, self.arrived.elapsed())
     }
 
     pub(crate) fn fail(&self, error: Error) {
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert(error);
         self.stop.store(true, Relaxed);
     }
 
@@ -279,14 +331,26 @@ impl Job {
     }
 
     pub(crate) fn mark_scan_start(&self) {
-        self.scan_started.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+        self.scan_started
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert_with(Instant::now);
     }
 
     /// Answers with the page or the error. Later calls do nothing.
     pub(crate) fn finish(&self) {
-        if let Some(reply) = self.reply.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(reply) = self
+            .reply
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+        {
             let page = catch_unwind(AssertUnwindSafe(|| self.page()));
-            reply(page.unwrap_or_else(|panic| Err(Error::Defect { detail: message(&*panic) })));
+            reply(page.unwrap_or_else(|panic| {
+                Err(Error::Defect {
+                    detail: message(&*panic),
+                })
+            }));
         }
     }
 
@@ -295,25 +359,44 @@ impl Job {
         if let Some(known) = &self.known {
             return known.clone();
         }
-        let top = std::mem::replace(&mut *self.top.lock().unwrap_or_else(PoisonError::into_inner), TopK::new(1));
+        let top = std::mem::replace(
+            &mut *self.top.lock().unwrap_or_else(PoisonError::into_inner),
+            TopK::new(1),
+        );
         let hits = top.into_sorted();
         if let Some(after) = self.after.filter(|_| !self.counts_all()) {
-            self.database.windows.keep(self.key(), &self.snapshot, after, &hits, self.size);
+            self.database
+                .windows
+                .keep(self.key(), &self.snapshot, after, &hits, self.size);
         }
         hits
     }
 
     fn page(&self) -> Result<Page, Error> {
-        if let Some(error) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(error) = self
+            .failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+        {
             return Err(error);
         }
         if self.stopped() {
             return Err(Error::Stopped);
         }
-        let scan = self.scan_started.lock().unwrap_or_else(PoisonError::into_inner).map(|start| start.elapsed());
+        let scan = self
+            .scan_started
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .map(|start| start.elapsed());
         let hits = self.hits();
         let shown = &hits[..hits.len().min(self.search.limit + 1)];
-        let body = page::write_search(self, shown, self.matches.load(Relaxed), scan.unwrap_or_default())?;
+        let body = page::write_search(
+            self,
+            shown,
+            self.matches.load(Relaxed),
+            scan.unwrap_or_default(),
+        )?;
         Ok(Page {
             body,
             scan_micros: scan.unwrap_or_default().as_micros() as u64,

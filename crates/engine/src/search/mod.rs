@@ -13,9 +13,9 @@ mod scanner;
 mod windows;
 
 pub use page::Page;
-pub use request::{Search, TimeRange};
 pub(crate) use page::{PageWriter, write_record};
 pub(crate) use request::RequestReader;
+pub use request::{Search, TimeRange};
 pub(crate) use scanner::Scanner;
-pub(crate) use windows::Windows;
 pub use scanner::{ScannerStats, StopFlag};
+pub(crate) use windows::Windows;

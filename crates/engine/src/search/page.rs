@@ -36,10 +36,20 @@ pub(crate) struct PageWriter<'a> {
 
 impl<'a> PageWriter<'a> {
     /// With `explain`, each record says why it is in.
-    pub(crate) fn new(snapshot: &'a Snapshot, variant: Variant, explain: Option<&'a BoundExplain>) -> Self {
+    pub(crate) fn new(
+        snapshot: &'a Snapshot,
+        variant: Variant,
+        explain: Option<&'a BoundExplain>,
+    ) -> Self {
         let mut out = Vec::with_capacity(16 * 1024);
         out.extend_from_slice(b"{\"results\":[");
-        Self { snapshot, variant, out, results: 0, explain }
+        Self {
+            snapshot,
+            variant,
+            out,
+            results: 0,
+            explain,
+        }
     }
 
     /// Adds a record to the results.
@@ -48,7 +58,14 @@ impl<'a> PageWriter<'a> {
             self.out.push(b',');
         }
         self.results += 1;
-        write_open_record(self.snapshot, block, slot, self.variant, score, &mut self.out);
+        write_open_record(
+            self.snapshot,
+            block,
+            slot,
+            self.variant,
+            score,
+            &mut self.out,
+        );
         if let Some(explain) = self.explain {
             self.out.extend_from_slice(b",\"explain\":");
             explain.write_record(block, slot, &mut self.out);
@@ -65,7 +82,8 @@ impl<'a> PageWriter<'a> {
             write_string(&String::from_utf8_lossy(next), &mut self.out);
         }
         self.out.extend_from_slice(b",\"has_more\":");
-        self.out.extend_from_slice(if next.is_some() { b"true}" } else { b"false}" });
+        self.out
+            .extend_from_slice(if next.is_some() { b"true}" } else { b"false}" });
     }
 
     /// Adds a member of the response, its value as JSON.
@@ -84,7 +102,13 @@ impl<'a> PageWriter<'a> {
 }
 
 /// Writes one record as `variant` shows it.
-pub(crate) fn write_record(snapshot: &Snapshot, block: &Block, slot: usize, variant: Variant, out: &mut Vec<u8>) {
+pub(crate) fn write_record(
+    snapshot: &Snapshot,
+    block: &Block,
+    slot: usize,
+    variant: Variant,
+    out: &mut Vec<u8>,
+) {
     write_open_record(snapshot, block, slot, variant, None, out);
     out.push(b'}');
 }
@@ -130,7 +154,12 @@ fn write_open_record(
 ///
 /// # Errors
 /// [`Error::Invalid`] when a facet has more intervals than a response holds.
-pub(crate) fn write_search(job: &Job, hits: &[Hit], matches: u64, scan: Duration) -> Result<Vec<u8>, Error> {
+pub(crate) fn write_search(
+    job: &Job,
+    hits: &[Hit],
+    matches: u64,
+    scan: Duration,
+) -> Result<Vec<u8>, Error> {
     let search = &job.search;
     let mut writer = PageWriter::new(&job.snapshot, search.variant, job.explain.as_ref());
     let shown = &hits[..hits.len().min(search.limit)];

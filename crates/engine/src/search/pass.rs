@@ -17,7 +17,11 @@ impl Pass {
     pub(crate) fn new(jobs: Vec<Arc<Job>>) -> Self {
         let blocks = jobs.first().map_or(0, |job| job.snapshot.blocks.len());
         jobs.iter().for_each(|job| job.mark_scan_start());
-        Self { jobs, next: AtomicUsize::new(0), left: AtomicUsize::new(blocks) }
+        Self {
+            jobs,
+            next: AtomicUsize::new(0),
+            left: AtomicUsize::new(blocks),
+        }
     }
 
     fn blocks(&self) -> usize {

@@ -6,8 +6,8 @@ use crate::cursor;
 use crate::error::Error;
 use crate::explain::Explain;
 use crate::facets::Facet;
-use crate::hash::content_hash;
 use crate::filter::{Filter, FilterLimits};
+use crate::hash::content_hash;
 use crate::identity::Variant;
 use crate::json::parse_time;
 use crate::limits::Limits;
@@ -53,7 +53,10 @@ pub struct TimeRange {
 
 impl TimeRange {
     /// All of time.
-    pub const ALWAYS: Self = Self { start: i64::MIN, end: i64::MAX };
+    pub const ALWAYS: Self = Self {
+        start: i64::MIN,
+        end: i64::MAX,
+    };
 }
 
 impl Search {
@@ -72,11 +75,17 @@ impl Search {
         let variant = request.variant()?;
         let threshold = request.number("threshold")?.unwrap_or(0.2);
         if !(0.0..=1.0).contains(&threshold) {
-            return Err(Error::invalid("invalid_request", "/search/threshold", "must be between 0 and 1"));
+            return Err(Error::invalid(
+                "invalid_request",
+                "/search/threshold",
+                "must be between 0 and 1",
+            ));
         }
         let cursor = match request.text("cursor")? {
             None => None,
-            Some(text) => Some(cursor::parse(variant, text).ok_or_else(|| invalid_cursor(variant))?),
+            Some(text) => {
+                Some(cursor::parse(variant, text).ok_or_else(|| invalid_cursor(variant))?)
+            }
         };
         Ok(Self {
             variant,
@@ -98,7 +107,11 @@ fn invalid_cursor(variant: Variant) -> Error {
         Variant::A => "a relevance score and a UUID joined by |",
         Variant::B => "a relevance score and an integer id joined by _",
     };
-    Error::invalid("invalid_cursor", "/pagination/cursor", format!("must be a next_cursor of this service: {shape}"))
+    Error::invalid(
+        "invalid_cursor",
+        "/pagination/cursor",
+        format!("must be a next_cursor of this service: {shape}"),
+    )
 }
 
 /// Reads the members that requests share.
@@ -110,7 +123,10 @@ pub(crate) struct RequestReader {
 impl RequestReader {
     pub(crate) fn new(json: &str, limits: &Limits) -> Result<Self, Error> {
         match serde_json::from_str(json) {
-            Ok(Value::Object(members)) => Ok(Self { members, limits: limits.filter }),
+            Ok(Value::Object(members)) => Ok(Self {
+                members,
+                limits: limits.filter,
+            }),
             Ok(_) => Err(Error::invalid("invalid_request", "", "must be an object")),
             Err(error) => Err(Error::invalid("invalid_json", "", error.to_string())),
         }
@@ -136,7 +152,11 @@ impl RequestReader {
         match self.text("variant")? {
             Some("a") => Ok(Variant::A),
             Some("b") | None => Ok(Variant::B),
-            Some(_) => Err(Error::invalid("invalid_request", "/variant", "must be \"a\" or \"b\"")),
+            Some(_) => Err(Error::invalid(
+                "invalid_request",
+                "/variant",
+                "must be \"a\" or \"b\"",
+            )),
         }
     }
 
@@ -153,7 +173,9 @@ impl RequestReader {
     }
 
     pub(crate) fn flag(&self, name: &str) -> Result<bool, Error> {
-        Ok(self.typed(name, "true or false", Value::as_bool)?.unwrap_or(false))
+        Ok(self
+            .typed(name, "true or false", Value::as_bool)?
+            .unwrap_or(false))
     }
 
     pub(crate) fn limit(&self) -> Result<usize, Error> {
@@ -162,7 +184,11 @@ impl RequestReader {
             Some(limit) if (1..=MAX_LIMIT as u64).contains(&limit) => Ok(limit as usize),
             Some(_) => {
                 let detail = format!("must be between 1 and {MAX_LIMIT}");
-                Err(Error::invalid("invalid_request", "/pagination/limit", detail))
+                Err(Error::invalid(
+                    "invalid_request",
+                    "/pagination/limit",
+                    detail,
+                ))
             }
         }
     }
@@ -173,13 +199,23 @@ impl RequestReader {
         for name in ["forced_filter", "filter"] {
             filters.extend(self.filter_of(name, variant)?);
         }
-        Ok(if filters.len() > 1 { Some(Filter::and(filters)) } else { filters.pop() })
+        Ok(if filters.len() > 1 {
+            Some(Filter::and(filters))
+        } else {
+            filters.pop()
+        })
     }
 
     /// The filter in one member.
     pub(crate) fn filter_of(&self, name: &str, variant: Variant) -> Result<Option<Filter>, Error> {
-        let Some(json) = self.get(name) else { return Ok(None) };
-        let filter = Filter::from_json(json.to_string().as_bytes(), &self.limits, variant.default_condition());
+        let Some(json) = self.get(name) else {
+            return Ok(None);
+        };
+        let filter = Filter::from_json(
+            json.to_string().as_bytes(),
+            &self.limits,
+            variant.default_condition(),
+        );
         filter.map(Some).map_err(|problems| below(name, problems))
     }
 
@@ -188,18 +224,34 @@ impl RequestReader {
     }
 
     pub(crate) fn time_range(&self) -> Result<TimeRange, Error> {
-        let Some(range) = self.get("time_range") else { return Ok(TimeRange::ALWAYS) };
+        let Some(range) = self.get("time_range") else {
+            return Ok(TimeRange::ALWAYS);
+        };
         let end_of = |name: &str, absent: i64| match range.get(name) {
             None => Ok(absent),
-            Some(value) => value.as_str().and_then(|text| parse_time(text).ok()).ok_or_else(|| {
-                let pointer = format!("/time_range/{name}");
-                Error::invalid("invalid_time", pointer, "must be an ISO 8601 date or time, 2026-01-31T12:00:00Z")
-            }),
+            Some(value) => value
+                .as_str()
+                .and_then(|text| parse_time(text).ok())
+                .ok_or_else(|| {
+                    let pointer = format!("/time_range/{name}");
+                    Error::invalid(
+                        "invalid_time",
+                        pointer,
+                        "must be an ISO 8601 date or time, 2026-01-31T12:00:00Z",
+                    )
+                }),
         };
-        let window = TimeRange { start: end_of("start_time", i64::MIN)?, end: end_of("end_time", i64::MAX)? };
+        let window = TimeRange {
+            start: end_of("start_time", i64::MIN)?,
+            end: end_of("end_time", i64::MAX)?,
+        };
         if window.start > window.end {
             let detail = "start_time is after end_time";
-            return Err(Error::invalid("invalid_time", "/time_range/start_time", detail));
+            return Err(Error::invalid(
+                "invalid_time",
+                "/time_range/start_time",
+                detail,
+            ));
         }
         Ok(window)
     }
@@ -212,8 +264,13 @@ impl RequestReader {
     ) -> Result<Option<T>, Error> {
         self.get(name)
             .map(|value| {
-                read(value)
-                    .ok_or_else(|| Error::invalid("invalid_request", format!("/{name}"), format!("must be {what}")))
+                read(value).ok_or_else(|| {
+                    Error::invalid(
+                        "invalid_request",
+                        format!("/{name}"),
+                        format!("must be {what}"),
+                    )
+                })
             })
             .transpose()
     }
@@ -222,7 +279,13 @@ impl RequestReader {
 fn below(name: &str, problems: Vec<Problem>) -> Error {
     let problems = problems
         .into_iter()
-        .map(|problem| Problem { pointer: format!("/{name}{}", problem.pointer), ..problem })
+        .map(|problem| Problem {
+            pointer: format!("/{name}{}", problem.pointer),
+            ..problem
+        })
         .collect();
-    Error::Invalid { code: "invalid_filter", problems }
+    Error::Invalid {
+        code: "invalid_filter",
+        problems,
+    }
 }

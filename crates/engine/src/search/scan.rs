@@ -6,11 +6,11 @@ use cosift_kernels::{Candidate, Scan, refine, sweep};
 
 use crate::block::Block;
 use crate::error::Error;
+use crate::identity::IdKey;
 use crate::mask::Mask;
 use crate::rank::{Hit, Position};
 use crate::score::Score;
 use crate::search::job::Job;
-use crate::identity::IdKey;
 
 /// What a worker keeps from block to block.
 #[derive(Default)]
@@ -41,9 +41,18 @@ pub(crate) fn scan_block(block: &Block, jobs: &[&Job], scratch: &mut Scratch) {
     let mut scans: Vec<Scan<'_>> = Vec::with_capacity(live.len());
     let mut found = scratch.found.iter_mut().enumerate();
     for (&at, mask) in live.iter().zip(&scratch.masks) {
-        let found = found.find(|(place, _)| *place == at).expect("live jobs are in order").1;
+        let found = found
+            .find(|(place, _)| *place == at)
+            .expect("live jobs are in order")
+            .1;
         let (floor, ceiling) = bounds(jobs[at]);
-        scans.push(Scan { query: jobs[at].query(block), mask: &mask.0, floor, ceiling, found });
+        scans.push(Scan {
+            query: jobs[at].query(block),
+            mask: &mask.0,
+            floor,
+            ceiling,
+            found,
+        });
     }
     sweep(&block.coded.codes, &mut scans);
     if !scans.is_empty() {
@@ -64,7 +73,11 @@ fn bounds(job: &Job) -> (f32, f32) {
         Score(0) => f32::NEG_INFINITY,
         tau => tau.value() as f32,
     };
-    (floor, job.ceiling().map_or(f32::INFINITY, |score| score.value() as f32))
+    (
+        floor,
+        job.ceiling()
+            .map_or(f32::INFINITY, |score| score.value() as f32),
+    )
 }
 
 /// Settles the candidates of the head step, in two rounds where there are many.
@@ -78,7 +91,10 @@ fn rank_candidates(block: &Block, job: &Job, found: &mut Vec<Candidate>) {
         let mut best: Vec<Candidate> = found.drain(..first).collect();
         settle(block, job, &mut best, &mut matches);
         let (floor, _) = bounds(job);
-        found.retain(|candidate| candidate.estimate + candidate.error >= floor && !job.is_settled(candidate, &mut matches));
+        found.retain(|candidate| {
+            candidate.estimate + candidate.error >= floor
+                && !job.is_settled(candidate, &mut matches)
+        });
     }
     settle(block, job, found, &mut matches);
     if job.counts_all() {
@@ -105,7 +121,10 @@ fn settle(block: &Block, job: &Job, found: &mut Vec<Candidate>, matches: &mut Ma
             Ok(score) if score >= job.threshold() => {
                 matches.set(slot);
                 let id = IdKey::new(job.search.variant, block.id(slot), block.uuid(slot));
-                job.offer(Hit { position: Position { score, id }, row: block.row(slot) });
+                job.offer(Hit {
+                    position: Position { score, id },
+                    row: block.row(slot),
+                });
             }
             Ok(_) => {}
             Err(error) => return job.fail(error),

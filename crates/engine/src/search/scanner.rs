@@ -78,14 +78,23 @@ impl Scanner {
     /// # Errors
     /// What the system says when a thread can't be started.
     pub(crate) fn start(threads: usize, meter: Arc<Meter>) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared { state: Mutex::default(), work: Condvar::new(), meter });
+        let shared = Arc::new(Shared {
+            state: Mutex::default(),
+            work: Condvar::new(),
+            meter,
+        });
         let handles = (0..threads.max(1))
             .map(|at| {
                 let shared = Arc::clone(&shared);
-                std::thread::Builder::new().name(format!("cosift-scan-{at}")).spawn(move || shared.run())
+                std::thread::Builder::new()
+                    .name(format!("cosift-scan-{at}"))
+                    .spawn(move || shared.run())
             })
             .collect::<Result<_, _>>()?;
-        Ok(Self { shared, threads: Mutex::new(handles) })
+        Ok(Self {
+            shared,
+            threads: Mutex::new(handles),
+        })
     }
 
     /// Takes a search; `reply` is called once, from a scan thread or from here.
@@ -104,9 +113,19 @@ impl Scanner {
         }
         if state.arrived.len() + state.bound.len() >= MAX_WAITING {
             drop(state);
-            return reply(Err(Error::Busy { what: "searches", limit: MAX_WAITING }));
+            return reply(Err(Error::Busy {
+                what: "searches",
+                limit: MAX_WAITING,
+            }));
         }
-        state.arrived.push_back(Arrival { database, search, vector, stop, at: Instant::now(), reply });
+        state.arrived.push_back(Arrival {
+            database,
+            search,
+            vector,
+            stop,
+            at: Instant::now(),
+            reply,
+        });
         drop(state);
         self.shared.work.notify_one();
     }
@@ -124,7 +143,8 @@ impl Scanner {
     pub(crate) fn close(&self) {
         self.shared.lock().closed = true;
         self.shared.work.notify_all();
-        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             // A scan thread catches every panic of a step, so joining it can't fail.
             let _ = thread.join();
@@ -163,12 +183,22 @@ impl Shared {
             if state.closed && state.passes.is_empty() {
                 return None;
             }
-            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .work
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     fn bind(&self, arrival: Arrival) {
-        let Arrival { database, search, vector, stop, at, reply } = arrival;
+        let Arrival {
+            database,
+            search,
+            vector,
+            stop,
+            at,
+            reply,
+        } = arrival;
         // The reply must survive a panic while binding.
         let slot = Arc::new(Mutex::new(Some(reply)));
         let taken = Arc::clone(&slot);
@@ -178,7 +208,9 @@ impl Shared {
             }
         });
         let bound = catch_unwind(AssertUnwindSafe(|| {
-            database.with_published(|published| Job::bind(&database, published, search, vector, stop, at, once))
+            database.with_published(|published| {
+                Job::bind(&database, published, search, vector, stop, at, once)
+            })
         }));
         match bound {
             Ok(job) => {
@@ -193,7 +225,9 @@ impl Shared {
             }
             Err(panic) => {
                 if let Some(reply) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                    reply(Err(Error::Defect { detail: message(&*panic) }));
+                    reply(Err(Error::Defect {
+                        detail: message(&*panic),
+                    }));
                 }
             }
         }
@@ -202,7 +236,9 @@ impl Shared {
     fn scan(&self, pass: &Pass, at: usize, scratch: &mut Scratch) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| pass.scan(at, scratch))) {
             for job in &pass.jobs {
-                job.fail(Error::Defect { detail: message(&*panic) });
+                job.fail(Error::Defect {
+                    detail: message(&*panic),
+                });
             }
         }
         self.meter.scanned(std::mem::take(&mut scratch.bytes));
@@ -246,7 +282,9 @@ impl State {
 
     /// Puts all bound searches of one snapshot on a pass.
     fn start_pass(&mut self) {
-        let Some(first) = self.bound.front() else { return };
+        let Some(first) = self.bound.front() else {
+            return;
+        };
         let snapshot = Arc::clone(&first.snapshot);
         let mut riders = Vec::new();
         let mut others = VecDeque::new();

@@ -51,7 +51,13 @@ pub(crate) enum Ahead {
 
 impl Windows {
     /// The `count` hits after a place, or how many are worth finding.
-    pub(crate) fn look(&self, search: &SearchKey, snapshot: &Arc<Snapshot>, after: Position, count: usize) -> Ahead {
+    pub(crate) fn look(
+        &self,
+        search: &SearchKey,
+        snapshot: &Arc<Snapshot>,
+        after: Position,
+        count: usize,
+    ) -> Ahead {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|window| window.snapshot.strong_count() > 0);
         let mut size = FIRST;
@@ -62,7 +68,10 @@ impl Windows {
             let start = if window.after == after {
                 0
             } else {
-                match window.hits.binary_search_by(|hit| hit.position.rank(&after)) {
+                match window
+                    .hits
+                    .binary_search_by(|hit| hit.position.rank(&after))
+                {
                     Ok(at) => at + 1,
                     Err(_) => continue,
                 }
@@ -77,7 +86,14 @@ impl Windows {
     }
 
     /// Keeps what a scan for `size` hits found.
-    pub(crate) fn keep(&self, search: SearchKey, snapshot: &Arc<Snapshot>, after: Position, hits: &[Hit], size: usize) {
+    pub(crate) fn keep(
+        &self,
+        search: SearchKey,
+        snapshot: &Arc<Snapshot>,
+        after: Position,
+        hits: &[Hit],
+        size: usize,
+    ) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push_back(Window {
             search,

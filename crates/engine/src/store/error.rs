@@ -7,7 +7,7 @@ use rusqlite::ErrorCode;
 
 /// An error of the store, its lock or its files.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum StoreError {
+pub enum StoreError {
     /// The disk or the quota is full. The commit was rolled back; reads go on, and so do writes once there is room.
     #[error("the disk is full")]
     DiskFull,

@@ -9,7 +9,7 @@ mod write;
 mod writer;
 
 pub(crate) use change::{Change, ChangeKind};
-pub(crate) use error::StoreError;
+pub use error::StoreError;
 pub(crate) use reader::{Identity, Reader};
 pub(crate) use row::StoredRecord;
 pub(crate) use write::{PutKind, Write};

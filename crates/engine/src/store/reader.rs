@@ -57,6 +57,7 @@ impl Reader {
     }
 
     /// What is known of the records with each of `uuids`, in their order; `None` where there is no such record.
+    #[cfg(test)]
     pub(crate) fn identities_by_uuid(
         &self,
         uuids: &[[u8; 16]],
@@ -123,6 +124,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError::Damaged`].
+    #[cfg(test)]
     pub(crate) fn data(&self, id: u64) -> Result<Option<Vec<u8>>, StoreError> {
         let mut data = None;
         self.records(&[id], |record| data = Some(record.data.to_vec()))?;
@@ -173,6 +175,7 @@ impl Reader {
     }
 
     /// Number of records.
+    #[cfg(test)]
     pub(crate) fn count(&self) -> Result<u64, StoreError> {
         self.read(|transaction| {
             let count: i64 =

@@ -1,11 +1,27 @@
 use serde_json::{Value, json};
 
-use crate::common::{Known, Oracle, Random, Server, Vectors, assert_same, hits, random_data, random_filter, total};
+use crate::common::{
+    Known, Oracle, Random, Server, Vectors, assert_same, hits, random_data, random_filter, total,
+};
 
-const SORTS: [&str; 9] = ["", "created_at", "changed_at", "synced_at", "colour", "size", "mixed", "__proto__", "never seen"];
+const SORTS: [&str; 9] = [
+    "",
+    "created_at",
+    "changed_at",
+    "synced_at",
+    "colour",
+    "size",
+    "mixed",
+    "__proto__",
+    "never seen",
+];
 
 fn sort(name: &str, random: &mut Random) -> Value {
-    let kind = if name.ends_with("_at") { "time" } else { "column" };
+    let kind = if name.ends_with("_at") {
+        "time"
+    } else {
+        "column"
+    };
     match random.below(3) {
         0 => json!({ kind: name }),
         1 => json!({ kind: name, "direction": "asc" }),
@@ -13,7 +29,12 @@ fn sort(name: &str, random: &mut Random) -> Value {
     }
 }
 
-fn drain(server: &Server, request: &Value, random: &mut Random, mut between: impl FnMut(&mut Random)) -> Vec<Value> {
+fn drain(
+    server: &Server,
+    request: &Value,
+    random: &mut Random,
+    mut between: impl FnMut(&mut Random),
+) -> Vec<Value> {
     let mut request = request.clone();
     let mut all = Vec::new();
     loop {
@@ -60,7 +81,11 @@ fn each_record_once() {
             request["filter"] = random_filter(&mut random, 2);
         }
         let expected = oracle.query(&request);
-        assert_same(&drain(&server, &request, &mut random, |_| ()), &expected, &request);
+        assert_same(
+            &drain(&server, &request, &mut random, |_| ()),
+            &expected,
+            &request,
+        );
         request["total"] = json!(true);
         request["limit"] = json!(1);
         assert_eq!(total(&server.query("db", &request)), expected.len() as u64);
@@ -78,8 +103,16 @@ fn each_record_that_stays_once_while_others_are_written() {
         }
         let mut found = drain(&server, &request, &mut random, |random| {
             let id = 1 + random.below(1_500) as u64 * 2;
-            server.put("db", &[Known::new(id, random_data(random), vectors.draw(random), 5)]);
-            server.delete("db", &json!({ "ids": [1 + random.below(1_500) as u64 * 2] })).expect("deleted");
+            server.put(
+                "db",
+                &[Known::new(id, random_data(random), vectors.draw(random), 5)],
+            );
+            server
+                .delete(
+                    "db",
+                    &json!({ "ids": [1 + random.below(1_500) as u64 * 2] }),
+                )
+                .expect("deleted");
         });
         let mut expected = oracle.query(&request);
         for results in [&mut found, &mut expected] {
@@ -94,7 +127,9 @@ fn each_record_that_stays_once_while_others_are_written() {
 fn and_a_cursor_that_is_none_is_refused() {
     let (_directory, server, ..) = filled(22, 5);
     for cursor in ["", "x", "t", "t1", "t1_", "q1_3", "s!_3", "n_3", "t5|3"] {
-        let error = server.try_query("db", &json!({ "variant": "b", "cursor": cursor })).expect_err(cursor);
+        let error = server
+            .try_query("db", &json!({ "variant": "b", "cursor": cursor }))
+            .expect_err(cursor);
         assert_eq!(error.code(), "invalid_cursor", "{cursor}");
     }
     server.close();

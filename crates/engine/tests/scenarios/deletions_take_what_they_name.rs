@@ -11,14 +11,29 @@ fn by_identity_filter_or_time_range() {
     server.create("db", 8);
     let vectors = Vectors::new(8, &mut random);
     let mut oracle = Oracle::default();
-    let records = (1..=6_000).map(|id| Known::new(id, random_data(&mut random), vectors.draw(&mut random), id as i64 * 1000));
+    let records = (1..=6_000).map(|id| {
+        Known::new(
+            id,
+            random_data(&mut random),
+            vectors.draw(&mut random),
+            id as i64 * 1000,
+        )
+    });
     let records = records.collect();
     server.put_known("db", &mut oracle, records);
     for round in 0..12 {
         let request = match round % 4 {
-            0 => json!({ "ids": [1 + random.below(6_000), 1 + random.below(6_000), 999_999, 17, 17] }),
+            0 => {
+                json!({ "ids": [1 + random.below(6_000), 1 + random.below(6_000), 999_999, 17, 17] })
+            }
             1 => {
-                let uuids: Vec<&String> = oracle.records.values().skip(random.below(100)).take(30).map(|known| &known.uuid).collect();
+                let uuids: Vec<&String> = oracle
+                    .records
+                    .values()
+                    .skip(random.below(100))
+                    .take(30)
+                    .map(|known| &known.uuid)
+                    .collect();
                 json!({ "ids": uuids, "forced_filter": random_filter(&mut random, 1) })
             }
             2 => {
@@ -36,17 +51,35 @@ fn by_identity_filter_or_time_range() {
         if request["filter"].is_null() {
             narrowed["filter"] = request["forced_filter"].clone();
         }
-        let mut gone: Vec<String> =
-            oracle.query(&narrowed).iter().map(|shown| shown["id"].as_str().expect("a UUID").to_owned()).collect();
+        let mut gone: Vec<String> = oracle
+            .query(&narrowed)
+            .iter()
+            .map(|shown| shown["id"].as_str().expect("a UUID").to_owned())
+            .collect();
         if let Some(ids) = request["ids"].as_array() {
             gone.retain(|uuid| {
-                let known = oracle.records.values().find(|known| &known.uuid == uuid).expect("known");
+                let known = oracle
+                    .records
+                    .values()
+                    .find(|known| &known.uuid == uuid)
+                    .expect("known");
                 ids.contains(&json!(known.uuid)) || ids.contains(&json!(known.id))
             });
         }
-        assert_eq!(server.delete("db", &request).expect("deleted"), gone.len(), "{request}");
-        oracle.records.retain(|_, known| !gone.contains(&known.uuid));
-        server.check("db", &oracle, &json!({ "threshold": 0, "limit": 100, "total": true }), &vectors.draw(&mut random));
+        assert_eq!(
+            server.delete("db", &request).expect("deleted"),
+            gone.len(),
+            "{request}"
+        );
+        oracle
+            .records
+            .retain(|_, known| !gone.contains(&known.uuid));
+        server.check(
+            "db",
+            &oracle,
+            &json!({ "threshold": 0, "limit": 100, "total": true }),
+            &vectors.draw(&mut random),
+        );
     }
     server.close();
 }
@@ -60,13 +93,27 @@ fn and_a_made_id_never_comes_back() {
         Some(id) => json!([{ "id": id, "data": { "a": "x" }, "vector": [1, 2, 3, 4, 5, 6, 7, 8] }]),
         None => json!([{ "data": { "a": "x" }, "vector": [1, 2, 3, 4, 5, 6, 7, 8] }]),
     };
-    let made = |server: &Server| server.upsert("db", &record(None)).expect("written").results[0].id.0;
+    let made = |server: &Server| {
+        server.upsert("db", &record(None)).expect("written").results[0]
+            .id
+            .0
+    };
     assert_eq!([made(&server), made(&server), made(&server)], [1, 2, 3]);
-    assert_eq!(server.delete("db", &json!({ "ids": [2, 3] })).expect("deleted"), 2);
+    assert_eq!(
+        server
+            .delete("db", &json!({ "ids": [2, 3] }))
+            .expect("deleted"),
+        2
+    );
     server.close();
     let server = Server::open(directory.path());
     assert_eq!(made(&server), 4);
-    assert_eq!(server.delete("db", &json!({ "ids": [1, 4] })).expect("deleted"), 2);
+    assert_eq!(
+        server
+            .delete("db", &json!({ "ids": [1, 4] }))
+            .expect("deleted"),
+        2
+    );
     server.close();
     let server = Server::open(directory.path());
     assert_eq!(server.describe("db")["records"], 0);
@@ -75,15 +122,32 @@ fn and_a_made_id_never_comes_back() {
     // A caller may give a deleted id again: it is a new record.
     let again = server.upsert("db", &record(Some(2))).expect("written");
     assert_eq!(again.results[0].status, Status::Created);
-    assert_eq!(server.record("db", "2").expect("there")["data"], json!({ "a": "x" }));
-    server.delete("db", &json!({ "ids": [2] })).expect("deleted");
-    assert_eq!(server.record("db", "2").expect_err("gone").code(), "record_not_found");
-    assert_eq!(server.delete("db", &json!({ "ids": [2] })).expect("nothing"), 0);
+    assert_eq!(
+        server.record("db", "2").expect("there")["data"],
+        json!({ "a": "x" })
+    );
+    server
+        .delete("db", &json!({ "ids": [2] }))
+        .expect("deleted");
+    assert_eq!(
+        server.record("db", "2").expect_err("gone").code(),
+        "record_not_found"
+    );
+    assert_eq!(
+        server
+            .delete("db", &json!({ "ids": [2] }))
+            .expect("nothing"),
+        0
+    );
     server.upsert("db", &record(Some(2))).expect("written");
     server.close();
     let server = Server::open(directory.path());
     assert!(server.record("db", "2").is_ok());
-    let found = server.search("db", &json!({ "total": true }), &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+    let found = server.search(
+        "db",
+        &json!({ "total": true }),
+        &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0],
+    );
     assert_eq!(found["total"]["value"], 2);
     server.close();
 }

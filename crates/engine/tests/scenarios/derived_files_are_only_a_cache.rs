@@ -7,7 +7,9 @@ use crate::common::{Known, Oracle, Random, Server, Vectors, random_data};
 
 fn derived(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory.join("databases/db/derived")).expect("derived files");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     paths.sort();
     paths
 }
@@ -27,20 +29,35 @@ fn whatever_happens_to_them() {
     let vectors = Vectors::new(8, &mut random);
     let server = Server::open(directory.path());
     server.create("db", 8);
-    let records = (1..=9_500).map(|id| Known::new(id, random_data(&mut random), vectors.draw(&mut random), id as i64));
+    let records = (1..=9_500).map(|id| {
+        Known::new(
+            id,
+            random_data(&mut random),
+            vectors.draw(&mut random),
+            id as i64,
+        )
+    });
     let records = records.collect();
     server.put_known("db", &mut oracle, records);
     server.close();
     for round in 0..30 {
         let files = derived(directory.path());
-        assert!(files.len() >= 8, "blocks, codes, a basis and the snapshot are saved anew: {files:?}");
-        let path = if round % 4 == 0 { &files[files.len() - 1] } else { random.pick(&files) };
+        assert!(
+            files.len() >= 8,
+            "blocks, codes, a basis and the snapshot are saved anew: {files:?}"
+        );
+        let path = if round % 4 == 0 {
+            &files[files.len() - 1]
+        } else {
+            random.pick(&files)
+        };
         match round % 5 {
             0 => fs::remove_file(path).expect("removed"),
             1 => {
                 let length = fs::metadata(path).expect("a file").len();
                 let file = fs::File::options().write(true).open(path).expect("opened");
-                file.set_len(random.below(length as usize) as u64).expect("cut");
+                file.set_len(random.below(length as usize) as u64)
+                    .expect("cut");
             }
             2 => fs::write(path, b"").expect("emptied"),
             _ => flip(path, random.next() as usize >> 1),
@@ -50,13 +67,27 @@ fn whatever_happens_to_them() {
         server.check("db", &oracle, &request, &vectors.draw(&mut random));
         // A write afterwards: the damaged snapshot must not be what the next start reads.
         let id = 1 + random.below(9_500) as u64;
-        server.put_known("db", &mut oracle, vec![Known::new(id, random_data(&mut random), vectors.draw(&mut random), round)]);
+        server.put_known(
+            "db",
+            &mut oracle,
+            vec![Known::new(
+                id,
+                random_data(&mut random),
+                vectors.draw(&mut random),
+                round,
+            )],
+        );
         server.check("db", &oracle, &request, &vectors.draw(&mut random));
         server.close();
     }
     fs::remove_dir_all(directory.path().join("databases/db/derived")).expect("removed");
     let server = Server::open(directory.path());
-    server.check("db", &oracle, &json!({ "threshold": 0, "limit": 100, "total": true }), &vectors.draw(&mut random));
+    server.check(
+        "db",
+        &oracle,
+        &json!({ "threshold": 0, "limit": 100, "total": true }),
+        &vectors.draw(&mut random),
+    );
     server.close();
 }
 
@@ -68,11 +99,21 @@ fn also_while_the_engine_runs() {
     let vectors = Vectors::new(64, &mut random);
     let server = Server::open(directory.path());
     server.create("db", 64);
-    let records = (1..=9_000).map(|id| Known::new(id, random_data(&mut random), vectors.draw(&mut random), id as i64));
+    let records = (1..=9_000).map(|id| {
+        Known::new(
+            id,
+            random_data(&mut random),
+            vectors.draw(&mut random),
+            id as i64,
+        )
+    });
     let records = records.collect();
     server.put_known("db", &mut oracle, records);
     let request = json!({ "threshold": 0.1, "limit": 100, "total": true });
-    for path in derived(directory.path()).iter().filter(|path| path.extension().is_some_and(|kind| kind == "rows")) {
+    for path in derived(directory.path())
+        .iter()
+        .filter(|path| path.extension().is_some_and(|kind| kind == "rows"))
+    {
         // Bits flip all over the vectors of a full block, which are read when a record is scored.
         let mut bytes = fs::read(path).expect("read");
         let end = bytes.len();

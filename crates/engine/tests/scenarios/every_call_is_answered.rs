@@ -11,9 +11,15 @@ fn filled(seed: u64, count: u64) -> (tempfile::TempDir, Server, Vec<Vec<f32>>) {
     let server = Server::open(directory.path());
     server.create("db", 64);
     let vectors = Vectors::new(64, &mut random);
-    let records: Vec<Known> = (1..=count).map(|id| Known::new(id, Map::new(), vectors.draw(&mut random), 0)).collect();
+    let records: Vec<Known> = (1..=count)
+        .map(|id| Known::new(id, Map::new(), vectors.draw(&mut random), 0))
+        .collect();
     server.put("db", &records);
-    (directory, server, records.into_iter().map(|record| record.vector).collect())
+    (
+        directory,
+        server,
+        records.into_iter().map(|record| record.vector).collect(),
+    )
 }
 
 #[test]
@@ -33,7 +39,10 @@ fn that_is_stopped() {
         if let Err(error) = late.wait() {
             assert_eq!(error.code(), "stopped");
         }
-        assert!(other.wait().is_ok(), "another search on the same pass goes on");
+        assert!(
+            other.wait().is_ok(),
+            "another search on the same pass goes on"
+        );
     }
     server.close();
 }
@@ -48,17 +57,57 @@ fn that_is_wrong() {
         (json!({ "limit": -1 }), "invalid_request"),
         (json!({ "variant": "c" }), "invalid_request"),
         (json!({ "filter": { "rules": [] } }), "invalid_filter"),
-        (json!({ "variant": "a", "filter": { "rules": [{ "column": "a", "operator": "is_empty" }] } }), "invalid_filter"),
-        (json!({ "time_range": { "start_time": "yesterday" } }), "invalid_time"),
-        (json!({ "time_range": { "start_time": "2026-01-02", "end_time": "2026-01-01" } }), "invalid_time"),
+        (
+            json!({ "variant": "a", "filter": { "rules": [{ "column": "a", "operator": "is_empty" }] } }),
+            "invalid_filter",
+        ),
+        (
+            json!({ "time_range": { "start_time": "yesterday" } }),
+            "invalid_time",
+        ),
+        (
+            json!({ "time_range": { "start_time": "2026-01-02", "end_time": "2026-01-01" } }),
+            "invalid_time",
+        ),
     ] {
-        assert_eq!(server.try_search("db", &request, &vectors[0]).expect_err("wrong").code(), code, "{request}");
+        assert_eq!(
+            server
+                .try_search("db", &request, &vectors[0])
+                .expect_err("wrong")
+                .code(),
+            code,
+            "{request}"
+        );
     }
     let request = json!({});
-    assert_eq!(server.try_search("db", &request, &vectors[0][1..]).expect_err("wrong").code(), "invalid_dimensions");
-    assert_eq!(server.try_search("db", &request, &[0.0; 64]).expect_err("wrong").code(), "invalid_vector");
-    assert_eq!(server.try_search("db", &request, &[f32::NAN; 64]).expect_err("wrong").code(), "invalid_vector");
-    assert_eq!(server.try_search("none", &request, &vectors[0]).expect_err("wrong").code(), "database_not_found");
+    assert_eq!(
+        server
+            .try_search("db", &request, &vectors[0][1..])
+            .expect_err("wrong")
+            .code(),
+        "invalid_dimensions"
+    );
+    assert_eq!(
+        server
+            .try_search("db", &request, &[0.0; 64])
+            .expect_err("wrong")
+            .code(),
+        "invalid_vector"
+    );
+    assert_eq!(
+        server
+            .try_search("db", &request, &[f32::NAN; 64])
+            .expect_err("wrong")
+            .code(),
+        "invalid_vector"
+    );
+    assert_eq!(
+        server
+            .try_search("none", &request, &vectors[0])
+            .expect_err("wrong")
+            .code(),
+        "database_not_found"
+    );
     server.close();
 }
 
@@ -67,13 +116,19 @@ fn that_is_in_flight_when_the_engine_closes() {
     for round in 0..3 {
         let (directory, server, vectors) = filled(102 + round, 3_000);
         let request = json!({ "threshold": 0, "limit": 100 });
-        let searches: Vec<_> =
-            vectors.iter().take(300).map(|vector| server.start_search("db", &request, vector, stop_flag())).collect();
+        let searches: Vec<_> = vectors
+            .iter()
+            .take(300)
+            .map(|vector| server.start_search("db", &request, vector, stop_flag()))
+            .collect();
         let commits: Vec<_> = (0..200_u64)
             .map(|id| {
-                let record = json!({ "id": 10_000 + id, "data": {}, "vector": vectors[id as usize] });
+                let record =
+                    json!({ "id": 10_000 + id, "data": {}, "vector": vectors[id as usize] });
                 let body = json!({ "records": [record] }).to_string().into_bytes();
-                let prepared = server.prepare("db", body, Vec::new(), Format::Batch).expect("good");
+                let prepared = server
+                    .prepare("db", body, Vec::new(), Format::Batch)
+                    .expect("good");
                 server.commit("db", prepared)
             })
             .collect();
@@ -96,11 +151,28 @@ fn that_is_in_flight_when_the_engine_closes() {
             });
             server.engine.close();
             let late = late.join().expect("the writer");
-            let searched = searches.into_iter().map(|search| search.wait()).filter(Result::is_ok).count();
-            (searched, late + commits.into_iter().map(|commit| commit.wait()).filter(Result::is_ok).count())
+            let searched = searches
+                .into_iter()
+                .map(|search| search.wait())
+                .filter(Result::is_ok)
+                .count();
+            (
+                searched,
+                late + commits
+                    .into_iter()
+                    .map(|commit| commit.wait())
+                    .filter(Result::is_ok)
+                    .count(),
+            )
         });
         assert_eq!(searched, 300, "what was taken is answered");
-        assert_eq!(server.try_search("db", &request, &vectors[0]).expect_err("closed").code(), "not_ready");
+        assert_eq!(
+            server
+                .try_search("db", &request, &vectors[0])
+                .expect_err("closed")
+                .code(),
+            "not_ready"
+        );
         let server = Server::open(directory.path());
         assert_eq!(server.describe("db")["records"], json!(3_000 + written));
         server.close();
@@ -115,14 +187,18 @@ fn that_meets_a_database_being_dropped() {
         let request = json!({ "threshold": 0, "limit": 50 });
         let outcomes: Vec<_> = std::thread::scope(|scope| {
             let searching = scope.spawn(|| {
-                let search = |vector: &Vec<f32>| server.start_search("db", &request, vector, stop_flag());
+                let search =
+                    |vector: &Vec<f32>| server.start_search("db", &request, vector, stop_flag());
                 vectors.iter().take(400).map(search).collect::<Vec<_>>()
             });
             let writing = scope.spawn(|| {
                 for id in 10_000_u64.. {
                     let records = json!([{ "id": id, "data": {}, "vector": vectors[0] }]);
                     if let Err(error) = server.upsert("db", &records) {
-                        assert!(matches!(error.code(), "not_ready" | "database_not_found"), "{error}");
+                        assert!(
+                            matches!(error.code(), "not_ready" | "database_not_found"),
+                            "{error}"
+                        );
                         return;
                     }
                 }
@@ -133,14 +209,24 @@ fn that_meets_a_database_being_dropped() {
         });
         for outcome in outcomes {
             if let Err(error) = outcome.wait() {
-                assert!(matches!(error.code(), "not_ready" | "database_not_found"), "{error}");
+                assert!(
+                    matches!(error.code(), "not_ready" | "database_not_found"),
+                    "{error}"
+                );
             }
         }
         assert!(!directory.path().join("databases/db").exists());
         // The id is free, and what comes there is empty.
         server.create("db", 8);
         assert_eq!(server.describe("db")["records"], 0);
-        assert_eq!(server.drop_database("none").wait().expect_err("none").code(), "database_not_found");
+        assert_eq!(
+            server
+                .drop_database("none")
+                .wait()
+                .expect_err("none")
+                .code(),
+            "database_not_found"
+        );
         server.close();
         let server = Server::open(directory.path());
         assert_eq!(server.describe("db")["records"], 0);

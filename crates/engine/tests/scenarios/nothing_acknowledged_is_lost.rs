@@ -47,7 +47,10 @@ fn vectors() -> Vectors {
 #[ignore = "run in a process of its own, which is killed"]
 fn child_process() {
     let directory = std::env::var_os(DIRECTORY).expect("a directory");
-    let seed: u64 = std::env::var(SEED).expect("a seed").parse().expect("a number");
+    let seed: u64 = std::env::var(SEED)
+        .expect("a seed")
+        .parse()
+        .expect("a number");
     let vectors = vectors();
     let mut server = Server::open(directory.as_ref());
     for at in seed * 1_000.. {
@@ -59,7 +62,11 @@ fn child_process() {
         println!("\nwrite {at}");
         match write(at, &vectors) {
             Write::Put(records) => server.put("db", &records),
-            Write::Delete(ids) => drop(server.delete("db", &json!({ "ids": ids })).expect("deleted")),
+            Write::Delete(ids) => drop(
+                server
+                    .delete("db", &json!({ "ids": ids }))
+                    .expect("deleted"),
+            ),
         }
         println!("\ndone {at}");
     }
@@ -68,7 +75,9 @@ fn child_process() {
 /// The records after a write. A record keeps its creation, and its last change while its content stays.
 fn apply(oracle: &mut Oracle, write: Write) {
     match write {
-        Write::Put(records) => oracle.records.extend(records.into_iter().map(|known| (known.id, known))),
+        Write::Put(records) => oracle
+            .records
+            .extend(records.into_iter().map(|known| (known.id, known))),
         Write::Delete(ids) => oracle.records.retain(|id, _| !ids.contains(id)),
     }
 }
@@ -76,13 +85,20 @@ fn apply(oracle: &mut Oracle, write: Write) {
 /// Identity, data and time of last sight of all records, by the oracle.
 fn state(oracle: &Oracle) -> BTreeMap<u64, Value> {
     let shown = |known: &Known| json!([known.uuid, known.data, time(known.synced)]);
-    oracle.records.iter().map(|(&id, known)| (id, shown(known))).collect()
+    oracle
+        .records
+        .iter()
+        .map(|(&id, known)| (id, shown(known)))
+        .collect()
 }
 
 /// The same by the engine.
 fn found(server: &Server) -> BTreeMap<u64, Value> {
     let shown = |variant: &str| {
-        let page = server.query("db", &json!({ "variant": variant, "limit": 10_000, "sort": { "column": "none" } }));
+        let page = server.query(
+            "db",
+            &json!({ "variant": variant, "limit": 10_000, "sort": { "column": "none" } }),
+        );
         page["results"].as_array().expect("results").clone()
     };
     let by_uuid: BTreeMap<u64, Value> = shown("a")
@@ -91,11 +107,17 @@ fn found(server: &Server) -> BTreeMap<u64, Value> {
             let uuid = record["id"].as_str().expect("a UUID").to_owned();
             // The oracle's UUIDs end in the id.
             let id = u64::from_str_radix(&uuid[24..], 16).expect("an id");
-            (id, json!([uuid, record["data"], record["timestamps"]["synced_at"]]))
+            (
+                id,
+                json!([uuid, record["data"], record["timestamps"]["synced_at"]]),
+            )
         })
         .collect();
     let ids: Vec<u64> = by_uuid.keys().copied().collect();
-    let mut other: Vec<u64> = shown("b").iter().map(|record| record["id"].as_u64().expect("an id")).collect();
+    let mut other: Vec<u64> = shown("b")
+        .iter()
+        .map(|record| record["id"].as_u64().expect("an id"))
+        .collect();
     other.sort_unstable();
     assert_eq!(ids, other, "both variants show the same records");
     by_uuid
@@ -119,21 +141,40 @@ fn when_the_process_is_killed_again_and_again() {
         let found = found(&server);
         // The write that was under way is there as a whole or not at all.
         if found != state(&oracle) {
-            assert_eq!(begun, done + 1, "round {round}: nothing was under way after write {done}");
+            assert_eq!(
+                begun,
+                done + 1,
+                "round {round}: nothing was under way after write {done}"
+            );
             apply(&mut oracle, write(done, &vectors));
         }
         for (id, expected) in state(&oracle) {
-            assert_eq!(found.get(&id), Some(&expected), "round {round}, record {id}");
+            assert_eq!(
+                found.get(&id),
+                Some(&expected),
+                "round {round}, record {id}"
+            );
         }
         assert_eq!(found.len(), oracle.records.len(), "round {round}");
         // The vectors came back as well.
         let query = vectors.draw(&mut random);
         let page = server.search("db", &json!({ "threshold": 0, "limit": 10_000 }), &query);
         let scores = |hits: &[Value]| -> BTreeMap<u64, Value> {
-            hits.iter().map(|hit| (hit["id"].as_u64().expect("an id"), hit["relevance_score"].clone())).collect()
+            hits.iter()
+                .map(|hit| {
+                    (
+                        hit["id"].as_u64().expect("an id"),
+                        hit["relevance_score"].clone(),
+                    )
+                })
+                .collect()
         };
         let expected = oracle.search(&json!({ "threshold": 0 }), &query);
-        assert_eq!(scores(page["results"].as_array().expect("results")), scores(&expected), "round {round}");
+        assert_eq!(
+            scores(page["results"].as_array().expect("results")),
+            scores(&expected),
+            "round {round}"
+        );
         server.close();
     }
 }
@@ -142,12 +183,19 @@ fn when_the_process_is_killed_again_and_again() {
 /// acknowledged and the last begun.
 fn killed(directory: &Path, seed: u64, writes: u64) -> (u64, u64) {
     let mut command = child("nothing_acknowledged_is_lost::child_process");
-    let mut writer = command.env(DIRECTORY, directory).env(SEED, seed.to_string()).spawn().expect("the child runs");
+    let mut writer = command
+        .env(DIRECTORY, directory)
+        .env(SEED, seed.to_string())
+        .spawn()
+        .expect("the child runs");
     let lines = BufReader::new(writer.stdout.take().expect("its output")).lines();
     let (mut done, mut begun) = (seed * 1_000, seed * 1_000);
     let mut alive = true;
     for line in lines.map_while(Result::ok) {
-        let number = |name: &str| line.strip_prefix(name).and_then(|rest| rest.parse::<u64>().ok());
+        let number = |name: &str| {
+            line.strip_prefix(name)
+                .and_then(|rest| rest.parse::<u64>().ok())
+        };
         if let Some(at) = number("write ") {
             begun = at + 1;
             // Killed in the middle of a write, not between two; what it still says on its way counts.

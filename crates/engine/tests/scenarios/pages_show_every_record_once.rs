@@ -1,6 +1,8 @@
 use serde_json::{Value, json};
 
-use crate::common::{Known, Oracle, Random, Server, Vectors, assert_same, hits, random_data, random_filter};
+use crate::common::{
+    Known, Oracle, Random, Server, Vectors, assert_same, hits, random_data, random_filter,
+};
 
 fn filled(seed: u64, count: u64) -> (tempfile::TempDir, Server, Oracle, Vectors, Random) {
     let mut random = Random::new(seed);
@@ -38,7 +40,10 @@ fn drain(
         let found = hits(&page);
         let pagination = &page["pagination"];
         assert_eq!(pagination["limit"], json!(limit));
-        assert!(found.len() == limit || pagination["has_more"] == false, "a short page is the last");
+        assert!(
+            found.len() == limit || pagination["has_more"] == false,
+            "a short page is the last"
+        );
         all.extend(found);
         match pagination["next_cursor"].as_str() {
             None => {
@@ -63,7 +68,14 @@ fn of_a_search_at_any_limits() {
             request["filter"] = random_filter(&mut random, 2);
         }
         let query = vectors.draw(&mut random);
-        let found = drain(&server, &request, &query, &mut random, &[7, 50, 100, 333], |_, _| ());
+        let found = drain(
+            &server,
+            &request,
+            &query,
+            &mut random,
+            &[7, 50, 100, 333],
+            |_, _| (),
+        );
         assert_same(&found, &oracle.search(&request, &query), &request);
     }
     server.close();
@@ -89,25 +101,52 @@ fn while_others_are_written() {
     for variant in ["a", "b"] {
         let request = json!({ "variant": variant, "threshold": 0.0 });
         let query = vectors.draw(&mut random);
-        let id = |known: &Known| if variant == "a" { json!(known.uuid) } else { json!(known.id) };
+        let id = |known: &Known| {
+            if variant == "a" {
+                json!(known.uuid)
+            } else {
+                json!(known.id)
+            }
+        };
         let mut new = 100_000;
         // Half of the records stay as they are; of the others some are changed, some deleted, some come anew.
-        let found = drain(&server, &request, &query, &mut random, &[20, 100], |_, random| {
-            let touched: Vec<Known> = (0..20)
-                .map(|_| {
-                    let id = 1 + random.below(2_000) as u64 * 2;
-                    Known::new(id, random_data(random), vectors.draw(random), 7)
-                })
-                .collect();
-            server.put("db", &touched);
-            let gone: Vec<u64> = (0..5).map(|_| 1 + random.below(2_000) as u64 * 2).collect();
-            server.delete("db", &json!({ "ids": gone })).expect("deleted");
-            new += 1;
-            server.put("db", &[Known::new(new, random_data(random), vectors.draw(random), 7)]);
-        });
+        let found = drain(
+            &server,
+            &request,
+            &query,
+            &mut random,
+            &[20, 100],
+            |_, random| {
+                let touched: Vec<Known> = (0..20)
+                    .map(|_| {
+                        let id = 1 + random.below(2_000) as u64 * 2;
+                        Known::new(id, random_data(random), vectors.draw(random), 7)
+                    })
+                    .collect();
+                server.put("db", &touched);
+                let gone: Vec<u64> = (0..5).map(|_| 1 + random.below(2_000) as u64 * 2).collect();
+                server
+                    .delete("db", &json!({ "ids": gone }))
+                    .expect("deleted");
+                new += 1;
+                server.put(
+                    "db",
+                    &[Known::new(
+                        new,
+                        random_data(random),
+                        vectors.draw(random),
+                        7,
+                    )],
+                );
+            },
+        );
         let mut still = oracle.search(&request, &query);
-        let stays: std::collections::HashSet<String> =
-            oracle.records.values().filter(|known| known.id % 2 == 0).map(|known| id(known).to_string()).collect();
+        let stays: std::collections::HashSet<String> = oracle
+            .records
+            .values()
+            .filter(|known| known.id % 2 == 0)
+            .map(|known| id(known).to_string())
+            .collect();
         still.retain(|hit| stays.contains(&hit["id"].to_string()));
         let mut seen = found;
         seen.retain(|hit| stays.contains(&hit["id"].to_string()));
@@ -134,11 +173,16 @@ fn after_the_record_of_the_cursor_is_deleted_or_changed() {
         let mut expected: Vec<Value> = oracle.search(&request, &query).split_off(30);
         if round % 4 < 2 {
             oracle.records.remove(&id);
-            server.delete("db", &json!({ "ids": [id] })).expect("deleted");
+            server
+                .delete("db", &json!({ "ids": [id] }))
+                .expect("deleted");
         } else {
             // To the very end of the order or to its very start: neither may move the page.
             let direction = if random.chance(50) { 1.0 } else { -1.0 };
-            let vector: Vec<f32> = query.iter().map(|component| component * direction).collect();
+            let vector: Vec<f32> = query
+                .iter()
+                .map(|component| component * direction)
+                .collect();
             let known = Known::new(id, random_data(&mut random), vector, 9);
             server.put_known("db", &mut oracle, vec![known]);
         }
@@ -158,7 +202,9 @@ fn after_the_record_of_the_cursor_is_deleted_or_changed() {
 fn and_a_cursor_that_is_none_is_refused() {
     let (_directory, server, _, vectors, mut random) = filled(14, 10);
     let query = vectors.draw(&mut random);
-    for cursor in ["", "x", "0.5", "0.5_", "1.1_3", "0.5|3", "0.5_3_4", "-0.1_3", "NaN_3"] {
+    for cursor in [
+        "", "x", "0.5", "0.5_", "1.1_3", "0.5|3", "0.5_3_4", "-0.1_3", "NaN_3",
+    ] {
         let request = json!({ "variant": "b", "cursor": cursor });
         let error = server.try_search("db", &request, &query).expect_err(cursor);
         assert_eq!(error.code(), "invalid_cursor", "{cursor}");

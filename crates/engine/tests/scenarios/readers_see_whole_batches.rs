@@ -10,8 +10,14 @@ const RECORDS: u64 = 200;
 fn batch(round: u64, vectors: &[Vec<f32>]) -> Vec<Known> {
     (1..=RECORDS)
         .map(|id| {
-            let data: Map<String, Value> = [("round".to_owned(), json!(round))].into_iter().collect();
-            Known::new(id, data, vectors[((id + round) % RECORDS) as usize].clone(), 0)
+            let data: Map<String, Value> =
+                [("round".to_owned(), json!(round))].into_iter().collect();
+            Known::new(
+                id,
+                data,
+                vectors[((id + round) % RECORDS) as usize].clone(),
+                0,
+            )
         })
         .collect()
 }
@@ -25,7 +31,9 @@ fn beside_a_writer_at_full_speed() {
     let drawn = Vectors::new(64, &mut random);
     let vectors: Vec<Vec<f32>> = (0..RECORDS).map(|_| drawn.draw(&mut random)).collect();
     // Enough others that the blocks of the batches come, are joined and go.
-    let others: Vec<Known> = (1_000..7_000).map(|id| Known::new(id, Map::new(), drawn.draw(&mut random), 0)).collect();
+    let others: Vec<Known> = (1_000..7_000)
+        .map(|id| Known::new(id, Map::new(), drawn.draw(&mut random), 0))
+        .collect();
     server.put("db", &others);
     server.put("db", &batch(0, &vectors));
     let done = AtomicBool::new(false);
@@ -35,7 +43,9 @@ fn beside_a_writer_at_full_speed() {
             while !done.load(Relaxed) {
                 round += 1;
                 // Several wait at once: they share a transaction, and still only whole ones may be seen.
-                let pending: Vec<_> = (0..4).map(|ahead| server.put_batch("db", &batch(round + ahead, &vectors))).collect();
+                let pending: Vec<_> = (0..4)
+                    .map(|ahead| server.put_batch("db", &batch(round + ahead, &vectors)))
+                    .collect();
                 for outcome in pending {
                     outcome.wait().expect("committed");
                 }
@@ -46,13 +56,24 @@ fn beside_a_writer_at_full_speed() {
         let filter = json!({ "condition": "AND", "rules": [{ "column": "round", "operator": "is_not_empty" }] });
         let mut newest = 0;
         for step in 0..300 {
-            let request = json!({ "threshold": 0, "limit": 1_000, "filter": filter, "total": true });
-            let page = if step % 2 == 0 { server.search("db", &request, &vectors[0]) } else { server.query("db", &request) };
+            let request =
+                json!({ "threshold": 0, "limit": 1_000, "filter": filter, "total": true });
+            let page = if step % 2 == 0 {
+                server.search("db", &request, &vectors[0])
+            } else {
+                server.query("db", &request)
+            };
             let found = hits(&page);
             assert_eq!(page["total"]["value"], json!(RECORDS));
             assert_eq!(found.len() as u64, RECORDS, "every record once");
-            let rounds: Vec<u64> = found.iter().map(|hit| hit["data"]["round"].as_u64().expect("a round")).collect();
-            assert!(rounds.iter().all(|&round| round == rounds[0]), "parts of two batches: {rounds:?}");
+            let rounds: Vec<u64> = found
+                .iter()
+                .map(|hit| hit["data"]["round"].as_u64().expect("a round"))
+                .collect();
+            assert!(
+                rounds.iter().all(|&round| round == rounds[0]),
+                "parts of two batches: {rounds:?}"
+            );
             assert!(rounds[0] >= newest, "what was seen is not taken back");
             newest = rounds[0];
         }

@@ -10,17 +10,24 @@ fn check(server: &Server, oracle: &Oracle, vectors: &Vectors, random: &mut Rando
         let request = json!({ "threshold": threshold, "limit": 100, "total": true });
         server.check("db", oracle, &request, &vectors.draw(random));
     }
-    assert_eq!(server.describe("db")["records"], json!(oracle.records.len()));
+    assert_eq!(
+        server.describe("db")["records"],
+        json!(oracle.records.len())
+    );
 }
 
 fn some(ids: impl Iterator<Item = u64>, vectors: &Vectors, random: &mut Random) -> Vec<Known> {
-    ids.map(|id| Known::new(id, random_data(random), vectors.draw(random), id as i64)).collect()
+    ids.map(|id| Known::new(id, random_data(random), vectors.draw(random), id as i64))
+        .collect()
 }
 
 /// Copies a data directory as it lies there: what a crash at this moment would leave.
 fn image(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a directory");
-    for entry in fs::read_dir(from).expect("a directory").map(|entry| entry.expect("an entry")) {
+    for entry in fs::read_dir(from)
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry"))
+    {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         if from.is_dir() {
             image(&from, &to);
@@ -45,11 +52,17 @@ fn from_a_snapshot_and_the_commits_after_it() {
     check(&server, &oracle, &vectors, &mut random);
     // After the snapshot: a whole block is replaced, records are changed, touched, deleted, made again.
     server.put_known("db", &mut oracle, some(1..=4_200, &vectors, &mut random));
-    let mut touched: Vec<Known> = (5_000..5_300).map(|id| oracle.records[&id].clone()).collect();
-    touched.iter_mut().for_each(|known| known.synced += 1_000_000);
+    let mut touched: Vec<Known> = (5_000..5_300)
+        .map(|id| oracle.records[&id].clone())
+        .collect();
+    touched
+        .iter_mut()
+        .for_each(|known| known.synced += 1_000_000);
     server.put_known("db", &mut oracle, touched);
     let gone: Vec<u64> = (4_100..4_400).chain(8_990..=9_000).collect();
-    server.delete("db", &json!({ "ids": gone })).expect("deleted");
+    server
+        .delete("db", &json!({ "ids": gone }))
+        .expect("deleted");
     oracle.records.retain(|id, _| !gone.contains(id));
     server.put_known("db", &mut oracle, some(4_150..4_160, &vectors, &mut random));
     server.put_known("db", &mut oracle, some(9_001..9_050, &vectors, &mut random));
@@ -85,9 +98,17 @@ fn however_often_with_however_few_records_between() {
         for _ in 0..random.below(4) {
             let first = oracle.records.len() as u64 + 1;
             let count = 1 + random.below(3) as u64;
-            server.put_known("db", &mut oracle, some(first..first + count, &vectors, &mut random));
+            server.put_known(
+                "db",
+                &mut oracle,
+                some(first..first + count, &vectors, &mut random),
+            );
             let changed = 1 + random.below(oracle.records.len()) as u64;
-            server.put_known("db", &mut oracle, some(changed..changed + 1, &vectors, &mut random));
+            server.put_known(
+                "db",
+                &mut oracle,
+                some(changed..changed + 1, &vectors, &mut random),
+            );
         }
         if round % 5 == 0 {
             check(&server, &oracle, &vectors, &mut random);
@@ -95,13 +116,18 @@ fn however_often_with_however_few_records_between() {
         server.close();
     }
     // Blocks of like size are joined: there are about as many as the count has binary digits.
-    let derived = fs::read_dir(directory.path().join("databases/db/derived")).expect("derived files");
+    let derived =
+        fs::read_dir(directory.path().join("databases/db/derived")).expect("derived files");
     let blocks = derived.filter(|entry| {
         let path = entry.as_ref().expect("an entry").path();
         path.extension().is_some_and(|kind| kind == "rows")
     });
     let blocks = blocks.count();
-    assert!((1..=9).contains(&blocks), "{blocks} blocks for {} records", oracle.records.len());
+    assert!(
+        (1..=9).contains(&blocks),
+        "{blocks} blocks for {} records",
+        oracle.records.len()
+    );
 }
 
 #[test]
@@ -118,14 +144,20 @@ fn also_when_every_record_of_a_small_database_came_and_went() {
     let server = Server::open(directory.path());
     server.put_known("db", &mut oracle, some(501..=520, &vectors, &mut random));
     let gone: Vec<u64> = (1..=500).collect();
-    server.delete("db", &json!({ "ids": gone })).expect("deleted");
+    server
+        .delete("db", &json!({ "ids": gone }))
+        .expect("deleted");
     oracle.records.retain(|&id, _| id > 500);
     server.close();
     let server = Server::open(directory.path());
     let mut next = 521;
     for _ in 0..12 {
         let count = 400 + random.below(600) as u64;
-        server.put_known("db", &mut oracle, some(next..next + count, &vectors, &mut random));
+        server.put_known(
+            "db",
+            &mut oracle,
+            some(next..next + count, &vectors, &mut random),
+        );
         next += count;
         check(&server, &oracle, &vectors, &mut random);
     }

@@ -21,10 +21,14 @@ fn all_scores(server: &Server) -> Vec<String> {
     for _ in 0..3 {
         let query = drawn.draw(&mut random);
         let filter = json!({ "condition": "AND", "rules": [{ "column": "third", "operator": "equals", "value": true }] });
-        for (filter, limit, total) in
-            [(Value::Null, 10_000, false), (Value::Null, 10_000, true), (filter.clone(), 10_000, false), (Value::Null, 700, false)]
-        {
-            let mut request = json!({ "threshold": 0.25, "limit": limit, "total": total, "filter": filter });
+        for (filter, limit, total) in [
+            (Value::Null, 10_000, false),
+            (Value::Null, 10_000, true),
+            (filter.clone(), 10_000, false),
+            (Value::Null, 700, false),
+        ] {
+            let mut request =
+                json!({ "threshold": 0.25, "limit": limit, "total": total, "filter": filter });
             let mut scores = Map::new();
             loop {
                 let page = server.search("db", &request, &query);
@@ -51,7 +55,10 @@ fn all_scores(server: &Server) -> Vec<String> {
 #[ignore = "run in a process of its own, with another kernel"]
 fn child_process() {
     let directory = std::env::var_os(DIRECTORY).expect("a directory");
-    let threads = std::env::var(THREADS).expect("a number").parse().expect("a number");
+    let threads = std::env::var(THREADS)
+        .expect("a number")
+        .parse()
+        .expect("a number");
     let server = Server::with_threads(directory.as_ref(), threads);
     println!("kernel {}", cosift_engine::kernel_name());
     for line in all_scores(&server) {
@@ -62,11 +69,22 @@ fn child_process() {
 
 fn run(directory: &std::path::Path, kernel: &str, threads: usize) -> Vec<String> {
     let mut command: Command = child("scores_are_canonical::child_process");
-    let output = command.env(DIRECTORY, directory).env(THREADS, threads.to_string()).env("COSIFT_KERNEL", kernel).output();
+    let output = command
+        .env(DIRECTORY, directory)
+        .env(THREADS, threads.to_string())
+        .env("COSIFT_KERNEL", kernel)
+        .output();
     let output = output.expect("the child runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
     let text = String::from_utf8(output.stdout).expect("text");
-    let scores = text.lines().filter_map(|line| line.split_once("scores ").map(|(_, scores)| scores.to_owned()));
+    let scores = text.lines().filter_map(|line| {
+        line.split_once("scores ")
+            .map(|(_, scores)| scores.to_owned())
+    });
     let scores: Vec<String> = scores.collect();
     assert_eq!(scores.len(), 12, "{text}");
     scores
@@ -82,7 +100,9 @@ fn on_any_kernel_threads_plan_and_basis() {
     let records = |first: u64, count: u64, random: &mut Random| -> Vec<Known> {
         (first..first + count)
             .map(|id| {
-                let data = [("third".to_owned(), json!(id % 3 == 0))].into_iter().collect();
+                let data = [("third".to_owned(), json!(id % 3 == 0))]
+                    .into_iter()
+                    .collect();
                 Known::new(id, data, drawn.draw(random), 0)
             })
             .collect()
@@ -99,14 +119,33 @@ fn on_any_kernel_threads_plan_and_basis() {
     let explain = json!({ "threshold": 1, "explain": true });
     let start = Instant::now();
     while server.search("db", &explain, &more[0].vector)["explain"]["rotated"] != json!(9_000) {
-        assert!(start.elapsed().as_secs() < 60, "the blocks are not coded anew");
+        assert!(
+            start.elapsed().as_secs() < 60,
+            "the blocks are not coded anew"
+        );
     }
     let ids: Vec<u64> = more.iter().map(|known| known.id).collect();
-    assert_eq!(server.delete("db", &json!({ "ids": ids })).expect("deleted"), 1_000);
+    assert_eq!(
+        server
+            .delete("db", &json!({ "ids": ids }))
+            .expect("deleted"),
+        1_000
+    );
     assert_eq!(all_scores(&server), before, "in the learned basis");
     server.close();
     // Kernels that this CPU lacks fall back to its best: then that one is run again.
-    for (kernel, threads) in [("scalar", 2), ("avx2", 1), ("avx-vnni", 2), ("avx512-vnni", 8), ("amx-int8", 1), ("", 8)] {
-        assert_eq!(run(directory.path(), kernel, threads), before, "{kernel} on {threads} threads");
+    for (kernel, threads) in [
+        ("scalar", 2),
+        ("avx2", 1),
+        ("avx-vnni", 2),
+        ("avx512-vnni", 8),
+        ("amx-int8", 1),
+        ("", 8),
+    ] {
+        assert_eq!(
+            run(directory.path(), kernel, threads),
+            before,
+            "{kernel} on {threads} threads"
+        );
     }
 }

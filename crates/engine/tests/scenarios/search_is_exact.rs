@@ -45,7 +45,13 @@ fn random_request(random: &mut Random) -> Value {
 fn random_query(oracle: &Oracle, vectors: &Vectors, random: &mut Random) -> Vec<f32> {
     let any = |random: &mut Random| {
         let at = random.below(oracle.records.len());
-        oracle.records.values().nth(at).expect("not empty").vector.clone()
+        oracle
+            .records
+            .values()
+            .nth(at)
+            .expect("not empty")
+            .vector
+            .clone()
     };
     match random.below(4) {
         0 => any(random),
@@ -70,7 +76,10 @@ fn in_few_dimensions() {
     server.create("db", 8);
     let vectors = Vectors::new(8, &mut random);
     let mut oracle = Oracle::default();
-    assert_eq!(server.search("db", &json!({}), &[1.0; 8])["results"], json!([]));
+    assert_eq!(
+        server.search("db", &json!({}), &[1.0; 8])["results"],
+        json!([])
+    );
     for first in [1, 2, 50, 3_000, 9_000] {
         let count = if first < 3_000 { first as usize } else { 4_500 };
         let new = records(first, count, &vectors, &mut random);
@@ -93,8 +102,16 @@ fn in_64_dimensions_with_changes_and_deletions() {
         let changed = records(1 + round * 1_500, 1_500, &vectors, &mut random);
         server.put_known("db", &mut oracle, changed);
         let gone: Vec<u64> = (0..400).map(|_| 1 + random.below(10_000) as u64).collect();
-        let there = gone.iter().filter(|id| oracle.records.remove(id).is_some()).count();
-        assert_eq!(server.delete("db", &json!({ "ids": gone })).expect("deleted"), there);
+        let there = gone
+            .iter()
+            .filter(|id| oracle.records.remove(id).is_some())
+            .count();
+        assert_eq!(
+            server
+                .delete("db", &json!({ "ids": gone }))
+                .expect("deleted"),
+            there
+        );
         check(&server, &oracle, &vectors, &mut random, 25);
     }
     server.close();
@@ -112,11 +129,18 @@ fn before_while_and_after_blocks_are_coded_anew() {
     check(&server, &oracle, &vectors, &mut random, 20);
     assert_eq!(rotated(&server), 0, "too few records to learn a basis from");
     // From here on a basis is learned, then block after block coded in it, while searches run.
-    server.put_known("db", &mut oracle, records(8_001, 6_000, &vectors, &mut random));
+    server.put_known(
+        "db",
+        &mut oracle,
+        records(8_001, 6_000, &vectors, &mut random),
+    );
     let mut mixed = false;
     let start = Instant::now();
     loop {
-        assert!(start.elapsed().as_secs() < 60, "the blocks are not coded anew");
+        assert!(
+            start.elapsed().as_secs() < 60,
+            "the blocks are not coded anew"
+        );
         let coded = rotated(&server);
         mixed |= coded > 0 && coded < oracle.records.len() as u64;
         // Written while blocks are coded anew: the newest block is then in the new basis before the old ones are.
@@ -129,12 +153,20 @@ fn before_while_and_after_blocks_are_coded_anew() {
     }
     assert!(mixed, "no search met blocks of both bases");
     // New records are coded in it at once, and changed ones.
-    server.put_known("db", &mut oracle, records(13_000, 2_000, &vectors, &mut random));
+    server.put_known(
+        "db",
+        &mut oracle,
+        records(13_000, 2_000, &vectors, &mut random),
+    );
     assert_eq!(rotated(&server), oracle.records.len() as u64);
     check(&server, &oracle, &vectors, &mut random, 60);
     server.close();
     let server = Server::open(directory.path());
-    assert_eq!(rotated(&server), oracle.records.len() as u64, "the basis is kept");
+    assert_eq!(
+        rotated(&server),
+        oracle.records.len() as u64,
+        "the basis is kept"
+    );
     check(&server, &oracle, &vectors, &mut random, 20);
     server.close();
 }
@@ -146,8 +178,9 @@ fn and_finds_every_copy_at_a_threshold_of_1() {
     let server = Server::open(directory.path());
     server.create("db", 384);
     let vectors = Vectors::new(384, &mut random);
-    let records: Vec<Known> =
-        (1..=300).map(|id| Known::new(id, random_data(&mut random), vectors.draw(&mut random), 0)).collect();
+    let records: Vec<Known> = (1..=300)
+        .map(|id| Known::new(id, random_data(&mut random), vectors.draw(&mut random), 0))
+        .collect();
     server.put("db", &records);
     for known in &records {
         let page = server.search("db", &json!({ "threshold": 1 }), &known.vector);
@@ -159,6 +192,10 @@ fn and_finds_every_copy_at_a_threshold_of_1() {
 
 /// Records whose codes are in a learned basis.
 fn rotated(server: &Server) -> u64 {
-    let page = server.search("db", &json!({ "explain": true, "threshold": 1, "limit": 1 }), &[1.0; 384]);
+    let page = server.search(
+        "db",
+        &json!({ "explain": true, "threshold": 1, "limit": 1 }),
+        &[1.0; 384],
+    );
     page["explain"]["rotated"].as_u64().expect("a number")
 }

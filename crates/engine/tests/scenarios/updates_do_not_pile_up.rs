@@ -22,18 +22,33 @@ fn when_all_records_change_again_and_again() {
         // In another order each time, so that every block loses a few records to every batch.
         let mut ids: Vec<u64> = (1..=12_000).collect();
         (1..ids.len()).for_each(|at| ids.swap(at, random.below(at + 1)));
-        let records = ids.iter().map(|&id| Known::new(id, random_data(&mut random), vectors.draw(&mut random), round));
+        let records = ids.iter().map(|&id| {
+            Known::new(
+                id,
+                random_data(&mut random),
+                vectors.draw(&mut random),
+                round,
+            )
+        });
         let records = records.collect();
         server.put_known("db", &mut oracle, records);
         let request = json!({ "threshold": 0.3, "limit": 100, "total": true });
         server.check("db", &oracle, &request, &vectors.draw(&mut random));
         let memory = memory(&server);
         once = if round == 0 { memory } else { once };
-        assert!(memory < once * 5 / 2, "round {round}: {memory} bytes, {once} at first");
+        assert!(
+            memory < once * 5 / 2,
+            "round {round}: {memory} bytes, {once} at first"
+        );
     }
     server.close();
     let server = Server::open(directory.path());
-    server.check("db", &oracle, &json!({ "threshold": 0, "limit": 100, "total": true }), &vectors.draw(&mut random));
+    server.check(
+        "db",
+        &oracle,
+        &json!({ "threshold": 0, "limit": 100, "total": true }),
+        &vectors.draw(&mut random),
+    );
     server.close();
 }
 
@@ -45,27 +60,52 @@ fn when_most_records_are_deleted() {
     server.create("db", 8);
     let vectors = Vectors::new(8, &mut random);
     let mut oracle = Oracle::default();
-    let records = (1..=40_960).map(|id| Known::new(id, random_data(&mut random), vectors.draw(&mut random), id as i64));
+    let records = (1..=40_960).map(|id| {
+        Known::new(
+            id,
+            random_data(&mut random),
+            vectors.draw(&mut random),
+            id as i64,
+        )
+    });
     let records = records.collect();
     server.put_known("db", &mut oracle, records);
     let before = memory(&server);
     let gone: Vec<u64> = (1..=40_960).filter(|id| id % 10 != 0).collect();
     for ids in gone.chunks(20_000) {
-        assert_eq!(server.delete("db", &json!({ "ids": ids })).expect("deleted"), ids.len());
+        assert_eq!(
+            server
+                .delete("db", &json!({ "ids": ids }))
+                .expect("deleted"),
+            ids.len()
+        );
     }
     oracle.records.retain(|id, _| id % 10 == 0);
     // Compaction goes on by itself; searches beside it are right at every step.
     let start = std::time::Instant::now();
     loop {
-        server.check("db", &oracle, &json!({ "threshold": 0.3, "limit": 50, "total": true }), &vectors.draw(&mut random));
+        server.check(
+            "db",
+            &oracle,
+            &json!({ "threshold": 0.3, "limit": 50, "total": true }),
+            &vectors.draw(&mut random),
+        );
         let memory = memory(&server);
         if memory < before / 4 {
             break;
         }
-        assert!(start.elapsed().as_secs() < 30, "{memory} bytes of {before} are still held");
+        assert!(
+            start.elapsed().as_secs() < 30,
+            "{memory} bytes of {before} are still held"
+        );
     }
     server.close();
     let server = Server::open(directory.path());
-    server.check("db", &oracle, &json!({ "threshold": 0, "limit": 100, "total": true }), &vectors.draw(&mut random));
+    server.check(
+        "db",
+        &oracle,
+        &json!({ "threshold": 0, "limit": 100, "total": true }),
+        &vectors.draw(&mut random),
+    );
     server.close();
 }

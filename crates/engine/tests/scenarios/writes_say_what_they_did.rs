@@ -15,45 +15,79 @@ fn vector(first: i32) -> Value {
 }
 
 fn statuses(committed: &Committed) -> Vec<Status> {
-    committed.results.iter().map(|record| record.status).collect()
+    committed
+        .results
+        .iter()
+        .map(|record| record.status)
+        .collect()
 }
 
 fn ids(committed: &Committed) -> Vec<u64> {
     committed.results.iter().map(|record| record.id.0).collect()
 }
 
-const UUID: [&str; 3] =
-    ["00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002", "00000000-0000-4000-8000-000000000003"];
+const UUID: [&str; 3] = [
+    "00000000-0000-4000-8000-000000000001",
+    "00000000-0000-4000-8000-000000000002",
+    "00000000-0000-4000-8000-000000000003",
+];
 
 #[test]
 fn created_changed_or_unchanged() {
     let (_directory, server) = open();
     let record = |data: Value, time: &str| json!([{ "id": 5, "data": data, "vector": vector(1), "timestamps": { "synced_at": time } }]);
-    let first = server.upsert("db", &record(json!({ "a": 1 }), "2026-01-01")).expect("written");
+    let first = server
+        .upsert("db", &record(json!({ "a": 1 }), "2026-01-01"))
+        .expect("written");
     assert_eq!(statuses(&first), [Status::Created]);
     let before = server.record("db", "5").expect("there");
 
-    let again = server.upsert("db", &record(json!({ "a": 1 }), "2026-02-01")).expect("written");
+    let again = server
+        .upsert("db", &record(json!({ "a": 1 }), "2026-02-01"))
+        .expect("written");
     assert_eq!(statuses(&again), [Status::Unchanged]);
     assert_eq!(again.results[0].uuid, first.results[0].uuid);
     let mut after = server.record("db", "5").expect("there");
-    assert_eq!(after["timestamps"]["last_seen_time"], "2026-02-01T00:00:00.000Z");
+    assert_eq!(
+        after["timestamps"]["last_seen_time"],
+        "2026-02-01T00:00:00.000Z"
+    );
     after["timestamps"]["last_seen_time"] = before["timestamps"]["last_seen_time"].clone();
     assert_eq!(after, before, "only the time of last sight moves");
 
     // The order of columns is content: it is kept. So is the vector.
-    let changed = server.upsert("db", &record(json!({ "a": 2 }), "2026-03-01")).expect("written");
+    let changed = server
+        .upsert("db", &record(json!({ "a": 2 }), "2026-03-01"))
+        .expect("written");
     assert_eq!(statuses(&changed), [Status::Changed]);
     let other_vector = json!([{ "id": 5, "data": { "a": 2 }, "vector": vector(2) }]);
-    assert_eq!(statuses(&server.upsert("db", &other_vector).expect("written")), [Status::Changed]);
+    assert_eq!(
+        statuses(&server.upsert("db", &other_vector).expect("written")),
+        [Status::Changed]
+    );
     let shown = server.record("db", "5").expect("there");
-    assert_eq!(shown["timestamps"]["first_seen_time"], before["timestamps"]["first_seen_time"]);
-    assert_ne!(shown["timestamps"]["last_changed_time"], before["timestamps"]["last_changed_time"]);
+    assert_eq!(
+        shown["timestamps"]["first_seen_time"],
+        before["timestamps"]["first_seen_time"]
+    );
+    assert_ne!(
+        shown["timestamps"]["last_changed_time"],
+        before["timestamps"]["last_changed_time"]
+    );
     assert_eq!(server.describe("db")["records"], 1);
 
     let feed = server.changes("db", 0, 100);
-    let kinds: Vec<&Value> = feed["changes"].as_array().expect("changes").iter().map(|change| &change["kind"]).collect();
-    assert_eq!(kinds, ["created", "changed", "changed"], "touching is no change");
+    let kinds: Vec<&Value> = feed["changes"]
+        .as_array()
+        .expect("changes")
+        .iter()
+        .map(|change| &change["kind"])
+        .collect();
+    assert_eq!(
+        kinds,
+        ["created", "changed", "changed"],
+        "touching is no change"
+    );
     server.close();
 }
 
@@ -66,7 +100,10 @@ fn in_the_order_of_a_batch_that_names_a_record_twice() {
         { "id": 1, "uuid": null, "data": { "a": 2 }, "vector": vector(1) },
     ]);
     // A null UUID is of the wrong type: nothing is taken.
-    assert_eq!(server.upsert("db", &batch).expect_err("bad").code(), "invalid_record");
+    assert_eq!(
+        server.upsert("db", &batch).expect_err("bad").code(),
+        "invalid_record"
+    );
     assert_eq!(server.describe("db")["records"], 0);
     let batch = json!([
         { "id": 1, "uuid": UUID[0], "data": { "a": 1 }, "vector": vector(1) },
@@ -77,9 +114,19 @@ fn in_the_order_of_a_batch_that_names_a_record_twice() {
     ]);
     let committed = server.upsert("db", &batch).expect("written");
     use Status::{Changed, Created, Unchanged};
-    assert_eq!(statuses(&committed), [Created, Unchanged, Changed, Changed, Unchanged]);
-    assert_eq!(server.record("db", UUID[0]).expect("there")["data"], json!({ "a": 2 }));
-    let found = server.search("db", &json!({ "threshold": 0, "total": true }), &[3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
+    assert_eq!(
+        statuses(&committed),
+        [Created, Unchanged, Changed, Changed, Unchanged]
+    );
+    assert_eq!(
+        server.record("db", UUID[0]).expect("there")["data"],
+        json!({ "a": 2 })
+    );
+    let found = server.search(
+        "db",
+        &json!({ "threshold": 0, "total": true }),
+        &[3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+    );
     assert_eq!(found["total"]["value"], 1);
     assert_eq!(found["results"][0]["relevance_score"], json!(1));
     server.close();
@@ -101,7 +148,9 @@ fn without_mixing_up_given_and_made_ids() {
     all.sort_unstable();
     all.dedup();
     assert_eq!(all.len(), 5, "a made id is none that the batch gives");
-    let later = server.upsert("db", &json!([{ "data": {}, "vector": vector(1) }])).expect("written");
+    let later = server
+        .upsert("db", &json!([{ "data": {}, "vector": vector(1) }]))
+        .expect("written");
     assert_eq!(ids(&later), [1001]);
     assert_eq!(server.describe("db")["records"], 6);
     server.close();
@@ -123,7 +172,11 @@ fn and_refuse_a_batch_whose_identities_clash_as_a_whole() {
         let batch = json!([{ "id": 9, "data": {}, "vector": vector(1) }, clash, { "id": 10, "data": {}, "vector": vector(1) }]);
         let error = server.upsert("db", &batch).expect_err("clash");
         assert_eq!(error.code(), "identity_conflict", "{clash}");
-        assert!(error.problems()[0].pointer.starts_with("/records/1/"), "{}", error.problems()[0].pointer);
+        assert!(
+            error.problems()[0].pointer.starts_with("/records/1/"),
+            "{}",
+            error.problems()[0].pointer
+        );
         assert_eq!(server.describe("db")["records"], 2, "nothing of it is kept");
     }
     // Within a batch as well.
@@ -131,7 +184,10 @@ fn and_refuse_a_batch_whose_identities_clash_as_a_whole() {
         { "id": 20, "uuid": UUID[2], "data": {}, "vector": vector(1) },
         { "id": 21, "uuid": UUID[2], "data": {}, "vector": vector(1) },
     ]);
-    assert_eq!(server.upsert("db", &twice).expect_err("clash").code(), "identity_conflict");
+    assert_eq!(
+        server.upsert("db", &twice).expect_err("clash").code(),
+        "identity_conflict"
+    );
     assert_eq!(server.describe("db")["records"], 2);
     server.close();
 }
@@ -139,7 +195,9 @@ fn and_refuse_a_batch_whose_identities_clash_as_a_whole() {
 #[test]
 fn line_by_line_with_the_bad_ones_left_out() {
     let (_directory, server) = open();
-    let good = |id: u64, uuid: &str| json!({ "id": id, "uuid": uuid, "data": { "n": id }, "vector": vector(1) }).to_string();
+    let good = |id: u64, uuid: &str| {
+        json!({ "id": id, "uuid": uuid, "data": { "n": id }, "vector": vector(1) }).to_string()
+    };
     let lines = [
         good(1, UUID[0]),
         "{".to_owned(),
@@ -155,15 +213,24 @@ fn line_by_line_with_the_bad_ones_left_out() {
         "\u{feff}{}".to_owned(),
     ];
     let body = lines.join("\n").into_bytes();
-    let prepared = server.prepare("db", body, Vec::new(), Format::Lines { first: 101 }).expect("read");
-    let mut bad: Vec<u64> = prepared.problems.iter().map(|problem| problem.line).collect();
+    let prepared = server
+        .prepare("db", body, Vec::new(), Format::Lines { first: 101 })
+        .expect("read");
+    let mut bad: Vec<u64> = prepared
+        .problems
+        .iter()
+        .map(|problem| problem.line)
+        .collect();
     let committed = server.commit("db", prepared).wait().expect("written");
     bad.extend(committed.problems.iter().map(|problem| problem.line));
     bad.sort_unstable();
     bad.dedup();
     assert_eq!(bad, [102, 104, 105, 107, 108, 109, 112]);
     assert_eq!(ids(&committed), [1, 7, 7]);
-    assert_eq!(statuses(&committed), [Status::Created, Status::Created, Status::Unchanged]);
+    assert_eq!(
+        statuses(&committed),
+        [Status::Created, Status::Created, Status::Unchanged]
+    );
     assert_eq!(server.describe("db")["records"], 2);
     server.close();
 }
@@ -187,7 +254,13 @@ fn side_by_side_as_one_after_the_other() {
         for (id, uuid, outcome) in pending {
             match outcome.wait() {
                 Ok(committed) => {
-                    assert_eq!((committed.results[0].id.0, committed.results[0].uuid.to_string()), (id as u64, uuid));
+                    assert_eq!(
+                        (
+                            committed.results[0].id.0,
+                            committed.results[0].uuid.to_string()
+                        ),
+                        (id as u64, uuid)
+                    );
                 }
                 Err(error) => assert_eq!(error.code(), "identity_conflict", "round {round}"),
             }
@@ -195,7 +268,10 @@ fn side_by_side_as_one_after_the_other() {
     }
     let all = server.query("db", &json!({ "limit": 100, "sort": { "column": "id" } }));
     for record in all["results"].as_array().expect("results") {
-        assert_eq!(record["id"], record["data"]["id"], "every record holds its own data");
+        assert_eq!(
+            record["id"], record["data"]["id"],
+            "every record holds its own data"
+        );
     }
     server.close();
 }

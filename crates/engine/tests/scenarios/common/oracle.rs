@@ -23,9 +23,21 @@ pub(crate) struct Known {
 impl Known {
     pub(crate) fn new(id: u64, data: Map<String, Value>, vector: Vec<f32>, at: i64) -> Self {
         // Not in the order of the integers, so that the variants order ties differently.
-        let uuid = format!("{:08x}-0000-4000-8000-{id:012x}", (id as u32).wrapping_mul(2_654_435_761));
+        let uuid = format!(
+            "{:08x}-0000-4000-8000-{id:012x}",
+            (id as u32).wrapping_mul(2_654_435_761)
+        );
         let unit = unit(&vector);
-        Self { id, uuid, data, vector, unit, created: at, changed: at, synced: at }
+        Self {
+            id,
+            uuid,
+            data,
+            vector,
+            unit,
+            created: at,
+            changed: at,
+            synced: at,
+        }
     }
 
     /// As an upsert gives it, without its vector.
@@ -42,9 +54,16 @@ impl Known {
             "a" => ["created_at", "changed_at", "synced_at"],
             _ => ["first_seen_time", "last_changed_time", "last_seen_time"],
         };
-        let id = if variant == "a" { json!(self.uuid) } else { json!(self.id) };
+        let id = if variant == "a" {
+            json!(self.uuid)
+        } else {
+            json!(self.id)
+        };
         let mut shown = json!({ "id": id, "data": self.data });
-        for (name, ms) in names.into_iter().zip([self.created, self.changed, self.synced]) {
+        for (name, ms) in names
+            .into_iter()
+            .zip([self.created, self.changed, self.synced])
+        {
             shown["timestamps"][name] = json!(time(ms));
         }
         if let Some(score) = score {
@@ -58,25 +77,37 @@ impl Known {
     }
 
     fn key(&self, variant: &str) -> (&str, u64) {
-        if variant == "a" { (&self.uuid, 0) } else { ("", self.id) }
+        if variant == "a" {
+            (&self.uuid, 0)
+        } else {
+            ("", self.id)
+        }
     }
 }
 
 /// Components of the unit vector in steps of 2^-30.
 fn unit(vector: &[f32]) -> Vec<i64> {
-    let length = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
-    vector.iter().map(|&x| (f64::from(x) * (f64::from(1 << 30) / length)).round() as i64).collect()
+    let length = vector
+        .iter()
+        .map(|&x| f64::from(x) * f64::from(x))
+        .sum::<f64>()
+        .sqrt();
+    vector
+        .iter()
+        .map(|&x| (f64::from(x) * (f64::from(1 << 30) / length)).round() as i64)
+        .collect()
 }
 
 /// The relevance score in steps of 1e-9.
 fn score(a: &[i64], b: &[i64]) -> u32 {
     let dot: i64 = a.iter().zip(b).map(|(&a, &b)| a * b).sum();
-    if a == b {
-        return 1_000_000_000;
-    }
     let steps = (i128::from(dot) * 1_000_000_000 + (1 << 59)) >> 60;
     // Within 4 steps of 1 it is the same vector, rounded.
-    if steps >= 999_999_996 { 1_000_000_000 } else { steps.max(0) as u32 }
+    if steps >= 999_999_996 {
+        1_000_000_000
+    } else {
+        steps.max(0) as u32
+    }
 }
 
 /// All records by id.
@@ -98,16 +129,30 @@ impl Oracle {
             .map(|record| (score(&query, &record.unit), record))
             .filter(|&(score, _)| f64::from(score) / 1e9 >= threshold)
             .collect();
-        found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.key(variant).cmp(&b.1.key(variant))));
-        found.into_iter().map(|(score, record)| record.shown(variant, Some(score))).collect()
+        found.sort_by(|a, b| {
+            b.0.cmp(&a.0)
+                .then_with(|| a.1.key(variant).cmp(&b.1.key(variant)))
+        });
+        found
+            .into_iter()
+            .map(|(score, record)| record.shown(variant, Some(score)))
+            .collect()
     }
 
     /// All that a query finds, in order.
     pub(crate) fn query(&self, request: &Value) -> Vec<Value> {
         let variant = request["variant"].as_str().unwrap_or("b");
-        let mut found: Vec<&Known> = self.records.values().filter(|record| selected(record, request)).collect();
+        let mut found: Vec<&Known> = self
+            .records
+            .values()
+            .filter(|record| selected(record, request))
+            .collect();
         let sort = &request["sort"];
-        let descending = if sort.is_null() { true } else { sort["direction"] == "desc" };
+        let descending = if sort.is_null() {
+            true
+        } else {
+            sort["direction"] == "desc"
+        };
         found.sort_by(|a, b| {
             let order = match sort["column"].as_str() {
                 Some(column) => by_value(a.data.get(column), b.data.get(column), descending),
@@ -123,13 +168,19 @@ impl Oracle {
             };
             order.then_with(|| a.key(variant).cmp(&b.key(variant)))
         });
-        found.into_iter().map(|record| record.shown(variant, None)).collect()
+        found
+            .into_iter()
+            .map(|record| record.shown(variant, None))
+            .collect()
     }
 }
 
 /// Booleans, numbers, texts; records without a value last in either direction.
 fn by_value(a: Option<&Value>, b: Option<&Value>, descending: bool) -> Ordering {
-    let (a, b) = (a.filter(|value| !value.is_null()), b.filter(|value| !value.is_null()));
+    let (a, b) = (
+        a.filter(|value| !value.is_null()),
+        b.filter(|value| !value.is_null()),
+    );
     let kind = |value: &Value| match value {
         Value::Bool(_) => 0,
         Value::Number(_) => 1,
@@ -152,8 +203,12 @@ fn by_value(a: Option<&Value>, b: Option<&Value>, descending: bool) -> Ordering 
 fn selected(record: &Known, request: &Value) -> bool {
     let synced = time(record.synced);
     let range = &request["time_range"];
-    range["start_time"].as_str().is_none_or(|start| start <= synced.as_str())
-        && range["end_time"].as_str().is_none_or(|end| synced.as_str() <= end)
+    range["start_time"]
+        .as_str()
+        .is_none_or(|start| start <= synced.as_str())
+        && range["end_time"]
+            .as_str()
+            .is_none_or(|end| synced.as_str() <= end)
         && (request["filter"].is_null() || holds(&request["filter"], &record.data))
 }
 
@@ -164,17 +219,26 @@ fn holds(rule: &Value, data: &Map<String, Value>) -> bool {
             _ => rules.iter().all(|rule| holds(rule, data)),
         };
     }
-    let value = rule["column"].as_str().and_then(|column| data.get(column)).unwrap_or(&Value::Null);
+    let value = rule["column"]
+        .as_str()
+        .and_then(|column| data.get(column))
+        .unwrap_or(&Value::Null);
     let wanted = &rule["value"];
     let equal = match (value.as_f64(), wanted.as_f64()) {
         (Some(a), Some(b)) => a == b,
         _ => !value.is_null() && value == wanted,
     };
     let number = |test: fn(&f64, &f64) -> bool| {
-        value.as_f64().zip(wanted.as_f64()).is_some_and(|(value, wanted)| test(&value, &wanted))
+        value
+            .as_f64()
+            .zip(wanted.as_f64())
+            .is_some_and(|(value, wanted)| test(&value, &wanted))
     };
     let text = |test: fn(&str, &str) -> bool| {
-        value.as_str().zip(wanted.as_str()).is_some_and(|(value, wanted)| test(value, wanted))
+        value
+            .as_str()
+            .zip(wanted.as_str())
+            .is_some_and(|(value, wanted)| test(value, wanted))
     };
     let empty = value.is_null() || value == "";
     match rule["operator"].as_str().expect("an operator") {

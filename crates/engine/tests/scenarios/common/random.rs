@@ -30,7 +30,9 @@ impl Random {
 
     /// About normally distributed, variance 1.
     pub(crate) fn normal(&mut self) -> f32 {
-        let sum: f32 = (0..4).map(|_| (self.next() >> 40) as f32 / (1_u32 << 24) as f32).sum();
+        let sum: f32 = (0..4)
+            .map(|_| (self.next() >> 40) as f32 / (1_u32 << 24) as f32)
+            .sum();
         (sum - 2.0) * 1.732
     }
 
@@ -50,20 +52,31 @@ impl Vectors {
     pub(crate) fn new(dimensions: usize, random: &mut Random) -> Self {
         let width = (dimensions / 8).clamp(4, 40);
         let mut draw = |count: usize, length: usize| -> Vec<Vec<f32>> {
-            (0..count).map(|_| (0..length).map(|_| random.normal()).collect()).collect()
+            (0..count)
+                .map(|_| (0..length).map(|_| random.normal()).collect())
+                .collect()
         };
         let directions = draw(width, dimensions);
         let centres = draw(12, width);
-        Self { dimensions, directions, centres }
+        Self {
+            dimensions,
+            directions,
+            centres,
+        }
     }
 
     /// A vector of any length: the engine makes it a unit vector.
     pub(crate) fn draw(&self, random: &mut Random) -> Vec<f32> {
         let centre = &self.centres[random.below(self.centres.len())];
-        let mut vector: Vec<f32> = (0..self.dimensions).map(|_| 1.5 * random.normal()).collect();
+        let mut vector: Vec<f32> = (0..self.dimensions)
+            .map(|_| 1.5 * random.normal())
+            .collect();
         for (weight, direction) in centre.iter().zip(&self.directions) {
             let weight = weight + 0.7 * random.normal();
-            vector.iter_mut().zip(direction).for_each(|(component, along)| *component += weight * along);
+            vector
+                .iter_mut()
+                .zip(direction)
+                .for_each(|(component, along)| *component += weight * along);
         }
         vector
     }
@@ -73,15 +86,32 @@ impl Vectors {
 pub(crate) fn time(ms: i64) -> String {
     let (day, rest) = (ms / 86_400_000 + 1, ms % 86_400_000);
     let (hour, minute, second) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60);
-    format!("2026-01-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", rest % 1000)
+    format!(
+        "2026-01-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z",
+        rest % 1000
+    )
 }
 
-const WORDS: [&str; 9] = ["", "red", "Red", "reddish", "blue", "a\"b\\", "naïve", "日本語", "red blue red"];
+const WORDS: [&str; 9] = [
+    "",
+    "red",
+    "Red",
+    "reddish",
+    "blue",
+    "a\"b\\",
+    "naïve",
+    "日本語",
+    "red blue red",
+];
 const COLUMNS: [&str; 6] = ["colour", "size", "open", "mixed", "__proto__", "rare"];
 
 /// A number as the engine writes it: a whole one without decimals.
 fn number(value: f64) -> Value {
-    if value.fract() == 0.0 { json!(value as i64) } else { json!(value) }
+    if value.fract() == 0.0 {
+        json!(value as i64)
+    } else {
+        json!(value)
+    }
 }
 
 fn random_value(column: &str, random: &mut Random) -> Value {
@@ -113,8 +143,12 @@ pub(crate) fn random_data(random: &mut Random) -> Map<String, Value> {
 /// A filter with every operator in it sooner or later; `depth` groups at most, one inside the other.
 pub(crate) fn random_filter(random: &mut Random, depth: usize) -> Value {
     const ANY: [&str; 4] = ["equals", "not_equals", "is_empty", "is_not_empty"];
-    const NUMBERS: [&str; 4] =
-        ["greater_than", "less_than", "greater_than_or_equals", "less_than_or_equals"];
+    const NUMBERS: [&str; 4] = [
+        "greater_than",
+        "less_than",
+        "greater_than_or_equals",
+        "less_than_or_equals",
+    ];
     const TEXTS: [&str; 4] = ["contains", "not_contains", "starts_with", "ends_with"];
     let mut rules = Vec::new();
     for _ in 0..=random.below(3) {
@@ -122,7 +156,11 @@ pub(crate) fn random_filter(random: &mut Random, depth: usize) -> Value {
             rules.push(random_filter(random, depth - 1));
             continue;
         }
-        let column = if random.chance(3) { "never seen" } else { *random.pick(&COLUMNS) };
+        let column = if random.chance(3) {
+            "never seen"
+        } else {
+            *random.pick(&COLUMNS)
+        };
         rules.push(match random.below(3) {
             0 => match *random.pick(&ANY) {
                 operator @ ("equals" | "not_equals") => {

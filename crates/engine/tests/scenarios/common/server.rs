@@ -2,9 +2,9 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::Arc;
 use std::time::Duration;
 
 use cosift_engine::{Committed, Done, Engine, Error, Format, Limits, Page, Prepared, StopFlag};
@@ -54,17 +54,28 @@ impl Server {
     }
 
     pub(crate) fn with_threads(directory: &Path, threads: usize) -> Self {
-        let engine = Engine::open(directory, Some(threads), Limits::default()).expect("nobody else has the directory");
-        Pending::of(|done| engine.load(done)).wait().expect("every database loads");
+        let engine = Engine::open(directory, Some(threads), Limits::default())
+            .expect("nobody else has the directory");
+        Pending::of(|done| engine.load(done))
+            .wait()
+            .expect("every database loads");
         Self { engine }
     }
 
     pub(crate) fn create(&self, id: &str, dimensions: usize) {
         let settings = json!({ "model": null, "dimensions": dimensions }).to_string();
-        Pending::of(|done| self.engine.create_database(id.into(), settings, done)).wait().expect("created");
+        Pending::of(|done| self.engine.create_database(id.into(), settings, done))
+            .wait()
+            .expect("created");
     }
 
-    pub(crate) fn prepare(&self, id: &str, body: Vec<u8>, vectors: Vec<f32>, format: Format) -> Result<Prepared, Error> {
+    pub(crate) fn prepare(
+        &self,
+        id: &str,
+        body: Vec<u8>,
+        vectors: Vec<f32>,
+        format: Format,
+    ) -> Result<Prepared, Error> {
         Pending::of(|done| self.engine.prepare(id, body, vectors, format, done)).wait()
     }
 
@@ -89,55 +100,96 @@ impl Server {
     /// Upserts one batch, vectors beside the JSON.
     pub(crate) fn put_batch(&self, id: &str, batch: &[Known]) -> Pending<Committed> {
         let records: Vec<Value> = batch.iter().map(Known::to_json).collect();
-        let vectors = batch.iter().flat_map(|record| record.vector.iter().copied()).collect();
+        let vectors = batch
+            .iter()
+            .flat_map(|record| record.vector.iter().copied())
+            .collect();
         let body = json!({ "records": records }).to_string().into_bytes();
-        let prepared = self.prepare(id, body, vectors, Format::Batch).expect("good records");
+        let prepared = self
+            .prepare(id, body, vectors, Format::Batch)
+            .expect("good records");
         self.commit(id, prepared)
     }
 
     /// Upserts records and tells the oracle.
     pub(crate) fn put_known(&self, id: &str, oracle: &mut Oracle, records: Vec<Known>) {
         self.put(id, &records);
-        oracle.records.extend(records.into_iter().map(|record| (record.id, record)));
+        oracle
+            .records
+            .extend(records.into_iter().map(|record| (record.id, record)));
     }
 
     pub(crate) fn delete(&self, id: &str, request: &Value) -> Result<usize, Error> {
         Pending::of(|done| self.engine.delete(id, &request.to_string(), done)).wait()
     }
 
-    pub(crate) fn start_search(&self, id: &str, request: &Value, vector: &[f32], stop: StopFlag) -> Pending<Page> {
-        Pending::of(|done| self.engine.search(id, &request.to_string(), vector, stop, done))
+    pub(crate) fn start_search(
+        &self,
+        id: &str,
+        request: &Value,
+        vector: &[f32],
+        stop: StopFlag,
+    ) -> Pending<Page> {
+        Pending::of(|done| {
+            self.engine
+                .search(id, &request.to_string(), vector, stop, done)
+        })
     }
 
-    pub(crate) fn try_search(&self, id: &str, request: &Value, vector: &[f32]) -> Result<Value, Error> {
-        Ok(parse(&self.start_search(id, request, vector, stop_flag()).wait()?.body))
+    pub(crate) fn try_search(
+        &self,
+        id: &str,
+        request: &Value,
+        vector: &[f32],
+    ) -> Result<Value, Error> {
+        Ok(parse(
+            &self
+                .start_search(id, request, vector, stop_flag())
+                .wait()?
+                .body,
+        ))
     }
 
     pub(crate) fn search(&self, id: &str, request: &Value, vector: &[f32]) -> Value {
-        self.try_search(id, request, vector).unwrap_or_else(|error| panic!("{request}: {error}"))
+        self.try_search(id, request, vector)
+            .unwrap_or_else(|error| panic!("{request}: {error}"))
     }
 
     pub(crate) fn try_query(&self, id: &str, request: &Value) -> Result<Value, Error> {
-        let answer = Pending::of(|done| self.engine.query(id, request.to_string(), stop_flag(), done)).wait()?;
+        let answer = Pending::of(|done| {
+            self.engine
+                .query(id, request.to_string(), stop_flag(), done)
+        })
+        .wait()?;
         Ok(parse(&answer.body))
     }
 
     pub(crate) fn query(&self, id: &str, request: &Value) -> Value {
-        self.try_query(id, request).unwrap_or_else(|error| panic!("{request}: {error}"))
+        self.try_query(id, request)
+            .unwrap_or_else(|error| panic!("{request}: {error}"))
     }
 
     pub(crate) fn record(&self, id: &str, record: &str) -> Result<Value, Error> {
-        let answer = Pending::of(|done| self.engine.record(id, record.into(), "{}".into(), done)).wait()?;
+        let answer =
+            Pending::of(|done| self.engine.record(id, record.into(), "{}".into(), done)).wait()?;
         Ok(parse(&answer))
     }
 
     pub(crate) fn changes(&self, id: &str, after: u64, limit: usize) -> Value {
         let request = json!({ "after": after, "limit": limit }).to_string();
-        parse(&Pending::of(|done| self.engine.changes(id, request, done)).wait().expect("changes"))
+        parse(
+            &Pending::of(|done| self.engine.changes(id, request, done))
+                .wait()
+                .expect("changes"),
+        )
     }
 
     pub(crate) fn describe(&self, id: &str) -> Value {
-        parse(&Pending::of(|done| self.engine.describe_database(id, done)).wait().expect("described"))
+        parse(
+            &Pending::of(|done| self.engine.describe_database(id, done))
+                .wait()
+                .expect("described"),
+        )
     }
 
     pub(crate) fn drop_database(&self, id: &str) -> Pending<()> {
@@ -152,7 +204,11 @@ impl Server {
             assert_eq!(page["total"]["value"], json!(expected.len()), "{request}");
         }
         let limit = request["limit"].as_u64().unwrap_or(50) as usize;
-        assert_eq!(page["pagination"]["has_more"], json!(expected.len() > limit), "{request}");
+        assert_eq!(
+            page["pagination"]["has_more"],
+            json!(expected.len() > limit),
+            "{request}"
+        );
         expected.truncate(limit);
         assert_same(&hits(&page), &expected, request);
     }
@@ -174,7 +230,13 @@ pub(crate) fn assert_same(found: &[Value], expected: &[Value], request: &Value) 
 /// This test binary again, to run one ignored test of it in a process of its own.
 pub(crate) fn child(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("the test's own path"));
-    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
+    command.args([
+        test,
+        "--exact",
+        "--ignored",
+        "--nocapture",
+        "--test-threads=1",
+    ]);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     command
 }
