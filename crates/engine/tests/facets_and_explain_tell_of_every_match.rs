@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use cosift_engine::{Done, Engine, Error, Format, Page};
+use cosift_engine::{Done, Engine, Error, Format, Limits, Page};
 use serde_json::{Value, json};
 
 const DIMENSIONS: usize = 8;
@@ -60,7 +60,7 @@ struct Server {
 impl Server {
     fn start(random: &mut Random) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        let engine = Engine::open(directory.path(), Some(2)).expect("nobody else has it");
+        let engine = Engine::open(directory.path(), Some(2), Limits::default()).expect("nobody else has it");
         let settings = json!({ "model": null, "dimensions": DIMENSIONS }).to_string();
         wait(|done| engine.create_database("db".into(), settings, done)).expect("made");
         for batch in records(random).chunks(1000) {
