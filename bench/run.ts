@@ -29,6 +29,7 @@ async function measure({ full, datasets: made, real, systems, suites }: Options)
   const session: Session = {
     full,
     datasets,
+    deep: full ? datasets : [made.reduce((a, b) => (a.records > b.records ? a : b))],
     systems,
     measurements: [],
     failures: [],

@@ -51,7 +51,7 @@ async function answer(command: Command): Promise<Replies[Command['op']]> {
     case 'round':
       return round(command.cell);
     case 'clients':
-      return crowd(command.cell, command.clients, command.ms);
+      return crowd(command);
     case 'memory':
       return { residentBytes: process.memoryUsage().rss, beforeBytes };
     case 'close':
@@ -97,7 +97,8 @@ async function round(cell: Cell): Promise<Round> {
   return times;
 }
 
-async function crowd(cell: Cell, clients: number, ms: number): Promise<Crowd> {
+/** Many clients, one call each, or, `batched`, one call for all where the system has one. */
+async function crowd({ cell, clients, ms, batched }: Extract<Command, { op: 'clients' }>): Promise<Crowd> {
   const wall: number[] = [];
   const start = performance.now();
   const until = start + ms;
@@ -111,7 +112,7 @@ async function crowd(cell: Cell, clients: number, ms: number): Promise<Crowd> {
       wall.push((performance.now() - begun) * 1_000);
     }
   };
-  if (peer.searchMany === undefined) {
+  if (peer.searchMany === undefined || !batched) {
     await Promise.all(Array.from({ length: clients }, client));
   } else {
     const batch = Array.from({ length: clients }, (_, i) => query(i % cell.queries));

@@ -24,7 +24,13 @@ export type Command =
       readonly query: number;
     }
   | { readonly op: 'round'; readonly cell: Cell }
-  | { readonly op: 'clients'; readonly cell: Cell; readonly clients: number; readonly ms: number }
+  | {
+      readonly op: 'clients';
+      readonly cell: Cell;
+      readonly clients: number;
+      readonly ms: number;
+      readonly batched: boolean;
+    }
   | { readonly op: 'memory' }
   | { readonly op: 'close' };
 

@@ -17,7 +17,7 @@ export const FILTER_SWEEP: Suite = {
   name: 'filters',
   about: 'one query, one thread, by the share of the records that a filter keeps, and by operator',
   async run(session) {
-    for (const key of session.datasets) {
+    for (const key of session.deep) {
       const truth = new Truth(openDataset(key), QUERIES, [NONE, ...SHARES, ...OPERATORS]);
       for (const card of CARDS) {
         const beside = BESIDE.has(card.name) && session.systems.has(card.name);

@@ -9,7 +9,7 @@ export const OPENING: Suite = {
   name: 'opening',
   about: 'time from opening to the first answer in a fresh process, memory then, size on disk',
   async run(session) {
-    for (const key of session.datasets) {
+    for (const key of session.deep) {
       for (const card of CARDS) {
         if (
           card.maxRecords < key.records ||

@@ -19,7 +19,7 @@ export const PAGES_BY_DEPTH: Suite = {
   async run(session) {
     const card = CARDS.find(({ ours }) => ours);
     if (card === undefined) throw new Error('ours is missing');
-    for (const key of session.datasets) {
+    for (const key of session.deep) {
       session.say(`pages: ${key.records} records`);
       const truth = new Truth(openDataset(key), QUERIES, [NONE]);
       const peer = new RemotePeer(card, 1);

@@ -13,7 +13,7 @@ import { factsOf, LIMIT, type Session, type Suite } from './session.js';
 /** Queries whose answers are checked, and which are timed. */
 const QUERIES = 32;
 /** Time that one system may take for a cell in a round: slow ones answer fewer queries. */
-const ROUND_MS = 400;
+const ROUND_MS = 250;
 const DRAINED_QUERIES = 4;
 const DRAINED_PAGES = 20;
 const CORE = 0;
@@ -63,7 +63,7 @@ async function measure(session: Session, key: DatasetKey): Promise<void> {
       await peer.end();
     }
   }
-  const rounds = session.full ? 7 : 5;
+  const rounds = session.full ? 9 : 5;
   for (let round = 0; round < rounds; round++) {
     session.say(`${nameOf(key)}: round ${round + 1} of ${rounds}`);
     for (const place of places) {

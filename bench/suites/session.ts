@@ -6,6 +6,8 @@ export interface Session {
   /** The whole matrix instead of about five minutes. */
   readonly full: boolean;
   readonly datasets: readonly DatasetKey[];
+  /** Those for suites that look at ours in depth: all, or the largest one made from the seed. */
+  readonly deep: readonly DatasetKey[];
   /** Names of the systems to measure beside ours. */
   readonly systems: ReadonlySet<string>;
   readonly measurements: Measurement[];

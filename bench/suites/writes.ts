@@ -17,8 +17,7 @@ export const WRITES: Suite = {
   name: 'writes',
   about: 'durable upserts a second with given vectors; search latency idle and during 5,000 upserts a second',
   async run(session) {
-    for (const key of session.datasets) {
-      if (key.records < 50_000) continue;
+    for (const key of session.deep) {
       session.say(`writes: ${key.records} records`);
       const dataset = openDataset(key);
       const directory = mkdtempSync(join(tmpdir(), 'cosift-bench-'));
