@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { LocalBackend, LocalOptions } from '../src/backend/index.js';
 import type { Embedder, EmbedderOptions } from '../src/embedding/index.js';
+import type { Cosift } from '../src/index.js';
 import { ROOT_DIRECTORY } from './paths.js';
 
 // The bench measures what `npm run build` made, not the sources through a loader.
@@ -15,10 +15,10 @@ export async function openBuiltEmbedder(options?: EmbedderOptions): Promise<Embe
   return createEmbedder(options);
 }
 
-/** The backend that the server uses. */
-export async function openBuiltBackend(options: LocalOptions): Promise<LocalBackend> {
-  const { LocalBackend } = await built<typeof import('../src/backend/index.js')>('backend/index.js');
-  return LocalBackend.open(options);
+/** The library's entry. */
+export async function openBuiltLibrary(directory: string): Promise<Cosift> {
+  const { open } = await built<typeof import('../src/index.js')>('index.js');
+  return open(directory);
 }
 
 /** The command line of the server. */

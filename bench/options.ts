@@ -9,6 +9,8 @@ export interface Options {
   readonly suites: ReadonlySet<string>;
   readonly systems: ReadonlySet<string>;
   readonly datasets: readonly DatasetKey[];
+  /** Whether the real vectors are measured too, if they are there. */
+  readonly real: boolean;
   readonly json?: string;
   readonly markdown?: string;
   readonly record?: string;
@@ -17,7 +19,8 @@ export interface Options {
 
 const HELP = `npm run bench -- [options]
 
-Without options about five minutes: every suite at 1,000 and 100,000 records, beside the peers that are quick to build.
+Without options about five minutes: every suite at 1,000 and 100,000 records, and at the
+Debian package descriptions if "npm run bench:debian" has made them, beside the peers that are quick to build.
   --full                 the whole matrix: 1,000, 100,000 and 1,000,000 records, 384 and 768 dimensions, every peer
   --suite a,b            only these suites
   --records n,m          databases of these sizes
@@ -49,6 +52,7 @@ export function readOptions(args: readonly string[]): Options {
       suites: new Set(),
       systems: new Set(),
       datasets: [],
+      real: false,
       compare: [values.compare, after],
     };
   }
@@ -71,6 +75,7 @@ export function readOptions(args: readonly string[]): Options {
     ),
     systems: systemsOf(values.systems, full),
     datasets,
+    real: values.records === undefined,
     ...(values.json === undefined ? {} : { json: values.json }),
     ...(values.markdown === undefined ? {} : { markdown: values.markdown }),
     ...(values.record === undefined ? {} : { record: values.record }),

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SEED } from './data/dataset.js';
+import { debianKey, hasDebian } from './data/debian.js';
 import { type Options, readOptions } from './options.js';
 import { loadBinding } from './peers/adapters/cosift.js';
 import { installPeers } from './peers/modules.js';
@@ -18,18 +19,20 @@ const options = readOptions(process.argv.slice(2));
 if (options.compare === undefined) write(await measure(options), options);
 else process.stdout.write(`${compareRuns(...options.compare)}\n`);
 
-async function measure({ full, datasets, systems, suites }: Options): Promise<Run> {
+async function measure({ full, datasets: made, real, systems, suites }: Options): Promise<Run> {
   if (systems.size > 0) installPeers();
   const begun = performance.now();
   const started = new Date().toISOString();
+  const say = (text: string) =>
+    process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(0).padStart(5)} s  ${text}\n`);
+  const datasets = real && hasDebian() ? [...made, await debianKey(say)] : made;
   const session: Session = {
     full,
     datasets,
     systems,
     measurements: [],
     failures: [],
-    say: (text) =>
-      process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(0).padStart(5)} s  ${text}\n`),
+    say,
   };
   for (const suite of SUITES) {
     if (!suites.has(suite.name)) continue;

@@ -23,16 +23,17 @@ export function fail(message) {
   process.exit(1);
 }
 
-/** Runs a command in the checkout with its output shown, and ends the process when it fails. */
-export function run(title, command, args, env = {}) {
-  const result = spawnSync(command, args, {
-    cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, ...env },
-  });
+/** Runs a command in the checkout with its output shown. Tells whether it succeeded. */
+export function succeeds(title, command, args) {
+  const result = spawnSync(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
   if (result.error) fail(`${title} could not start: ${result.error.message}`);
   if (result.signal) process.kill(process.pid, result.signal);
-  if (result.status !== 0) fail(`${title} failed (exit code ${result.status}); the reason is printed above.`);
+  return result.status === 0;
+}
+
+/** The same, and ends the process when it fails. */
+function run(title, command, args) {
+  if (!succeeds(title, command, args)) fail(`${title} failed; the reason is printed above.`);
 }
 
 function atLeast(version, wanted) {

@@ -1,11 +1,26 @@
-import { CATEGORIES, type Columns, FIRST_SYNC_MS, SYNC_SPAN_MS } from './columns.js';
+import { CATEGORIES, type Columns, type Data, FIRST_SYNC_MS, SYNC_SPAN_MS } from './columns.js';
 
-/** A rule of the benches' filters, as the API takes it. */
+/** A rule of the benches' filters, as the API takes it; `is_empty` and `is_not_empty` have no value. */
 export interface Rule {
-  readonly column: 'category' | 'price' | 'flag' | 'title';
-  readonly operator: 'equals' | 'greater_than_or_equals' | 'less_than' | 'contains' | 'starts_with';
-  readonly value: string | number | boolean;
+  readonly column: keyof Data;
+  readonly operator: Operator;
+  readonly value?: string | number | boolean;
 }
+
+/** The operators of the API. */
+export type Operator =
+  | 'equals'
+  | 'not_equals'
+  | 'greater_than'
+  | 'less_than'
+  | 'greater_than_or_equals'
+  | 'less_than_or_equals'
+  | 'contains'
+  | 'not_contains'
+  | 'starts_with'
+  | 'ends_with'
+  | 'is_empty'
+  | 'is_not_empty';
 
 /** A group of rules, as the API takes it. */
 export interface Group {
@@ -106,6 +121,28 @@ export function keeping(share: number): Filter {
   };
 }
 
+/** Each operator alone. */
+export const OPERATORS: readonly Filter[] = (
+  [
+    { column: 'category', operator: 'equals', value: 'tools' },
+    { column: 'category', operator: 'not_equals', value: 'tools' },
+    { column: 'price', operator: 'greater_than', value: 500 },
+    { column: 'price', operator: 'less_than', value: 500 },
+    { column: 'price', operator: 'greater_than_or_equals', value: 950 },
+    { column: 'price', operator: 'less_than_or_equals', value: 50 },
+    { column: 'title', operator: 'contains', value: 'lantern' },
+    { column: 'title', operator: 'not_contains', value: 'lantern' },
+    { column: 'title', operator: 'starts_with', value: 'jade ' },
+    { column: 'title', operator: 'ends_with', value: '7' },
+    { column: 'title', operator: 'is_empty' },
+    { column: 'title', operator: 'is_not_empty' },
+  ] as const
+).map((rule) => ({
+  name: `${rule.column} ${rule.operator}`,
+  keeps: 'as it does',
+  group: { condition: 'AND', rules: [rule] },
+}));
+
 /** The test of record index `i` against a filter: the bench's own definition, apart from any engine's. */
 export function predicateOf(filter: Filter, columns: Columns): (i: number) => boolean {
   const { group, time } = filter;
@@ -126,19 +163,45 @@ function groupPredicate(group: Group, columns: Columns): (i: number) => boolean 
 }
 
 function rulePredicate({ column, operator, value }: Rule, columns: Columns): (i: number) => boolean {
+  const at = reader(column, columns);
+  const text = (test: (cell: string) => boolean) => (i: number) => test(at(i) as string);
   switch (operator) {
-    case 'equals': {
-      if (column === 'flag') return (i) => (columns.flag[i] === 1) === value;
-      const code = CATEGORIES.indexOf(value as (typeof CATEGORIES)[number]);
-      return (i) => columns.category[i] === code;
-    }
-    case 'greater_than_or_equals':
-      return (i) => (columns.price[i] as number) >= (value as number);
+    case 'equals':
+      return (i) => at(i) === value;
+    case 'not_equals':
+      return (i) => at(i) !== value;
+    case 'greater_than':
+      return (i) => (at(i) as number) > (value as number);
     case 'less_than':
-      return (i) => (columns.price[i] as number) < (value as number);
+      return (i) => (at(i) as number) < (value as number);
+    case 'greater_than_or_equals':
+      return (i) => (at(i) as number) >= (value as number);
+    case 'less_than_or_equals':
+      return (i) => (at(i) as number) <= (value as number);
     case 'contains':
-      return (i) => (columns.title[i] as string).includes(value as string);
+      return text((cell) => cell.includes(value as string));
+    case 'not_contains':
+      return text((cell) => !cell.includes(value as string));
     case 'starts_with':
-      return (i) => (columns.title[i] as string).startsWith(value as string);
+      return text((cell) => cell.startsWith(value as string));
+    case 'ends_with':
+      return text((cell) => cell.endsWith(value as string));
+    case 'is_empty':
+      return (i) => at(i) === '';
+    case 'is_not_empty':
+      return (i) => at(i) !== '';
+  }
+}
+
+function reader(column: keyof Data, columns: Columns): (i: number) => string | number | boolean {
+  switch (column) {
+    case 'category':
+      return (i) => CATEGORIES[columns.category[i] as number] as string;
+    case 'flag':
+      return (i) => columns.flag[i] === 1;
+    case 'price':
+      return (i) => columns.price[i] as number;
+    case 'title':
+      return (i) => columns.title[i] as string;
   }
 }

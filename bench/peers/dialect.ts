@@ -46,5 +46,7 @@ function ofRule({ column, operator, value }: Rule, dialect: Dialect): string {
       return dialect.contains(column, String(value));
     case 'starts_with':
       return dialect.startsWith(column, String(value));
+    default:
+      throw new Error(`${operator} is measured in cosift only`);
   }
 }

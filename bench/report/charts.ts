@@ -24,7 +24,7 @@ export function chartsOf(all: readonly Measurement[], ours: ReadonlySet<string>)
         .toSorted((a, b) => a[0] - b[0]),
     }));
 
-  const peers = all.filter(({ suite }) => suite === 'peers');
+  const peers = all.filter(({ suite, data }) => suite === 'peers' && data === undefined);
   const unfiltered = peers.filter(({ cell }) => cell === 'none');
   add(
     'latency-by-size.svg',
@@ -49,7 +49,7 @@ export function chartsOf(all: readonly Measurement[], ours: ReadonlySet<string>)
       (row) => row.values.recall,
     ).map((series) => ({ ...series, loose: true })),
   );
-  const clients = all.filter(({ suite }) => suite === 'clients');
+  const clients = all.filter(({ suite, data }) => suite === 'clients' && data === undefined);
   const crowded = Math.max(0, ...clients.map((row) => row.records ?? 0));
   add(
     'throughput-by-clients.svg',
@@ -62,7 +62,9 @@ export function chartsOf(all: readonly Measurement[], ours: ReadonlySet<string>)
       (row) => row.values.per_second,
     ),
   );
-  const sweep = all.filter(({ suite, selectivity }) => suite === 'filters' && selectivity !== undefined);
+  const sweep = all.filter(
+    ({ suite, data, selectivity }) => suite === 'filters' && data === undefined && selectivity !== undefined,
+  );
   const swept = Math.max(0, ...sweep.map((row) => row.records ?? 0));
   add(
     'latency-by-selectivity.svg',

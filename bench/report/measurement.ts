@@ -39,6 +39,8 @@ export interface Measurement {
   /** What was done, such as a filter's name. */
   readonly cell: string;
   readonly system: string;
+  /** Real vectors, where they are not made from the seed. */
+  readonly data?: string;
   readonly records?: number;
   readonly dimensions?: number;
   readonly clients?: number;

@@ -1,6 +1,6 @@
 import type { Measurement, Run, Values } from './measurement.js';
 
-const FACTS = ['cell', 'records', 'dimensions', 'page', 'clients', 'selectivity', 'system'] as const;
+const FACTS = ['cell', 'data', 'records', 'dimensions', 'page', 'clients', 'selectivity', 'system'] as const;
 
 /** The rows of each suite under a heading, as markdown that reads well in a terminal too. */
 export function markdownOf(run: Run): string {
@@ -46,7 +46,7 @@ function tableOf(rows: readonly Measurement[]): string[] {
 }
 
 function plain(value: string | number): string {
-  return typeof value === 'number' ? value.toLocaleString('en') : value;
+  return typeof value === 'number' ? value.toLocaleString('en', { maximumFractionDigits: 4 }) : value;
 }
 
 /** Three digits, or four for shares close to one. */

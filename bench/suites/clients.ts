@@ -2,7 +2,7 @@ import { NONE } from '../data/filters.js';
 import { CARDS } from '../peers/registry.js';
 import { RemotePeer } from '../peers/remote.js';
 import { latency } from '../report/statistics.js';
-import { LIMIT, type Suite } from './session.js';
+import { factsOf, LIMIT, type Suite } from './session.js';
 
 const BESIDE = new Set(['usearch exact', 'usearch HNSW f32', 'usearch HNSW i8', 'zvec flat']);
 
@@ -40,8 +40,7 @@ export const CLIENTS: Suite = {
             suite: 'clients',
             cell: NONE.name,
             system: peer.card.name,
-            records: key.records,
-            dimensions: key.dimensions,
+            ...factsOf(key),
             clients,
             values: { per_second: throughput, ...latency(wall) },
           });

@@ -1,67 +1,33 @@
-import { openDataset } from '../data/dataset.js';
-import { keeping, NONE, SELECTIVITIES } from '../data/filters.js';
-import { checkPages } from '../oracle/check.js';
+import { type DatasetKey, openDataset } from '../data/dataset.js';
+import { type Filter, keeping, NONE, OPERATORS, SELECTIVITIES } from '../data/filters.js';
+import { type Correctness, checkPages } from '../oracle/check.js';
 import { Truth } from '../oracle/truth.js';
 import { CARDS } from '../peers/registry.js';
 import { RemotePeer } from '../peers/remote.js';
 import { latency, pairedRatio } from '../report/statistics.js';
-import { LIMIT, type Suite } from './session.js';
+import { factsOf, LIMIT, type Session, type Suite } from './session.js';
 
 const QUERIES = 16;
-const FILTERS = [NONE, ...SELECTIVITIES.map(keeping)];
+const SHARES = SELECTIVITIES.map(keeping);
 /** Beside ours, one that evaluates filters and one that gets them ready. */
 const BESIDE = new Set(['zvec flat', 'f32 scan (native)']);
 
-/** What a filter costs by how much it keeps; there must be no dip. */
+/** What a filter costs by how much it keeps, where there must be no dip, and by operator. */
 export const FILTER_SWEEP: Suite = {
   name: 'filters',
-  about: 'one query, one thread, by the share of the records that a filter keeps',
+  about: 'one query, one thread, by the share of the records that a filter keeps, and by operator',
   async run(session) {
     for (const key of session.datasets) {
-      const truth = new Truth(openDataset(key), QUERIES, FILTERS);
+      const truth = new Truth(openDataset(key), QUERIES, [NONE, ...SHARES, ...OPERATORS]);
       for (const card of CARDS) {
-        if (!(card.ours || BESIDE.has(card.name)) || card.maxRecords < key.records) continue;
-        session.say(`selectivity sweep: ${card.name}, ${key.records} records`);
+        const beside = BESIDE.has(card.name) && session.systems.has(card.name);
+        if (!(card.ours || beside) || card.maxRecords < key.records) continue;
+        session.say(`filters: ${card.name}, ${key.records} records`);
         const peer = new RemotePeer(card, 1);
         try {
           await peer.load(key);
           peer.pin(0);
-          const rounds = FILTERS.map((): number[][] => []);
-          const correct = [];
-          for (const filter of FILTERS) {
-            const answers = await peer.call({
-              op: 'answers',
-              cell: { filter, page: 0, limit: LIMIT, queries: QUERIES },
-            });
-            correct.push(checkPages(truth, filter, 0, LIMIT, answers));
-          }
-          for (let round = 0; round < (session.full ? 9 : 5); round++) {
-            for (const [i, filter] of FILTERS.entries()) {
-              const { wall } = await peer.call({
-                op: 'round',
-                cell: { filter, page: 0, limit: LIMIT, queries: QUERIES },
-              });
-              rounds[i]?.push(wall);
-            }
-          }
-          for (const [i, filter] of FILTERS.entries()) {
-            const found = correct[i];
-            session.measurements.push({
-              suite: 'filters',
-              cell: filter.name,
-              system: card.name,
-              records: key.records,
-              dimensions: key.dimensions,
-              ...(i === 0 ? {} : { selectivity: SELECTIVITIES[i - 1] as number }),
-              values: {
-                ...latency((rounds[i] as number[][]).flat()),
-                times_unfiltered: pairedRatio(rounds[i] as number[][], rounds[0] as number[][]),
-                ...(found === undefined
-                  ? {}
-                  : { recall: found.recall, wrong: found.wrong, missing: found.missing }),
-              },
-            });
-          }
+          await sweep(session, key, peer, truth, [NONE, ...SHARES, ...(card.ours ? OPERATORS : [])]);
         } catch (error) {
           session.failures.push(`filters, ${card.name} at ${key.records}: ${String(error).split('\n')[0]}`);
         }
@@ -70,3 +36,43 @@ export const FILTER_SWEEP: Suite = {
     }
   },
 };
+
+/** Checks, then times all filters in turns; the first is the measure of the others. */
+async function sweep(
+  session: Session,
+  key: DatasetKey,
+  peer: RemotePeer,
+  truth: Truth,
+  filters: readonly Filter[],
+): Promise<void> {
+  const cells = filters.map((filter) => ({ filter, page: 0, limit: LIMIT, queries: QUERIES }));
+  const correct: Correctness[] = [];
+  for (const cell of cells) {
+    const found = checkPages(truth, cell.filter, 0, LIMIT, await peer.call({ op: 'answers', cell }));
+    if (peer.card.ours && !found.exact) throw new Error(`not exact under ${cell.filter.name}`);
+    correct.push(found);
+  }
+  const rounds = cells.map((): number[][] => []);
+  for (let round = 0; round < (session.full ? 9 : 5); round++) {
+    for (const [i, cell] of cells.entries()) rounds[i]?.push((await peer.call({ op: 'round', cell })).wall);
+  }
+  for (const [i, filter] of filters.entries()) {
+    const { recall, wrong, missing } = correct[i] as Correctness;
+    const share = SELECTIVITIES[SHARES.indexOf(filter)];
+    const wall = rounds[i] as number[][];
+    session.measurements.push({
+      suite: 'filters',
+      cell: filter.name,
+      system: peer.card.name,
+      ...factsOf(key),
+      ...(share === undefined ? {} : { selectivity: share }),
+      values: {
+        ...latency(wall.flat()),
+        times_unfiltered: pairedRatio(wall, rounds[0] as number[][]),
+        recall,
+        wrong,
+        missing,
+      },
+    });
+  }
+}

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LocalBackend } from '../../src/backend/index.js';
-import { openBuiltBackend, openBuiltEmbedder } from '../built.js';
+import type { Cosift as Library } from '../../src/index.js';
+import { openBuiltEmbedder, openBuiltLibrary } from '../built.js';
 import { openDataset } from '../data/dataset.js';
 import { debianKey, hasDebian, QUERY_TEXTS } from '../data/debian.js';
 import { NONE } from '../data/filters.js';
@@ -18,7 +18,7 @@ const ROUNDS = 20;
 /** The same searches at each layer: engine, binding, library, HTTP; texts come from the cache of query vectors. */
 export const LAYERS: Suite = {
   name: 'layers',
-  about: 'what each layer adds, on real vectors: engine, binding, backend by text, HTTP with 1 to 64 clients',
+  about: 'what each layer adds, on real vectors: engine, binding, library by text, HTTP with 1 to 64 clients',
   async run(session) {
     if (!hasDebian()) {
       session.failures.push('layers: no real data; run `npm run bench:debian` first');
@@ -46,9 +46,9 @@ export const LAYERS: Suite = {
       await engine.load(dataset, directory);
       await measureBinding(engine, dataset.queries, add);
       await engine.close();
-      const backend = await openBuiltBackend({ directory });
-      await measureBackend(session, backend, add);
-      await backend.close();
+      const library = await openBuiltLibrary(directory);
+      await measureLibrary(session, library, add);
+      await library.close();
       await measureHttp(session, directory, add);
     } finally {
       rmSync(directory, { recursive: true, force: true });
@@ -78,15 +78,16 @@ async function measureBinding({ engine }: Cosift, queries: Float32Array, add: Ad
   add('binding', { ...latency(around), times_engine: median(around) / median(inside) });
 }
 
-async function measureBackend(session: Session, backend: LocalBackend, add: Add): Promise<void> {
+async function measureLibrary(session: Session, library: Library, add: Add): Promise<void> {
+  const database = await library.database(DATABASE);
   const search = async (q: number) => {
     const text = QUERY_TEXTS[q % QUERY_TEXTS.length] as string;
-    await backend.search(DATABASE, { search: { text } }, { variant: 'b' });
+    await database.search({ search: { text } });
   };
   for (let q = 0; q < QUERY_TEXTS.length; q++) await search(q);
   for (const clients of session.full ? [1, 2, 4, 8, 16, 32, 64] : [1, 8, 32]) {
     const { wall, throughput } = await crowd(clients, session.full ? 4_000 : 2_000, search);
-    add('backend, by cached text', { ...latency(wall), per_second: throughput }, clients);
+    add('library, by cached text', { ...latency(wall), per_second: throughput }, clients);
   }
 }
 

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CARDS } from '../peers/registry.js';
 import { directoryOf, RemotePeer } from '../peers/remote.js';
-import type { Suite } from './session.js';
+import { factsOf, type Suite } from './session.js';
 
 /** Opening what was built before, in a fresh process: time to the first answer, memory, disk. */
 export const OPENING: Suite = {
@@ -29,8 +29,7 @@ export const OPENING: Suite = {
             suite: 'opening',
             cell: 'fresh process',
             system: card.name,
-            records: key.records,
-            dimensions: key.dimensions,
+            ...factsOf(key),
             values: {
               open_ms: ms,
               first_answer_ms: firstAnswerMs,

@@ -5,7 +5,7 @@ import { DEPTH, Truth } from '../oracle/truth.js';
 import { CARDS } from '../peers/registry.js';
 import { RemotePeer } from '../peers/remote.js';
 import { latency, pairedRatio } from '../report/statistics.js';
-import { LIMIT, type Suite } from './session.js';
+import { factsOf, LIMIT, type Suite } from './session.js';
 
 /** One query, which is known to have that many matches. */
 const QUERIES = 1;
@@ -25,7 +25,7 @@ export const PAGES_BY_DEPTH: Suite = {
       const peer = new RemotePeer(card, 1);
       await peer.load(key);
       peer.pin(0);
-      const facts = { suite: 'pages', system: card.name, records: key.records, dimensions: key.dimensions };
+      const facts = { suite: 'pages', system: card.name, ...factsOf(key) };
       const begun = performance.now();
       const pages = await peer.call({ op: 'drain', filter: NONE, limit: 100, pages: 1_000, query: 0 });
       const seconds = (performance.now() - begun) / 1_000;

@@ -8,7 +8,7 @@ import { CARDS } from '../peers/registry.js';
 import { RemotePeer } from '../peers/remote.js';
 import type { Values } from '../report/measurement.js';
 import { latency, median, pairedRatio } from '../report/statistics.js';
-import { LIMIT, type Session, type Suite } from './session.js';
+import { factsOf, LIMIT, type Session, type Suite } from './session.js';
 
 /** Queries whose answers are checked, and which are timed. */
 const QUERIES = 32;
@@ -136,8 +136,7 @@ function report(session: Session, key: DatasetKey, contender: Contender, ours: C
       suite: 'peers',
       cell: place.page === 0 ? place.filter.name : `none, page ${place.page + 1}`,
       system: contender.card.name,
-      records: key.records,
-      dimensions: key.dimensions,
+      ...factsOf(key),
       values: {
         ...latency(wall.flat()),
         cpu_p50_ms: median(rounds.flatMap((round) => round.cpu)) / 1_000,

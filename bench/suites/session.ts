@@ -24,3 +24,12 @@ export interface Suite {
 
 /** Limit of every search, unless said. */
 export const LIMIT = 50;
+
+/** What every row says of its dataset. */
+export function factsOf({
+  source,
+  records,
+  dimensions,
+}: DatasetKey): Pick<Measurement, 'data' | 'records' | 'dimensions'> {
+  return { ...(source === undefined ? {} : { data: source }), records, dimensions };
+}

@@ -7,7 +7,7 @@ import { NONE } from '../data/filters.js';
 import { THRESHOLD } from '../oracle/truth.js';
 import { Cosift, linesOf } from '../peers/adapters/cosift.js';
 import { latency } from '../report/statistics.js';
-import { LIMIT, type Suite } from './session.js';
+import { factsOf, LIMIT, type Suite } from './session.js';
 
 const RATE = 5_000;
 const BATCH = 500;
@@ -23,7 +23,7 @@ export const WRITES: Suite = {
       const dataset = openDataset(key);
       const directory = mkdtempSync(join(tmpdir(), 'cosift-bench-'));
       const engine = new Cosift(2);
-      const facts = { suite: 'writes', system: 'cosift', records: key.records, dimensions: key.dimensions };
+      const facts = { suite: 'writes', system: 'cosift', ...factsOf(key) };
       try {
         const begun = performance.now();
         await engine.load(dataset, directory);

@@ -23,9 +23,9 @@ export const USEARCH_EXACT: PeerCard = {
 };
 
 /** HNSW with full vectors. */
-export const USEARCH_F32 = hnswCard('f32', 256);
+export const USEARCH_F32 = hnswCard('f32', 96);
 /** HNSW with int8 vectors. */
-export const USEARCH_I8 = hnswCard('i8', 256);
+export const USEARCH_I8 = hnswCard('i8', 96);
 
 function hnswCard(scalar: 'f32' | 'i8', expansion: number): PeerCard {
   return {

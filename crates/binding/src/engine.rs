@@ -38,6 +38,19 @@ pub struct NativeScanStats {
     pub answered: f64,
 }
 
+/// What the engine has done since it was opened, and what waits.
+#[napi(object)]
+pub struct NativeMeter {
+    /// Transactions that were made durable.
+    pub commits: f64,
+    /// Microseconds they took, until what they wrote was searchable.
+    pub commit_micros: f64,
+    /// Writes not yet begun.
+    pub writes_waiting: u32,
+    /// Bytes of codes that scans went through.
+    pub scanned_bytes: f64,
+}
+
 /// The databases of a data directory.
 #[napi]
 pub struct NativeEngine {
@@ -174,6 +187,18 @@ impl NativeEngine {
             waiting: stats.waiting as u32,
             passes: stats.passes as u32,
             answered: stats.answered as f64,
+        }
+    }
+
+    /// What has been done since the engine was opened, and what waits.
+    #[napi]
+    pub fn meter(&self) -> NativeMeter {
+        let reading = self.engine.meter();
+        NativeMeter {
+            commits: reading.commits as f64,
+            commit_micros: reading.commit_micros as f64,
+            writes_waiting: reading.writes_waiting as u32,
+            scanned_bytes: reading.scanned_bytes as f64,
         }
     }
 

@@ -24,6 +24,8 @@ pub struct NativeFailure {
     pub detail: String,
     /// The places in the request that are wrong.
     pub problems: Vec<NativeProblem>,
+    /// Facts for those who handle the code, a JSON object.
+    pub facts: String,
 }
 
 impl From<Error> for NativeFailure {
@@ -31,6 +33,7 @@ impl From<Error> for NativeFailure {
         Self {
             code: error.code().to_owned(),
             detail: error.to_string(),
+            facts: error.facts().to_string(),
             problems: error.problems().into_iter().map(NativeProblem::from).collect(),
         }
     }

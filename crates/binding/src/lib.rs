@@ -7,6 +7,7 @@
 mod engine;
 mod failure;
 mod module;
+mod options;
 mod page;
 mod prepared;
 mod promise;

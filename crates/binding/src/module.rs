@@ -8,6 +8,7 @@ use napi_derive::napi;
 
 use crate::engine::NativeEngine;
 use crate::failure::NativeFailure;
+use crate::options::EngineOptions;
 use crate::promise::outcome;
 
 /// Checks that bytes are strict JSON: UTF-8, no duplicate keys, no lone surrogates, numbers that a
@@ -18,10 +19,11 @@ pub fn check_json(body: Uint8Array, max_depth: u32) -> Option<NativeFailure> {
     Some(Error::Invalid { code: "invalid_json", problems: vec![problem] }.into())
 }
 
-/// Opens a data directory and takes its lock. `threads` scan; none given: one per core.
+/// Opens a data directory and takes its lock.
 #[napi]
-pub fn open_engine(directory: String, threads: Option<u32>) -> Either<NativeEngine, NativeFailure> {
-    outcome(Engine::open(Path::new(&directory), threads.map(|threads| threads as usize)).map(NativeEngine::new))
+pub fn open_engine(directory: String, options: EngineOptions) -> Either<NativeEngine, NativeFailure> {
+    let threads = options.threads.map(|threads| threads as usize);
+    outcome(Engine::open(Path::new(&directory), threads, options.limits.into()).map(NativeEngine::new))
 }
 
 /// The instruction set that scans use on this machine.

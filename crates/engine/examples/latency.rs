@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
-use cosift_engine::{Done, Engine, Error, Format};
+use cosift_engine::{Done, Engine, Error, Format, Limits};
 
 const DIMENSIONS: usize = 384;
 
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let threads = std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1);
     let start = Instant::now();
-    let engine = Engine::open(Path::new(directory), Some(threads))?;
+    let engine = Engine::open(Path::new(directory), Some(threads), Limits::default())?;
     wait(|done| engine.load(done))?;
     println!("opened in {:?}", start.elapsed());
     let settings = format!("{{\"dimensions\":{DIMENSIONS}}}");

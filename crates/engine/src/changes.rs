@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::filter::Filter;
 use crate::identity::{RecordId, RecordUuid, Variant};
 use crate::json::{parse_data, write_integer, write_time};
+use crate::limits::Limits;
 use crate::search::{RequestReader, TimeRange};
 use crate::select::Selection;
 use crate::store::{Change, ChangeKind};
@@ -26,8 +27,8 @@ impl Changes {
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
-    pub fn parse(json: &str) -> Result<Self, Error> {
-        let request = RequestReader::new(json)?;
+    pub fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
+        let request = RequestReader::new(json, limits)?;
         let limit = request.integer("limit")?.unwrap_or(100);
         if !(1..=MAX_LIMIT).contains(&limit) {
             return Err(Error::invalid("invalid_request", "/limit", format!("must be between 1 and {MAX_LIMIT}")));

@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::derived::Derived;
 use crate::error::Error;
+use crate::meter::Meter;
 use crate::search::Windows;
 use crate::settings::Settings;
 use crate::snapshot::{IdentityIndex, Snapshot};
@@ -35,6 +36,7 @@ pub struct Database {
     pub(crate) windows: Windows,
     pub(crate) last_write_at: Arc<AtomicI64>,
     pub(crate) disk_bytes: Arc<AtomicU64>,
+    meter: Arc<Meter>,
     writer: SyncSender<Task>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -52,22 +54,27 @@ impl Database {
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub(crate) fn create(id: &str, directory: &Path, settings: &Settings) -> Result<Self, Error> {
+    pub(crate) fn create(id: &str, directory: &Path, settings: &Settings, meter: &Arc<Meter>) -> Result<Self, Error> {
         let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
         let mut store = Store::create(&store_path(directory), &json)?;
         store.set_meta(CREATED_AT, &now_ms().to_le_bytes())?;
-        Self::start(id, directory, settings.clone(), store, &|_| {})
+        Self::start(id, directory, settings.clone(), store, meter, &|_| true)
     }
 
-    /// Opens a database and brings it to memory; `progress` gets the records so far.
+    /// Opens a database and brings it to memory; `progress` gets the records so far and says whether to go on.
     ///
     /// # Errors
-    /// [`Error::Store`]; derived files that are missing or damaged are made again.
-    pub(crate) fn open(id: &str, directory: &Path, progress: &dyn Fn(usize)) -> Result<Self, Error> {
+    /// [`Error::Closed`] when `progress` ends it; [`Error::Store`]; derived files that are missing or damaged are made again.
+    pub(crate) fn open(
+        id: &str,
+        directory: &Path,
+        meter: &Arc<Meter>,
+        progress: &dyn Fn(usize) -> bool,
+    ) -> Result<Self, Error> {
         let store = Store::open(&store_path(directory))?;
         let json = store.reader().meta("settings")?.unwrap_or_default();
         let settings = Settings::parse(&String::from_utf8_lossy(&json))?;
-        Self::start(id, directory, settings, store, progress)
+        Self::start(id, directory, settings, store, meter, progress)
     }
 
     fn start(
@@ -75,7 +82,8 @@ impl Database {
         directory: &Path,
         settings: Settings,
         store: Store,
-        progress: &dyn Fn(usize),
+        meter: &Arc<Meter>,
+        progress: &dyn Fn(usize) -> bool,
     ) -> Result<Self, Error> {
         let reader = store.reader();
         let created_at = reader.meta(CREATED_AT)?.and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_le_bytes);
@@ -90,6 +98,7 @@ impl Database {
             Arc::clone(&published),
             Arc::clone(&last_write_at),
             Arc::clone(&disk_bytes),
+            Arc::clone(meter),
             sender.clone(),
         );
         writer.load(progress)?;
@@ -106,6 +115,7 @@ impl Database {
             windows: Windows::default(),
             last_write_at,
             disk_bytes,
+            meter: Arc::clone(meter),
             writer: sender,
             thread: Mutex::new(Some(thread)),
         })
@@ -124,11 +134,15 @@ impl Database {
 
     /// Hands a task to the writer.
     pub(crate) fn send(&self, task: Task) {
-        match self.writer.try_send(task) {
-            Ok(()) => {}
-            Err(TrySendError::Full(task)) => task.refuse(Error::Busy { what: "writes", limit: MAX_WAITING }),
-            Err(TrySendError::Disconnected(task)) => task.refuse(Error::Closed),
-        }
+        // Counted first: the writer may take it at once.
+        self.meter.write_waits();
+        let (task, error) = match self.writer.try_send(task) {
+            Ok(()) => return,
+            Err(TrySendError::Full(task)) => (task, Error::Busy { what: "writes", limit: MAX_WAITING }),
+            Err(TrySendError::Disconnected(task)) => (task, Error::Closed),
+        };
+        self.meter.write_waits_no_more();
+        task.refuse(error);
     }
 
     /// Finishes the writes taken so far, saves what makes the next start fast, and ends the writer.

@@ -7,6 +7,7 @@ use crate::database::Published;
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::identity::{RecordId, RecordRow, RecordUuid, Variant};
+use crate::limits::Limits;
 use crate::search::{RequestReader, TimeRange};
 use crate::select::Selection;
 
@@ -45,8 +46,8 @@ impl Deletion {
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
-    pub fn parse(json: &str) -> Result<Self, Error> {
-        let request = RequestReader::new(json)?;
+    pub fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
+        let request = RequestReader::new(json, limits)?;
         let ids = match request.get("ids") {
             None => None,
             Some(Value::Array(ids)) => Some(ids.iter().enumerate().map(read_id).collect::<Result<Vec<_>, _>>()?),

@@ -1,6 +1,7 @@
 //! The engine: the databases of one data directory, and the threads that serve them.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -10,10 +11,13 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::changes::Changes;
 use crate::database::Database;
+use crate::defect::message;
 use crate::delete::{Deletion, RecordRef};
 use crate::describe::{describe, sizes};
 use crate::error::Error;
+use crate::limits::Limits;
 use crate::lock::DataLock;
+use crate::meter::{Meter, MeterReading};
 use crate::prepare::{Format, Prepared, prepare};
 use crate::query::Query;
 use crate::score::to_unit_q30;
@@ -29,6 +33,8 @@ pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 /// The databases of a data directory. Holds its lock until closed.
 pub struct Engine {
     directory: PathBuf,
+    limits: Limits,
+    meter: Arc<Meter>,
     databases: RwLock<BTreeMap<String, Slot>>,
     scanner: Scanner,
     workers: Workers,
@@ -41,6 +47,8 @@ pub struct Engine {
 enum Slot {
     Loading { records: usize },
     Ready(Arc<Database>),
+    /// It could not be opened; the others are served all the same.
+    Failed { code: &'static str, detail: String },
 }
 
 /// Begins the name of a database's directory while it is removed.
@@ -52,11 +60,11 @@ const WORKERS: usize = 2;
 impl Engine {
     /// Opens a data directory, made when missing, and lists its databases; [`Engine::load`] brings them to memory.
     ///
-    /// `threads` scan; `None`: as many as the machine has cores.
+    /// `threads` scan; `None`: as many as the machine has cores. `limits` hold for every request.
     ///
     /// # Errors
     /// [`Error::Store`] when another process holds the directory.
-    pub fn open(directory: &Path, threads: Option<usize>) -> Result<Arc<Self>, Error> {
+    pub fn open(directory: &Path, threads: Option<usize>, limits: Limits) -> Result<Arc<Self>, Error> {
         let lock = DataLock::acquire(directory)?;
         let file = |source| Error::File { path: directory.to_owned(), source };
         let mut databases = BTreeMap::new();
@@ -73,17 +81,21 @@ impl Engine {
             }
         }
         let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+        let meter = Arc::new(Meter::default());
         Ok(Arc::new(Self {
             directory: directory.to_owned(),
+            limits,
             databases: RwLock::new(databases),
-            scanner: Scanner::start(threads).map_err(file)?,
+            scanner: Scanner::start(threads, Arc::clone(&meter)).map_err(file)?,
+            meter,
             workers: Workers::start(WORKERS).map_err(file)?,
             closed: AtomicBool::new(false),
             lock: Mutex::new(Some(lock)),
         }))
     }
 
-    /// Brings every database to memory.
+    /// Brings every database to memory. One that can't be opened keeps no other from it: [`Engine::progress`]
+    /// says why, and calls for it are refused.
     pub fn load(self: &Arc<Self>, done: Done<()>) {
         let engine = Arc::clone(self);
         self.run(done, move || engine.load_all());
@@ -100,14 +112,22 @@ impl Engine {
                 if let Some(slot) = self.slots_mut().get_mut(&id) {
                     *slot = Slot::Loading { records };
                 }
+                !self.closed.load(Relaxed)
             };
-            let database = Database::open(&id, &self.path(&id), &progress)?;
-            self.slots_mut().insert(id, Slot::Ready(Arc::new(database)));
+            let open = || Database::open(&id, &self.path(&id), &self.meter, &progress);
+            let opened = catch_unwind(AssertUnwindSafe(open))
+                .unwrap_or_else(|panic| Err(Error::Defect { detail: message(&*panic) }));
+            let slot = match opened {
+                Ok(database) => Slot::Ready(Arc::new(database)),
+                Err(Error::Closed) => return Err(Error::Closed),
+                Err(error) => Slot::Failed { code: error.code(), detail: error.to_string() },
+            };
+            self.slots_mut().insert(id, slot);
         }
         Ok(())
     }
 
-    /// How far [`Engine::load`] has come, as JSON.
+    /// How far [`Engine::load`] has come, as JSON; `problem` is why a database could not be opened.
     #[must_use]
     pub fn progress(&self) -> Value {
         let databases: Vec<Value> = self
@@ -117,6 +137,10 @@ impl Engine {
                 Slot::Loading { records } => {
                     json!({ "id": id, "loaded": false, "records": records, "memory_bytes": 0, "disk_bytes": 0 })
                 }
+                Slot::Failed { code, detail } => json!({
+                    "id": id, "loaded": false, "records": 0, "memory_bytes": 0, "disk_bytes": 0,
+                    "problem": { "code": code, "detail": detail },
+                }),
                 Slot::Ready(database) => sizes(database),
             })
             .collect();
@@ -136,13 +160,14 @@ impl Engine {
             let mut databases = engine.slots_mut();
             let (created, database) = match databases.get(&id) {
                 Some(Slot::Loading { .. }) => return Err(Error::NotReady { id }),
+                Some(Slot::Failed { code, .. }) => return Err(Error::NotOpened { id, reason: code }),
                 Some(Slot::Ready(database)) if database.settings == settings => (false, Arc::clone(database)),
                 Some(Slot::Ready(database)) => {
                     let existing = Value::Object(database.settings.to_json()).to_string();
                     return Err(Error::DatabaseExists { id, existing });
                 }
                 None => {
-                    let database = Arc::new(Database::create(&id, &engine.path(&id), &settings)?);
+                    let database = Arc::new(Database::create(&id, &engine.path(&id), &settings, &engine.meter)?);
                     databases.insert(id, Slot::Ready(Arc::clone(&database)));
                     (true, database)
                 }
@@ -161,7 +186,7 @@ impl Engine {
                 .values()
                 .filter_map(|slot| match slot {
                     Slot::Ready(database) => Some(Arc::clone(database)),
-                    Slot::Loading { .. } => None,
+                    Slot::Loading { .. } | Slot::Failed { .. } => None,
                 })
                 .collect();
             let described: Vec<Value> = ready.iter().map(|database| describe(database)).collect();
@@ -171,21 +196,22 @@ impl Engine {
 
     /// Describes a database, as JSON.
     pub fn describe_database(self: &Arc<Self>, id: &str, done: Done<Vec<u8>>) {
-        self.with(id, done, move |database| Ok(describe(database).to_string().into_bytes()));
+        self.with(id, done, move |_, database| Ok(describe(database).to_string().into_bytes()));
     }
 
-    /// Drops a database with all its files.
+    /// Drops a database with all its files, one that could not be opened too.
     pub fn drop_database(self: &Arc<Self>, id: String, done: Done<()>) {
         let engine = Arc::clone(self);
         self.run(done, move || {
-            let database = engine.database(&id)?;
-            match engine.slots_mut().get_mut(&id) {
-                // Not removed yet: nobody is to make a database where this one's files still are.
-                Some(slot @ Slot::Ready(_)) => *slot = Slot::Loading { records: 0 },
+            let taken = match engine.slots_mut().get_mut(&id) {
                 Some(Slot::Loading { .. }) => return Err(Error::NotReady { id }),
+                // Not removed yet: nobody is to make a database where this one's files still are.
+                Some(slot) => std::mem::replace(slot, Slot::Loading { records: 0 }),
                 None => return Err(Error::DatabaseNotFound { id }),
+            };
+            if let Slot::Ready(database) = taken {
+                database.close();
             }
-            database.close();
             // Renamed first: a crash in between must not leave half a database to be opened.
             let (path, gone) = (engine.path(&id), engine.directory.join("databases").join(format!("{DROPPED}{id}")));
             let _ = std::fs::remove_dir_all(&gone);
@@ -206,7 +232,7 @@ impl Engine {
         format: Format,
         done: Done<Prepared>,
     ) {
-        self.with(id, done, move |database| prepare(database, &body, &vectors, format));
+        self.with(id, done, move |engine, database| prepare(database, &body, &vectors, format, &engine.limits));
     }
 
     /// Commits prepared records; they are durable and searchable when `done` is called.
@@ -219,7 +245,7 @@ impl Engine {
 
     /// Deletes records; `done` gets how many there were.
     pub fn delete(&self, id: &str, request: &str, done: Done<usize>) {
-        match self.database(id).and_then(|database| Ok((database, Deletion::parse(request)?))) {
+        match self.database(id).and_then(|database| Ok((database, Deletion::parse(request, &self.limits)?))) {
             Ok((database, deletion)) => database.send(Task::Delete { deletion, answer: Answer::new(done) }),
             Err(error) => done(Err(error)),
         }
@@ -227,8 +253,8 @@ impl Engine {
 
     /// One record as `variant` shows it, if it satisfies the forced filter.
     pub fn record(self: &Arc<Self>, id: &str, record: String, request: String, done: Done<Vec<u8>>) {
-        self.with(id, done, move |database| {
-            let request = RequestReader::new(&request)?;
+        self.with(id, done, move |engine, database| {
+            let request = RequestReader::new(&request, &engine.limits)?;
             let variant = request.variant()?;
             let forced = request.filter(variant)?;
             database.with_published(|published| {
@@ -251,7 +277,7 @@ impl Engine {
     /// Searches; see [`Search::parse`] for the request. `vector` is the query's embedding.
     pub fn search(&self, id: &str, request: &str, vector: &[f32], stop: StopFlag, done: Done<Page>) {
         let checked = self.database(id).and_then(|database| {
-            let search = Search::parse(request)?;
+            let search = Search::parse(request, &self.limits)?;
             let expected = database.settings.dimensions;
             if vector.len() != expected {
                 return Err(Error::Dimensions { expected, got: vector.len() });
@@ -266,18 +292,24 @@ impl Engine {
 
     /// Runs the filter-only operation; see [`Query::parse`] for the request.
     pub fn query(self: &Arc<Self>, id: &str, request: String, stop: StopFlag, done: Done<Page>) {
-        self.with(id, done, move |database| Query::parse(&request)?.run(database, &stop));
+        self.with(id, done, move |engine, database| Query::parse(&request, &engine.limits)?.run(database, &stop));
     }
 
     /// Reads the change feed; see [`Changes::parse`] for the request.
     pub fn changes(self: &Arc<Self>, id: &str, request: String, done: Done<Vec<u8>>) {
-        self.with(id, done, move |database| Changes::parse(&request)?.run(database));
+        self.with(id, done, move |engine, database| Changes::parse(&request, &engine.limits)?.run(database));
     }
 
     /// How busy the scan threads are.
     #[must_use]
     pub fn scanner_stats(&self) -> ScannerStats {
         self.scanner.stats()
+    }
+
+    /// What has been done since the engine was opened, and what waits.
+    #[must_use]
+    pub fn meter(&self) -> MeterReading {
+        self.meter.read()
     }
 
     /// Closes from a thread of its own, since every other may be one that is to end.
@@ -328,6 +360,7 @@ impl Engine {
         match self.slots().get(id) {
             Some(Slot::Ready(database)) => Ok(Arc::clone(database)),
             Some(Slot::Loading { .. }) => Err(Error::NotReady { id: id.to_owned() }),
+            Some(Slot::Failed { code, .. }) => Err(Error::NotOpened { id: id.to_owned(), reason: code }),
             None if self.closed.load(Relaxed) => Err(Error::Closed),
             None => Err(Error::DatabaseNotFound { id: id.to_owned() }),
         }
@@ -341,10 +374,13 @@ impl Engine {
         self: &Arc<Self>,
         id: &str,
         done: Done<T>,
-        work: impl FnOnce(&Database) -> Result<T, Error> + Send + 'static,
+        work: impl FnOnce(&Self, &Database) -> Result<T, Error> + Send + 'static,
     ) {
         match self.database(id) {
-            Ok(database) => self.run(done, move || work(&database)),
+            Ok(database) => {
+                let engine = Arc::clone(self);
+                self.run(done, move || work(&engine, &database));
+            }
             Err(error) => done(Err(error)),
         }
     }

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use serde_json::{Value, json};
+
 use crate::files::FileError;
 use crate::problem::{Problem, ProblemCode};
 use crate::store::StoreError;
@@ -85,6 +87,14 @@ pub enum Error {
         /// The database.
         id: String,
     },
+    /// The database could not be brought to memory.
+    #[error("database {id:?} could not be opened: {reason}")]
+    NotOpened {
+        /// The database.
+        id: String,
+        /// The stable code of what went wrong.
+        reason: &'static str,
+    },
     /// The store refused or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -136,11 +146,23 @@ impl Error {
             Self::Stale => "stale",
             Self::Stopped => "stopped",
             Self::Busy { .. } => "busy",
-            Self::Closed | Self::NotReady { .. } => "not_ready",
+            Self::Closed | Self::NotReady { .. } | Self::NotOpened { .. } => "not_ready",
             Self::Store(error) => error.code(),
             Self::File { source, .. } if source.kind() == io::ErrorKind::StorageFull => "disk_full",
             Self::File { .. } | Self::Derived(_) => "store_failed",
             Self::Defect { .. } => "internal",
+        }
+    }
+
+    /// Facts for callers who handle the code, as a JSON object.
+    #[must_use]
+    pub fn facts(&self) -> Value {
+        match self {
+            Self::Dimensions { expected, got } => json!({ "expected": expected, "got": got }),
+            Self::Busy { limit, .. } => json!({ "limit": limit }),
+            Self::NotReady { id } => json!({ "database": id }),
+            Self::NotOpened { id, reason } => json!({ "database": id, "reason": reason }),
+            _ => json!({}),
         }
     }
 

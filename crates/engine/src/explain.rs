@@ -40,6 +40,11 @@ impl Explain {
         Ok(Some(Self { own, forced: request.filter_of("forced_filter", variant)? }))
     }
 
+    /// Whether some records must not show.
+    pub(crate) fn is_scoped(&self) -> bool {
+        self.forced.is_some()
+    }
+
     pub(crate) fn bind(&self, names: &ColumnNames) -> BoundExplain {
         let bind = |filter: &Option<Filter>| filter.as_ref().map(|filter| filter.bind(names));
         BoundExplain { own: bind(&self.own), forced: bind(&self.forced) }
@@ -50,6 +55,11 @@ impl BoundExplain {
     /// Whether the caller gave a filter.
     pub(crate) fn is_filtered(&self) -> bool {
         self.own.is_some()
+    }
+
+    /// Whether some records must not show.
+    pub(crate) fn is_scoped(&self) -> bool {
+        self.forced.is_some()
     }
 
     /// Records of a snapshot that exist for the caller.

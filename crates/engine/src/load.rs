@@ -18,7 +18,7 @@ pub(crate) fn replay(
     memory: &mut Memory,
     reader: &Reader,
     published: &mut Published,
-    progress: &dyn Fn(usize),
+    progress: &dyn Fn(usize) -> bool,
 ) -> Result<(), Error> {
     let since = published.snapshot.version;
     let mut deleted = Vec::new();
@@ -27,18 +27,19 @@ pub(crate) fn replay(
     let cell = RwLock::new(std::mem::replace(published, Published::empty()));
     let mut replay = Replay { memory, cell, names, rows: Vec::new(), version: since };
     replay.bury(&deleted);
-    let mut damaged = None;
+    let mut failed = None;
     reader.load(since, |record| match replay.take(&record) {
+        Ok(()) if progress(replay.loaded()) => ControlFlow::Continue(()),
         Ok(()) => {
-            progress(replay.loaded());
-            ControlFlow::Continue(())
+            failed = Some(Error::Closed);
+            ControlFlow::Break(())
         }
         Err(error) => {
-            damaged = Some(error);
+            failed = Some(error);
             ControlFlow::Break(())
         }
     })?;
-    if let Some(error) = damaged {
+    if let Some(error) = failed {
         return Err(error);
     }
     replay.flush();

@@ -123,7 +123,7 @@ impl Memory {
         &mut self,
         reader: &Reader,
         saved: impl FnOnce(&Snapshot),
-        progress: &dyn Fn(usize),
+        progress: &dyn Fn(usize) -> bool,
     ) -> Result<Published, Error> {
         // A missing or damaged snapshot is made again from the store.
         let (snapshot, newest) = self.derived.load().unwrap_or_else(|_| (Snapshot::empty(), None));

@@ -8,12 +8,10 @@ use crate::error::Error;
 use crate::hash::content_hash;
 use crate::identity::{RecordId, RecordUuid};
 use crate::json::{NewRecord, parse_batch, parse_line, write_cells};
+use crate::limits::Limits;
 use crate::problem::{Problem, ProblemCode};
 use crate::score::to_unit_q30;
 use crate::settings::Settings;
-
-/// Records of a batch at most.
-pub const MAX_BATCH: usize = 1_000;
 
 /// How the records of a request come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,12 +103,18 @@ impl PreparedRecords {
 ///
 /// # Errors
 /// [`Error::Invalid`] for a batch with a bad record; [`Error::Dimensions`]; [`Error::Store`].
-pub fn prepare(database: &Database, body: &[u8], vectors: &[f32], format: Format) -> Result<Prepared, Error> {
+pub fn prepare(
+    database: &Database,
+    body: &[u8],
+    vectors: &[f32],
+    format: Format,
+    limits: &Limits,
+) -> Result<Prepared, Error> {
     let mut problems = Vec::new();
     let mut records = Vec::new();
     match format {
         Format::Batch => {
-            let mut parsed = parse_batch(body, MAX_BATCH).map_err(invalid_records)?;
+            let mut parsed = parse_batch(body, limits.batch_records).map_err(invalid_records)?;
             give_vectors(&mut parsed, vectors, database.settings.dimensions)?;
             let mut faults = Vec::new();
             for (at, new) in parsed.into_iter().enumerate() {
@@ -163,6 +167,7 @@ fn give_vectors(records: &mut [NewRecord], vectors: &[f32], dimensions: usize) -
 fn invalid_records(problems: Vec<Problem>) -> Error {
     let code = match problems.first().map(|problem| problem.code) {
         Some(ProblemCode::InvalidVector) => "invalid_vector",
+        Some(ProblemCode::InvalidDimensions) => "invalid_dimensions",
         Some(ProblemCode::InvalidTime) => "invalid_time",
         Some(
             ProblemCode::MalformedJson
@@ -196,7 +201,7 @@ fn check(settings: &Settings, line: Option<u64>, mut new: NewRecord) -> Result<P
         (None, Some(vector)) => {
             if vector.len() != settings.dimensions {
                 let error = Error::Dimensions { expected: settings.dimensions, got: vector.len() };
-                return Err(invalid_vector(error.to_string()));
+                return Err(Problem { code: ProblemCode::InvalidDimensions, ..invalid_vector(error.to_string()) });
             }
             let unit = to_unit_q30(vector).map_err(|error| invalid_vector(error.to_string()))?;
             VectorSource::Given(unit)

@@ -155,6 +155,8 @@ codes! {
     InvalidValue = "invalid_value",
     /// A vector the database can't take.
     InvalidVector = "invalid_vector",
+    /// A vector of another length than the database's.
+    InvalidDimensions = "invalid_dimensions",
     /// An id and a UUID that belong to different records.
     IdentityConflict = "identity_conflict",
 }

@@ -18,6 +18,7 @@ use crate::explain::{Explain, milliseconds};
 use crate::facets::{Facet, FacetCounter};
 use crate::filter::Filter;
 use crate::identity::{IdKey, RecordRow, Variant};
+use crate::limits::Limits;
 use crate::search::{Page, PageWriter, RequestReader, StopFlag, TimeRange};
 use crate::select::Selection;
 
@@ -199,8 +200,8 @@ impl Query {
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
-    pub fn parse(json: &str) -> Result<Self, Error> {
-        let request = RequestReader::new(json)?;
+    pub fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
+        let request = RequestReader::new(json, limits)?;
         let variant = request.variant()?;
         let cursor = match request.text("cursor")? {
             None => None,

@@ -1,5 +1,7 @@
 //! The canonical relevance score: integers from the vector to the page.
 
+use cosift_kernels::exact;
+
 use crate::error::Error;
 
 /// A relevance score in steps of 1e-9, `0..=1_000_000_000`.
@@ -20,9 +22,16 @@ const ROUNDING_STEPS: u32 = 4;
 const COMPONENT_BITS: u32 = 30;
 
 impl Score {
-    /// The score of a sum of products of Q30 components.
+    /// The score of two unit vectors of Q30 components.
     #[must_use]
-    pub fn from_dot(dot: i64) -> Self {
+    pub fn of(query: &[i32], record: &[i32]) -> Self {
+        let score = Self::from_dot(exact(query, record));
+        // Rounding leaves a vector some 1e-10 shorter or longer than 1; with itself it scores 1 all the same.
+        if score.0 >= SCORE_STEPS - 2 && query == record { Self(SCORE_STEPS) } else { score }
+    }
+
+    /// The score of a sum of products of Q30 components.
+    pub(crate) fn from_dot(dot: i64) -> Self {
         let bits = 2 * COMPONENT_BITS;
         let half = 1_i128 << (bits - 1);
         let steps = (i128::from(dot) * i128::from(SCORE_STEPS) + half) >> bits;
@@ -156,10 +165,13 @@ mod tests {
         let a = to_unit_q30(&[3.0, 4.0, 0.0]).expect("unit");
         let b = to_unit_q30(&[6.0, 8.0, 0.0]).expect("unit");
         assert_eq!(a, b);
-        let dot = |x: &[i32], y: &[i32]| x.iter().zip(y).map(|(&x, &y)| i64::from(x) * i64::from(y)).sum();
-        assert_eq!(Score::from_dot(dot(&a, &a)), Score(SCORE_STEPS));
+        assert_eq!(Score::of(&a, &b), Score(SCORE_STEPS));
         let opposite = to_unit_q30(&[-3.0, -4.0, 0.0]).expect("unit");
-        assert_eq!(Score::from_dot(dot(&a, &opposite)), Score(0));
+        assert_eq!(Score::of(&a, &opposite), Score(0));
+        let right = to_unit_q30(&[4.0, -3.0, 0.0]).expect("unit");
+        assert_eq!(Score::of(&a, &right), Score(0));
+        let half = to_unit_q30(&[3.0, 4.0, 75_f32.sqrt()]).expect("unit");
+        assert_eq!(Score::of(&a, &half), Score(SCORE_STEPS / 2));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
 
 use crate::answer::Answer;
 use crate::columns::ColumnNames;
@@ -17,6 +18,7 @@ use crate::identity::{RecordId, RecordUuid};
 use crate::json::write_integer;
 use crate::keeper::Keeper;
 use crate::memory::{Memory, Next};
+use crate::meter::Meter;
 use crate::problem::{Problem, ProblemCode};
 use crate::prepare::{LineProblem, Prepared, PreparedRecords, VectorSource};
 use crate::score::to_unit_q30;
@@ -81,6 +83,7 @@ pub(crate) struct Writer {
     published: Arc<RwLock<Published>>,
     last_write_at: Arc<AtomicI64>,
     disk_bytes: Arc<AtomicU64>,
+    meter: Arc<Meter>,
     /// A panic left unknown what is in memory: reads go on, writes are refused.
     broken: bool,
 }
@@ -93,6 +96,7 @@ impl Writer {
         published: Arc<RwLock<Published>>,
         last_write_at: Arc<AtomicI64>,
         disk_bytes: Arc<AtomicU64>,
+        meter: Arc<Meter>,
         tasks: SyncSender<Task>,
     ) -> Self {
         let derived = Arc::new(derived);
@@ -105,12 +109,13 @@ impl Writer {
             published,
             last_write_at,
             disk_bytes,
+            meter,
             broken: false,
         }
     }
 
     /// Brings the database to memory: the saved snapshot, then what was committed after it.
-    pub(crate) fn load(&mut self, progress: &dyn Fn(usize)) -> Result<(), Error> {
+    pub(crate) fn load(&mut self, progress: &dyn Fn(usize) -> bool) -> Result<(), Error> {
         let keeper = &self.keeper;
         let published = self.memory.load(&self.store.reader(), |saved| keeper.loaded(saved), progress)?;
         *self.published.write().unwrap_or_else(PoisonError::into_inner) = published;
@@ -125,11 +130,13 @@ impl Writer {
         while let Some(task) = next.take().or_else(|| tasks.recv().ok()) {
             match task {
                 Task::Commit(first) => {
+                    self.meter.write_waits_no_more();
                     let mut records = first.prepared.records();
                     let mut group = vec![first];
                     while group.len() < MAX_GROUP && records < MAX_GROUP_RECORDS {
                         match tasks.try_recv() {
                             Ok(Task::Commit(commit)) => {
+                                self.meter.write_waits_no_more();
                                 records += commit.prepared.records();
                                 group.push(commit);
                             }
@@ -143,6 +150,7 @@ impl Writer {
                     self.commit_group(group);
                 }
                 Task::Delete { deletion, answer } => {
+                    self.meter.write_waits_no_more();
                     let outcome = self.guarded(|writer| writer.delete(&deletion));
                     answer.send(outcome);
                 }
@@ -182,10 +190,12 @@ impl Writer {
 
     fn commit_group(&mut self, group: Vec<Commit>) {
         let staged = self.guarded(|writer| {
+            let start = Instant::now();
             let mut names = (*writer.snapshot().names).clone();
             let (stage, outcomes) = writer.stage_group(&group, &mut names)?;
             writer.write(&stage)?;
             writer.publish(stage, names);
+            writer.meter.committed(start.elapsed());
             Ok(outcomes)
         });
         match staged {
@@ -235,6 +245,7 @@ impl Writer {
     }
 
     fn delete(&mut self, deletion: &Deletion) -> Result<usize, Error> {
+        let start = Instant::now();
         let mut stage = Stage::new(self.store.next_id());
         let now = now_ms();
         let (found, names) = {
@@ -244,6 +255,7 @@ impl Writer {
         found.iter().for_each(|&(id, row)| stage.delete(id, row, now));
         self.write(&stage)?;
         self.publish(stage, names);
+        self.meter.committed(start.elapsed());
         Ok(found.len())
     }
 

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use cosift_kernels::{Candidate, Query, exact};
+use cosift_kernels::{Candidate, Query};
 
 use crate::block::Block;
 use crate::cold::ColdBuffer;
 use crate::database::{Database, Published};
 use crate::defect::message;
 use crate::error::Error;
-use crate::explain::BoundExplain;
+use crate::explain::{BoundExplain, Explain};
 use crate::facets::FacetCounter;
 use crate::filter::BoundFilter;
 use crate::hash::content_hash;
@@ -107,8 +107,10 @@ impl Job {
         // No score reaches a threshold above 1: parsing refuses it, so the fallback is never taken.
         let threshold = Score::at_least(search.threshold).unwrap_or(Score(SCORE_STEPS));
         let mut selection = Selection::bind(&snapshot, search.filter.as_ref(), search.time_range);
-        // Whoever counts all matches needs every rule for every record.
-        let lazy = if search.counts_all() { None } else { selection.put_off(&snapshot) };
+        // Whoever counts all matches needs every rule for every record. A forced rule that is put off
+        // would let what it hides into the numbers that explain the search.
+        let at_once = search.counts_all() || search.explain.as_ref().is_some_and(Explain::is_scoped);
+        let lazy = if at_once { None } else { selection.put_off(&snapshot) };
         let mut job = Self {
             selection,
             lazy,
@@ -192,7 +194,7 @@ impl Job {
     /// The canonical score of a record.
     pub(crate) fn score(&self, block: &Block, slot: usize) -> Result<Score, Error> {
         COLD.with_borrow_mut(|buffer| match block.cold.vector(slot, buffer) {
-            Ok(vector) => Ok(Score::from_dot(exact(&self.vector, vector))),
+            Ok(vector) => Ok(Score::of(&self.vector, vector)),
             Err(error) => Err(error.into()),
         })
     }

@@ -162,11 +162,10 @@ pub(crate) fn write_search(job: &Job, hits: &[Hit], matches: u64, scan: Duration
 fn explain_search(job: &Job, explain: &BoundExplain, scan: Duration) -> Vec<u8> {
     let counts = &job.counts;
     let (waited, total) = job.times();
-    serde_json::json!({
+    let mut told = serde_json::json!({
         "plan": job.plan(),
         "kernel": cosift_kernels::kernel_name(),
         "records": explain.records(&job.snapshot),
-        "rotated": job.snapshot.rotated(),
         "scanned": counts.scanned.load(Relaxed),
         "refined": counts.refined.load(Relaxed),
         "scored": counts.scored.load(Relaxed),
@@ -175,7 +174,10 @@ fn explain_search(job: &Job, explain: &BoundExplain, scan: Duration) -> Vec<u8> 
             "scan": milliseconds(scan),
             "total": milliseconds(total),
         },
-    })
-    .to_string()
-    .into_bytes()
+    });
+    if !explain.is_scoped() {
+        // Of all records, also those that a forced filter hides.
+        told["rotated"] = job.snapshot.rotated().into();
+    }
+    told.to_string().into_bytes()
 }

@@ -10,6 +10,7 @@ use crate::hash::content_hash;
 use crate::filter::{Filter, FilterLimits};
 use crate::identity::Variant;
 use crate::json::parse_time;
+use crate::limits::Limits;
 use crate::problem::Problem;
 use crate::rank::Position;
 
@@ -66,8 +67,8 @@ impl Search {
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
-    pub fn parse(json: &str) -> Result<Self, Error> {
-        let request = RequestReader::new(json)?;
+    pub fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
+        let request = RequestReader::new(json, limits)?;
         let variant = request.variant()?;
         let threshold = request.number("threshold")?.unwrap_or(0.2);
         if !(0.0..=1.0).contains(&threshold) {
@@ -103,12 +104,13 @@ fn invalid_cursor(variant: Variant) -> Error {
 /// Reads the members that requests share.
 pub(crate) struct RequestReader {
     members: Map<String, Value>,
+    limits: FilterLimits,
 }
 
 impl RequestReader {
-    pub(crate) fn new(json: &str) -> Result<Self, Error> {
+    pub(crate) fn new(json: &str, limits: &Limits) -> Result<Self, Error> {
         match serde_json::from_str(json) {
-            Ok(Value::Object(members)) => Ok(Self { members }),
+            Ok(Value::Object(members)) => Ok(Self { members, limits: limits.filter }),
             Ok(_) => Err(Error::invalid("invalid_request", "", "must be an object")),
             Err(error) => Err(Error::invalid("invalid_json", "", error.to_string())),
         }
@@ -177,8 +179,7 @@ impl RequestReader {
     /// The filter in one member.
     pub(crate) fn filter_of(&self, name: &str, variant: Variant) -> Result<Option<Filter>, Error> {
         let Some(json) = self.get(name) else { return Ok(None) };
-        let (json, limits) = (json.to_string(), FilterLimits::default());
-        let filter = Filter::from_json(json.as_bytes(), &limits, variant.default_condition());
+        let filter = Filter::from_json(json.to_string().as_bytes(), &self.limits, variant.default_condition());
         filter.map(Some).map_err(|problems| below(name, problems))
     }
 

@@ -17,6 +17,8 @@ use crate::identity::IdKey;
 pub(crate) struct Scratch {
     masks: Vec<Mask>,
     found: Vec<Vec<Candidate>>,
+    /// Bytes of codes gone through since they were last taken.
+    pub(crate) bytes: u64,
 }
 
 /// Scans a block for all of `jobs`.
@@ -44,8 +46,13 @@ pub(crate) fn scan_block(block: &Block, jobs: &[&Job], scratch: &mut Scratch) {
         scans.push(Scan { query: jobs[at].query(block), mask: &mask.0, floor, ceiling, found });
     }
     sweep(&block.coded.codes, &mut scans);
+    if !scans.is_empty() {
+        // All searches of a pass go through the codes together.
+        scratch.bytes += block.coded.codes.head_bytes().len() as u64;
+    }
     drop(scans);
     for at in live {
+        scratch.bytes += (scratch.found[at].len() * block.coded.codes.layout().row_bytes()) as u64;
         rank_candidates(block, jobs[at], &mut scratch.found[at]);
     }
 }

@@ -9,6 +9,7 @@ use std::time::Instant;
 use crate::database::Database;
 use crate::defect::message;
 use crate::error::Error;
+use crate::meter::Meter;
 use crate::search::job::{Job, Reply};
 use crate::search::pass::Pass;
 use crate::search::request::Search;
@@ -42,6 +43,7 @@ pub struct ScannerStats {
 struct Shared {
     state: Mutex<State>,
     work: Condvar,
+    meter: Arc<Meter>,
 }
 
 #[derive(Default)]
@@ -75,8 +77,8 @@ impl Scanner {
     ///
     /// # Errors
     /// What the system says when a thread can't be started.
-    pub(crate) fn start(threads: usize) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared { state: Mutex::default(), work: Condvar::new() });
+    pub(crate) fn start(threads: usize, meter: Arc<Meter>) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared { state: Mutex::default(), work: Condvar::new(), meter });
         let handles = (0..threads.max(1))
             .map(|at| {
                 let shared = Arc::clone(&shared);
@@ -203,6 +205,7 @@ impl Shared {
                 job.fail(Error::Defect { detail: message(&*panic) });
             }
         }
+        self.meter.scanned(std::mem::take(&mut scratch.bytes));
         if pass.done() {
             self.lock().scanned.extend(pass.jobs.iter().cloned());
             self.work.notify_all();

@@ -71,6 +71,9 @@ fn unit(vector: &[f32]) -> Vec<i64> {
 /// The relevance score in steps of 1e-9.
 fn score(a: &[i64], b: &[i64]) -> u32 {
     let dot: i64 = a.iter().zip(b).map(|(&a, &b)| a * b).sum();
+    if a == b {
+        return 1_000_000_000;
+    }
     let steps = (i128::from(dot) * 1_000_000_000 + (1 << 59)) >> 60;
     // Within 4 steps of 1 it is the same vector, rounded.
     if steps >= 999_999_996 { 1_000_000_000 } else { steps.max(0) as u32 }

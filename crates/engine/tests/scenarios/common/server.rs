@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cosift_engine::{Committed, Done, Engine, Error, Format, Page, Prepared, StopFlag};
+use cosift_engine::{Committed, Done, Engine, Error, Format, Limits, Page, Prepared, StopFlag};
 use serde_json::{Value, json};
 
 use super::oracle::{Known, Oracle, hits};
@@ -54,7 +54,7 @@ impl Server {
     }
 
     pub(crate) fn with_threads(directory: &Path, threads: usize) -> Self {
-        let engine = Engine::open(directory, Some(threads)).expect("nobody else has the directory");
+        let engine = Engine::open(directory, Some(threads), Limits::default()).expect("nobody else has the directory");
         Pending::of(|done| engine.load(done)).wait().expect("every database loads");
         Self { engine }
     }
