@@ -131,26 +131,28 @@ fn however_often_with_however_few_records_between() {
 }
 
 #[test]
-fn also_when_every_record_of_a_small_database_came_and_went() {
+fn also_when_all_records_of_a_block_among_small_ones_are_gone() {
     let mut random = Random::new(52);
     let directory = tempfile::tempdir().expect("a directory");
     let mut oracle = Oracle::default();
     let vectors = Vectors::new(8, &mut random);
     let server = Server::open(directory.path());
     server.create("db", 8);
+    // Three blocks too unlike in size to be joined, of which the middle one empties.
     server.put_known("db", &mut oracle, some(1..=500, &vectors, &mut random));
     server.close();
-    // What is left of the first block is nothing; what comes must still fill blocks as it should.
     let server = Server::open(directory.path());
-    server.put_known("db", &mut oracle, some(501..=520, &vectors, &mut random));
-    let gone: Vec<u64> = (1..=500).collect();
+    server.put_known("db", &mut oracle, some(501..=600, &vectors, &mut random));
+    server.close();
+    let server = Server::open(directory.path());
+    server.put_known("db", &mut oracle, some(601..=620, &vectors, &mut random));
+    let gone: Vec<u64> = (501..=600).collect();
     server
         .delete("db", &json!({ "ids": gone }))
         .expect("deleted");
-    oracle.records.retain(|&id, _| id > 500);
-    server.close();
-    let server = Server::open(directory.path());
-    let mut next = 521;
+    oracle.records.retain(|id, _| !gone.contains(id));
+    // What comes must still fill blocks as it should.
+    let mut next = 621;
     for _ in 0..12 {
         let count = 400 + random.below(600) as u64;
         server.put_known(
