@@ -1,0 +1,71 @@
+import { afterEach, expect, test } from 'vitest';
+import { fan, Service } from './service.js';
+
+const services: Service[] = [];
+afterEach(async () => {
+  for (const service of services.splice(0)) await service.stop();
+});
+
+/** The samples of a scrape by name with labels. */
+const scrape = async (service: Service) => {
+  const { text } = await service.call('GET', '/metrics');
+  const samples = [...text.matchAll(/^(\w+(?:\{[^}]*\})?) ([\d.e+-]+)$/gm)];
+  return new Map(samples.map(([, name, value]) => [name as string, Number(value)]));
+};
+
+test('every metric is there and moves with the work it counts', async () => {
+  const service = await Service.start();
+  services.push(service);
+  await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });
+  await service.call('PUT', '/v1/databases/texts', {});
+  const before = await scrape(service);
+  const moved = (after: Map<string, number>, name: string) =>
+    (after.get(name) ?? 0) - (before.get(name) ?? 0);
+
+  await service.call('POST', '/v1/databases/fan/records', { records: fan(500) });
+  await service.call('DELETE', '/v1/databases/fan/records/1');
+  await service.call('POST', '/v1/databases/texts/records', {
+    records: [{ id: 1, data: { text: 'a tower' } }],
+  });
+  const search = () =>
+    service.call('POST', '/v1/databases/texts/search', { search: { text: 'tall building' } });
+  await search();
+  await search();
+  await service.call('POST', '/v1/databases/fan/search', { search: { vector: [1, 0] } });
+  const after = await scrape(service);
+
+  const exactly: Record<string, number> = {
+    'cosift_http_requests_total{operation="searchB",status="200"}': 3,
+    'cosift_http_request_seconds_count{operation="searchB"}': 3,
+    'cosift_search_stage_seconds_count{stage="search"}': 3,
+    'cosift_search_stage_seconds_count{stage="total"}': 3,
+    cosift_scans_total: 3,
+    cosift_commits_total: 3,
+    'cosift_database_records{database="fan"}': 499,
+    'cosift_database_records{database="texts"}': 1,
+    cosift_embedder_cache_hits_total: 1,
+    cosift_embedder_cache_misses_total: 1,
+    cosift_embedder_inferences_total: 2,
+  };
+  for (const [name, by] of Object.entries(exactly)) expect(moved(after, name), name).toBe(by);
+  const grows = [
+    'cosift_search_stage_seconds_count{stage="embed"}',
+    'cosift_search_stage_seconds_sum{stage="total"}',
+    'cosift_commit_seconds_total',
+    'cosift_embedder_seconds_total',
+    'cosift_database_memory_bytes{database="fan"}',
+    'cosift_database_disk_bytes{database="fan"}',
+  ];
+  for (const name of grows) expect(moved(after, name), name).toBeGreaterThan(0);
+  // Two values of a byte each at least, for every record that a scan compared.
+  expect(moved(after, 'cosift_scan_bytes_total')).toBeGreaterThan(499 * 2);
+  const levels = ['cosift_scan_queue_length', 'cosift_commit_queue_length', 'cosift_embedder_queue_length'];
+  for (const name of levels) expect(after.get(name), name).toBe(0);
+  expect(after.get('cosift_database_loaded{database="fan"}')).toBe(1);
+
+  await service.call('DELETE', '/v1/databases/fan');
+  const dropped = await scrape(service);
+  expect(dropped.has('cosift_database_records{database="fan"}')).toBe(false);
+  // Totals never go back.
+  expect(dropped.get('cosift_commits_total')).toBe(after.get('cosift_commits_total'));
+});

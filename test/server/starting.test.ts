@@ -1,0 +1,195 @@
+import { once } from 'node:events';
+import { readFile, rm, stat, truncate } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import path from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { LocalBackend } from '../../src/backend/index.js';
+import { resolveConfig } from '../../src/config.js';
+import { checkSchema } from '../../src/schema/index.js';
+import { type Running, type StartOptions, start } from '../../src/server/main.js';
+import { fan, JSON_TYPE, Service } from './service.js';
+
+const services: Service[] = [];
+const running: Running[] = [];
+afterEach(async () => {
+  for (const server of running.splice(0)) await server.close();
+  for (const service of services.splice(0)) await service.stop();
+});
+
+/** A service over `databases` of twenty records that was stopped; its directory is there until the end of the test. */
+const stopped = async (...databases: string[]) => {
+  const service = await Service.start();
+  services.push(service);
+  for (const id of databases) {
+    await service.call('PUT', `/v1/databases/${id}`, { dimensions: 2 });
+    await service.call('POST', `/v1/databases/${id}/records`, { records: fan(20) });
+  }
+  await service.running.close();
+  return service;
+};
+
+const startOn = async (directory: string, port: number, options: StartOptions = {}) => {
+  const { config } = resolveConfig({ port, data: directory, logLevel: 'silent' }, {});
+  const server = await start(config, { print: () => undefined, ...options });
+  running.push(server);
+  return server;
+};
+
+const freePort = async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+};
+
+test('until it is ready a service tells of its state, and answers nothing else', async () => {
+  const { directory, adminKey } = await stopped('fan');
+  const headers = { 'x-api-key': adminKey, ...JSON_TYPE };
+  const printed: string[] = [];
+  let asked = false;
+  const { url } = await startOn(directory, 0, {
+    print: (line) => printed.push(line),
+    async beforeServing(_backend, url) {
+      expect((await fetch(`${url}/livez`)).status).toBe(200);
+      const state = await fetch(`${url}/readyz`);
+      expect([state.status, state.headers.get('retry-after')]).toEqual([503, '1']);
+      const body = await state.json();
+      checkSchema('Health', body);
+      expect(body).toEqual({
+        status: 'not_ready',
+        reasons: ['the service is being prepared'],
+        progress: { databases: 1, loaded: 1, records: 20 },
+      });
+      for (const [method, target] of [
+        ['POST', '/v1/databases/fan/search'],
+        ['POST', '/v1/databases/fan/records'],
+        ['GET', '/v1/databases'],
+        ['GET', '/v1/keys'],
+        ['GET', '/metrics'],
+      ] as const) {
+        const answer = await fetch(url + target, {
+          method,
+          headers,
+          ...(method === 'POST' && { body: '{}' }),
+        });
+        const { code, detail } = (await answer.json()) as { code: string; detail: string };
+        expect([answer.status, code, answer.headers.get('retry-after')], target).toEqual([
+          503,
+          'not_ready',
+          '1',
+        ]);
+        expect(detail).toBe('the service is being prepared');
+      }
+      expect((await fetch(`${url}/v1/databases`)).status).toBe(401);
+      expect(printed).toEqual([]);
+      asked = true;
+    },
+  });
+  expect(asked).toBe(true);
+  expect(printed).toEqual([`listening on ${url}`]);
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  expect((await fetch(`${url}/v1/databases`, { headers })).status).toBe(200);
+});
+
+test('while a large database is read, the state says how far it is', async () => {
+  const { directory } = await stopped();
+  const RECORDS = 30_000;
+  const DIMENSIONS = 128;
+  const backend = await LocalBackend.open({ directory });
+  await backend.createDatabase('large', { dimensions: DIMENSIONS });
+  for (let from = 0; from < RECORDS; from += 1000) {
+    const records = Array.from({ length: 1000 }, (_, i) => ({
+      id: from + i + 1,
+      data: { name: `record ${from + i}` },
+    }));
+    const vectors = Float32Array.from({ length: 1000 * DIMENSIONS }, (_, i) =>
+      Math.sin((from + 1) * (i + 1)),
+    );
+    await backend.upsertBatch('large', Buffer.from(JSON.stringify({ records })), { vectors });
+  }
+  await backend.close();
+  // Without its derived files it is made again from the store.
+  await rm(path.join(directory, 'databases/large/derived'), { recursive: true });
+
+  const port = await freePort();
+  const states: { status: string; reasons?: string[]; progress?: { records: number } }[] = [];
+  let ready = false;
+  const watch = async () => {
+    while (!ready) {
+      const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+      if (answer !== undefined) states.push((await answer.json()) as (typeof states)[number]);
+    }
+  };
+  const watched = watch();
+  const { backend: served } = await startOn(directory, port);
+  ready = true;
+  await watched;
+  const loading = states.filter(({ reasons }) => reasons?.includes('databases are being loaded'));
+  expect(loading.length).toBeGreaterThan(1);
+  const counts = loading.map(({ progress }) => progress?.records ?? 0);
+  expect(counts).toEqual([...counts].sort((a, b) => a - b));
+  expect(new Set(counts).size).toBeGreaterThan(1);
+  expect((await served.describeDatabase('large')).records).toBe(RECORDS);
+});
+
+test('a close in the middle of loading ends it', async () => {
+  const { directory } = await stopped('fan');
+  const backend = LocalBackend.begin({ directory });
+  expect(backend.readiness()).toMatchObject({ ready: false, reasons: ['databases are being loaded'] });
+  await backend.close();
+  const again = await LocalBackend.open({ directory });
+  expect((await again.describeDatabase('fan')).records).toBe(20);
+  await again.close();
+});
+
+test('a damaged database is named and left out, and the others are served', async () => {
+  const { directory, adminKey } = await stopped('broken', 'sound');
+  const file = path.join(directory, 'databases/broken/records.sqlite');
+  await truncate(file, Math.floor((await stat(file)).size / 2));
+  const { url } = await startOn(directory, 0);
+  const ask = async (method: string, target: string, body?: unknown) => {
+    const answer = await fetch(url + target, {
+      method,
+      headers: { 'x-api-key': adminKey, ...(body !== undefined && JSON_TYPE) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: answer.status, body: JSON.parse((await answer.text()) || 'null') };
+  };
+
+  const search = { search: { vector: [1, 0] } };
+  expect((await ask('POST', '/v1/databases/sound/search', search)).status).toBe(200);
+  const state = await ask('GET', '/readyz');
+  expect(state).toMatchObject({ status: 200, body: { status: 'ok' } });
+  expect(state.body.reasons).toEqual([
+    expect.stringMatching(/^database "broken" could not be opened \(\w+\)$/),
+  ]);
+  // Who asks without a key learns that there is a fault, not of what.
+  const anonymous = (await (await fetch(`${url}/readyz`)).json()) as { reasons: string[] };
+  expect(anonymous.reasons).toEqual([expect.stringMatching(/^a database could not be opened/)]);
+
+  const calls = [
+    ['POST', '/v1/databases/broken/search', search],
+    ['POST', '/v1/databases/broken/records', { records: fan(1) }],
+    ['GET', '/v1/databases/broken/records/1', undefined],
+    ['PUT', '/v1/databases/broken', { dimensions: 2 }],
+  ] as const;
+  for (const [method, target, body] of calls) {
+    expect(await ask(method, target, body), `${method} ${target}`).toMatchObject({
+      status: 503,
+      body: { code: 'not_ready' },
+    });
+  }
+  expect((await ask('GET', '/v1/databases')).body.databases.map(({ id }: { id: string }) => id)).toEqual([
+    'sound',
+  ]);
+  const metrics = await fetch(`${url}/metrics`, { headers: { 'x-api-key': adminKey } });
+  expect(await metrics.text()).toMatch(/^cosift_database_loaded\{database="broken"\} 0$/m);
+
+  // What is left of it can still be dropped, and made anew.
+  expect((await ask('DELETE', '/v1/databases/broken')).status).toBe(204);
+  expect((await ask('PUT', '/v1/databases/broken', { dimensions: 2 })).status).toBe(201);
+  expect((await ask('GET', '/readyz')).body).toEqual({ status: 'ok' });
+  expect((await readFile(file)).length).toBeGreaterThan(0);
+});
