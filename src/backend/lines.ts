@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CosiftError } from '../errors.js';
 
 /** Whole lines of a stream, for one commit. */
@@ -14,10 +15,15 @@ const BATCH_LINES = 256;
 /** Bytes that share a commit, unless one line alone is longer. */
 const BATCH_BYTES = 1 << 20;
 
+/** How long whole lines wait for others to share their commit. */
+const PAUSE_MS = 50;
+
 const NEWLINE = 0x0a;
 
 /**
  * Cuts a stream into batches of whole lines, reading on only as batches are taken.
+ *
+ * A batch is full, or the stream has paused after its last line.
  *
  * @throws {CosiftError} `too_large` for a line longer than `maxLineBytes`, with its number.
  */
@@ -25,45 +31,94 @@ export async function* batchesOfLines(
   chunks: AsyncIterable<Uint8Array>,
   maxLineBytes: number,
 ): AsyncGenerator<LineBatch> {
-  let pending: Uint8Array[] = [];
-  let pendingBytes = 0;
-  let pendingLines = 0;
-  let partialBytes = 0;
-  let line = 1;
+  const input = chunks[Symbol.asyncIterator]();
+  const lines = new LineBuffer(maxLineBytes);
+  try {
+    let coming = input.next();
+    for (;;) {
+      if (lines.whole > 0 && (await paused(coming))) yield lines.take();
+      const { done, value } = await coming;
+      if (done) break;
+      for (const part of lines.add(value)) yield part;
+      coming = input.next();
+      // Awaited in its turn; until then a failure must not count as unhandled.
+      coming.catch(() => undefined);
+    }
+    if (lines.finish()) yield lines.take();
+  } finally {
+    await input.return?.();
+  }
+}
 
-  const take = (): LineBatch => {
-    const batch = { bytes: Buffer.concat(pending), firstLine: line, lines: pendingLines };
-    line += pendingLines;
-    pending = [];
-    pendingBytes = 0;
-    pendingLines = 0;
-    return batch;
-  };
+async function paused(coming: Promise<unknown>): Promise<boolean> {
+  const timer = new AbortController();
+  const pause = sleep(PAUSE_MS, true, { signal: timer.signal }).catch(() => false);
+  const arrived = coming.then(
+    () => false,
+    () => false,
+  );
+  const result = await Promise.race([arrived, pause]);
+  timer.abort();
+  return result;
+}
 
-  for await (const chunk of chunks) {
+/** Lines read and not yet taken. */
+class LineBuffer {
+  readonly #maxLineBytes: number;
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  /** Bytes after the last newline. */
+  #partial = 0;
+  #nextLine = 1;
+  /** Whole lines. */
+  whole = 0;
+
+  constructor(maxLineBytes: number) {
+    this.#maxLineBytes = maxLineBytes;
+  }
+
+  /** Adds a chunk; gives the batches that it fills. */
+  *add(chunk: Uint8Array): Generator<LineBatch> {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, end + 1)) {
-      pendingLines += 1;
-      pendingBytes += end + 1 - start;
-      partialBytes = 0;
-      if (pendingLines >= BATCH_LINES || pendingBytes >= BATCH_BYTES) {
-        pending.push(chunk.subarray(start, end + 1));
-        start = end + 1;
-        yield take();
-      }
+      this.#push(chunk.subarray(start, end + 1));
+      this.#partial = 0;
+      this.whole += 1;
+      start = end + 1;
+      if (this.whole === BATCH_LINES || this.#bytes >= BATCH_BYTES) yield this.take();
     }
     const rest = chunk.subarray(start);
-    pending.push(rest);
-    const lastNewline = rest.lastIndexOf(NEWLINE);
-    partialBytes = lastNewline < 0 ? partialBytes + rest.length : rest.length - lastNewline - 1;
-    pendingBytes = pending.reduce((sum, part) => sum + part.length, 0);
-    if (partialBytes > maxLineBytes) {
-      const detail = `line ${line + pendingLines} is longer than ${maxLineBytes} bytes`;
-      throw new CosiftError('too_large', detail);
+    this.#push(rest);
+    this.#partial += rest.length;
+    if (this.#partial > this.#maxLineBytes) {
+      const line = this.#nextLine + this.whole;
+      throw new CosiftError('too_large', `line ${line} is longer than ${this.#maxLineBytes} bytes`);
     }
   }
-  if (pendingBytes > 0) {
-    if (partialBytes > 0) pendingLines += 1;
-    yield take();
+
+  /** The whole lines; what follows the last newline stays. */
+  take(): LineBatch {
+    const all = Buffer.concat(this.#chunks);
+    const end = all.length - this.#partial;
+    const batch = { bytes: all.subarray(0, end), firstLine: this.#nextLine, lines: this.whole };
+    this.#chunks = [];
+    this.#bytes = 0;
+    this.#push(all.subarray(end));
+    this.#nextLine += this.whole;
+    this.whole = 0;
+    return batch;
+  }
+
+  /** Counts what follows the last newline as a line; true when there are lines to take. */
+  finish(): boolean {
+    if (this.#partial > 0) this.whole += 1;
+    this.#partial = 0;
+    return this.whole > 0;
+  }
+
+  #push(part: Uint8Array): void {
+    if (part.length === 0) return;
+    this.#chunks.push(part);
+    this.#bytes += part.length;
   }
 }

@@ -98,14 +98,12 @@ export class LocalBackend implements Backend {
       ...(this.#starting === undefined ? [] : [this.#starting]),
       ...(this.#closed === undefined ? [] : ['the service is stopping']),
     ];
-    const databases = this.#engine
-      .progress()
-      .databases.map(({ id, loaded, records, problem }) => ({
-        id,
-        loaded,
-        records,
-        ...(problem && { problem }),
-      }));
+    const databases = this.#engine.progress().databases.map(({ id, loaded, records, problem }) => ({
+      id,
+      loaded,
+      records,
+      ...(problem && { problem }),
+    }));
     return { ready: reasons.length === 0, reasons, databases };
   }
 

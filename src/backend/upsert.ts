@@ -14,23 +14,26 @@ const AHEAD = 4;
 
 type Committed = Awaited<ReturnType<Engine['commit']>>;
 
-/** Embeds what needs it and commits. A record that another call changed in between is embedded again. */
+/** Embeds what needs it, unless its vectors are `made` already, and commits. A record that another call changed in between is embedded again. */
 export async function embedAndCommit(
   engine: Engine,
   id: string,
   prepared: Prepared,
   embed: EmbedTexts,
   signal?: AbortSignal,
+  made?: Float32Array,
 ): Promise<Committed> {
+  let vectors = made;
   for (let attempt = 1; ; attempt += 1) {
-    const texts = prepared.texts();
-    const vectors = texts.length === 0 ? new Float32Array() : await embed(texts, signal);
+    const texts = vectors === undefined ? prepared.texts() : [];
+    vectors ??= texts.length === 0 ? new Float32Array() : await embed(texts, signal);
     signal?.throwIfAborted();
     try {
       return await engine.commit(id, prepared, vectors);
     } catch (error) {
       const stale = error instanceof CosiftError && error.fields.engine === 'stale';
       if (!stale) throw error;
+      vectors = undefined;
       if (attempt === ATTEMPTS) {
         throw new CosiftError('busy', 'other writes keep changing the same records; try again', {
           cause: error,
@@ -50,10 +53,10 @@ export async function* upsertLines(
   signal?: AbortSignal,
 ): AsyncGenerator<LineEvent> {
   const counts = { lines: 0, created: 0, changed: 0, unchanged: 0, failed: 0 };
-  const ahead: Promise<{ batch: LineBatch; prepared: Prepared; vectors: Float32Array }>[] = [];
+  const ahead: Promise<Made>[] = [];
   const batches = batchesOfLines(chunks, maxLineBytes);
 
-  const prepare = async (batch: LineBatch) => {
+  const make = async (batch: LineBatch): Promise<Made> => {
     const prepared = await engine.prepareLines(id, batch.bytes, batch.firstLine);
     const texts = prepared.texts();
     const vectors = texts.length === 0 ? new Float32Array() : await embed(texts, signal);
@@ -61,30 +64,26 @@ export async function* upsertLines(
   };
 
   try {
-    for (let more = true; more || ahead.length > 0; ) {
-      while (more && ahead.length < AHEAD) {
-        signal?.throwIfAborted();
-        const next = await batches.next();
-        if (next.done) {
-          more = false;
-        } else {
-          const coming = prepare(next.value);
-          // Awaited in its turn; until then a failure must not count as unhandled.
+    let input: Promise<IteratorResult<LineBatch>> | undefined = batches.next();
+    while (input !== undefined || ahead.length > 0) {
+      signal?.throwIfAborted();
+      // Whichever comes first: what is made is committed even while the sender pauses.
+      const room = input !== undefined && ahead.length < AHEAD;
+      const next = room ? await firstOf(ahead[0], input) : 'made';
+      if (next === 'input') {
+        const taken: IteratorResult<LineBatch> = await input!;
+        input = taken.done ? undefined : batches.next();
+        // Awaited in its turn; until then a failure must not count as unhandled.
+        input?.catch(() => undefined);
+        if (!taken.done) {
+          const coming = make(taken.value);
           coming.catch(() => undefined);
           ahead.push(coming);
         }
+        continue;
       }
-      const turn = ahead.shift();
-      if (turn === undefined) break;
-      const { batch, prepared, vectors } = await turn;
-      // The first try takes the vectors that are there.
-      let made: Float32Array | undefined = vectors;
-      const embedOnce: EmbedTexts = (texts, stop) => {
-        const ready = made;
-        made = undefined;
-        return ready === undefined ? embed(texts, stop) : Promise.resolve(ready);
-      };
-      const committed = await embedAndCommit(engine, id, prepared, embedOnce, signal);
+      const { batch, prepared, vectors } = await ahead.shift()!;
+      const committed = await embedAndCommit(engine, id, prepared, embed, signal, vectors);
       const bad = [...prepared.problems(), ...committed.problems];
       for (const problem of bad.sort((a, b) => a.line - b.line)) yield lineProblem(problem);
       counts.lines += batch.lines;
@@ -103,6 +102,22 @@ export async function* upsertLines(
     await batches.return(undefined);
   }
   yield { type: 'summary', ...counts };
+}
+
+/** A batch whose texts are embedded. */
+interface Made {
+  batch: LineBatch;
+  prepared: Prepared;
+  vectors: Float32Array;
+}
+
+async function firstOf(made: Promise<unknown> | undefined, input: Promise<unknown> | undefined) {
+  const tell =
+    <T>(what: T) =>
+    () =>
+      what;
+  const racers = [made?.then(tell('made'), tell('made')), input?.then(tell('input'), tell('input'))];
+  return Promise.race(racers.filter((racer) => racer !== undefined)) as Promise<'made' | 'input'>;
 }
 
 function lineProblem({ line, problem }: NativeLineProblem): LineProblem {

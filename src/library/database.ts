@@ -85,7 +85,10 @@ export class Database {
   }
 
   /** One page of the records nearest in meaning that satisfy everything, best first. */
-  async search<V extends Variant = 'b'>(request: SearchInput, options: CallOptions<V> = {}): Promise<PageOf<V>> {
+  async search<V extends Variant = 'b'>(
+    request: SearchInput,
+    options: CallOptions<V> = {},
+  ): Promise<PageOf<V>> {
     const variant = options.variant ?? 'b';
     const checked = checkSearchRequest(withPlainVector(request), variant);
     return pageOf<V>(await this.#backend.search(this.id, checked, { ...options, variant }));
@@ -100,7 +103,10 @@ export class Database {
   }
 
   /** One page of the records that satisfy filter and time range, in the order of `sort`; no scores. */
-  async query<V extends Variant = 'b'>(request: QueryRequest, options: CallOptions<V> = {}): Promise<PageOf<V>> {
+  async query<V extends Variant = 'b'>(
+    request: QueryRequest,
+    options: CallOptions<V> = {},
+  ): Promise<PageOf<V>> {
     const variant = options.variant ?? 'b';
     const checked = checkQueryRequest(request, variant);
     return pageOf<V>(await this.#backend.query(this.id, checked, { ...options, variant }));
@@ -165,7 +171,9 @@ function encode(records: readonly RecordInput[]): { body: Uint8Array; vectors?: 
   const [first] = records;
   const dimensions = first?.vector?.length;
   if (dimensions === undefined || records.some(({ vector }) => vector?.length !== dimensions)) {
-    const plain = records.map((record) => (record.vector ? { ...record, vector: [...record.vector] } : record));
+    const plain = records.map((record) =>
+      record.vector ? { ...record, vector: [...record.vector] } : record,
+    );
     return { body: Buffer.from(JSON.stringify({ records: plain })) };
   }
   const vectors = new Float32Array(records.length * dimensions);
