@@ -14,7 +14,8 @@ use crate::search::Windows;
 use crate::settings::Settings;
 use crate::snapshot::{IdentityIndex, Snapshot};
 use crate::store::{Reader, Store};
-use crate::writer::{Task, Writer};
+use crate::task::Task;
+use crate::writer::Writer;
 
 /// Tasks that may wait for the writer; one more is refused as busy.
 const MAX_WAITING: usize = 1024;

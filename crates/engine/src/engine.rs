@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::changes::Changes;
+use crate::commit::{Commit, Committed};
 use crate::database::Database;
 use crate::defect::message;
 use crate::delete::{Deletion, RecordRef};
@@ -26,8 +27,8 @@ use crate::search::{
 };
 use crate::select::Selection;
 use crate::settings::Settings;
+use crate::task::Task;
 use crate::workers::Workers;
-use crate::writer::{Commit, Committed, Task};
 
 /// Called once with the outcome of a call, from one of the engine's threads.
 pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;

@@ -14,7 +14,7 @@ use crate::memory::Memory;
 use crate::score::q30_to_f32;
 use crate::serial::Serial;
 use crate::snapshot::Snapshot;
-use crate::writer::Task;
+use crate::task::Task;
 
 /// Records from which a rotated basis pays.
 const TRAIN_FROM: usize = 8_192;

@@ -1,0 +1,32 @@
+//! What the writer of a database is asked to do.
+
+use crate::answer::Answer;
+use crate::commit::Commit;
+use crate::delete::Deletion;
+use crate::error::Error;
+
+/// A task for the writer.
+pub(crate) enum Task {
+    /// Write prepared records with the vectors of their texts, `dimensions` each.
+    Commit(Commit),
+    /// Delete records.
+    Delete {
+        deletion: Deletion,
+        answer: Answer<usize>,
+    },
+    /// A background job has something to hand over.
+    Nudge,
+    /// Save and end.
+    Close,
+}
+
+impl Task {
+    /// Answers a task that can't be taken.
+    pub(crate) fn refuse(self, error: Error) {
+        match self {
+            Self::Commit(commit) => commit.answer.send(Err(error)),
+            Self::Delete { answer, .. } => answer.send(Err(error)),
+            Self::Nudge | Self::Close => {}
+        }
+    }
+}
