@@ -1,7 +1,6 @@
 import { ACTIONS, type IssuedKey, type KeyDescription, type KeyRequest } from '../schema/index.js';
 import { type Caller, KeyStore } from '../server/keys/key-store.js';
 import { HttpTarget } from './http-target.js';
-import { LocalTarget } from './local-target.js';
 import { apiKey, type TargetOptions } from './target.js';
 
 /** The keys of a data directory or of a running server. */
@@ -17,14 +16,13 @@ const OWNER: Caller = { keyId: 'admin', actions: new Set(ACTIONS), databases: un
 
 export async function openKeys(options: TargetOptions): Promise<Keys> {
   if (options.url !== undefined) return serverKeys(new HttpTarget(options.url, apiKey(options)));
-  // Held open for its lock: a server keeps its keys in memory and would overwrite what is written beside it.
-  const lock = await LocalTarget.open(options.data);
-  const store = await KeyStore.open(options.data, '');
+  // A server that runs on the directory reads its keys again when they change.
+  const store = new KeyStore(options.data, '');
   return {
     issue: (request) => store.issue(request, OWNER),
     list: async () => store.list(OWNER),
     revoke: (keyId) => store.revoke(keyId, OWNER),
-    close: () => lock.close(),
+    close: async () => undefined,
   };
 }
 

@@ -46,7 +46,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     const admin = await adminKey(config.data, config.adminKey);
     // At once: a start that fails later must not leave a key that was never shown.
     if (admin.made) print(`admin key (shown once, kept in ${admin.file}): ${admin.key}`);
-    const keys = await KeyStore.open(config.data, admin.key);
+    const keys = new KeyStore(config.data, admin.key);
     webhooks = await Webhooks.open(config.data, backend, options.deliveryTimes);
     app = buildApp({
       backend,

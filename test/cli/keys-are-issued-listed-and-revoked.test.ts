@@ -17,9 +17,18 @@ test('on a running server and on its data directory alike', async () => {
   expect(listed.stdout).toContain(keyId);
   expect(listed.stdout).not.toContain(key);
 
-  expect((await cosift('key', 'list', '--data', data)).stderr).toMatch(/in use .*give --url/);
+  expect((await cosift('key', 'list', '--data', data)).stdout).toContain(keyId);
   expect(await cosift('key', 'revoke', keyId, ...server)).toMatchObject({ code: 0 });
   expect(await status()).toBe(401);
+
+  // Beside the server, without asking it: what is issued and revoked acts at once.
+  const beside = await cosift('key', 'create', '--name', 'beside', '--data', data);
+  const besideStatus = async () =>
+    (await fetch(`${url}/v1/keys`, { headers: { 'x-api-key': beside.stdout.trim() } })).status;
+  expect(await besideStatus()).toBe(403);
+  const [, besideId = ''] = beside.stderr.match(/^key (\w+), shown this once/) ?? [];
+  expect(await cosift('key', 'revoke', besideId, '--data', data)).toMatchObject({ code: 0 });
+  expect(await besideStatus()).toBe(401);
 
   command.child.kill('SIGTERM');
   await command.ended();

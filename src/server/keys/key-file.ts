@@ -1,5 +1,8 @@
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { readFileSync, statSync } from 'node:fs';
+import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CosiftError } from '../../errors.js';
 import type { KeyDescription } from '../../schema/index.js';
 
 /** What is stored of a key: never the key itself. */
@@ -8,17 +11,49 @@ export interface StoredKey extends KeyDescription {
   sha256: string;
 }
 
+/** Milliseconds after which a lock is one that a crash left. */
+const STALE_MS = 10_000;
+
 /** The keys in `keys.json` of a data directory, none when there is no such file. */
-export async function readKeys(file: string): Promise<StoredKey[]> {
-  const text = await readIfThere(file);
-  if (text === undefined) return [];
-  const { version, keys } = JSON.parse(text) as { version: number; keys: StoredKey[] };
+export function readKeys(file: string): StoredKey[] {
+  if (stampOf(file) === undefined) return [];
+  const { version, keys } = JSON.parse(readFileSync(file, 'utf8')) as { version: number; keys: StoredKey[] };
   if (version !== 1) throw new Error(`${file} has version ${version}, this release reads version 1`);
   return keys;
 }
 
-export async function writeKeys(file: string, keys: readonly StoredKey[]): Promise<void> {
-  await writeSecret(file, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
+/** What differs once a file was replaced; undefined where there is none. */
+export function stampOf(file: string): string | undefined {
+  const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stats && `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
+}
+
+/** Replaces the keys by what `change` makes of them. Durable when it resolves; one process at a time. */
+export async function changeKeys(file: string, change: (keys: StoredKey[]) => StoredKey[]): Promise<void> {
+  const unlock = await lock(`${file}.lock`);
+  try {
+    const keys = change(readKeys(file));
+    await writeSecret(file, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
+  } finally {
+    await unlock();
+  }
+}
+
+async function lock(file: string): Promise<() => Promise<void>> {
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  const deadline = Date.now() + 2 * STALE_MS;
+  for (;;) {
+    try {
+      await (await open(file, 'wx', 0o600)).close();
+      return () => rm(file, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (Date.now() > deadline) throw new CosiftError('busy', `${file} is held by another process`);
+    }
+    const held = await stat(file).catch(() => undefined);
+    if (held !== undefined && Date.now() - held.mtimeMs > STALE_MS) await rm(file, { force: true });
+    else await pause(10);
+  }
 }
 
 export async function readIfThere(file: string): Promise<string | undefined> {

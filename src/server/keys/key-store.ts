@@ -3,7 +3,7 @@ import { CosiftError } from '../../errors.js';
 import type { Action, FilterGroup, IssuedKey, KeyDescription, KeyRequest } from '../../schema/index.js';
 import { ACTIONS } from '../../schema/index.js';
 import { parseTime } from '../parse-time.js';
-import { readIfThere, readKeys, type StoredKey, writeKeys, writeSecret } from './key-file.js';
+import { changeKeys, readIfThere, readKeys, type StoredKey, stampOf, writeSecret } from './key-file.js';
 import { hashKey, keyIdOf, makeKey, sameHash } from './key-format.js';
 
 /** Who makes a request, and what they may do. */
@@ -32,22 +32,22 @@ export interface AdminKey {
 
 const ADMIN: Caller = { keyId: 'admin', actions: new Set(ACTIONS), databases: undefined, filter: undefined };
 
-/** The keys of a data directory. Readers see a revocation as soon as it is durable. */
+/**
+ * The keys of a data directory. A revocation is seen as soon as it is durable, whichever process made it: the
+ * file is read again when it was replaced.
+ */
 export class KeyStore {
   readonly #file: string;
   readonly #adminHash: Buffer;
-  #keys: Map<string, LiveKey>;
+  /** As the file was when `#stamp` was its stamp. */
+  #keys = new Map<string, LiveKey>();
+  #stamp: string | undefined;
   #lastWrite: Promise<unknown> = Promise.resolve();
 
-  private constructor(file: string, adminKey: string, keys: readonly StoredKey[]) {
-    this.#file = file;
+  constructor(dataDirectory: string, adminKey: string) {
+    this.#file = path.join(dataDirectory, 'keys.json');
     this.#adminHash = hashKey(adminKey);
-    this.#keys = new Map(keys.map((stored) => [stored.key_id, live(stored)]));
-  }
-
-  static async open(dataDirectory: string, adminKey: string): Promise<KeyStore> {
-    const file = path.join(dataDirectory, 'keys.json');
-    return new KeyStore(file, adminKey, await readKeys(file));
+    this.#current();
   }
 
   /** The caller whose key this is; undefined for a key that is unknown, revoked or expired. */
@@ -55,7 +55,7 @@ export class KeyStore {
     const hash = hashKey(key);
     if (sameHash(hash, this.#adminHash)) return ADMIN;
     const keyId = keyIdOf(key);
-    const found = keyId === undefined ? undefined : this.#keys.get(keyId);
+    const found = keyId === undefined ? undefined : this.#current().get(keyId);
     if (found === undefined || !sameHash(hash, found.hash) || now >= found.expiresAt) return undefined;
     return found.caller;
   }
@@ -81,7 +81,7 @@ export class KeyStore {
 
   /** The keys that `caller` could have issued, oldest first. */
   list(caller: Caller): KeyDescription[] {
-    return [...this.#keys.values()]
+    return [...this.#current().values()]
       .filter((key) => covers(caller, key.caller))
       .map(({ stored: { sha256: _, ...description } }) => description);
   }
@@ -99,19 +99,31 @@ export class KeyStore {
 
   /** One change at a time: each starts from what the one before made durable. */
   async #replace(change: (keys: Map<string, LiveKey>) => void): Promise<void> {
-    const write = this.#lastWrite.then(async () => {
-      const keys = new Map(this.#keys);
-      change(keys);
-      await writeKeys(
-        this.#file,
-        [...keys.values()].map(({ stored }) => stored),
-      );
-      this.#keys = keys;
-    });
+    const write = this.#lastWrite.then(() =>
+      changeKeys(this.#file, (stored) => {
+        const keys = byId(stored);
+        change(keys);
+        return [...keys.values()].map((key) => key.stored);
+      }),
+    );
     // The next change must go on after one that failed.
     this.#lastWrite = write.catch(() => undefined);
     await write;
   }
+
+  #current(): ReadonlyMap<string, LiveKey> {
+    // Taken before the file is read: what is written in between shows next time.
+    const stamp = stampOf(this.#file);
+    if (stamp !== this.#stamp) {
+      this.#keys = byId(readKeys(this.#file));
+      this.#stamp = stamp;
+    }
+    return this.#keys;
+  }
+}
+
+function byId(keys: readonly StoredKey[]): Map<string, LiveKey> {
+  return new Map(keys.map((stored) => [stored.key_id, live(stored)]));
 }
 
 /** The admin key: `given`, else the one in `admin.key` of the data directory, else a new one kept there. */
