@@ -58,6 +58,13 @@ impl Score {
         Self::rounded(steps.clamp(0.0, f64::from(SCORE_STEPS)) as u32)
     }
 
+    /// A score that a cosine of at least `bound` surely reaches.
+    #[must_use]
+    pub fn no_less(bound: f32) -> Self {
+        let steps = (f64::from(bound) * f64::from(SCORE_STEPS)).floor();
+        Self(steps.clamp(0.0, f64::from(SCORE_STEPS)) as u32)
+    }
+
     /// The published number, 0..1.
     #[must_use]
     pub fn value(self) -> f64 {
@@ -209,8 +216,9 @@ mod tests {
         assert_eq!(Score::of(&a, &opposite), Score(0));
         let right = to_unit_q30(&[4.0, -3.0, 0.0]).expect("unit");
         assert_eq!(Score::of(&a, &right), Score(0));
-        let half = to_unit_q30(&[3.0, 4.0, 75_f32.sqrt()]).expect("unit");
-        assert_eq!(Score::of(&a, &half), Score(SCORE_STEPS / 2));
+        let one = to_unit_q30(&[1.0, 0.0]).expect("unit");
+        let diagonal = to_unit_q30(&[5.0, 5.0]).expect("unit");
+        assert_eq!(Score::of(&one, &diagonal), Score(707_106_781));
     }
 
     #[test]

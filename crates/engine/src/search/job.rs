@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,10 +17,12 @@ use crate::explain::{BoundExplain, Explain};
 use crate::facets::FacetCounter;
 use crate::filter::BoundFilter;
 use crate::hash::content_hash;
+use crate::identity::IdKey;
 use crate::mask::Mask;
-use crate::rank::{Hit, Position, TopK};
+use crate::rank::{Hit, Position};
 use crate::score::{SCORE_STEPS, Score, q30_to_f32};
 use crate::search::page::{self, Page};
+use crate::search::ranking::Ranking;
 use crate::search::request::{Search, TimeRange};
 use crate::search::windows::{Ahead, SearchKey};
 use crate::select::Selection;
@@ -46,22 +48,17 @@ pub(crate) struct Job {
     /// The query in each basis that blocks of the snapshot are coded in.
     queries: Vec<(Serial, Query)>,
     vector: Vec<i32>,
-    /// Strictly after this place.
-    after: Option<Position>,
-    /// Hits to find.
-    size: usize,
     /// The hits, where an earlier scan found them.
     known: Option<Vec<Hit>>,
     database: Arc<Database>,
     threshold: Score,
-    top: Mutex<TopK>,
-    /// Score of the last place kept, once the page is full: what is below can't enter.
-    tau: AtomicU32,
+    pub(crate) ranking: Ranking,
     matches: AtomicU64,
     pub(crate) facets: FacetCounter,
     pub(crate) explain: Option<BoundExplain>,
     failed: Mutex<Option<Error>>,
-    pub(crate) stop: StopFlag,
+    has_failed: AtomicBool,
+    stop: StopFlag,
     pub(crate) counts: Counts,
     arrived: Instant,
     scan_started: Mutex<Option<Instant>>,
@@ -119,11 +116,9 @@ impl Job {
         let mut job = Self {
             selection,
             lazy,
-            top: Mutex::new(TopK::new(search.limit + 1)),
-            size: search.limit + 1,
+            ranking: Ranking::new(search.limit + 1, threshold, search.cursor),
             known: None,
             database: Arc::clone(database),
-            tau: AtomicU32::new(threshold.0),
             matches: AtomicU64::new(0),
             facets: FacetCounter::bind(&search.facets, &snapshot.names),
             explain: search
@@ -131,10 +126,10 @@ impl Job {
                 .as_ref()
                 .map(|explain| explain.bind(&snapshot.names)),
             failed: Mutex::new(None),
+            has_failed: AtomicBool::new(false),
             counts: Counts::default(),
             scan_started: Mutex::new(None),
             reply: Mutex::new(Some(reply)),
-            after: search.cursor,
             snapshot,
             search,
             queries,
@@ -150,19 +145,17 @@ impl Job {
 
     /// Takes the page from what an earlier scan found, or makes this scan find more than the page.
     fn look_ahead(&mut self) {
-        let Some(after) = self.after.filter(|_| !self.counts_all()) else {
+        let Some(after) = self.ranking.after().filter(|_| !self.counts_all()) else {
             return;
         };
+        let size = self.ranking.size();
         match self
             .database
             .windows
-            .look(&self.key(), &self.snapshot, after, self.size)
+            .look(&self.key(), &self.snapshot, after, size)
         {
             Ahead::Known(hits) => self.known = Some(hits),
-            Ahead::Scan(size) => {
-                self.size = size;
-                self.top = Mutex::new(TopK::new(size));
-            }
+            Ahead::Scan(size) => self.ranking = Ranking::new(size, self.threshold, Some(after)),
         }
     }
 
@@ -180,18 +173,15 @@ impl Job {
         self.known.is_some()
     }
 
-    /// Hits that the scan is to find.
-    pub(crate) fn size(&self) -> usize {
-        self.size
-    }
-
     /// While the cursor's record exists, its score under this request decides the place, so that a cursor
     /// works on a machine whose query vector differs in its last bits.
     ///
     /// A score that is another one altogether, since the record or the request is, says nothing about where
     /// the page before ended: then the cursor's own decides.
     fn settle_cursor(&mut self, published: &Published) {
-        let Some(position) = self.after else { return };
+        let Some(position) = self.ranking.after() else {
+            return;
+        };
         let Some(row) = published
             .index
             .find(&self.snapshot, self.search.variant, position.id)
@@ -201,10 +191,11 @@ impl Job {
         let (block, slot) = self.snapshot.at(row);
         match self.score(block, slot) {
             Ok(score) if score.0.abs_diff(position.score.0) <= SAME_SCORE_STEPS => {
-                self.after = Some(Position {
+                let place = Position {
                     score,
                     id: position.id,
-                });
+                };
+                self.ranking = Ranking::new(self.ranking.size(), self.threshold, Some(place));
             }
             Ok(_) => {}
             Err(error) => self.fail(error),
@@ -221,6 +212,7 @@ impl Job {
 
     /// The canonical score of a record.
     pub(crate) fn score(&self, block: &Block, slot: usize) -> Result<Score, Error> {
+        self.counts.scored.fetch_add(1, Relaxed);
         COLD.with_borrow_mut(|buffer| match block.cold.vector(slot, buffer) {
             Ok(vector) => Ok(Score::of(&self.vector, vector)),
             Err(error) => Err(error.into()),
@@ -232,7 +224,7 @@ impl Job {
         if self.counts_all() {
             self.threshold
         } else {
-            Score(self.tau.load(Relaxed))
+            self.ranking.tau()
         }
     }
 
@@ -241,7 +233,7 @@ impl Job {
         if self.counts_all() {
             None
         } else {
-            self.after.map(|position| position.score)
+            self.ranking.after().map(|position| position.score)
         }
     }
 
@@ -254,16 +246,11 @@ impl Job {
         self.threshold
     }
 
-    /// Whether a record could still enter the page.
-    pub(crate) fn may_enter(&self, candidate: &Candidate) -> bool {
-        Score::at_most(candidate.estimate + candidate.error).0 >= self.tau.load(Relaxed)
-    }
-
     /// Whether a record needs no score where all matches are counted: it surely is one, and too low for
     /// the page. It is then noted in `matches`.
     pub(crate) fn is_settled(&self, candidate: &Candidate, matches: &mut Mask) -> bool {
         let surely = candidate.estimate - candidate.error >= self.threshold.value() as f32;
-        let settled = self.counts_all() && surely && !self.may_enter(candidate);
+        let settled = self.counts_all() && surely && !self.ranking.may_enter(candidate);
         if settled {
             matches.set(usize::from(candidate.slot));
         }
@@ -275,21 +262,6 @@ impl Job {
         self.lazy
             .as_ref()
             .is_none_or(|rules| rules.matches(&block.body.columns, slot))
-    }
-
-    /// Offers a record that satisfies filter and time range.
-    pub(crate) fn offer(&self, hit: Hit) {
-        if self
-            .after
-            .is_some_and(|after| hit.position.rank(&after).is_le())
-        {
-            return;
-        }
-        let mut top = self.top.lock().unwrap_or_else(PoisonError::into_inner);
-        top.push(hit);
-        if let Some(last) = top.last() {
-            self.tau.store(last.score.0.max(self.threshold.0), Relaxed);
-        }
     }
 
     /// Counts the matches of a block, which comes once.
@@ -323,11 +295,12 @@ impl Job {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .get_or_insert(error);
-        self.stop.store(true, Relaxed);
+        self.has_failed.store(true, Relaxed);
     }
 
-    pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Relaxed)
+    /// Whether no more blocks need be scanned.
+    pub(crate) fn is_over(&self) -> bool {
+        self.has_failed.load(Relaxed) || self.stop.load(Relaxed)
     }
 
     pub(crate) fn mark_scan_start(&self) {
@@ -355,21 +328,29 @@ impl Job {
     }
 
     /// The hits of the page, in order, and what was found beyond it.
-    fn hits(&self) -> Vec<Hit> {
+    fn hits(&self) -> Result<Vec<Hit>, Error> {
         if let Some(known) = &self.known {
-            return known.clone();
+            return Ok(known.clone());
         }
-        let top = std::mem::replace(
-            &mut *self.top.lock().unwrap_or_else(PoisonError::into_inner),
-            TopK::new(1),
-        );
-        let hits = top.into_sorted();
-        if let Some(after) = self.after.filter(|_| !self.counts_all()) {
+        let hits = self.ranking.settle(|row| {
+            let (block, slot) = self.snapshot.at(row);
+            Ok(Position {
+                score: self.score(block, slot)?,
+                id: self.id_key(block, slot),
+            })
+        })?;
+        if let Some(after) = self.ranking.after().filter(|_| !self.counts_all()) {
+            let (key, size) = (self.key(), self.ranking.size());
             self.database
                 .windows
-                .keep(self.key(), &self.snapshot, after, &hits, self.size);
+                .keep(key, &self.snapshot, after, &hits, size);
         }
-        hits
+        Ok(hits)
+    }
+
+    /// A record's identity as the request orders by it.
+    pub(crate) fn id_key(&self, block: &Block, slot: usize) -> IdKey {
+        IdKey::new(self.search.variant, block.id(slot), block.uuid(slot))
     }
 
     fn page(&self) -> Result<Page, Error> {
@@ -381,7 +362,7 @@ impl Job {
         {
             return Err(error);
         }
-        if self.stopped() {
+        if self.stop.load(Relaxed) {
             return Err(Error::Stopped);
         }
         let scan = self
@@ -389,7 +370,7 @@ impl Job {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .map(|start| start.elapsed());
-        let hits = self.hits();
+        let hits = self.hits()?;
         let shown = &hits[..hits.len().min(self.search.limit + 1)];
         let body = page::write_search(
             self,

@@ -7,6 +7,7 @@
 mod job;
 mod page;
 mod pass;
+mod ranking;
 mod request;
 mod scan;
 mod scanner;

@@ -6,17 +6,18 @@ use cosift_kernels::{Candidate, Scan, refine, sweep};
 
 use crate::block::Block;
 use crate::error::Error;
-use crate::identity::IdKey;
 use crate::mask::Mask;
 use crate::rank::{Hit, Position};
 use crate::score::Score;
 use crate::search::job::Job;
+use crate::search::ranking::Deferred;
 
 /// What a worker keeps from block to block.
 #[derive(Default)]
 pub(crate) struct Scratch {
     masks: Vec<Mask>,
     found: Vec<Vec<Candidate>>,
+    deferred: Vec<Deferred>,
     /// Bytes of codes gone through since they were last taken.
     pub(crate) bytes: u64,
 }
@@ -28,7 +29,7 @@ pub(crate) fn scan_block(block: &Block, jobs: &[&Job], scratch: &mut Scratch) {
     let mut live: Vec<usize> = Vec::with_capacity(jobs.len());
     for (at, job) in jobs.iter().enumerate() {
         scratch.found[at].clear();
-        if job.stopped() {
+        if job.is_over() {
             continue;
         }
         let mask = job.selection.mask(block);
@@ -62,7 +63,12 @@ pub(crate) fn scan_block(block: &Block, jobs: &[&Job], scratch: &mut Scratch) {
     drop(scans);
     for at in live {
         scratch.bytes += (scratch.found[at].len() * block.coded.codes.layout().row_bytes()) as u64;
-        rank_candidates(block, jobs[at], &mut scratch.found[at]);
+        rank_candidates(
+            block,
+            jobs[at],
+            &mut scratch.deferred,
+            &mut scratch.found[at],
+        );
     }
 }
 
@@ -83,46 +89,67 @@ fn bounds(job: &Job) -> (f32, f32) {
 /// Settles the candidates of the head step, in two rounds where there are many.
 ///
 /// The records that look best raise tau; most of the others are then out without another look.
-fn rank_candidates(block: &Block, job: &Job, found: &mut Vec<Candidate>) {
+fn rank_candidates(
+    block: &Block,
+    job: &Job,
+    scratch: &mut Vec<Deferred>,
+    found: &mut Vec<Candidate>,
+) {
     let mut matches = Mask::empty();
-    let first = job.size();
+    let first = job.ranking.size();
     if found.len() > 2 * first {
         found.select_nth_unstable_by(first, |a, b| b.estimate.total_cmp(&a.estimate));
         let mut best: Vec<Candidate> = found.drain(..first).collect();
-        settle(block, job, &mut best, &mut matches);
+        settle(block, job, &mut best, scratch, &mut matches);
         let (floor, _) = bounds(job);
         found.retain(|candidate| {
             candidate.estimate + candidate.error >= floor
                 && !job.is_settled(candidate, &mut matches)
         });
     }
-    settle(block, job, found, &mut matches);
+    settle(block, job, found, scratch, &mut matches);
     if job.counts_all() {
         job.count_matches(block, &matches);
     }
 }
 
-/// Sharpens candidates by their full codes and scores those that may enter, best first.
-fn settle(block: &Block, job: &Job, found: &mut Vec<Candidate>, matches: &mut Mask) {
+/// Sharpens candidates by their full codes. Those that surely match are ranked by their bounds, and
+/// scored at the end of the scan if need be; the others are scored now.
+fn settle(
+    block: &Block,
+    job: &Job,
+    found: &mut Vec<Candidate>,
+    deferred: &mut Vec<Deferred>,
+    matches: &mut Mask,
+) {
     let (floor, ceiling) = bounds(job);
     job.counts.refined.fetch_add(found.len() as u64, Relaxed);
     refine(&block.coded.codes, job.query(block), floor, ceiling, found);
-    // Best first: tau rises as early as it can, and the first that can't enter ends the block.
-    found.sort_unstable_by(|a, b| (b.estimate + b.error).total_cmp(&(a.estimate + a.error)));
+    let threshold = job.threshold().value() as f32;
     for candidate in found.iter() {
-        if !job.counts_all() && !job.may_enter(candidate) {
-            break;
-        }
         let slot = usize::from(candidate.slot);
-        if job.is_settled(candidate, matches) || !job.passes_lazily(block, slot) {
+        let enters = job.ranking.may_enter(candidate);
+        if !(enters || job.counts_all())
+            || job.is_settled(candidate, matches)
+            || !job.passes_lazily(block, slot)
+        {
+            continue;
+        }
+        let surely_matches = candidate.estimate - candidate.error >= threshold;
+        if surely_matches && let Some(record) = job.ranking.deferrable(candidate, block.row(slot)) {
+            matches.set(slot);
+            deferred.push(record);
             continue;
         }
         match score(block, job, slot, candidate.estimate + candidate.error) {
             Ok(score) if score >= job.threshold() => {
                 matches.set(slot);
-                let id = IdKey::new(job.search.variant, block.id(slot), block.uuid(slot));
-                job.offer(Hit {
-                    position: Position { score, id },
+                let position = Position {
+                    score,
+                    id: job.id_key(block, slot),
+                };
+                job.ranking.offer(Hit {
+                    position,
                     row: block.row(slot),
                 });
             }
@@ -130,13 +157,15 @@ fn settle(block: &Block, job: &Job, found: &mut Vec<Candidate>, matches: &mut Ma
             Err(error) => return job.fail(error),
         }
     }
+    job.ranking.defer(deferred);
 }
 
+/// The score of a record whose cosine is at most `highest`.
 fn score(block: &Block, job: &Job, slot: usize, highest: f32) -> Result<Score, Error> {
     // Certainly below 0, so clamped to 0: no need to look.
     if highest < 0.0 {
-        return Ok(Score(0));
+        Ok(Score(0))
+    } else {
+        job.score(block, slot)
     }
-    job.counts.scored.fetch_add(1, Relaxed);
-    job.score(block, slot)
 }
