@@ -43,4 +43,5 @@ export type {
   ValuesFacet,
   Variant,
 } from './search.js';
+export { time } from './search.js';
 export type { CreatedWebhook, WebhookDescription, WebhookRequest } from './webhooks.js';

@@ -68,7 +68,6 @@ export class Metrics {
 }
 
 function addBackendMetrics(registers: Registry[], backend: Backend): void {
-  addDatabaseMetrics(registers, backend);
   type Value = (stats: BackendStats) => number | undefined;
   const now = (name: string, help: string, value: Value) =>
     new Gauge({
@@ -106,6 +105,7 @@ function addBackendMetrics(registers: Registry[], backend: Backend): void {
     'Time in the model.',
     ({ embedder }) => embedder && embedder.totalMs / 1000,
   );
+  addDatabaseMetrics(registers, backend);
 }
 
 function addDatabaseMetrics(registers: Registry[], backend: Backend): void {

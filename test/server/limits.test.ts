@@ -32,6 +32,8 @@ test('limits that were raised let through what the defaults refuse', async () =>
     limitFilterRules: 1500,
     limitFilterValueBytes: 20_000,
   });
+  const document = await service.call('GET', '/openapi.json');
+  expect(document.body.components.schemas.Batch.properties.records.maxItems).toBe(1500);
   const stored = await service.call('POST', '/v1/databases/some/records', records(1500));
   expect([stored.status, stored.body.created]).toEqual([200, 1500]);
   for (const [filter, found] of [

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import { fan, Service } from './service.js';
 
@@ -68,4 +69,18 @@ test('every metric is there and moves with the work it counts', async () => {
   expect(dropped.has('cosift_database_records{database="fan"}')).toBe(false);
   // Totals never go back.
   expect(dropped.get('cosift_commits_total')).toBe(after.get('cosift_commits_total'));
+});
+
+test('the table in the docs is what is there', async () => {
+  const service = await Service.start();
+  services.push(service);
+  const { text } = await service.call('GET', '/metrics');
+  const types = [...text.matchAll(/^# TYPE (cosift_\w+) (\w+)$/gm)].map(
+    ([, name, kind]) => `${name} ${kind}`,
+  );
+  const docs = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+  const rows = [...docs.matchAll(/^\| `(cosift_\w+)` \| (\w+) \|/gm)].map(
+    ([, name, kind]) => `${name} ${kind}`,
+  );
+  expect(rows).toEqual(types.filter((name) => !name.startsWith('cosift_process_')));
 });

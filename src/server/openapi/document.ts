@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from '../../errors.js';
-import { COMPONENTS, LIMITS, type Limits } from '../../schema/index.js';
+import { COMPONENTS, LIMITS, type Limits, time } from '../../schema/index.js';
 import { errorsOf, OPERATIONS, type Operation, type OperationId, type Success } from '../operations.js';
 
 export interface OpenApiDocument {
@@ -211,11 +211,23 @@ function reference(name: string): object {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** The schemas in force, without the keyword that only tells the validator how to speak of errors. */
+/** The schemas in force, as those who make requests from them need them. */
 function publishedSchemas(limits: Limits): Record<string, object> {
   const published = JSON.parse(
-    JSON.stringify(COMPONENTS, (name, value: unknown) => (name === 'discriminator' ? undefined : value)),
-  ) as Record<string, object> & { Search: { properties: { text: { maxLength?: number } } } };
+    JSON.stringify(COMPONENTS, (name, value: unknown) => {
+      // Only tells the validator how to speak of errors.
+      if (name === 'discriminator') return undefined;
+      // The validator leaves times to the engine, which says better what is wrong with one.
+      return value === time ? { ...time, anyOf: [{ format: 'date-time' }, { format: 'date' }] } : value;
+    }),
+  ) as Record<string, object> & Limited;
   published.Search.properties.text.maxLength = limits.search_text_bytes;
+  published.Batch.properties.records.maxItems = limits.batch_records;
   return published;
+}
+
+/** Where the schemas tell of limits that may be configured. */
+interface Limited {
+  Search: { properties: { text: { maxLength?: number } } };
+  Batch: { properties: { records: { maxItems?: number } } };
 }
