@@ -87,10 +87,20 @@ export class LocalBackend implements Backend {
     this.#starting = undefined;
   }
 
-  /** Loads the models of the databases, so that no search has to wait for it. */
-  async loadModels(): Promise<void> {
-    const models = new Set([...this.#known.values()].flatMap(({ model }) => model ?? []));
-    for (const model of models) await this.#load(model);
+  /**
+   * Loads the models of the databases, so that no search has to wait for it. Returns those that cannot be loaded:
+   * only what needs them fails.
+   */
+  async loadModels(): Promise<{ model: string; error: unknown }[]> {
+    const failed = [];
+    for (const model of new Set([...this.#known.values()].flatMap(({ model }) => model ?? []))) {
+      try {
+        await this.#load(model);
+      } catch (error) {
+        failed.push({ model, error });
+      }
+    }
+    return failed;
   }
 
   readiness(): Readiness {
@@ -296,6 +306,10 @@ export class LocalBackend implements Backend {
 
   /** The embedder of a database's model, which must be the very model its records were embedded with. */
   async #embedderOf(id: string, model: string, fingerprint: string | null): Promise<Embedder> {
+    if (!this.#models.has(model)) {
+      const detail = `database "${id}" was embedded with model "${model}", which this service does not have`;
+      throw new CosiftError('model_mismatch', detail);
+    }
     const embedder = await this.#load(model);
     if (embedder.fingerprint !== fingerprint) {
       const detail =

@@ -13,13 +13,17 @@ export class Models {
     this.#workers = workers;
   }
 
+  has(model: string): boolean {
+    return model === Models.builtIn;
+  }
+
   /**
    * The embedder of a model.
    *
    * @throws {CosiftError} `invalid_request` when there is no such model.
    */
   async embedder(model: string): Promise<Embedder> {
-    if (model !== Models.builtIn) {
+    if (!this.has(model)) {
       const detail = `there is no model "${model}"; this service has "${Models.builtIn}"`;
       throw new CosiftError('invalid_request', detail, { problems: [{ pointer: '/model', detail }] });
     }

@@ -71,7 +71,8 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       if (problem !== undefined) app.log.error({ database: id, ...problem }, 'database not opened');
     }
     preparing = 'models are being loaded';
-    await backend.loadModels();
+    for (const { model, error } of await backend.loadModels())
+      app.log.error({ model, err: error }, 'model not loaded');
     preparing = 'the service is being prepared';
     await options.beforeServing?.(backend, url);
     preparing = undefined;

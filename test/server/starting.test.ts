@@ -5,7 +5,8 @@ import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { LocalBackend } from '../../src/backend/index.js';
 import { resolveConfig } from '../../src/config.js';
-import { checkSchema } from '../../src/schema/index.js';
+import { Engine } from '../../src/engine/index.js';
+import { checkSchema, LIMITS } from '../../src/schema/index.js';
 import { type Running, type StartOptions, start } from '../../src/server/main.js';
 import { fan, JSON_TYPE, Service } from './service.js';
 
@@ -192,4 +193,26 @@ test('a damaged database is named and left out, and the others are served', asyn
   expect((await ask('PUT', '/v1/databases/broken', { dimensions: 2 })).status).toBe(201);
   expect((await ask('GET', '/readyz')).body).toEqual({ status: 'ok' });
   expect((await readFile(file)).length).toBeGreaterThan(0);
+});
+
+test('a model that the service lacks keeps only what needs it from being answered', async () => {
+  const { directory, adminKey } = await stopped('fan');
+  const engine = Engine.open(directory, LIMITS);
+  await engine.load();
+  await engine.createDatabase('other', { model: 'another', fingerprint: 'of another', dimensions: 2 });
+  await engine.close();
+  const { url } = await startOn(directory, 0);
+  const ask = async (target: string, body: object) => {
+    const headers = { 'x-api-key': adminKey, ...JSON_TYPE };
+    const answer = await fetch(`${url}/v1/databases/${target}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    return [answer.status, ((await answer.json()) as { code?: string }).code];
+  };
+  expect(await ask('other/search', { search: { text: 'a tower' } })).toEqual([409, 'model_mismatch']);
+  expect(await ask('other/records', { records: [{ data: {} }] })).toEqual([409, 'model_mismatch']);
+  expect(await ask('other/query', {})).toEqual([200, undefined]);
+  expect(await ask('fan/search', { search: { vector: [1, 0] } })).toEqual([200, undefined]);
 });
