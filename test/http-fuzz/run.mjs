@@ -109,15 +109,8 @@ async function fill(url) {
     { name: 'Chrysler Building', country: 'United States', height_m: 319 },
     { name: 'Big Ben', country: 'United Kingdom', height_m: 96, notes: '' },
   ];
-  await call('PUT', 'landmarks', {});
-  await call('POST', 'landmarks/records', { records: facts.map((data, i) => ({ id: i + 1, data })) });
-  await call('PUT', 'vectors', { dimensions: 3 });
-  const vectors = [
-    [1, 0, 0],
-    [0, 1, 0],
-    [1, 1, 1],
-  ];
-  await call('POST', 'vectors/records', {
-    records: facts.map((data, i) => ({ id: i + 1, data, vector: vectors[i] })),
-  });
+  for (const database of ['landmarks', 'scratch']) {
+    await call('PUT', database, {});
+    await call('POST', `${database}/records`, { records: facts.map((data, i) => ({ id: i + 1, data })) });
+  }
 }

@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { ERRORS } from '../../src/errors.js';
+import { type ComponentName, checkSchema } from '../../src/schema/index.js';
 import { docsPage } from '../../src/server/openapi/docs-page.js';
 import { openApiDocument } from '../../src/server/openapi/document.js';
 import { OPERATIONS } from '../../src/server/operations.js';
@@ -32,6 +33,51 @@ test('every schema is valid, and takes its own examples', () => {
     }
   }
   expect(examples).toBeGreaterThan(8);
+});
+
+test('what is published as alternatives takes what the service takes, and nothing else', () => {
+  const rule = { column: 'n', operator: 'equals', value: 1 };
+  const values: [ComponentName, unknown][] = [
+    { column: 'n' },
+    { column: 'n', type: 'values', limit: 3 },
+    { column: 'n', type: 'histogram', interval: 1 },
+    { time: 'synced', interval: 'day' },
+    { column: 'n', type: 'histogram' },
+    { column: 'n', interval: 1 },
+    { column: 'n', time: 'synced', interval: 'day' },
+    { time: 'synced' },
+    {},
+  ].map((value) => ['Facet', value]);
+  const groups = [
+    { condition: 'AND', rules: [rule] },
+    { condition: 'AND', rules: [rule, { condition: 'OR', rules: [rule] }] },
+    { condition: 'AND', rules: [{ rules: [rule] }] },
+    { condition: 'AND', rules: [{ condition: 'OR' }] },
+    { condition: 'AND', rules: [{ ...rule, condition: 'OR' }] },
+    { condition: 'AND', rules: [{ column: 'n', operator: 'is_empty' }] },
+    { condition: 'AND', rules: [{ column: 'n', operator: 'is_empty', value: 1 }] },
+    { condition: 'AND', rules: [{ column: 'n', operator: 'contains', value: 1 }] },
+    { condition: 'AND', rules: [] },
+    { rules: [rule] },
+    { condition: 'AND', rules: [5] },
+  ];
+  for (const group of groups) values.push(['FilterGroupA', group], ['FilterGroupB', group]);
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: 'document', components: document.components });
+  const taken = values.map(([name, value]) => {
+    const published = ajv.validate({ $ref: `document#/components/schemas/${name}` }, value);
+    let checked = true;
+    try {
+      checkSchema(name, value);
+    } catch {
+      checked = false;
+    }
+    expect(published, `${name} ${JSON.stringify(value)}`).toBe(checked);
+    return checked;
+  });
+  expect(taken.filter(Boolean).length).toBe(12);
+  const { Facet, FilterNodeA } = document.components.schemas;
+  for (const schema of [Facet, FilterNodeA]) expect(schema).toHaveProperty('anyOf');
 });
 
 test('every operation is there, secured unless it is open, with every status of its errors', () => {

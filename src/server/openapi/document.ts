@@ -218,7 +218,8 @@ function publishedSchemas(limits: Limits): Record<string, object> {
       // Only tells the validator how to speak of errors.
       if (name === 'discriminator') return undefined;
       // The validator leaves times to the engine, which says better what is wrong with one.
-      return value === time ? { ...time, anyOf: [{ format: 'date-time' }, { format: 'date' }] } : value;
+      if (value === time) return { ...time, anyOf: [{ format: 'date-time' }, { format: 'date' }] };
+      return isChoice(value) ? { anyOf: alternatives(value) } : value;
     }),
   ) as Record<string, object> & Limited;
   published.Search.properties.text.maxLength = limits.search_text_bytes;
@@ -230,4 +231,18 @@ function publishedSchemas(limits: Limits): Record<string, object> {
 interface Limited {
   Search: { properties: { text: { maxLength?: number } } };
   Batch: { properties: { records: { maxItems?: number } } };
+}
+
+/** One of several schemas by what is there, so that an error speaks of the one that was meant. They exclude each other. */
+interface Choice {
+  then: { $ref: string };
+  else: object;
+}
+
+function isChoice(value: unknown): value is Choice {
+  return (value as Partial<Choice> | null)?.then?.$ref !== undefined;
+}
+
+function alternatives(schema: object): object[] {
+  return isChoice(schema) ? [schema.then, ...alternatives(schema.else)] : [schema];
 }
