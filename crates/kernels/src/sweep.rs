@@ -13,7 +13,16 @@ use crate::scan::{Candidate, Scan};
 #[inline(always)]
 pub(crate) unsafe fn sweep<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>]) {
     let packed = interleaved::<L>(scans);
-    for tile in 0..codes.records().div_ceil(TILE_RECORDS) {
+    let (wanted, gaps) = wanted_tiles(codes, scans);
+    for (at, &tile) in wanted.iter().enumerate() {
+        if gaps && let Some(&coming) = wanted.get(at + AHEAD) {
+            let tile = codes.tile(usize::from(coming));
+            for line in tile.chunks(CACHE_LINE) {
+                // SAFETY: passed on; any address may be fetched ahead.
+                unsafe { L::prefetch(line.as_ptr()) };
+            }
+        }
+        let tile = usize::from(tile);
         // The tile comes from memory for the first group, from the L1 cache for the others.
         let mut left = &mut *scans;
         let mut queries = packed.as_ptr().cast();
@@ -29,6 +38,27 @@ pub(crate) unsafe fn sweep<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>]) {
             };
         }
     }
+}
+
+/// Tiles with gaps between them are fetched this many ahead.
+const AHEAD: usize = 2;
+
+/// Bytes that are fetched together.
+const CACHE_LINE: usize = 64;
+
+/// The tiles to go through, and whether some are left out, so that the CPU does not see what comes next.
+///
+/// These are the tiles with a record that some scan looks at; all tiles, where it is most of them:
+/// reading on is then faster than leaving out.
+fn wanted_tiles(codes: &Codes, scans: &[Scan<'_>]) -> (Vec<u16>, bool) {
+    let tiles = codes.records().div_ceil(TILE_RECORDS);
+    let is_wanted = |&tile: &u16| scans.iter().any(|scan| scan.tile_mask(usize::from(tile)) != 0);
+    let wanted: Vec<u16> = (0..tiles as u16).filter(is_wanted).collect();
+    let gaps = wanted.len() < tiles;
+    if gaps && wanted.len() * 2 >= tiles {
+        return ((0..tiles as u16).collect(), gaps);
+    }
+    (wanted, gaps)
 }
 
 /// How many of the queries that are left share the next pass.

@@ -14,7 +14,7 @@ use crate::snapshot::Snapshot;
 const FIRST: usize = 200;
 
 /// Each further window of a search has this many times the hits of the one before.
-const GROWTH: usize = 4;
+const GROWTH: usize = 2;
 
 /// Hits of a window at most.
 const LARGEST: usize = 16_384;
@@ -82,7 +82,7 @@ impl Windows {
             }
             size = size.max(window.hits.len() * GROWTH);
         }
-        Ahead::Scan(size.min(LARGEST).max(count))
+        Ahead::Scan(size.min(LARGEST) + count)
     }
 
     /// Keeps what a scan for `size` hits found.
