@@ -1,0 +1,156 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Cosift, CosiftError, type Database, open } from 'cosift';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+const DIMENSIONS = 16;
+
+let directory: string;
+let cosift: Cosift;
+
+beforeEach(async () => {
+  directory = mkdtempSync(path.join(tmpdir(), 'cosift-library-'));
+  cosift = await open(directory);
+});
+
+afterEach(async () => {
+  await cosift.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Numbers from a seed (mulberry32), so that every run sees the same vectors. */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32 - 0.5;
+  };
+}
+
+async function filled(records: number): Promise<{ database: Database; vectors: Float32Array[] }> {
+  const next = numbers(20261121);
+  const vectors = Array.from({ length: records }, () => Float32Array.from({ length: DIMENSIONS }, next));
+  const database = await cosift.createDatabase('own', { dimensions: DIMENSIONS });
+  const result = await database.upsert(
+    vectors.map((vector, at) => ({ id: at + 1, data: { even: at % 2 === 1, rank: at }, vector })),
+  );
+  expect(result).toMatchObject({ created: records, changed: 0, unchanged: 0 });
+  return { database, vectors };
+}
+
+const cosine = (a: Float32Array, b: Float32Array) => {
+  const dot = (x: Float32Array, y: Float32Array) =>
+    x.reduce((sum, value, at) => sum + value * (y[at] ?? 0), 0);
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+};
+
+describe('vectors of one’s own', () => {
+  it('drains every page of a search, each record once, in the order of a plain sort', async () => {
+    const { database, vectors } = await filled(2_500);
+    const query = vectors[7] as Float32Array;
+    const filter = { rules: [{ column: 'even', operator: 'equals' as const, value: true }] };
+    const found: number[] = [];
+    for await (const record of database.searchAll({ search: { vector: query, threshold: 0.1 }, filter })) {
+      found.push(record.id);
+    }
+    const expected = vectors
+      .map((vector, at) => ({ id: at + 1, score: cosine(query, vector) }))
+      .filter(({ id, score }) => id % 2 === 0 && score >= 0.1)
+      .sort((a, b) => b.score - a.score)
+      .map(({ id }) => id);
+    expect(found).toEqual(expected);
+    expect(found[0]).toBe(8);
+  });
+
+  it('shows UUIDs to variant a and integers to variant b, the same records', async () => {
+    const { database, vectors } = await filled(200);
+    const request = {
+      search: { vector: vectors[0] as Float32Array, threshold: 0 },
+      pagination: { limit: 5 },
+    };
+    const b = await database.search(request);
+    const a = await database.search(request, { variant: 'a' });
+    for (const [at, record] of a.results.entries()) {
+      expect(record.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+      expect(await database.get(record.id)).toMatchObject({ id: b.results[at]?.id, data: record.data });
+    }
+    expect(await database.get(999)).toBeUndefined();
+  });
+
+  it('says what is wrong, and where', async () => {
+    const { database, vectors } = await filled(3);
+    const vector = vectors[0] as Float32Array;
+    const filter = { rules: [{ column: 'rank', operator: 'greater_than' as const, value: '1' }] };
+    const failure = await database.search({ search: { vector }, filter }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(CosiftError);
+    expect(failure).toMatchObject({
+      code: 'invalid_filter',
+      problems: [{ pointer: '/filter/rules/0/value' }],
+    });
+    await expect(database.search({ search: { vector: [1, 2] } })).rejects.toMatchObject({
+      code: 'invalid_dimensions',
+    });
+    await expect(
+      database.upsert([{ id: 9, data: {}, vector: new Float32Array(DIMENSIONS) }]),
+    ).rejects.toMatchObject({ code: 'invalid_vector' });
+    await expect(cosift.database('none')).rejects.toMatchObject({ code: 'database_not_found' });
+  });
+
+  it('stops a running scan when its signal is aborted', async () => {
+    const { database, vectors } = await filled(20_000);
+    const vector = vectors[0] as Float32Array;
+    const before = new AbortController();
+    before.abort(new Error('changed my mind'));
+    await expect(database.search({ search: { vector } }, { signal: before.signal })).rejects.toThrow(
+      'changed my mind',
+    );
+    const during = new AbortController();
+    const searches = Array.from({ length: 64 }, () =>
+      database.search({ search: { vector, threshold: 0 }, total: true }, { signal: during.signal }),
+    );
+    during.abort(new Error('enough'));
+    for (const outcome of await Promise.allSettled(searches)) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { message: 'enough' } });
+    }
+    expect((await database.search({ search: { vector } })).results[0]?.id).toBe(1);
+  });
+
+  it('keeps everything over close and open, and refuses a second open', async () => {
+    const { database, vectors } = await filled(300);
+    const request = { search: { vector: vectors[3] as Float32Array, threshold: 0 } };
+    const before = await database.search(request);
+    await expect(open(directory)).rejects.toMatchObject({ code: 'data_locked' });
+    await cosift.close();
+    cosift = await open(directory);
+    const again = await cosift.database('own');
+    expect(await again.search(request)).toEqual(before);
+    expect((await again.describe()).records).toBe(300);
+  });
+});
+
+describe('texts and the built-in model', () => {
+  it('finds by meaning, embeds a changed record again and an unchanged one not', async () => {
+    const facts = await cosift.createDatabase('facts', { embed: { columns: ['text'] } });
+    const records = [
+      { id: 1, data: { text: 'The Eiffel Tower stands in Paris', height_m: 330 } },
+      { id: 2, data: { text: 'Penicillin was discovered by Alexander Fleming' } },
+    ];
+    await facts.upsert(records);
+    const find = async (text: string) => (await facts.search({ search: { text } })).results[0]?.id;
+    expect(await find('a tall building in France')).toBe(1);
+    expect(await find('antibiotics in medicine')).toBe(2);
+    expect(await facts.upsert(records)).toMatchObject({ created: 0, changed: 0, unchanged: 2 });
+    await facts.upsert([{ id: 1, data: { text: 'A recipe for tomato soup' } }]);
+    expect(await find('cooking vegetables')).toBe(1);
+    expect((await facts.changes()).changes.map(({ kind, id }) => [kind, id])).toEqual([
+      ['created', 1],
+      ['created', 2],
+      ['changed', 1],
+    ]);
+    expect(await facts.delete({ ids: [1, 5] })).toBe(1);
+    expect(await facts.get(1)).toBeUndefined();
+  });
+});
