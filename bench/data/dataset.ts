@@ -56,9 +56,10 @@ export function queryOf(dataset: Dataset, q: number): Float32Array {
   return dataset.queries.subarray(q * dataset.dimensions, (q + 1) * dataset.dimensions);
 }
 
-function makeVectors({ records, dimensions, seed }: DatasetKey, path: string): void {
+function makeVectors(key: DatasetKey, path: string): void {
+  const { records, dimensions } = key;
   mkdirSync(CACHE_DIRECTORY, { recursive: true });
-  const source = new VectorSource(shapeOf(dimensions, seed));
+  const source = new VectorSource(shapeOf(key));
   const unfinished = `${path}.${process.pid}`;
   const file = openSync(unfinished, 'w');
   const chunk = new Float32Array(CHUNK_RECORDS * dimensions);

@@ -1,3 +1,4 @@
+import type { DatasetKey } from './dataset.js';
 import { Random } from './random.js';
 
 /** What the vectors look like; fitted to 63,666 MiniLM vectors of package descriptions (see bench/README.md). */
@@ -14,17 +15,10 @@ export interface Shape {
   readonly centre: number;
 }
 
-/** The shape used by every suite. */
-export function shapeOf(dimensions: number, seed: number): Shape {
-  return {
-    dimensions,
-    seed,
-    centres: 1_500,
-    knee: (45 * dimensions) / 384,
-    decay: 2.2,
-    mean: 0.08,
-    centre: 0.55,
-  };
+/** The shape used by every suite. More records are about more things: clusters stay as large as in the data it was fitted to. */
+export function shapeOf({ records, dimensions, seed }: DatasetKey): Shape {
+  const centres = Math.max(100, Math.round(records / 42));
+  return { dimensions, seed, centres, knee: (45 * dimensions) / 384, decay: 2.2, mean: 0.08, centre: 0.55 };
 }
 
 /**
