@@ -20,8 +20,11 @@ import {
   type Variant,
 } from '../schema/index.js';
 
-/** A record to upsert; its vector, if any, may be a typed array. */
-export type RecordInput = Omit<NewRecord, 'vector'> & { vector?: Float32Array | readonly number[] };
+/** A record to upsert. Its vector, if any, may be a typed array; a column that is undefined is left out. */
+export type RecordInput = Omit<NewRecord, 'data' | 'vector'> & {
+  data: Record<string, string | number | boolean | null | undefined>;
+  vector?: Float32Array | readonly number[];
+};
 
 /** A search as over HTTP; its vector, if any, may be a typed array. */
 export type SearchInput = Omit<SearchRequest, 'search'> & {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Cosift, CosiftError, type Database, open } from 'cosift';
+import { type Cosift, CosiftError, type Database, type FilterGroup, open } from 'cosift';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const DIMENSIONS = 16;
@@ -83,7 +83,10 @@ describe('vectors of one’s own', () => {
   it('says what is wrong, and where', async () => {
     const { database, vectors } = await filled(3);
     const vector = vectors[0] as Float32Array;
-    const filter = { rules: [{ column: 'rank', operator: 'greater_than' as const, value: '1' }] };
+    // A program in plain JavaScript has no types to stop it.
+    const filter = {
+      rules: [{ column: 'rank', operator: 'greater_than', value: '1' }],
+    } as unknown as FilterGroup;
     const failure = await database.search({ search: { vector }, filter }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(CosiftError);
     expect(failure).toMatchObject({
