@@ -75,7 +75,7 @@ async function drain(q: number, of: Pick<Cell, 'filter' | 'limit'>, pages: numbe
   for (let page = 0; page < pages; page++) {
     const request = { ...of, page, threshold: THRESHOLD, ...(cursor === undefined ? {} : { cursor }) };
     const { ids, scores, next } = await peer.search(query(q), request);
-    all.push({ ids, scores });
+    all.push({ ids, scores, ...(next === undefined ? {} : { next }) });
     cursor = next;
     if (ids.length < of.limit) break;
   }
@@ -126,8 +126,9 @@ async function crowd({ cell, clients, ms, batched }: Extract<Command, { op: 'cli
 }
 
 /** The request for one page; the cursor that leads there is found first, outside any clock, and kept. */
-async function requestOf({ filter, limit, page }: Cell, q: number): Promise<PageRequest> {
+async function requestOf({ filter, limit, page, cursors: given }: Cell, q: number): Promise<PageRequest> {
   const request = { filter, limit, page, threshold: THRESHOLD };
+  if (given !== undefined) return { ...request, cursor: given[q] as string };
   if (page === 0) return request;
   const key = JSON.stringify([filter.name, limit, page, q]);
   let cursor = cursors.get(key);

@@ -9,6 +9,8 @@ export interface Cell {
   /** 0-based. */
   readonly page: number;
   readonly queries: number;
+  /** Where each query's page starts, when another process has found that out. */
+  readonly cursors?: readonly string[];
 }
 
 /** What the host of a system is asked. */

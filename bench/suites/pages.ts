@@ -1,14 +1,16 @@
-import { openDataset } from '../data/dataset.js';
+import { type DatasetKey, openDataset } from '../data/dataset.js';
 import { NONE } from '../data/filters.js';
-import { checkDrain } from '../oracle/check.js';
+import { checkDrain, checkPages } from '../oracle/check.js';
 import { DEPTH, Truth } from '../oracle/truth.js';
+import type { PeerCard } from '../peers/peer.js';
 import { CARDS } from '../peers/registry.js';
 import { RemotePeer } from '../peers/remote.js';
 import { latency, pairedRatio } from '../report/statistics.js';
-import { factsOf, LIMIT, type Suite } from './session.js';
+import { factsOf, LIMIT, type Session, type Suite } from './session.js';
 
-/** One query, which is known to have that many matches. */
-const QUERIES = 1;
+const QUERIES = 16;
+/** Of them, the one whose pages are known to reach far enough. */
+const ONE = 1;
 const ROUNDS = 31;
 const PAGES = [0, 19, 99, 999];
 
@@ -44,7 +46,7 @@ export const PAGES_BY_DEPTH: Suite = {
         for (const [i, page] of reached.entries()) {
           const { wall } = await peer.call({
             op: 'round',
-            cell: { filter: NONE, page, limit: LIMIT, queries: QUERIES },
+            cell: { filter: NONE, page, limit: LIMIT, queries: ONE },
           });
           rounds[i]?.push(wall);
         }
@@ -61,6 +63,53 @@ export const PAGES_BY_DEPTH: Suite = {
         });
       }
       await peer.end();
+      await measureFirstSight(session, key, card, truth);
     }
   },
 };
+
+/** Page 20 in a process that has never seen the query, by a cursor from another one: nothing can be remembered. */
+async function measureFirstSight(
+  session: Session,
+  key: DatasetKey,
+  card: PeerCard,
+  truth: Truth,
+): Promise<void> {
+  const page = DEPTH / LIMIT - 1;
+  const [finder, stranger, control] = [
+    new RemotePeer(card, 1),
+    new RemotePeer(card, 1),
+    new RemotePeer(card, 1),
+  ];
+  try {
+    const { directory } = await finder.load(key);
+    const drains = [];
+    for (let query = 0; query < QUERIES; query++) {
+      drains.push(await finder.call({ op: 'drain', filter: NONE, limit: LIMIT, pages: page + 1, query }));
+    }
+    await finder.end();
+    // Queries whose matches end before that page have none to show.
+    const cursors = drains.flatMap((pages) => pages[page - 1]?.next ?? []);
+    if (cursors.length < QUERIES) return;
+    const cell = { filter: NONE, limit: LIMIT, queries: QUERIES };
+    // The same queries' first pages in a process that is just as fresh: what the deep ones are compared with.
+    await control.call({ op: 'reopen', key, directory });
+    control.pin(0);
+    const first = await control.call({ op: 'round', cell: { ...cell, page: 0 } });
+    await control.end();
+    await stranger.call({ op: 'reopen', key, directory });
+    stranger.pin(0);
+    const deep = await stranger.call({ op: 'round', cell: { ...cell, page, cursors } });
+    const answers = await stranger.call({ op: 'answers', cell: { ...cell, page, cursors } });
+    if (!checkPages(truth, NONE, page, LIMIT, answers).exact) throw new Error('page 20 is not exact');
+    const facts = { suite: 'pages', system: card.name, ...factsOf(key) };
+    const fresh = 'one page in a fresh process, by a cursor from another one';
+    session.measurements.push({ ...facts, cell: fresh, page: 1, values: latency(first.wall) });
+    const values = { ...latency(deep.wall), times_first_page: pairedRatio([deep.wall], [first.wall]) };
+    session.measurements.push({ ...facts, cell: fresh, page: page + 1, values });
+  } finally {
+    await finder.end();
+    await stranger.end();
+    await control.end();
+  }
+}
