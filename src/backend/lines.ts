@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CosiftError } from '../errors.js';
 
 /** Whole lines of a stream, for one commit. */
 export interface LineBatch {
@@ -7,6 +6,8 @@ export interface LineBatch {
   /** Number of the first line, 1 for the first of the stream. */
   firstLine: number;
   lines: number;
+  /** Numbers of the lines that were too long; `bytes` has them as empty ones. */
+  tooLong: number[];
 }
 
 /** Lines that share a commit. More make the import no faster, and a bad record would undo more work. */
@@ -19,13 +20,13 @@ const BATCH_BYTES = 1 << 20;
 const PAUSE_MS = 50;
 
 const NEWLINE = 0x0a;
+const LINE_END = Uint8Array.of(NEWLINE);
 
 /**
  * Cuts a stream into batches of whole lines, reading on only as batches are taken.
  *
- * A batch is full, or the stream has paused after its last line.
- *
- * @throws {CosiftError} `too_large` for a line longer than `maxLineBytes`, with its number.
+ * A batch is full, or the stream has paused after its last line. Of a line longer than `maxLineBytes` only its
+ * number is kept.
  */
 export async function* batchesOfLines(
   chunks: AsyncIterable<Uint8Array>,
@@ -65,10 +66,12 @@ async function paused(coming: Promise<unknown>): Promise<boolean> {
 /** Lines read and not yet taken. */
 class LineBuffer {
   readonly #maxLineBytes: number;
-  #chunks: Uint8Array[] = [];
-  #bytes = 0;
-  /** Bytes after the last newline. */
-  #partial = 0;
+  #wholeLines: Uint8Array[] = [];
+  #wholeBytes = 0;
+  #tooLong: number[] = [];
+  /** What is there of the next line, unless it is too long already. */
+  #line: Uint8Array[] = [];
+  #lineBytes = 0;
   #nextLine = 1;
   /** Whole lines. */
   whole = 0;
@@ -80,30 +83,22 @@ class LineBuffer {
   /** Adds a chunk; gives the batches that it fills. */
   *add(chunk: Uint8Array): Generator<LineBatch> {
     let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, end + 1)) {
-      this.#push(chunk.subarray(start, end + 1));
-      this.#partial = 0;
-      this.whole += 1;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      this.#extend(chunk.subarray(start, end));
+      this.#endLine();
       start = end + 1;
-      if (this.whole === BATCH_LINES || this.#bytes >= BATCH_BYTES) yield this.take();
+      if (this.whole === BATCH_LINES || this.#wholeBytes >= BATCH_BYTES) yield this.take();
     }
-    const rest = chunk.subarray(start);
-    this.#push(rest);
-    this.#partial += rest.length;
-    if (this.#partial > this.#maxLineBytes) {
-      const line = this.#nextLine + this.whole;
-      throw new CosiftError('too_large', `line ${line} is longer than ${this.#maxLineBytes} bytes`);
-    }
+    this.#extend(chunk.subarray(start));
   }
 
   /** The whole lines; what follows the last newline stays. */
   take(): LineBatch {
-    const all = Buffer.concat(this.#chunks);
-    const end = all.length - this.#partial;
-    const batch = { bytes: all.subarray(0, end), firstLine: this.#nextLine, lines: this.whole };
-    this.#chunks = [];
-    this.#bytes = 0;
-    this.#push(all.subarray(end));
+    const bytes = Buffer.concat(this.#wholeLines);
+    const batch = { bytes, firstLine: this.#nextLine, lines: this.whole, tooLong: this.#tooLong };
+    this.#wholeLines = [];
+    this.#wholeBytes = 0;
+    this.#tooLong = [];
     this.#nextLine += this.whole;
     this.whole = 0;
     return batch;
@@ -111,14 +106,24 @@ class LineBuffer {
 
   /** Counts what follows the last newline as a line; true when there are lines to take. */
   finish(): boolean {
-    if (this.#partial > 0) this.whole += 1;
-    this.#partial = 0;
+    if (this.#lineBytes > 0) this.#endLine();
     return this.whole > 0;
   }
 
-  #push(part: Uint8Array): void {
+  #extend(part: Uint8Array): void {
     if (part.length === 0) return;
-    this.#chunks.push(part);
-    this.#bytes += part.length;
+    this.#lineBytes += part.length;
+    if (this.#lineBytes <= this.#maxLineBytes) this.#line.push(part);
+    else this.#line = [];
+  }
+
+  #endLine(): void {
+    if (this.#lineBytes > this.#maxLineBytes) this.#tooLong.push(this.#nextLine + this.whole);
+    for (const part of this.#line) this.#wholeLines.push(part);
+    this.#wholeLines.push(LINE_END);
+    this.#wholeBytes += this.#lineBytes + LINE_END.length;
+    this.#line = [];
+    this.#lineBytes = 0;
+    this.whole += 1;
   }
 }

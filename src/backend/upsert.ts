@@ -84,8 +84,9 @@ export async function* upsertLines(
       }
       const { batch, prepared, vectors } = await ahead.shift()!;
       const committed = await embedAndCommit(engine, id, prepared, embed, signal, vectors);
-      const bad = [...prepared.problems(), ...committed.problems];
-      for (const problem of bad.sort((a, b) => a.line - b.line)) yield lineProblem(problem);
+      const bad = [...prepared.problems(), ...committed.problems].map(lineProblem);
+      for (const line of batch.tooLong) bad.push(tooLong(line, maxLineBytes));
+      yield* bad.sort((a, b) => a.line - b.line);
       counts.lines += batch.lines;
       counts.created += committed.created;
       counts.changed += committed.changed;
@@ -118,6 +119,11 @@ async function firstOf(made: Promise<unknown> | undefined, input: Promise<unknow
       what;
   const racers = [made?.then(tell('made'), tell('made')), input?.then(tell('input'), tell('input'))];
   return Promise.race(racers.filter((racer) => racer !== undefined)) as Promise<'made' | 'input'>;
+}
+
+function tooLong(line: number, maxLineBytes: number): LineProblem {
+  const detail = `the line is longer than ${maxLineBytes} bytes`;
+  return { type: 'problem', line, pointer: '', code: 'too_large', detail };
 }
 
 function lineProblem({ line, problem }: NativeLineProblem): LineProblem {

@@ -58,6 +58,7 @@ function problemOf(error: ErrorObject): Problem {
       return { pointer: instancePath, detail: noBranch(error) };
     case 'minProperties':
     case 'maxProperties':
+      if (instancePath !== '') return { pointer: instancePath, detail: 'must not be empty' };
       return {
         pointer: instancePath,
         detail: 'needs either "ids", or at least one of "filter" and "time_range"',

@@ -1,5 +1,5 @@
 import { LIMITS } from './limits.js';
-import { time } from './search.js';
+import { time, timeRange } from './search.js';
 import type { TypeOf } from './type-of.js';
 
 const integerId = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
@@ -153,7 +153,8 @@ export const deleteRequest = {
   properties: {
     ids: { type: 'array', minItems: 1, maxItems: 1000, items: recordId },
     filter: { $ref: '#/components/schemas/FilterGroupB' },
-    time_range: { $ref: '#/components/schemas/TimeRange' },
+    // An empty range is any time: as the only member it would delete everything.
+    time_range: { ...timeRange, minProperties: 1 },
   },
   examples: [{ ids: [1, 2] }, { time_range: { end_time: '2026-01-01' } }],
 } as const;

@@ -12,6 +12,7 @@ import { LIMITS, type Limits } from '../schema/index.js';
 import { databaseNotFound, guardAccess } from './access.js';
 import { readBodies } from './body.js';
 import { refuseBrokenRequests } from './broken-request.js';
+import { releaseConnections } from './connections.js';
 import { type Capacity, InFlight } from './in-flight.js';
 import type { KeyStore } from './keys/key-store.js';
 import { logRequests, TRACEPARENT } from './log.js';
@@ -52,7 +53,13 @@ export interface AppOptions {
 }
 
 export const CAPACITY: Capacity = { searches: 256, writes: 16, waits: 1024 };
-export const TIMEOUTS: Timeouts = { headersMs: 10_000, bodyMs: 60_000, answerMs: 30_000, writeMs: 600_000 };
+export const TIMEOUTS: Timeouts = {
+  headersMs: 10_000,
+  bodyMs: 60_000,
+  answerMs: 30_000,
+  writeMs: 600_000,
+  stopMs: 5_000,
+};
 
 const RESERVED = new Set(['search', 'query', 'delete']);
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
@@ -102,6 +109,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   logRequests(app, metrics);
   guardAccess(app, services, options.rate);
   inFlight.guard(app);
+  releaseConnections(app, timeouts.stopMs);
   readBodies(app, limits, timeouts.bodyMs);
   answerErrors(app);
   addRoutes(app, services);

@@ -19,8 +19,13 @@ export function readBodies(app: FastifyInstance, limits: Limits, bodyTimeoutMs: 
   const depth = jsonDepth(limits);
   app.decorateRequest('bodyBytes', 0);
   app.removeAllContentTypeParsers();
+  app.addHook('onResponse', async ({ raw }) => {
+    if (raw.complete) return;
+    const cut = setTimeout(() => raw.complete || raw.destroy(), bodyTimeoutMs).unref();
+    raw.once('close', () => clearTimeout(cut));
+  });
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
-    checkCharset(request);
+    checkCoding(request);
     const { operation } = request.routeOptions.config;
     const batch = operation?.body === 'Batch';
     const most = batch ? limits.batch_bytes : limits.body_bytes;
@@ -33,7 +38,7 @@ export function readBodies(app: FastifyInstance, limits: Limits, bodyTimeoutMs: 
     return parseStrictJson(body, depth);
   });
   app.addContentTypeParser('application/x-ndjson', async (request: FastifyRequest, payload: unknown) => {
-    checkCharset(request);
+    checkCoding(request);
     if (request.routeOptions.config.operation?.lines === undefined) {
       throw new CosiftError('unsupported_media_type', 'send the body as application/json');
     }
@@ -41,7 +46,11 @@ export function readBodies(app: FastifyInstance, limits: Limits, bodyTimeoutMs: 
   });
 }
 
-function checkCharset(request: FastifyRequest): void {
+function checkCoding(request: FastifyRequest): void {
+  const coding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
+  if (coding !== 'identity') {
+    throw new CosiftError('unsupported_media_type', 'send the body without content-encoding');
+  }
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8' && charset.toLowerCase() !== 'utf8') {
     throw new CosiftError('unsupported_media_type', 'the charset must be utf-8');

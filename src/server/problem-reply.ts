@@ -38,8 +38,10 @@ export function problemBody(error: CosiftError, requestId: string): ProblemBody 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: CosiftError): FastifyReply {
   if (error.status === 401) reply.header('www-authenticate', 'ApiKey header="x-api-key"');
   if (RETRIABLE.has(error.code)) reply.header('retry-after', String(error.fields.retry_after ?? 1));
-  // No more of a body that comes too slowly is waited for.
+  // No more of a body that comes too slowly is waited for. Others are let through unread: a connection that is
+  // closed on a caller who still sends takes the answer with it.
   if (error.code === 'request_timeout') reply.header('connection', 'close');
+  else reply.removeHeader('connection');
   if (error.status >= 500 && error.code !== 'busy') {
     request.log.error(
       { err: error.cause ?? error, code: error.code, detail: error.detail },

@@ -16,6 +16,8 @@ export interface Timeouts {
   answerMs: number;
   /** For a batch of records or a delete to be durable. */
   writeMs: number;
+  /** For the rest of a request to arrive once the server stops. */
+  stopMs: number;
 }
 
 /** What the routes work with. */

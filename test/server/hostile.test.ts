@@ -82,6 +82,39 @@ test('a body over its limit is refused before it was read, another media type at
   expect(latin.status).toBe(415);
 });
 
+// A connection that is closed on a caller who still sends takes the answer with it.
+test('a body over its limit that is sent to its end gets its answer, and the connection goes on', async () => {
+  const text = await new Promise<string>((resolve, reject) => {
+    let received = '';
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+    socket.setEncoding('utf8');
+    socket.on('error', reject).on('end', () => resolve(received));
+    socket.on('data', (chunk) => {
+      received += chunk;
+      if (received.includes('alive')) socket.end();
+    });
+    const head = `POST ${SEARCH} HTTP/1.1\r\nhost: x\r\nx-api-key: ${service.adminKey}\r\ncontent-type: application/json\r\n`;
+    socket.write(`${head}content-length: 40000000\r\n\r\n`);
+    socket.write(' '.repeat(40_000_000));
+    socket.write(`${head}content-length: 1\r\n\r\n{`);
+    socket.write('GET /livez HTTP/1.1\r\nhost: x\r\nx-request-id: alive\r\n\r\n');
+  });
+  expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['413', '400', '200']);
+});
+
+test('a body that is coded is refused as such', async () => {
+  const answer = await service.call('POST', SEARCH, '{"search":{"vector":[1,0]}}', {
+    ...JSON_TYPE,
+    'content-encoding': 'gzip',
+  });
+  expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
+});
+
+test('an empty time range deletes nothing', async () => {
+  const answer = await service.call('POST', '/v1/databases/fan/records/delete', { time_range: {} });
+  expect([answer.status, answer.body.errors[0].pointer]).toEqual([400, '/time_range']);
+});
+
 test.each([
   ['GET', '/v1/databases/NOT%20AN%20ID', 400, 'invalid_request'],
   ['GET', `/v1/databases/${'x'.repeat(65)}`, 400, 'invalid_request'],

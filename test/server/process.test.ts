@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { resolveConfig } from '../../src/config.js';
@@ -42,6 +43,32 @@ test('a stop answers what is in flight, frees port and data, and loses nothing',
   } finally {
     await again.close();
   }
+});
+
+// Node waits for callers to hang up, which those with nothing to ask may never do.
+test.each([
+  ['nothing', ''],
+  ['half a head', 'GET /livez HTTP/1.1\r\nho'],
+  [
+    'a body that never comes',
+    'POST /v1/databases/fan/search HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\nx-api-key: KEY\r\n\r\n{',
+  ],
+  ['an unread body', 'POST /v1/keys HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{'],
+  [
+    'an open stream',
+    'POST /v1/databases/fan/records HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\nx-api-key: KEY\r\n\r\n1\r\n\n\r\n',
+  ],
+])('a stop does not wait for a caller who has sent %s', { timeout: 20_000 }, async (_, head) => {
+  const service = await begin();
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  const connected = once(socket, 'connect');
+  socket.write(head.replace('KEY', service.adminKey));
+  await connected;
+  // An answer to a later caller: the earlier one has arrived.
+  expect((await service.call('GET', '/livez')).status).toBe(200);
+  await service.running.close();
+  socket.destroy();
 });
 
 test('the data directory of a running service is refused to another', async () => {

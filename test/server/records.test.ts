@@ -121,6 +121,25 @@ describe('a stream of lines', () => {
     expect([answer.status, answer.body.code]).toEqual([404, 'database_not_found']);
   });
 
+  test('goes on after a line that is too long', async () => {
+    const at = await fresh();
+    const [first, last] = fan(2).map((record) => JSON.stringify(record));
+    const long = JSON.stringify({ id: 9, data: { text: 'x'.repeat(2 << 20) }, vector: [1, 0] });
+    for (const [body, line] of [
+      [[first, long, last].join('\n'), 2],
+      [[long, first, last, ''].join('\n'), 1],
+      [[first, last, long].join('\r\n'), 3],
+    ] as const) {
+      const answer = await service.call('POST', `${at}/records`, body, {
+        'content-type': 'application/x-ndjson',
+      });
+      const told = events(answer.text);
+      expect(told.filter(({ type }) => type === 'problem')).toMatchObject([{ line, code: 'too_large' }]);
+      expect(told.at(-1)).toMatchObject({ type: 'summary', lines: 3, failed: 1 });
+    }
+    expect((await service.call('GET', at)).body.records).toBe(2);
+  });
+
   test('of ten thousand bad lines is answered line by line', async () => {
     const at = await fresh();
     const { text } = await service.call('POST', `${at}/records`, '{"data":1}\n'.repeat(10_000), LINES_TYPE);
