@@ -7,6 +7,7 @@
 mod answer;
 mod basis;
 mod block;
+mod calls;
 mod changes;
 mod cold;
 pub mod columns;

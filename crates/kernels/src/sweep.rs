@@ -52,7 +52,11 @@ const CACHE_LINE: usize = 64;
 /// reading on is then faster than leaving out.
 fn wanted_tiles(codes: &Codes, scans: &[Scan<'_>]) -> (Vec<u16>, bool) {
     let tiles = codes.records().div_ceil(TILE_RECORDS);
-    let is_wanted = |&tile: &u16| scans.iter().any(|scan| scan.tile_mask(usize::from(tile)) != 0);
+    let is_wanted = |&tile: &u16| {
+        scans
+            .iter()
+            .any(|scan| scan.tile_mask(usize::from(tile)) != 0)
+    };
     let wanted: Vec<u16> = (0..tiles as u16).filter(is_wanted).collect();
     let gaps = wanted.len() < tiles;
     if gaps && wanted.len() * 2 >= tiles {
