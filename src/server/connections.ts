@@ -2,8 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
+/** How long a caller who has connected may take to ask once the server stops. */
+const ASK_MS = 500;
+
 /**
- * Lets go of every connection once the server stops: at once where nothing is asked, after the answer where
+ * Lets go of every connection once the server stops: soon where nothing is asked, after the answer where
  * something is, and after `stopMs` where a request does not arrive. Node would wait for the callers to hang up.
  */
 export function releaseConnections(app: FastifyInstance, stopMs: number): void {
@@ -27,11 +30,16 @@ export function releaseConnections(app: FastifyInstance, stopMs: number): void {
   });
   app.addHook('preClose', async () => {
     stopping = true;
-    for (const [socket, requests] of connections) if (requests.size === 0) socket.destroy();
-    setTimeout(() => {
-      for (const [socket, requests] of connections) {
-        if ([...requests].every(({ complete }) => !complete)) socket.destroy();
-      }
-    }, stopMs).unref();
+    const release = (idle: (requests: IncomingMessage[]) => boolean) => () => {
+      for (const [socket, requests] of connections) if (idle([...requests])) socket.destroy();
+    };
+    setTimeout(
+      release((requests) => requests.length === 0),
+      ASK_MS,
+    ).unref();
+    setTimeout(
+      release((requests) => requests.every(({ complete }) => !complete)),
+      stopMs,
+    ).unref();
   });
 }
