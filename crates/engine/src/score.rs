@@ -14,9 +14,12 @@ pub struct Score(pub u32);
 /// Steps in a relevance score of 1.
 pub(crate) const SCORE_STEPS: u32 = 1_000_000_000;
 
-/// Steps below 1 that count as 1: rounded to fixed point, a vector is short of a cosine of 1 with itself by
-/// half a step or so (standard deviation 5.4e-10 in any number of dimensions), and a copy must reach a threshold of 1.
-const ROUNDING_STEPS: u32 = 4;
+/// Steps below 1 that count as 1: a copy must reach a threshold of 1.
+///
+/// Floats that are nearly a unit vector are whole multiples of a fixed-point step, or close to it; then rounding
+/// takes back the same part of the last correction from each component, and a vector may be short of a cosine of
+/// 1 with itself by 1.8e-8 in 384 dimensions and 5.8e-8 in 4,096 (largest of 3,000 random ones).
+const ROUNDING_STEPS: u32 = 64;
 
 /// Bits behind the point of a vector component in fixed point.
 const COMPONENT_BITS: u32 = 30;
@@ -219,6 +222,24 @@ mod tests {
         let one = to_unit_q30(&[1.0, 0.0]).expect("unit");
         let diagonal = to_unit_q30(&[5.0, 5.0]).expect("unit");
         assert_eq!(Score::of(&one, &diagonal), Score(707_106_781));
+    }
+
+    #[test]
+    fn a_vector_scores_1_with_itself_however_floats_were_normalised() {
+        let mut state = 11_u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+        };
+        for dimensions in [2, 8, 64, 384, 768, 1536, 4096] {
+            for _ in 0..100 {
+                let mut vector: Vec<f32> = (0..dimensions).map(|_| random()).collect();
+                let length = vector.iter().map(|part| part * part).sum::<f32>().sqrt();
+                vector.iter_mut().for_each(|part| *part /= length);
+                let unit = to_unit_q30(&vector).expect("unit");
+                assert_eq!(Score::of(&unit, &unit), Score(SCORE_STEPS));
+            }
+        }
     }
 
     #[test]

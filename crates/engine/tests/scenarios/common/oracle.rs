@@ -102,8 +102,8 @@ fn unit(vector: &[f32]) -> Vec<i64> {
 fn score(a: &[i64], b: &[i64]) -> u32 {
     let dot: i64 = a.iter().zip(b).map(|(&a, &b)| a * b).sum();
     let steps = (i128::from(dot) * 1_000_000_000 + (1 << 59)) >> 60;
-    // Within 4 steps of 1 it is the same vector, rounded.
-    if steps >= 999_999_996 {
+    // Within 64 steps of 1 it is the same vector, rounded.
+    if steps >= 999_999_936 {
         1_000_000_000
     } else {
         steps.max(0) as u32
