@@ -20,7 +20,7 @@ use crate::task::Task;
 const TRAIN_FROM: usize = 8_192;
 
 /// The basis is learned anew when the database has grown this many times.
-const TRAIN_GROWTH: usize = 8;
+const TRAIN_GROWTH: usize = 4;
 
 /// Vectors a basis is learned from.
 const SAMPLE: usize = 8_192;
