@@ -14,7 +14,7 @@ import { factsOf, LIMIT, type Session, type Suite } from './session.js';
 const QUERIES = 32;
 /** Time that one system may take for a cell in a round: slow ones answer fewer queries. */
 const ROUND_MS = 250;
-const DRAINED_QUERIES = 4;
+const DRAINED_QUERIES = 2;
 const DRAINED_PAGES = 20;
 const CORE = 0;
 

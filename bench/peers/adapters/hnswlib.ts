@@ -29,6 +29,7 @@ export const HNSWLIB: PeerCard = {
   exact: false,
   keeps: true,
   maxRecords: 100_000,
+  slow: true,
   settings: `M 16, efConstruction 200, ef ${EF}`,
   make: async () => new Hnswlib(),
 };
