@@ -34,7 +34,7 @@ export declare class NativeEngine {
   /** Deletes records and tells how many there were. */
   deleteRecords(id: string, request: string): Promise<number | NativeFailure>
   /** Searches by a vector. */
-  search(id: string, request: string, vector: Float32Array, stop: StopFlag): Promise<NativePage | NativeFailure>
+  search(id: string, request: string, vector: Float64Array, stop: StopFlag): Promise<NativePage | NativeFailure>
   /** Runs the filter-only operation. */
   query(id: string, request: string, stop: StopFlag): Promise<NativePage | NativeFailure>
   /** Reads the change feed: `{"changes","position","has_more"}`. */

@@ -65,7 +65,7 @@ async function measureBinding({ engine }: Cosift, queries: Float32Array, add: Ad
   const around: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     for (let q = 0; q < QUERY_TEXTS.length; q++) {
-      const vector = queries.slice(q * 384, (q + 1) * 384);
+      const vector = Float64Array.from(queries.slice(q * 384, (q + 1) * 384));
       const start = performance.now();
       const page = held(await engine.search(DATABASE, request, vector, new StopFlag()));
       const micros = (performance.now() - start) * 1_000;

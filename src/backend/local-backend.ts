@@ -331,10 +331,10 @@ export class LocalBackend implements Backend {
     id: string,
     search: SearchRequest['search'],
     signal: AbortSignal | undefined,
-  ): Promise<Float32Array> {
+  ): Promise<Float64Array> {
     const { model, fingerprint, dimensions } = this.#find(id);
     if (search.text === undefined) {
-      const vector = Float32Array.from(search.vector ?? []);
+      const vector = Float64Array.from(search.vector ?? []);
       if (model !== null) {
         throw invalidSearch(
           'invalid_vector',
@@ -358,7 +358,8 @@ export class LocalBackend implements Backend {
         `database "${id}" has no model: search by vector`,
       );
     }
-    return (await this.#embedderOf(id, model, fingerprint)).embedQuery(search.text, { signal });
+    const embedder = await this.#embedderOf(id, model, fingerprint);
+    return Float64Array.from(await embedder.embedQuery(search.text, { signal }));
   }
 }
 

@@ -100,7 +100,7 @@ export class Engine {
     return settle(await this.#native.deleteRecords(id, JSON.stringify(request)));
   }
 
-  async search(id: string, request: object, vector: Float32Array, signal?: AbortSignal): Promise<NativePage> {
+  async search(id: string, request: object, vector: Float64Array, signal?: AbortSignal): Promise<NativePage> {
     const text = JSON.stringify(request);
     return settle(await stoppable(signal, (stop) => this.#native.search(id, text, vector, stop)));
   }

@@ -97,7 +97,7 @@ export class Cosift implements Peer {
     const page = await this.engine.search(
       DATABASE,
       searchRequest(request),
-      query,
+      Float64Array.from(query),
       new this.#native.StopFlag(),
     );
     return new PageHits(held(page).body);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cosift_engine::{Committed, Engine, Format, Status};
 use napi::Env;
-use napi::bindgen_prelude::{Buffer, Float32Array, Object, Result, Uint8Array};
+use napi::bindgen_prelude::{Buffer, Float32Array, Float64Array, Object, Result, Uint8Array};
 use napi_derive::napi;
 
 use crate::page::NativePage;
@@ -194,7 +194,7 @@ impl NativeEngine {
         env: &'env Env,
         id: String,
         request: String,
-        vector: Float32Array,
+        vector: Float64Array,
         stop: &StopFlag,
     ) -> Result<Object<'env>> {
         let stop = Arc::clone(&stop.flag);

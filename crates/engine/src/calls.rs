@@ -97,11 +97,11 @@ impl Engine {
     }
 
     /// Searches; see [`Search::parse`] for the request. `vector` is the query's embedding.
-    pub fn search(
+    pub fn search<T: Copy + Into<f64>>(
         &self,
         id: &str,
         request: &str,
-        vector: &[f32],
+        vector: &[T],
         stop: StopFlag,
         done: Done<Page>,
     ) {

@@ -177,7 +177,7 @@ fn give_vectors(
         });
     }
     for (record, vector) in records.iter_mut().zip(vectors.chunks_exact(dimensions)) {
-        record.vector = Some(vector.to_vec());
+        record.vector = Some(vector.iter().copied().map(f64::from).collect());
     }
     Ok(())
 }

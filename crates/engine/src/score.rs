@@ -113,25 +113,26 @@ impl Score {
 ///
 /// # Errors
 /// [`Error::Vector`] when a component is not finite or the vector has no length.
-pub(crate) fn to_unit_q30(vector: &[f32]) -> Result<Vec<i32>, Error> {
+pub(crate) fn to_unit_q30<T: Copy + Into<f64>>(vector: &[T]) -> Result<Vec<i32>, Error> {
     let mut squares = 0.0_f64;
     for &component in vector {
+        let component: f64 = component.into();
         if !component.is_finite() {
             return Err(Error::Vector {
                 reason: "a component is not a finite number",
             });
         }
-        squares += f64::from(component) * f64::from(component);
+        squares += component * component;
     }
-    if squares == 0.0 {
+    if squares == 0.0 || !squares.is_finite() {
         return Err(Error::Vector {
-            reason: "all components are 0: the vector has no direction",
+            reason: "its length is 0, or too large or small to compute: it has no direction",
         });
     }
     let scale = f64::from(1_u32 << COMPONENT_BITS) / squares.sqrt();
     Ok(vector
         .iter()
-        .map(|&component| (f64::from(component) * scale).round() as i32)
+        .map(|&component| (component.into() * scale).round() as i32)
         .collect())
 }
 

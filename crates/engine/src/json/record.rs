@@ -24,7 +24,7 @@ pub struct NewRecord {
     /// When it was last seen, milliseconds since 1970, UTC.
     pub synced: Option<i64>,
     /// Its embedding, as given: finite numbers, not normalised.
-    pub vector: Option<Vec<f32>>,
+    pub vector: Option<Vec<f64>>,
 }
 
 /// More than a batch needs (the batch, its array, a record, its members), so that a nested value is
@@ -208,15 +208,15 @@ fn times(
     })
 }
 
-fn vector(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Option<Vec<f32>>, Problem> {
+fn vector(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Option<Vec<f64>>, Problem> {
     let mut vector = Vec::new();
     array(reader, problems, |reader, _, problems| {
         if !expect(reader, Shape::Number, problems)? {
             return Ok(());
         }
-        // By way of a double, as JavaScript's Float32Array rounds: every way in gives the same bits.
-        let number = reader.number()? as f32;
-        if !number.is_finite() {
+        let number = reader.number()?;
+        // Its square must be a number too.
+        if !(number as f32).is_finite() {
             let detail = "a number beyond single precision";
             problems.push(Problem::new(ProblemCode::NumberOutOfRange, detail));
         }
