@@ -115,8 +115,8 @@ async function crowd({ cell, clients, ms, batched }: Extract<Command, { op: 'cli
   if (peer.searchMany === undefined || !batched) {
     await Promise.all(Array.from({ length: clients }, client));
   } else {
-    const batch = Array.from({ length: clients }, (_, i) => query(i % cell.queries));
     while (performance.now() < until) {
+      const batch = Array.from({ length: clients }, () => query(next++ % cell.queries));
       const begun = performance.now();
       await peer.searchMany(batch, requests[0] as PageRequest);
       for (const _ of batch) wall.push((performance.now() - begun) * 1_000);
