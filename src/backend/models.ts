@@ -36,11 +36,6 @@ export class Models {
     }
   }
 
-  /** The embedder if it is loaded. */
-  async loaded(): Promise<Embedder | undefined> {
-    return this.#embedder;
-  }
-
   async close(): Promise<void> {
     await (await this.#embedder)?.close();
   }
