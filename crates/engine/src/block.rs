@@ -233,6 +233,7 @@ impl Block {
                     .sum::<usize>()
                 + size_of::<Mask>(),
             growing: self.cold.memory_bytes(),
+            approximate: 0,
         }
     }
 }
@@ -245,11 +246,13 @@ pub(crate) struct BlockMemory {
     pub(crate) identities: usize,
     /// Exact vectors of records whose block is not full yet.
     pub(crate) growing: usize,
+    /// The approximate index, which is no block's own.
+    pub(crate) approximate: usize,
 }
 
 impl BlockMemory {
     pub(crate) fn sum(&self) -> usize {
-        self.codes + self.columns + self.identities + self.growing
+        self.codes + self.columns + self.identities + self.growing + self.approximate
     }
 }
 

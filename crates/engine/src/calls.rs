@@ -11,7 +11,9 @@ use crate::error::Error;
 use crate::prepare::{Format, Prepared, prepare};
 use crate::query::Query;
 use crate::score::to_unit_q30;
-use crate::search::{Page, RequestReader, Search, StopFlag, TimeRange, write_record};
+use crate::search::{
+    Page, RequestReader, Search, StopFlag, TimeRange, not_approximate, write_record,
+};
 use crate::select::Selection;
 use crate::task::Task;
 
@@ -113,6 +115,11 @@ impl Engine {
                     expected,
                     got: vector.len(),
                 });
+            }
+            if search.approximate && !database.settings.approximate {
+                return Err(not_approximate(
+                    "the database has no approximate index: make one with \"approximate\": true, or search without",
+                ));
             }
             Ok((database, search, to_unit_q30(vector)?))
         });

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::approximate::Approximation;
 use crate::derived::Derived;
 use crate::error::Error;
 use crate::meter::Meter;
@@ -46,6 +47,8 @@ pub(crate) struct Shared {
     pub(crate) last_write_at: AtomicI64,
     pub(crate) disk_bytes: AtomicU64,
     pub(crate) meter: Arc<Meter>,
+    /// For a database that was made with one.
+    pub(crate) approximation: Option<Arc<Approximation>>,
 }
 
 impl Published {
@@ -106,21 +109,21 @@ impl Database {
             .and_then(|bytes| bytes.try_into().ok())
             .map_or(0, i64::from_le_bytes);
         let last_write_at = last_write_at(&reader, store.last_position())?.unwrap_or(created_at);
+        let derived = directory.join("derived");
         let shared = Arc::new(Shared {
             published: RwLock::new(Published::empty()),
             last_write_at: AtomicI64::new(last_write_at),
             disk_bytes: AtomicU64::new(0),
             meter: Arc::clone(meter),
+            approximation: settings
+                .approximate
+                .then(|| Arc::new(Approximation::new(&derived, settings.dimensions))),
         });
         let (sender, tasks) = sync_channel(MAX_WAITING);
         let mut writer = Writer::new(
             settings.clone(),
             store,
-            Derived::new(
-                &directory.join("derived"),
-                settings.dimensions,
-                reader.clone(),
-            ),
+            Derived::new(&derived, settings.dimensions, reader.clone()),
             Arc::clone(&shared),
             sender.clone(),
         );
@@ -163,6 +166,11 @@ impl Database {
     /// Bytes of all its files.
     pub(crate) fn disk_bytes(&self) -> u64 {
         self.shared.disk_bytes.load(Relaxed)
+    }
+
+    /// Its approximate index, if it was made with one.
+    pub(crate) fn approximation(&self) -> Option<&Approximation> {
+        self.shared.approximation.as_deref()
     }
 
     /// The newest snapshot.

@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cosift_kernels::Codes;
 use serde_json::{Value, json};
 
+use crate::approximate;
 use crate::basis::Basis;
 use crate::block::{Block, Body, Coded};
 use crate::cold::{ColdRows, FileRows};
@@ -348,7 +349,9 @@ impl Derived {
                 .and_then(|kind| kind.to_str())
                 .unwrap_or_default();
             let Some(serial) = serial else { continue };
+            // Of graphs, the approximate index keeps the one that it needs.
             if serial < newest
+                && kind != approximate::KIND
                 && !needed
                     .iter()
                     .any(|&(listed, of)| listed == serial && of == kind)

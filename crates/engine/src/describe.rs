@@ -33,6 +33,9 @@ pub(crate) fn describe(database: &Database) -> serde_json::Value {
         .collect();
     let memory = memory(database);
     let mut members = database.settings.to_json();
+    if let Some(approximation) = database.approximation() {
+        members.insert("approximate_records".into(), json!(approximation.size().0));
+    }
     members.insert("id".into(), json!(database.id));
     members.insert("records".into(), json!(snapshot.records()));
     members.insert("columns".into(), json!(columns));
@@ -43,6 +46,7 @@ pub(crate) fn describe(database: &Database) -> serde_json::Value {
             "codes_bytes": memory.codes,
             "columns_bytes": memory.columns,
             "identities_bytes": memory.identities,
+            "approximate_bytes": memory.approximate,
             "disk_bytes": database.disk_bytes(),
         }),
     );
@@ -98,6 +102,7 @@ fn memory(database: &Database) -> BlockMemory {
             sum.growing += block.growing;
         }
     });
+    sum.approximate = database.approximation().map_or(0, |index| index.size().1);
     sum
 }
 

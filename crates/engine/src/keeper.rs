@@ -1,4 +1,5 @@
-//! Background jobs of a database, one at a time: learn a basis, code blocks anew, save the snapshot.
+//! Background jobs of a database, one at a time: learn a basis, code blocks anew, save the snapshot, fill the
+//! approximate index.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -6,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use crate::approximate::Approximation;
 use crate::basis::Basis;
 use crate::block::{Body, Coded, recode};
 use crate::cold::ColdBuffer;
@@ -42,6 +44,7 @@ pub(crate) enum HandedOver {
 /// Starts background jobs and collects what they make.
 pub(crate) struct Keeper {
     derived: Arc<Derived>,
+    approximation: Option<Arc<Approximation>>,
     tasks: SyncSender<Task>,
     sender: Sender<HandedOver>,
     handed: Mutex<Receiver<HandedOver>>,
@@ -73,10 +76,15 @@ impl Saved {
 }
 
 impl Keeper {
-    pub(crate) fn new(derived: Arc<Derived>, tasks: SyncSender<Task>) -> Self {
+    pub(crate) fn new(
+        derived: Arc<Derived>,
+        approximation: Option<Arc<Approximation>>,
+        tasks: SyncSender<Task>,
+    ) -> Self {
         let (sender, handed) = channel();
         Self {
             derived,
+            approximation,
             tasks,
             sender,
             handed: Mutex::new(handed),
@@ -130,7 +138,14 @@ impl Keeper {
             .0
             .saturating_sub(self.lock_saved().next_row);
         if rows >= SAVE_ROWS.max(records as u32 / 4) {
-            self.start(snapshot, move |snapshot, job| job.save(snapshot, version));
+            return self.start(snapshot, move |snapshot, job| job.save(snapshot, version));
+        }
+        if let Some(approximation) = self.approximation.clone()
+            && let Some(upkeep) = approximation.due(snapshot)
+        {
+            self.start(snapshot, move |snapshot, job| {
+                approximation.keep_up(upkeep, snapshot, &|| !job.stopped())
+            });
         }
     }
 
@@ -140,6 +155,10 @@ impl Keeper {
         if let Some(job) = self.running.take() {
             // A job that panicked made nothing; the snapshot is saved all the same.
             let _ = job.join();
+        }
+        if let Some(approximation) = &self.approximation {
+            // What is not saved is built again.
+            let _ = approximation.save();
         }
         if *self.lock_saved() == Saved::of(snapshot, version) {
             return Ok(());

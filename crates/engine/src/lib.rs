@@ -5,6 +5,7 @@
 //! A write is one path: [`prepare`] → commit to the store → next snapshot.
 
 mod answer;
+mod approximate;
 mod basis;
 mod block;
 mod calls;

@@ -20,6 +20,8 @@ pub struct Settings {
     pub fingerprint: Option<String>,
     /// Components of a vector.
     pub dimensions: usize,
+    /// Whether it keeps an index for searches that may be approximate.
+    pub approximate: bool,
 }
 
 impl Settings {
@@ -56,11 +58,17 @@ impl Settings {
                 &format!("must be between 1 and {MAX_DIMENSIONS}"),
             ));
         }
+        let approximate = match value.get("approximate") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(approximate)) => *approximate,
+            Some(_) => return Err(invalid("/approximate", "must be true or false")),
+        };
         Ok(Self {
             embed,
             model: text("model"),
             fingerprint: text("fingerprint"),
             dimensions: dimensions as usize,
+            approximate,
         })
     }
 
@@ -77,6 +85,7 @@ impl Settings {
                 .as_ref()
                 .map_or_else(|| json!({}), |names| json!({"columns": names})),
         );
+        members.insert("approximate".into(), json!(self.approximate));
         members
     }
 

@@ -53,7 +53,7 @@ impl Writer {
         let derived = Arc::new(derived);
         Self {
             memory: Memory::new(settings.dimensions, Arc::clone(&derived)),
-            keeper: Keeper::new(derived, tasks),
+            keeper: Keeper::new(derived, shared.approximation.clone(), tasks),
             uuids: UuidMaker::default(),
             settings,
             store,

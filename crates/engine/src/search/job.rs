@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use cosift_kernels::{Candidate, Query};
 
+use crate::approximate::{Approximation, Index, Walk};
 use crate::block::Block;
 use crate::cold::ColdBuffer;
 use crate::database::{Database, Published};
@@ -50,6 +51,8 @@ pub(crate) struct Job {
     vector: Vec<i32>,
     /// The hits, where an earlier scan found them.
     known: Option<Vec<Hit>>,
+    /// What the approximate index has done for it.
+    pub(crate) walk: Option<Walk>,
     database: Arc<Database>,
     threshold: Score,
     pub(crate) ranking: Ranking,
@@ -118,6 +121,7 @@ impl Job {
             lazy,
             ranking: Ranking::new(search.limit + 1, threshold, search.cursor),
             known: None,
+            walk: None,
             database: Arc::clone(database),
             matches: AtomicU64::new(0),
             facets: FacetCounter::bind(&search.facets, &snapshot.names),
@@ -210,6 +214,26 @@ impl Job {
             .1
     }
 
+    /// The query as scores are made of it.
+    pub(crate) fn vector(&self) -> &[i32] {
+        &self.vector
+    }
+
+    /// The database's approximate index, if it has one by now.
+    pub(crate) fn index(&self) -> Option<Arc<Index>> {
+        self.database
+            .approximation()
+            .and_then(Approximation::index)
+    }
+
+    /// Whether the approximate index has seen to a block.
+    pub(crate) fn is_walked(&self, block: &Block) -> bool {
+        self.walk.as_ref().is_some_and(|walk| {
+            let place = self.snapshot.locate(block.body.first);
+            place.is_some_and(|(at, _)| walk.covers(at))
+        })
+    }
+
     /// The canonical score of a record.
     pub(crate) fn score(&self, block: &Block, slot: usize) -> Result<Score, Error> {
         self.counts.scored.fetch_add(1, Relaxed);
@@ -272,6 +296,9 @@ impl Job {
 
     /// How the search is carried out, for people. A forced filter does not show.
     pub(crate) fn plan(&self) -> &'static str {
+        if let Some(Walk::Taken { .. }) = &self.walk {
+            return "approximate";
+        }
         let filtered = self.explain.as_ref().is_some_and(BoundExplain::is_filtered);
         if filtered || self.search.time_range != TimeRange::ALWAYS {
             "filtered scan"

@@ -13,10 +13,12 @@ mod scan;
 mod scanner;
 mod windows;
 
+pub(crate) use job::Job;
 pub use page::Page;
 pub(crate) use page::{PageWriter, write_record};
-pub(crate) use request::RequestReader;
+pub(crate) use request::{RequestReader, not_approximate};
 pub use request::{Search, TimeRange};
+pub(crate) use scan::{Scratch, scan_block};
 pub(crate) use scanner::Scanner;
 pub use scanner::{ScannerStats, StopFlag};
 pub(crate) use windows::Windows;

@@ -176,6 +176,9 @@ pub(crate) fn write_search(
         _ => None,
     };
     writer.pagination(search.limit, next.as_deref());
+    if search.approximate {
+        writer.member("approximate", b"true");
+    }
     if search.total {
         writer.member("total", format!("{{\"value\":{matches}}}").as_bytes());
     }
@@ -206,6 +209,9 @@ fn explain_search(job: &Job, explain: &BoundExplain, scan: Duration) -> Vec<u8> 
     });
     if !explain.is_scoped() {
         // Of all records, also those that a forced filter hides.
+        if let Some(walk) = &job.walk {
+            told["approximate"] = walk.explain();
+        }
         told["rotated"] = job.snapshot.rotated().into();
     }
     told.to_string().into_bytes()

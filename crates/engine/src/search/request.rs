@@ -36,6 +36,8 @@ pub struct Search {
     pub total: bool,
     /// What to count the matches by.
     pub(crate) facets: Vec<Facet>,
+    /// Whether a few matches may be missed for speed.
+    pub approximate: bool,
     /// What it takes to tell how the search ran, if asked to.
     pub(crate) explain: Option<Explain>,
     /// Equal for requests that differ in cursor and page size alone.
@@ -66,7 +68,7 @@ impl Search {
     }
 
     /// Reads a search from JSON: `variant`, `threshold`, `limit`, `filter`, `forced_filter`,
-    /// `time_range`, `cursor`, `total`, `facets`, `explain`.
+    /// `time_range`, `cursor`, `total`, `facets`, `approximate`, `explain`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
@@ -87,7 +89,7 @@ impl Search {
                 Some(cursor::parse(variant, text).ok_or_else(|| invalid_cursor(variant))?)
             }
         };
-        Ok(Self {
+        let search = Self {
             variant,
             threshold,
             limit: request.limit()?,
@@ -96,10 +98,22 @@ impl Search {
             cursor,
             total: request.flag("total")?,
             facets: request.facets()?,
+            approximate: request.flag("approximate")?,
             explain: Explain::parse(&request, variant)?,
             alike: request.hash_without(&["cursor", "limit"]),
-        })
+        };
+        if search.approximate && search.counts_all() {
+            return Err(not_approximate(
+                "total and facets count every match: leave them out, or search without approximate",
+            ));
+        }
+        Ok(search)
     }
+}
+
+/// A search that can't be approximate.
+pub(crate) fn not_approximate(detail: &str) -> Error {
+    Error::invalid("invalid_request", "/approximate", detail)
 }
 
 fn invalid_cursor(variant: Variant) -> Error {

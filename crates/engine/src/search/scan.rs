@@ -29,7 +29,7 @@ pub(crate) fn scan_block(block: &Block, jobs: &[&Job], scratch: &mut Scratch) {
     let mut live: Vec<usize> = Vec::with_capacity(jobs.len());
     for (at, job) in jobs.iter().enumerate() {
         scratch.found[at].clear();
-        if job.is_over() {
+        if job.is_over() || job.is_walked(block) {
             continue;
         }
         let mask = job.selection.mask(block);

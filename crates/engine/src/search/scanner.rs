@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use crate::approximate;
 use crate::database::Database;
 use crate::defect::message;
 use crate::error::Error;
@@ -162,7 +163,7 @@ impl Shared {
         while let Some(step) = self.next() {
             match step {
                 Step::Finish(job) => self.finish(&job),
-                Step::Bind(arrival) => self.bind(*arrival),
+                Step::Bind(arrival) => self.bind(*arrival, &mut scratch),
                 Step::Scan(pass, at) => self.scan(&pass, at, &mut scratch),
             }
         }
@@ -190,7 +191,7 @@ impl Shared {
         }
     }
 
-    fn bind(&self, arrival: Arrival) {
+    fn bind(&self, arrival: Arrival, scratch: &mut Scratch) {
         let Arrival {
             database,
             search,
@@ -208,14 +209,17 @@ impl Shared {
             }
         });
         let bound = catch_unwind(AssertUnwindSafe(|| {
-            database.with_published(|published| {
+            let mut job = database.with_published(|published| {
                 Job::bind(&database, published, search, vector, stop, at, once)
-            })
+            });
+            let answered = approximate::answer(&mut job, scratch);
+            (job, answered)
         }));
+        self.meter.scanned(std::mem::take(&mut scratch.bytes));
         match bound {
-            Ok(job) => {
+            Ok((job, answered)) => {
                 let mut state = self.lock();
-                if job.is_known() {
+                if answered || job.is_known() {
                     state.scanned.push_back(Arc::new(job));
                 } else {
                     state.bound.push_back(Arc::new(job));

@@ -1,0 +1,157 @@
+//! The index that a database has, while another may be in the making.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::file;
+use super::index::{Index, Member};
+use crate::derived::Unusable;
+use crate::snapshot::Snapshot;
+
+/// New records that make a save worth while, beside a quarter of those saved.
+const SAVE_RECORDS: usize = 65_536;
+
+/// The approximate index of a database that was made with one.
+pub(crate) struct Approximation {
+    directory: PathBuf,
+    dimensions: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Whether the saved index was looked for.
+    looked: bool,
+    serving: Option<Arc<Index>>,
+    /// Takes the place of the one that serves once it holds as much.
+    successor: Option<Arc<Index>>,
+    saved: Vec<Member>,
+}
+
+/// A step of work that keeps an index up with its database, a few seconds at most but for loading and saving.
+pub(crate) enum Upkeep {
+    /// Look for the saved index.
+    Load,
+    /// Begin an index, the first or one that follows one of mostly dead records.
+    Begin,
+    /// Add the next block.
+    Add(Arc<Index>),
+    /// Save the index.
+    Save,
+}
+
+impl Approximation {
+    /// An index whose files are, or will be, in `directory`. Nothing is read yet.
+    pub(crate) fn new(directory: &Path, dimensions: usize) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            dimensions,
+            state: Mutex::default(),
+        }
+    }
+
+    /// The index to search, if there is one yet.
+    pub(crate) fn index(&self) -> Option<Arc<Index>> {
+        self.lock().serving.clone()
+    }
+
+    /// Records in the index and bytes in memory, those of a successor too.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let (serving, successor) = {
+            let state = self.lock();
+            (state.serving.clone(), state.successor.clone())
+        };
+        let bytes = |index: &Option<Arc<Index>>| {
+            index.as_ref().map_or(0, |index| index.graph.memory_bytes())
+        };
+        let records = serving.as_ref().map_or(0, |index| index.records());
+        (records, bytes(&serving) + bytes(&successor))
+    }
+
+    /// What is to be done next to keep up with `snapshot`.
+    pub(crate) fn due(&self, snapshot: &Snapshot) -> Option<Upkeep> {
+        let mut state = self.lock();
+        if !state.looked {
+            return Some(Upkeep::Load);
+        }
+        if let Some(successor) = &state.successor {
+            if successor.next_block(snapshot).is_some() {
+                return Some(Upkeep::Add(Arc::clone(successor)));
+            }
+            state.serving = state.successor.take();
+        }
+        let Some(serving) = &state.serving else {
+            return Index::first_block(snapshot).map(|_| Upkeep::Begin);
+        };
+        if serving.is_mostly_dead(snapshot) {
+            if Index::first_block(snapshot).is_some() {
+                return Some(Upkeep::Begin);
+            }
+            // Nothing is left for a successor to hold.
+            state.serving = None;
+            return None;
+        }
+        if serving.next_block(snapshot).is_some() {
+            return Some(Upkeep::Add(Arc::clone(serving)));
+        }
+        let saved: usize = state.saved.iter().map(|member| member.held).sum();
+        let changed = serving.records().abs_diff(saved);
+        (changed >= SAVE_RECORDS.max(saved / 4)).then_some(Upkeep::Save)
+    }
+
+    /// Does what is due, for as long as `go_on` says so. True when it got anywhere.
+    pub(crate) fn keep_up(
+        &self,
+        upkeep: Upkeep,
+        snapshot: &Snapshot,
+        go_on: &dyn Fn() -> bool,
+    ) -> bool {
+        match upkeep {
+            Upkeep::Load => {
+                // A saved index that is missing or damaged is built again.
+                let loaded = file::load(&self.directory, self.dimensions).ok().map(Arc::new);
+                let mut state = self.lock();
+                state.saved = loaded.as_ref().map_or(Vec::new(), |index| index.members());
+                state.serving = loaded;
+                state.looked = true;
+                true
+            }
+            Upkeep::Begin => {
+                let begun = Index::first_block(snapshot).map(Index::new);
+                let Some(Ok(index)) = begun else { return false };
+                let mut state = self.lock();
+                let place = if state.serving.is_some() {
+                    &mut state.successor
+                } else {
+                    &mut state.serving
+                };
+                *place = Some(Arc::new(index));
+                true
+            }
+            Upkeep::Add(index) => {
+                let next = index.next_block(snapshot);
+                next.is_some_and(|block| matches!(index.add(block, go_on), Ok(true)))
+            }
+            Upkeep::Save => self.save().is_ok(),
+        }
+    }
+
+    /// Saves the index, unless it is as it was saved. Nothing may be added meanwhile.
+    pub(crate) fn save(&self) -> Result<(), Unusable> {
+        let (serving, saved) = {
+            let state = self.lock();
+            (state.serving.clone(), state.saved.clone())
+        };
+        let Some(index) = serving else { return Ok(()) };
+        let members = index.members();
+        if members != saved {
+            file::save(&index, &self.directory)?;
+            self.lock().saved = members;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

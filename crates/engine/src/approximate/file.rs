@@ -1,0 +1,117 @@
+//! An index on disk, beside the other derived files: losing it costs time, never a record.
+//!
+//! | file | what |
+//! |---|---|
+//! | `N.graph` | a graph as the `usearch` crate writes it |
+//! | `approximate` | a write-once file: the graph's number, length, CRC-32 and scale, and the blocks in it (JSON) |
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::graph::Graph;
+use super::index::{Index, Member};
+use crate::derived::Unusable;
+use crate::files::{PartsFile, write_once};
+use crate::serial::Serial;
+
+/// Of graphs built in another way nothing can be used.
+const FORMAT: u64 = 1;
+
+/// What is read of a graph's file at a time, to check it.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Saves an index in `directory`; a crash leaves the one saved before.
+pub(crate) fn save(index: &Index, directory: &Path) -> Result<(), Unusable> {
+    fs::create_dir_all(directory).map_err(|_| Unusable)?;
+    let members = index.members();
+    let number = Serial::next();
+    let path = graph_path(directory, number);
+    index.graph.save(&path)?;
+    let (bytes, crc) = check_sum(&path).map_err(|_| Unusable)?;
+    File::open(&path)
+        .and_then(|file| file.sync_all())
+        .map_err(|_| Unusable)?;
+    let blocks: Vec<Value> = members
+        .iter()
+        .map(|member| json!([member.body.0, member.held]))
+        .collect();
+    let list = json!({
+        "format": FORMAT, "graph": number.0, "bytes": bytes, "crc": crc,
+        "scale": index.graph.scale().to_bits(), "blocks": blocks,
+    });
+    write_once(&list_path(directory), &[list.to_string().as_bytes()]).map_err(|_| Unusable)?;
+    remove_all_but(directory, &path);
+    Ok(())
+}
+
+/// Reads the saved index.
+pub(crate) fn load(directory: &Path, dimensions: usize) -> Result<Index, Unusable> {
+    let list = PartsFile::open(&list_path(directory))?.read_part(0)?;
+    let list: Value = serde_json::from_slice(&list).map_err(|_| Unusable)?;
+    let number = |value: &Value| value.as_u64().ok_or(Unusable);
+    if number(&list["format"])? != FORMAT {
+        return Err(Unusable);
+    }
+    let path = graph_path(directory, Serial(number(&list["graph"])?).seen());
+    let (bytes, crc) = check_sum(&path).map_err(|_| Unusable)?;
+    if number(&list["bytes"])? != bytes || number(&list["crc"])? != u64::from(crc) {
+        return Err(Unusable);
+    }
+    let mut blocks = Vec::new();
+    for block in list["blocks"].as_array().ok_or(Unusable)? {
+        blocks.push(Member {
+            body: Serial(number(&block[0])?).seen(),
+            held: number(&block[1])? as usize,
+        });
+    }
+    let scale = f32::from_bits(number(&list["scale"])? as u32);
+    let graph = Graph::load(&path, dimensions, scale)?;
+    let held: usize = blocks.iter().map(|member| member.held).sum();
+    if graph.len() != held {
+        return Err(Unusable);
+    }
+    Ok(Index::of(graph, blocks))
+}
+
+/// Length and CRC-32 of a file.
+fn check_sum(path: &Path) -> io::Result<(u64, u32)> {
+    let mut file = File::open(path)?;
+    let mut hasher = crc32fast::Hasher::new();
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut bytes = 0;
+    loop {
+        let read = file.read(&mut chunk)?;
+        if read == 0 {
+            return Ok((bytes, hasher.finalize()));
+        }
+        hasher.update(&chunk[..read]);
+        bytes += read as u64;
+    }
+}
+
+/// Removes graphs that the list does not name.
+fn remove_all_but(directory: &Path, kept: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.extension().is_some_and(|kind| kind == KIND) && path != kept {
+            // A file that can't be removed now is tried again after the next save.
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+/// Ends the names of graphs.
+pub(crate) const KIND: &str = "graph";
+
+fn graph_path(directory: &Path, number: Serial) -> PathBuf {
+    directory.join(format!("{}.{KIND}", number.0))
+}
+
+fn list_path(directory: &Path) -> PathBuf {
+    directory.join("approximate")
+}

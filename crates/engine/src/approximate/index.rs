@@ -1,0 +1,197 @@
+//! An index: the graph, and the blocks whose records are in it.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use super::graph::Graph;
+use crate::block::Block;
+use crate::cold::{ColdBuffer, ColdRows};
+use crate::derived::Unusable;
+use crate::mask::BLOCK_RECORDS;
+use crate::serial::Serial;
+use crate::snapshot::Snapshot;
+
+/// A graph over the records of full blocks.
+///
+/// A record's key is the place of its block among those of the index, and its slot there: unlike row numbers,
+/// places outlast a restart. A block that has left the database stays as dead weight.
+pub(crate) struct Index {
+    pub(crate) graph: Graph,
+    members: RwLock<Members>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Members {
+    blocks: Vec<Member>,
+    places: HashMap<Serial, u32>,
+}
+
+/// A block of the index: its first `held` records are in the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) body: Serial,
+    pub(crate) held: usize,
+}
+
+/// Where the records of an index are in a snapshot.
+pub(crate) struct Whereabouts {
+    /// By place in the index: the block's place in the snapshot, where all of it is in the graph.
+    blocks: Vec<Option<u32>>,
+    /// By place in the snapshot.
+    covered: Vec<bool>,
+    /// Living records that the graph holds.
+    pub(crate) living: usize,
+}
+
+impl Index {
+    /// An index without records, for vectors like those of `sample`.
+    ///
+    /// # Errors
+    /// When the sample can't be read or there is no memory.
+    pub(crate) fn new(sample: &Block) -> Result<Self, Unusable> {
+        let mut buffer = ColdBuffer::default();
+        let mut largest = 0;
+        for slot in 0..sample.len() {
+            let vector = sample.cold.vector(slot, &mut buffer)?;
+            largest = vector.iter().map(|x| x.unsigned_abs()).fold(largest, u32::max);
+        }
+        let graph = Graph::new(sample.cold.dimensions(), largest)?;
+        Ok(Self::of(graph, Vec::new()))
+    }
+
+    /// An index of a graph that holds these blocks, in the order of their places.
+    pub(crate) fn of(graph: Graph, blocks: Vec<Member>) -> Self {
+        let places = (0_u32..)
+            .zip(&blocks)
+            .map(|(place, member)| (member.body, place))
+            .collect();
+        Self {
+            graph,
+            members: RwLock::new(Members { blocks, places }),
+        }
+    }
+
+    /// The blocks by place.
+    pub(crate) fn members(&self) -> Vec<Member> {
+        self.read().blocks.clone()
+    }
+
+    /// Records it holds, dead ones too.
+    pub(crate) fn records(&self) -> usize {
+        self.read().blocks.iter().map(|member| member.held).sum()
+    }
+
+    /// Whether less than half of the records that it holds are alive in `snapshot`.
+    pub(crate) fn is_mostly_dead(&self, snapshot: &Snapshot) -> bool {
+        let members = self.read();
+        let living: usize = snapshot
+            .blocks
+            .iter()
+            .filter(|block| members.places.contains_key(&block.body.serial))
+            .map(|block| block.living)
+            .sum();
+        let held: usize = members.blocks.iter().map(|member| member.held).sum();
+        2 * living < held
+    }
+
+    /// The first block of `snapshot` whose records belong into an index.
+    pub(crate) fn first_block(snapshot: &Snapshot) -> Option<&Block> {
+        snapshot.blocks.iter().find(|block| is_sealed(block))
+    }
+
+    /// The first block of `snapshot` that belongs into the index and is not, or not wholly, in it.
+    pub(crate) fn next_block<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Block> {
+        let members = self.read();
+        snapshot
+            .blocks
+            .iter()
+            .find(|block| is_sealed(block) && !members.is_whole(block))
+    }
+
+    /// Adds the records of a block, as long as `go_on` says so. One thread adds. True when all are in.
+    ///
+    /// Dead ones too: a block that is wholly in is never looked at again.
+    ///
+    /// # Errors
+    /// When a vector can't be read, or the graph can't grow.
+    pub(crate) fn add(&self, block: &Block, go_on: impl Fn() -> bool) -> Result<bool, Unusable> {
+        let (place, held) = self.write().enter(block.body.serial);
+        let mut buffer = ColdBuffer::default();
+        for slot in held..block.len() {
+            if !go_on() {
+                return Ok(false);
+            }
+            let vector = block.cold.vector(slot, &mut buffer)?;
+            self.graph.add(key(place, slot), vector)?;
+            self.write().blocks[place as usize].held = slot + 1;
+        }
+        Ok(true)
+    }
+
+    /// Where the records are in `snapshot`.
+    pub(crate) fn whereabouts(&self, snapshot: &Snapshot) -> Whereabouts {
+        let members = self.read();
+        let mut found = Whereabouts {
+            blocks: vec![None; members.blocks.len()],
+            covered: vec![false; snapshot.blocks.len()],
+            living: 0,
+        };
+        for (at, block) in snapshot.blocks.iter().enumerate() {
+            if members.is_whole(block) {
+                let place = members.places[&block.body.serial];
+                found.blocks[place as usize] = Some(at as u32);
+                found.covered[at] = true;
+                found.living += block.living;
+            }
+        }
+        found
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Members> {
+        self.members.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Members> {
+        self.members.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Members {
+    fn is_whole(&self, block: &Block) -> bool {
+        let place = self.places.get(&block.body.serial);
+        place.is_some_and(|&place| self.blocks[place as usize].held == block.len())
+    }
+
+    /// The place of a block, a new one if need be, and how many of its records are in.
+    fn enter(&mut self, body: Serial) -> (u32, usize) {
+        let next = self.blocks.len() as u32;
+        let place = *self.places.entry(body).or_insert(next);
+        if place == next {
+            self.blocks.push(Member { body, held: 0 });
+        }
+        (place, self.blocks[place as usize].held)
+    }
+}
+
+impl Whereabouts {
+    /// The block and slot of a key in the snapshot; `None` when its block is not, or not wholly, in both.
+    pub(crate) fn locate(&self, key: u32) -> Option<(usize, usize)> {
+        let place = key as usize / BLOCK_RECORDS;
+        let at = self.blocks.get(place).copied().flatten()?;
+        Some((at as usize, key as usize % BLOCK_RECORDS))
+    }
+
+    /// Whether all records of a block of the snapshot are in the graph.
+    pub(crate) fn covers(&self, at: usize) -> bool {
+        self.covered[at]
+    }
+}
+
+fn key(place: u32, slot: usize) -> u32 {
+    place * BLOCK_RECORDS as u32 + slot as u32
+}
+
+/// Full, and its vectors in a file: such a block changes no more, but for records that die.
+fn is_sealed(block: &Block) -> bool {
+    block.len() == BLOCK_RECORDS && matches!(*block.cold, ColdRows::File(_))
+}
