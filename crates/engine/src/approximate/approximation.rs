@@ -109,7 +109,9 @@ impl Approximation {
         match upkeep {
             Upkeep::Load => {
                 // A saved index that is missing or damaged is built again.
-                let loaded = file::load(&self.directory, self.dimensions).ok().map(Arc::new);
+                let loaded = file::load(&self.directory, self.dimensions)
+                    .ok()
+                    .map(Arc::new);
                 let mut state = self.lock();
                 state.saved = loaded.as_ref().map_or(Vec::new(), |index| index.members());
                 state.serving = loaded;

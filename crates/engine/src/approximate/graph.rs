@@ -96,9 +96,7 @@ impl Graph {
             if size == self.index.capacity() {
                 self.make_room(2 * size)?;
             }
-            self.index
-                .add(u64::from(key), &bytes)
-                .map_err(|_| Unusable)
+            self.index.add(u64::from(key), &bytes).map_err(|_| Unusable)
         })
     }
 
@@ -112,7 +110,8 @@ impl Graph {
     ) -> Result<Vec<u32>, Unusable> {
         let bytes = self.quantize(query);
         // A panic must not pass through the C++ between here and the caller.
-        let keeps = |key: u64| catch_unwind(AssertUnwindSafe(|| keeps(key as u32))).unwrap_or(false);
+        let keeps =
+            |key: u64| catch_unwind(AssertUnwindSafe(|| keeps(key as u32))).unwrap_or(false);
         let found = self
             .gate
             .read(|| self.index.filtered_search(&bytes, count, keeps))

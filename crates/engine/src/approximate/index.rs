@@ -53,7 +53,10 @@ impl Index {
         let mut largest = 0;
         for slot in 0..sample.len() {
             let vector = sample.cold.vector(slot, &mut buffer)?;
-            largest = vector.iter().map(|x| x.unsigned_abs()).fold(largest, u32::max);
+            largest = vector
+                .iter()
+                .map(|x| x.unsigned_abs())
+                .fold(largest, u32::max);
         }
         let graph = Graph::new(sample.cold.dimensions(), largest)?;
         Ok(Self::of(graph, Vec::new()))

@@ -198,7 +198,10 @@ fn find(
 fn share_kept(job: &Job) -> f64 {
     let blocks = &job.snapshot.blocks;
     let (mut kept, mut seen) = (0.0, 0);
-    for block in blocks.iter().step_by(blocks.len().div_ceil(TRIED_BLOCKS).max(1)) {
+    for block in blocks
+        .iter()
+        .step_by(blocks.len().div_ceil(TRIED_BLOCKS).max(1))
+    {
         let mask = job.selection.mask(block);
         let tried: Vec<bool> = mask
             .iter()

@@ -221,9 +221,7 @@ impl Job {
 
     /// The database's approximate index, if it has one by now.
     pub(crate) fn index(&self) -> Option<Arc<Index>> {
-        self.database
-            .approximation()
-            .and_then(Approximation::index)
+        self.database.approximation().and_then(Approximation::index)
     }
 
     /// Whether the approximate index has seen to a block.

@@ -63,10 +63,14 @@ impl Server {
     }
 
     pub(crate) fn create(&self, id: &str, dimensions: usize) {
-        let settings = json!({ "model": null, "dimensions": dimensions }).to_string();
-        Pending::of(|done| self.engine.create_database(id.into(), settings, done))
-            .wait()
+        self.create_with(id, json!({ "model": null, "dimensions": dimensions }))
             .expect("created");
+    }
+
+    pub(crate) fn create_with(&self, id: &str, settings: Value) -> Result<Value, Error> {
+        let settings = settings.to_string();
+        let made = Pending::of(|done| self.engine.create_database(id.into(), settings, done));
+        Ok(parse(&made.wait()?))
     }
 
     pub(crate) fn prepare(

@@ -1,0 +1,377 @@
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::common::{Known, Oracle, Random, Server, Vectors, hits, random_data, random_filter};
+
+const DIMENSIONS: usize = 32;
+const BLOCK: u64 = 4_096;
+
+/// Nothing here is built for a fraction of it.
+const NEVER: Duration = Duration::from_secs(120);
+
+struct Filled {
+    directory: tempfile::TempDir,
+    server: Server,
+    oracle: Oracle,
+    vectors: Vectors,
+    random: Random,
+}
+
+fn some(ids: impl Iterator<Item = u64>, vectors: &Vectors, random: &mut Random) -> Vec<Known> {
+    ids.map(|id| {
+        let mut data = random_data(random);
+        data.insert("third".to_owned(), json!(id % 3));
+        data.insert("hundredth".to_owned(), json!(id % 100));
+        Known::new(id, data, vectors.draw(random), id as i64)
+    })
+    .collect()
+}
+
+fn settings() -> Value {
+    json!({ "dimensions": DIMENSIONS, "approximate": true })
+}
+
+fn filled(seed: u64, count: u64) -> Filled {
+    let mut random = Random::new(seed);
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create_with("db", settings()).expect("created");
+    let vectors = Vectors::new(DIMENSIONS, &mut random);
+    let mut oracle = Oracle::default();
+    let records = some(1..=count, &vectors, &mut random);
+    server.put_known("db", &mut oracle, records);
+    Filled {
+        directory,
+        server,
+        oracle,
+        vectors,
+        random,
+    }
+}
+
+fn request(members: Value) -> Value {
+    let mut request =
+        json!({ "threshold": 0.2, "limit": 50, "approximate": true, "explain": true });
+    for (name, value) in members.as_object().expect("members") {
+        request[name.as_str()] = value.clone();
+    }
+    request
+}
+
+/// A result without what explains it.
+fn bare(hit: &Value) -> Value {
+    let mut hit = hit.clone();
+    hit.as_object_mut().expect("a result").remove("explain");
+    hit
+}
+
+/// Checks all but completeness: results are matches with their true score, in order, none twice. Returns which share
+/// of the exact page was found.
+fn recall(found: &[Value], exact: &[Value], request: &Value) -> f64 {
+    let place: HashMap<u64, usize> = exact
+        .iter()
+        .enumerate()
+        .map(|(at, hit)| (hit["id"].as_u64().expect("an id"), at))
+        .collect();
+    let mut last = None;
+    for hit in found {
+        let at = place.get(&hit["id"].as_u64().expect("an id"));
+        let at = *at.unwrap_or_else(|| panic!("{hit} is no match of {request}"));
+        assert_eq!(bare(hit), exact[at], "{request}");
+        assert!(last < Some(at), "in order, none twice: {request}");
+        last = Some(at);
+    }
+    let limit = request["limit"].as_u64().expect("a limit") as usize;
+    let wanted = exact.len().min(limit);
+    let good = found
+        .iter()
+        .filter(|hit| place[&hit["id"].as_u64().expect("an id")] < wanted);
+    good.count() as f64 / wanted.max(1) as f64
+}
+
+impl Filled {
+    /// Searches until the index holds `records` that are alive: beside additions too, every result must be right.
+    fn wait_for(&mut self, records: u64) {
+        let start = Instant::now();
+        loop {
+            let query = self.vectors.draw(&mut self.random);
+            let request = request(json!({ "limit": 10 }));
+            let page = self.server.search("db", &request, &query);
+            let exact = self.oracle.search(&request, &query);
+            assert!(recall(&hits(&page), &exact, &request) > 0.5, "{page}");
+            if page["explain"]["approximate"]["indexed"].as_u64() >= Some(records) {
+                break;
+            }
+            assert!(start.elapsed() < NEVER, "{}", page["explain"]);
+        }
+        let described = self.server.describe("db");
+        let held = described["approximate_records"].as_u64().expect("a count");
+        assert!(
+            (records..=2 * records + BLOCK).contains(&held),
+            "{described}"
+        );
+        let bytes = described["sizes"]["approximate_bytes"].as_u64();
+        assert!(bytes > Some(held * DIMENSIONS as u64), "{described}");
+    }
+
+    /// The mean recall of some searches, each of which must go the way `plan`.
+    fn mean_recall(&mut self, members: Value, plan: &str) -> f64 {
+        let request = request(members);
+        // The oracle knows one filter.
+        let mut known = request.clone();
+        if !request["forced_filter"].is_null() {
+            known["filter"] = request["forced_filter"].clone();
+        }
+        let rounds = 25;
+        let sum: f64 = (0..rounds)
+            .map(|_| {
+                let query = self.vectors.draw(&mut self.random);
+                let page = self.server.search("db", &request, &query);
+                assert_eq!(page["approximate"], json!(true), "{request}");
+                assert_eq!(
+                    page["explain"]["plan"], plan,
+                    "{request}: {}",
+                    page["explain"]
+                );
+                recall(&hits(&page), &self.oracle.search(&known, &query), &request)
+            })
+            .sum();
+        sum / f64::from(rounds)
+    }
+}
+
+#[test]
+fn and_only_matches_with_their_true_scores() {
+    let mut all = filled(130, 11 * BLOCK + 300);
+    all.wait_for(11 * BLOCK);
+    let share = all.mean_recall(json!({}), "approximate");
+    println!("recall {share}");
+    assert!(share >= 0.95, "{share}");
+
+    // Rules, a time range and a forced filter hold for every result, whatever the way.
+    let third = json!({ "rules": [{ "column": "third", "operator": "not_equals", "value": 0 }] });
+    let share = all.mean_recall(json!({ "filter": third, "limit": 10 }), "approximate");
+    assert!(share >= 0.95, "filtered: {share}");
+    let share = all.mean_recall(
+        json!({ "forced_filter": third, "limit": 10 }),
+        "approximate",
+    );
+    assert!(share >= 0.95, "forced filter: {share}");
+    let early = json!({ "end_time": "2026-01-01T00:00:30Z" });
+    let share = all.mean_recall(json!({ "time_range": early, "limit": 10 }), "approximate");
+    assert!(share >= 0.95, "time range: {share}");
+    for _ in 0..20 {
+        let filter = random_filter(&mut all.random, 2);
+        let request = request(json!({ "filter": filter, "limit": 10 }));
+        let query = all.vectors.draw(&mut all.random);
+        let page = all.server.search("db", &request, &query);
+        recall(&hits(&page), &all.oracle.search(&request, &query), &request);
+    }
+
+    // Where few pass, a scan is right and fast: nothing is missed.
+    let few = json!({ "rules": [{ "column": "hundredth", "operator": "equals", "value": 7 }] });
+    let share = all.mean_recall(json!({ "filter": few }), "filtered scan");
+    assert_eq!(share, 1.0, "few pass");
+
+    // Nothing is missed by a search that does not say that it may.
+    for _ in 0..5 {
+        let request = json!({ "threshold": 0.2, "limit": 50, "total": true });
+        let query = all.vectors.draw(&mut all.random);
+        all.server.check("db", &all.oracle, &request, &query);
+        let page = all.server.search("db", &request, &query);
+        assert_eq!(page["approximate"], Value::Null);
+    }
+    all.server.close();
+}
+
+#[test]
+fn page_after_page_with_none_twice() {
+    let mut all = filled(131, 8 * BLOCK);
+    all.wait_for(8 * BLOCK);
+    for round in 0..3 {
+        let variant = ["a", "b"][round % 2];
+        let mut request =
+            json!({ "variant": variant, "threshold": 0.3, "limit": 40, "approximate": true });
+        let query = all.vectors.draw(&mut all.random);
+        let exact = all.oracle.search(&request, &query);
+        let mut found = Vec::new();
+        for _ in 0..40 {
+            let page = all.server.search("db", &request, &query);
+            found.extend(hits(&page));
+            match page["pagination"]["next_cursor"].as_str() {
+                Some(cursor) => request["cursor"] = json!(cursor),
+                None => break,
+            }
+        }
+        let ids: HashSet<String> = found.iter().map(|hit| hit["id"].to_string()).collect();
+        assert_eq!(ids.len(), found.len(), "none twice");
+        let places: Vec<usize> = found
+            .iter()
+            .map(|hit| {
+                exact
+                    .iter()
+                    .position(|known| known == hit)
+                    .expect("a match")
+            })
+            .collect();
+        assert!(places.is_sorted(), "in order over all pages");
+        let end = places.last().expect("some") + 1;
+        assert!(
+            found.len() as f64 >= 0.95 * end as f64,
+            "{} of {end}",
+            found.len()
+        );
+        assert!(
+            end >= exact.len().min(1_500),
+            "pages end at {end} of {}",
+            exact.len()
+        );
+    }
+    all.server.close();
+}
+
+#[test]
+fn as_soon_as_they_are_written() {
+    let mut all = filled(132, 8 * BLOCK + 10);
+    all.wait_for(8 * BLOCK);
+    let request = request(json!({ "limit": 5 }));
+    let first = |all: &Filled, query: &[f32]| {
+        let page = all.server.search("db", &request, query);
+        assert_eq!(page["explain"]["plan"], "approximate");
+        hits(&page).first().map(bare)
+    };
+    // A new record, one of the index that gets another vector, and one that is deleted.
+    for id in [900_000, 77] {
+        let query = all.vectors.draw(&mut all.random);
+        let known = Known::new(id, random_data(&mut all.random), query.clone(), 5);
+        all.server.put_known("db", &mut all.oracle, vec![known]);
+        let found = first(&all, &query).expect("a result");
+        assert_eq!(
+            (&found["id"], &found["relevance_score"]),
+            (&json!(id), &json!(1))
+        );
+    }
+    let gone = all.oracle.records.remove(&99).expect("a record");
+    let before = first(&all, &gone.vector).expect("a result");
+    assert_eq!(before["id"], json!(99));
+    all.server
+        .delete("db", &json!({ "ids": [99] }))
+        .expect("deleted");
+    let after = first(&all, &gone.vector).expect("a result");
+    assert_ne!(after["id"], json!(99));
+
+    // All records anew: what the index holds dies, and one of living records takes its place.
+    let records = some(1..=8 * BLOCK, &all.vectors, &mut all.random);
+    all.server.put_known("db", &mut all.oracle, records);
+    all.wait_for(6 * BLOCK);
+    let share = all.mean_recall(json!({ "limit": 10 }), "approximate");
+    assert!(share >= 0.95, "{share}");
+    all.server.close();
+}
+
+fn graphs(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory.join("databases/db/derived")).expect("derived files");
+    entries
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|kind| kind == "graph"))
+        .collect()
+}
+
+#[test]
+fn with_the_index_that_was_saved() {
+    let mut all = filled(133, 4 * BLOCK + 100);
+    all.wait_for(4 * BLOCK);
+    let reopen = |all: Filled| {
+        all.server.close();
+        let server = Server::open(all.directory.path());
+        let mut all = Filled { server, ..all };
+        all.wait_for(4 * BLOCK);
+        let share = all.mean_recall(json!({ "limit": 10 }), "approximate");
+        assert!(share >= 0.95, "{share}");
+        all
+    };
+    let mut all = reopen(all);
+    let saved = graphs(all.directory.path());
+    assert_eq!(saved.len(), 1);
+    // It is not written again while it is the same.
+    all = reopen(all);
+    assert_eq!(graphs(all.directory.path()), saved);
+    for round in 0..4 {
+        let graph = graphs(all.directory.path()).remove(0);
+        let list = graph.with_file_name("approximate");
+        match round {
+            0 => fs::remove_file(&graph).expect("removed"),
+            1 => fs::write(&graph, &fs::read(&graph).expect("read")[..5_000]).expect("cut"),
+            2 => {
+                let mut bytes = fs::read(&graph).expect("read");
+                let at = all.random.below(bytes.len());
+                bytes[at] ^= 4;
+                fs::write(&graph, bytes).expect("written");
+            }
+            _ => fs::write(&list, b"{}").expect("written"),
+        }
+        all = reopen(all);
+        all = reopen(all);
+        let anew = graphs(all.directory.path());
+        assert_eq!(anew.len(), 1, "the damaged one is gone");
+        assert_ne!(anew[0], graph, "built and saved anew");
+    }
+    // Another part of the derived files: the blocks are others then, and so is the index.
+    all.server.close();
+    fs::remove_file(all.directory.path().join("databases/db/derived/snapshot")).expect("removed");
+    let server = Server::open(all.directory.path());
+    let mut all = Filled { server, ..all };
+    all.wait_for(4 * BLOCK);
+    all.server.close();
+}
+
+#[test]
+fn only_where_it_was_asked_for() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    let made = server.create_with("db", settings()).expect("created");
+    assert_eq!(made["database"]["approximate"], json!(true));
+    assert_eq!(made["database"]["approximate_records"], json!(0));
+    let again = server.create_with("db", settings()).expect("found");
+    assert_eq!(again["created"], json!(false));
+    server
+        .create_with("db", json!({ "dimensions": DIMENSIONS }))
+        .expect_err("made with another setting");
+    server.create("exact", DIMENSIONS);
+    let exact = json!({ "dimensions": DIMENSIONS, "approximate": false });
+    let again = server
+        .create_with("exact", exact)
+        .expect("the same settings");
+    assert_eq!(again["created"], json!(false));
+    assert_eq!(again["database"]["approximate"], json!(false));
+
+    let query = vec![1.0; DIMENSIONS];
+    let refused = |id: &str, request: Value| {
+        let error = server
+            .try_search(id, &request, &query)
+            .expect_err("refused");
+        let problem = &error.problems()[0];
+        assert_eq!(
+            (error.code(), &*problem.pointer),
+            ("invalid_request", "/approximate")
+        );
+    };
+    refused("exact", json!({ "approximate": true }));
+    refused("db", json!({ "approximate": true, "total": true }));
+    refused(
+        "db",
+        json!({ "approximate": true, "facets": [{ "column": "third" }] }),
+    );
+    // Before there is an index, the answer is there all the same.
+    let page = server.search("db", &request(json!({})), &query);
+    assert_eq!(page["approximate"], json!(true));
+    assert_eq!(
+        page["explain"]["approximate"],
+        json!({ "not_used": "the index is not built yet" })
+    );
+    server.close();
+}
