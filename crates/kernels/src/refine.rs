@@ -1,12 +1,14 @@
 //! The full step: closer bounds for the candidates of the head step, from their rests.
 //!
 //! It takes two rounds. The low nibbles of the coarse band are a line or two of memory and rule
-//! most candidates out, so that the longer tail is read for few.
+//! most candidates out, so that the longer tail is read for few. What an edge of the scan still runs
+//! through is sharpened.
 
 use crate::codes::{Codes, RecordMeta};
 use crate::lanes::Lanes;
 use crate::query::{Query, Weights};
 use crate::scan::Candidate;
+use crate::sharpen::sharpen;
 use crate::sweep::NIBBLE_OFFSET;
 
 /// Rows asked for ahead of the one being read: they lie scattered, and memory takes about as long
@@ -41,6 +43,7 @@ pub(crate) unsafe fn refine<L: Lanes>(
             ceiling,
             found,
         );
+        sharpen::<L>(codes, query, floor, ceiling, found);
     }
 }
 
