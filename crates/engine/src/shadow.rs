@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::store::{CarriedRecord, Reader, Store, StoreError, Stretch};
 
 /// Records of a batch, about: the texts of a few seconds, whose loss by a crash does not hurt.
-const BATCH_RECORDS: u64 = 512;
+const BATCH_RECORDS: u64 = 256;
 
 /// When it was begun, milliseconds since 1970.
 const STARTED_AT: &str = "reembedding_started_at";
