@@ -78,7 +78,7 @@ const oneOf =
   };
 
 /** `NAME=DIRECTORY`, one or several separated by commas or given as a list; or an object of them. */
-const directories = (value: unknown): Record<string, string> => {
+export const modelDirectories = (value: unknown): Record<string, string> => {
   const pairs = isObject(value)
     ? Object.entries(value)
     : [value]
@@ -188,7 +188,7 @@ export const SETTINGS: readonly Setting[] = [
     flag: '--models',
     env: 'COSIFT_MODELS',
     help: 'models beside the built-in one, NAME=DIRECTORY; may be repeated',
-    parse: directories,
+    parse: modelDirectories,
     repeat: true,
   },
   ...Object.entries(LIMITS).map(([name, value]) => ({
