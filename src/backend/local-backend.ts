@@ -1,5 +1,4 @@
 import { EventEmitter, once } from 'node:events';
-import type { Embedder } from '../embedding/index.js';
 import { Engine, type EngineDescription } from '../engine/index.js';
 import { CosiftError } from '../errors.js';
 import {
@@ -16,6 +15,7 @@ import {
   type Variant,
 } from '../schema/index.js';
 import type { Backend, BackendStats, PageOptions, PageReply, Readiness, Scope } from './backend.js';
+import { DatabaseModels } from './database-models.js';
 import { type ModelDirectories, Models } from './models.js';
 import { isStale, Reembeddings } from './reembeddings.js';
 import { type Destination, embedAndCommit, upsertLines } from './upsert.js';
@@ -36,19 +36,12 @@ export interface LocalOptions {
   resume?: boolean | undefined;
 }
 
-/** What a database is made with, as far as requests need it. */
-interface Known {
-  model: string | null;
-  fingerprint: string | null;
-  dimensions: number;
-}
-
 /** Answers from the engine in this process. */
 export class LocalBackend implements Backend {
   readonly #engine: Engine;
   readonly #models: Models;
   readonly #limits: Limits;
-  readonly #known = new Map<string, Known>();
+  readonly #databases: DatabaseModels;
   readonly #written = new EventEmitter().setMaxListeners(0);
   readonly #reembeddings: Reembeddings;
   readonly #gates = new Map<string, WriteGate>();
@@ -61,12 +54,13 @@ export class LocalBackend implements Backend {
     this.#engine = engine;
     this.#models = models;
     this.#limits = limits;
+    this.#databases = new DatabaseModels(engine, models);
     this.#reembeddings = new Reembeddings({
       engine,
       models,
-      modelOf: (id) => this.#find(id),
+      modelOf: (id) => this.#databases.find(id),
       gateOf: (id) => this.#gate(id),
-      switched: async (id) => this.#know(await engine.describeDatabase(id)),
+      switched: async (id) => this.#databases.know(await engine.describeDatabase(id)),
     });
     this.ready = this.#start(resume);
     // Whoever needs the databases awaits it; a close meanwhile must not count as unhandled.
@@ -99,8 +93,8 @@ export class LocalBackend implements Backend {
 
   async #start(resume: boolean): Promise<void> {
     await this.#engine.load();
-    for (const database of await this.#engine.listDatabases()) this.#know(database);
-    if (resume) await this.#reembeddings.resume([...this.#known.keys()]);
+    for (const database of await this.#engine.listDatabases()) this.#databases.know(database);
+    if (resume) await this.#reembeddings.resume(this.#databases.ids());
     this.#starting = undefined;
   }
 
@@ -110,7 +104,7 @@ export class LocalBackend implements Backend {
    */
   async loadModels(): Promise<{ model: string; error: unknown }[]> {
     const failed = [];
-    for (const model of new Set([...this.#known.values()].flatMap(({ model }) => model ?? []))) {
+    for (const model of this.#databases.models()) {
       try {
         await this.#models.embedder(model);
       } catch (error) {
@@ -156,7 +150,7 @@ export class LocalBackend implements Backend {
       fingerprint: embedder?.fingerprint ?? null,
       dimensions,
     });
-    this.#know(database);
+    this.#databases.know(database);
     return { created, database: this.#described(database) };
   }
 
@@ -167,7 +161,7 @@ export class LocalBackend implements Backend {
   async dropDatabase(id: string): Promise<void> {
     await this.#reembeddings.forget(id);
     await this.#engine.dropDatabase(id);
-    this.#known.delete(id);
+    this.#databases.forget(id);
     this.#gates.delete(id);
   }
 
@@ -176,7 +170,7 @@ export class LocalBackend implements Backend {
   }
 
   async reembedding(id: string): Promise<Reembedding> {
-    this.#find(id);
+    this.#databases.find(id);
     const state = this.#reembeddings.state(id);
     if (state !== undefined) return state;
     throw new CosiftError('reembedding_not_found', `database "${id}" is not being embedded again`);
@@ -228,7 +222,7 @@ export class LocalBackend implements Backend {
     const start = performance.now();
     const { search, pagination, ...rest } = request;
     for (;;) {
-      const { vector, fingerprint } = await this.#queryVector(id, search, options.signal);
+      const { vector, fingerprint } = await this.#databases.queryVector(id, search, options.signal);
       const embedded = performance.now();
       try {
         const page = await this.#engine.search(
@@ -255,7 +249,7 @@ export class LocalBackend implements Backend {
       } catch (error) {
         // The database has got another model since the text was embedded.
         if (!isStale(error)) throw error;
-        this.#know(await this.#engine.describeDatabase(id));
+        this.#databases.know(await this.#engine.describeDatabase(id));
       }
     }
   }
@@ -340,41 +334,16 @@ export class LocalBackend implements Backend {
     return this.#closed;
   }
 
-  #know({ id, model, fingerprint, dimensions }: EngineDescription): void {
-    this.#known.set(id, { model, fingerprint, dimensions });
-  }
-
-  #find(id: string): Known {
-    const known = this.#known.get(id);
-    if (known !== undefined) return known;
-    if (this.#engine.progress().databases.some((database) => database.id === id)) {
-      throw new CosiftError('not_ready', `database "${id}" is not loaded`, { fields: { database: id } });
-    }
-    throw new CosiftError('database_not_found', `there is no database "${id}"`);
-  }
-
-  /** The embedder of a database's model, which must be the very model its records were embedded with. */
-  async #embedderOf(id: string, model: string, fingerprint: string | null): Promise<Embedder> {
-    if (!this.#models.has(model)) {
-      const detail =
-        `database "${id}" was embedded with model "${model}", which this service does not have; ` +
-        'give it in the setting "models", or embed the database again with one that it has';
-      throw new CosiftError('model_mismatch', detail);
-    }
-    const embedder = await this.#models.embedder(model);
-    if (embedder.fingerprint !== fingerprint) {
-      const detail =
-        `database "${id}" was embedded with another version of model "${model}" than this service has; ` +
-        `embed it again: POST /v1/databases/${id}/reembedding, or cosift reembed ${id} --model ${model}`;
-      throw new CosiftError('model_mismatch', detail);
-    }
-    return embedder;
-  }
-
   #gate(id: string): WriteGate {
     const gate = this.#gates.get(id) ?? new WriteGate();
     this.#gates.set(id, gate);
     return gate;
+  }
+
+  /** Where records for a database go. Fails at once when they could not be embedded. */
+  async #destination(id: string): Promise<Destination> {
+    const embed = await this.#databases.passages(id);
+    return { engine: this.#engine, id, gate: this.#gate(id), embed };
   }
 
   #described(database: EngineDescription): DatabaseDescription {
@@ -383,70 +352,9 @@ export class LocalBackend implements Backend {
       ? database
       : { ...database, reembedding };
   }
-
-  /** Where records for a database go. Fails at once when they could not be embedded. */
-  async #destination(id: string): Promise<Destination> {
-    const embedderNow = async () => {
-      const { model, fingerprint } = this.#find(id);
-      return model === null ? undefined : this.#embedderOf(id, model, fingerprint);
-    };
-    await embedderNow();
-    return {
-      engine: this.#engine,
-      id,
-      gate: this.#gate(id),
-      embed: async (texts, signal) =>
-        (await embedderNow())?.embedPassages(texts, { signal }) ?? new Float32Array(),
-    };
-  }
-
-  async #queryVector(
-    id: string,
-    search: SearchRequest['search'],
-    signal: AbortSignal | undefined,
-  ): Promise<{ vector: Float64Array; fingerprint: string | null }> {
-    const { model, fingerprint, dimensions } = this.#find(id);
-    if (search.text === undefined) {
-      const vector = Float64Array.from(search.vector ?? []);
-      if (model !== null) {
-        throw invalidSearch(
-          'invalid_vector',
-          '/search/vector',
-          `database "${id}" has a model: search by text`,
-        );
-      }
-      if (vector.length !== dimensions) {
-        const detail = `vector has ${vector.length} values, database expects ${dimensions}`;
-        throw invalidSearch('invalid_dimensions', '/search/vector', detail, {
-          expected: dimensions,
-          got: vector.length,
-        });
-      }
-      return { vector, fingerprint };
-    }
-    if (model === null) {
-      throw invalidSearch(
-        'invalid_request',
-        '/search/text',
-        `database "${id}" has no model: search by vector`,
-      );
-    }
-    const embedder = await this.#embedderOf(id, model, fingerprint);
-    const vector = Float64Array.from(await embedder.embedQuery(search.text, { signal }));
-    return { vector, fingerprint };
-  }
 }
 
 const DEFAULT_PAGE = { limit: DEFAULTS.limit };
 
 /** The start of a change feed's answer without changes. */
 const EMPTY = /^\{"changes":\[\]/;
-
-function invalidSearch(
-  code: 'invalid_vector' | 'invalid_dimensions' | 'invalid_request',
-  pointer: string,
-  detail: string,
-  fields: Readonly<Record<string, unknown>> = {},
-): CosiftError {
-  return new CosiftError(code, detail, { problems: [{ pointer, detail }], fields });
-}

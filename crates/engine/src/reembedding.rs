@@ -218,7 +218,8 @@ impl Engine {
         self.shadows().insert(id.to_owned(), shadow);
     }
 
-    /// Runs a step with the shadow of a database, which no other step has meanwhile.
+    /// Runs a step with the shadow of a database, which no other step has meanwhile. One that breaks is opened again
+    /// by the next beginning.
     fn with_shadow<T>(
         &self,
         id: &str,
@@ -226,7 +227,9 @@ impl Engine {
     ) -> Result<T, Error> {
         let mut shadow = self.take_shadow(id)?;
         let result = step(&mut shadow);
-        self.keep_shadow(id, shadow);
+        if !shadow.is_broken() {
+            self.keep_shadow(id, shadow);
+        }
         result
     }
 }

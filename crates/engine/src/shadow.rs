@@ -96,6 +96,11 @@ impl Shadow {
         })
     }
 
+    /// Whether it must be opened again before anything can be stored.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.store.is_poisoned()
+    }
+
     /// The number of the commit that it is up to.
     pub(crate) fn version(&self) -> u64 {
         self.store.version()

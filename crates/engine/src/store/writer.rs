@@ -110,7 +110,6 @@ impl Store {
     }
 
     /// Whether an earlier write failed so that nothing can be written until the database is opened again.
-    #[cfg(test)]
     pub(crate) fn is_poisoned(&self) -> bool {
         self.poisoned
     }

@@ -92,7 +92,13 @@ fn finish(server: &Server) {
 
 /// Everything that is to be as before: records with their times, feed, next id.
 fn contents(server: &Server) -> (Value, Value, Value) {
-    let query = json!({ "limit": 10_000 });
+    let records = ["a", "b"].map(|variant| {
+        let query = json!({ "limit": 10_000, "variant": variant });
+        server.query("db", &query)["results"]
+            .as_array()
+            .expect("results")
+            .clone()
+    });
     let (mut feed, mut position) = (Vec::new(), 0);
     loop {
         let changes = server.changes("db", position, 1_000);
@@ -104,7 +110,7 @@ fn contents(server: &Server) -> (Value, Value, Value) {
     }
     let changes = json!({ "changes": feed, "position": position });
     (
-        server.query("db", &query)["results"].clone(),
+        records.concat().into(),
         changes,
         server.describe("db")["times"]["created_at"].clone(),
     )
@@ -126,7 +132,7 @@ fn check_vectors(server: &Server, model: [usize; 2]) {
     let (records, ..) = contents(server);
     let records = records.as_array().expect("results");
     assert!(records.len() > 100, "{} records", records.len());
-    for record in records.iter().step_by(7) {
+    for record in records.iter().rev().take(records.len() / 2).step_by(7) {
         let data = &record["data"];
         let text = format!("text: {}", data["text"].as_str().expect("a text"));
         let request = json!({
