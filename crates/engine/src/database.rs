@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::derived::Derived;
 use crate::error::Error;
 use crate::meter::Meter;
-use crate::search::Windows;
+use crate::search::{KnownCounts, Windows};
 use crate::settings::Settings;
 use crate::snapshot::{IdentityIndex, Snapshot};
 use crate::store::{Reader, Store};
@@ -35,6 +35,7 @@ pub struct Database {
     shared: Arc<Shared>,
     pub(crate) reader: Reader,
     pub(crate) windows: Windows,
+    pub(crate) known_counts: KnownCounts,
     writer: SyncSender<Task>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -139,6 +140,7 @@ impl Database {
             shared,
             reader,
             windows: Windows::default(),
+            known_counts: KnownCounts::default(),
             writer: sender,
             thread: Mutex::new(Some(thread)),
         })

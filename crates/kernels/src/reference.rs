@@ -3,7 +3,7 @@
 use crate::codes::Codes;
 use crate::layout::TILE_RECORDS;
 use crate::query::Query;
-use crate::refine::refine_bounds;
+use crate::refine::{LowNibbles, Part, Tail};
 use crate::scan::{Candidate, Scan};
 
 pub(crate) fn dot(a: &[i8], b: &[i8]) -> i32 {
@@ -37,9 +37,16 @@ pub(crate) fn refine(
         let slot = usize::from(candidate.slot);
         let row = &codes.rest_bytes()[layout.rest_bytes(slot)..][..layout.row_bytes()];
         let (nibbles, tail) = row.split_at(layout.coarse() / 2);
-        let low = dot(&unpacked(nibbles), &query.head[layout.fine()..]);
+        let (meta, weights) = (codes.meta(slot), &query.weights);
+        if !nibbles.is_empty() {
+            let low = dot(&unpacked(nibbles), &query.head[layout.fine()..]);
+            LowNibbles::bring_in(candidate, low, &meta, weights);
+            if !candidate.may_lie_in(floor, ceiling) {
+                return false;
+            }
+        }
         let tail = dot(&signed(tail), &query.tail);
-        refine_bounds(candidate, low, tail, &codes.meta(slot), &query.weights);
+        Tail::bring_in(candidate, tail, &meta, weights);
         candidate.may_lie_in(floor, ceiling)
     });
 }
