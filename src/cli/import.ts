@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { DatabaseSettings, LineSummary } from '../schema/index.js';
 import { type Input, openInput } from './input.js';
 import { count, duration, ProgressBar } from './progress-bar.js';
+import { stopOnSignals } from './stop.js';
 import { checkDatabase, openTarget, type Target, type TargetOptions, targetCommand } from './target.js';
 
 interface ImportOptions extends TargetOptions {
@@ -106,17 +107,6 @@ async function send(
 function linesOf({ size, read }: Input): number | undefined {
   if (size === undefined || read.bytes === 0) return undefined;
   return Math.round((read.records * size) / read.bytes);
-}
-
-/** Aborted by the first SIGINT or SIGTERM; a second one ends the process as it is. */
-function stopOnSignals(): AbortSignal {
-  const controller = new AbortController();
-  const stop = () => {
-    if (controller.signal.aborted) process.exit(130);
-    controller.abort();
-  };
-  process.on('SIGINT', stop).on('SIGTERM', stop);
-  return controller.signal;
 }
 
 function settingsOf({ embed, dimensions }: ImportOptions): DatabaseSettings {

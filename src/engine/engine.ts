@@ -6,6 +6,7 @@ import {
   type NativePage,
   native,
   type Prepared,
+  type ReembeddingBatch,
 } from './binding.js';
 import { settle } from './outcome.js';
 import { stoppable } from './stop.js';
@@ -114,6 +115,44 @@ export class Engine {
     return settle(await this.#native.changes(id, JSON.stringify(request)));
   }
 
+  /** Begins to embed a database with another model, or goes on where that was left. */
+  async beginReembedding(
+    id: string,
+    settings: { model: string; fingerprint: string; dimensions: number },
+  ): Promise<EngineReembedding> {
+    return parse(settle(await this.#native.beginReembedding(id, JSON.stringify(settings))));
+  }
+
+  /** How far that has come; null when there is none. */
+  async reembedding(id: string): Promise<EngineReembedding | null> {
+    return parse(settle(await this.#native.reembedding(id)));
+  }
+
+  /** What is to be embedded next. */
+  async prepareReembedding(id: string): Promise<ReembeddingBatch> {
+    return settle(await this.#native.prepareReembedding(id));
+  }
+
+  /** Stores the vectors of a batch; resolves with how many records have theirs. */
+  async commitReembedding(id: string, batch: ReembeddingBatch, vectors: Float32Array): Promise<number> {
+    return settle(await this.#native.commitReembedding(id, batch, vectors));
+  }
+
+  /** Makes ready what is embedded so far, so that the switch is quick. */
+  async warmReembedding(id: string): Promise<void> {
+    settle(await this.#native.warmReembedding(id));
+  }
+
+  /** Puts what is embedded in the database's place; nothing may be written since the last batch. */
+  async switchReembedding(id: string): Promise<void> {
+    settle(await this.#native.switchReembedding(id));
+  }
+
+  /** @throws {CosiftError} `reembedding_not_found` */
+  async cancelReembedding(id: string): Promise<void> {
+    settle(await this.#native.cancelReembedding(id));
+  }
+
   scanStats(): { waiting: number; passes: number; answered: number } {
     return this.#native.scanStats();
   }
@@ -137,6 +176,14 @@ export interface DatabaseProgress {
   disk_bytes: number;
   /** Why it could not be opened. */
   problem?: { code: string; detail: string };
+}
+
+/** How far the embedding of a database with another model has come. */
+export interface EngineReembedding {
+  model: string;
+  fingerprint: string;
+  done: number;
+  started_at: string;
 }
 
 /** A database as the engine describes it. */

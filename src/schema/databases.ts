@@ -1,3 +1,4 @@
+import './reembedding.js';
 import type { TypeOf } from './type-of.js';
 
 /** `{id}` of a path. */
@@ -84,6 +85,7 @@ export const databaseDescription = {
         last_write_at: { type: 'string', format: 'date-time' },
       },
     },
+    reembedding: { $ref: '#/components/schemas/Reembedding' },
   },
 } as const;
 

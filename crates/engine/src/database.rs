@@ -58,7 +58,7 @@ impl Published {
     }
 }
 
-const CREATED_AT: &str = "created_at";
+pub(crate) const CREATED_AT: &str = "created_at";
 
 impl Database {
     /// Makes a new database in `directory`.
@@ -213,7 +213,8 @@ fn last_write_at(reader: &Reader, position: u64) -> Result<Option<i64>, Error> {
     Ok(last.first().map(|change| change.at))
 }
 
-fn store_path(directory: &Path) -> PathBuf {
+/// The store in the directory of a database.
+pub(crate) fn store_path(directory: &Path) -> PathBuf {
     directory.join("records.sqlite")
 }
 

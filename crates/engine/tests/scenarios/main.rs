@@ -1,6 +1,7 @@
 //! Whole scenarios over the engine's public face, each in a file named as the sentence that it holds the engine to.
 
 mod a_filtered_query_pages_in_any_order;
+mod another_model_takes_over;
 mod common;
 mod deletions_take_what_they_name;
 mod derived_files_are_only_a_cache;
