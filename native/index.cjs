@@ -837,6 +837,7 @@ module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __n
 module.exports = nativeBinding
 module.exports.NativeEngine = nativeBinding.NativeEngine
 module.exports.Prepared = nativeBinding.Prepared
+module.exports.ReembeddingBatch = nativeBinding.ReembeddingBatch
 module.exports.StopFlag = nativeBinding.StopFlag
 module.exports.checkJson = nativeBinding.checkJson
 module.exports.kernelName = nativeBinding.kernelName

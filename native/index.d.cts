@@ -39,6 +39,20 @@ export declare class NativeEngine {
   query(id: string, request: string, stop: StopFlag): Promise<NativePage | NativeFailure>
   /** Reads the change feed: `{"changes","position","has_more"}`. */
   changes(id: string, request: string): Promise<Buffer | NativeFailure>
+  /** Begins to embed a database with another model, or goes on: as `reembedding`. `settings` is JSON. */
+  beginReembedding(id: string, settings: string): Promise<Buffer | NativeFailure>
+  /** How far it has come: `{"model","fingerprint","done","started_at"}` or `null`. */
+  reembedding(id: string): Promise<Buffer | NativeFailure>
+  /** Reads what is to be embedded next. */
+  prepareReembedding(id: string): Promise<ReembeddingBatch | NativeFailure>
+  /** Stores a batch with the vectors of its texts, and tells how many records there are now. */
+  commitReembedding(id: string, batch: ReembeddingBatch, vectors: Float32Array): Promise<number | NativeFailure>
+  /** Makes ready what is embedded so far, so that the switch is quick. */
+  warmReembedding(id: string): Promise<undefined | NativeFailure>
+  /** Puts what is embedded in the database's place; nothing may be written since the last batch. */
+  switchReembedding(id: string): Promise<undefined | NativeFailure>
+  /** Removes what is embedded so far. */
+  cancelReembedding(id: string): Promise<undefined | NativeFailure>
   /** How busy the scan threads are. */
   scanStats(): NativeScanStats
   /** What has been done since the engine was opened, and what waits. */
@@ -55,6 +69,14 @@ export declare class Prepared {
   problems(): Array<NativeLineProblem>
   /** Records to write or touch. */
   get records(): number
+}
+
+/** Records that wait for the vectors of their texts by another model. */
+export declare class ReembeddingBatch {
+  /** The texts to embed, in the order that the commit takes their vectors in. */
+  texts(): Array<string>
+  /** Whether the database had nothing more when the batch was made. */
+  get isLast(): boolean
 }
 
 /** Ends the calls it is given to, at their next block. A stopped call fails with `stopped`. */

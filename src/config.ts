@@ -22,6 +22,8 @@ export interface Config {
   /** Embedding processes; undefined: the embedder's own choice. */
   embedWorkers: number | undefined;
   limits: Limits;
+  /** Models beside the built-in one: their directories, absolute, by name. */
+  models: Readonly<Record<string, string>>;
 }
 
 export type Origin = 'flag' | 'environment' | 'file' | 'default';
@@ -47,6 +49,8 @@ interface Setting {
   default?: string | number;
   parse: (value: unknown) => unknown;
   secret?: true;
+  /** The flag may come several times. */
+  repeat?: true;
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
@@ -72,6 +76,28 @@ const oneOf =
     if (values.includes(value as string)) return value as string;
     throw new Error(`must be one of ${values.join(', ')}`);
   };
+
+/** `NAME=DIRECTORY`, one or several separated by commas or given as a list; or an object of them. */
+export const modelDirectories = (value: unknown): Record<string, string> => {
+  const pairs = isObject(value)
+    ? Object.entries(value)
+    : [value]
+        .flat()
+        .flatMap((list) => (typeof list === 'string' ? list.split(',') : [list]))
+        .map((pair) =>
+          typeof pair === 'string' ? /^([^=]+)=(.+)$/s.exec(pair.trim())?.slice(1) : undefined,
+        );
+  const named = new Map<string, string>();
+  for (const pair of pairs) {
+    const [name, directory] = pair ?? [];
+    if (typeof name !== 'string' || typeof directory !== 'string' || directory === '') {
+      throw new Error('must be NAME=DIRECTORY');
+    }
+    if (named.has(name)) throw new Error(`names ${name} twice`);
+    named.set(name, path.resolve(directory));
+  }
+  return Object.fromEntries(named);
+};
 
 const headerText = (value: unknown): string => {
   if (!/^[\x21-\x7e]+$/.test(text(value))) throw new Error('must be printable ASCII without spaces');
@@ -157,6 +183,14 @@ export const SETTINGS: readonly Setting[] = [
     help: 'texts embedded at once (default: by the machine)',
     parse: whole(1, 256),
   },
+  {
+    name: 'models',
+    flag: '--models',
+    env: 'COSIFT_MODELS',
+    help: 'models beside the built-in one, NAME=DIRECTORY; may be repeated',
+    parse: modelDirectories,
+    repeat: true,
+  },
   ...Object.entries(LIMITS).map(([name, value]) => ({
     name: `limits.${name}`,
     env: `COSIFT_LIMIT_${name.toUpperCase()}`,
@@ -198,10 +232,17 @@ export function resolveConfig(
       throw new ConfigError(`${source}: ${(error as Error).message}`);
     }
     values.set(setting.name, value);
-    const shown = value === undefined ? '(not set)' : setting.secret ? '(hidden)' : String(value);
+    const shown = value === undefined ? '(not set)' : setting.secret ? '(hidden)' : textOf(value);
     return { name: setting.name, value: shown, origin, source };
   });
   return { config: configOf(values), settings };
+}
+
+function textOf(value: unknown): string {
+  if (!isObject(value)) return String(value);
+  return Object.entries(value)
+    .map(([name, directory]) => `${name}=${directory}`)
+    .join(',');
 }
 
 interface Found {
@@ -291,6 +332,7 @@ function configOf(values: ReadonlyMap<string, unknown>): Config {
     answerTimeoutSeconds: value('answer_timeout_seconds'),
     threads: value('threads'),
     embedWorkers: value('embed_workers'),
+    models: value<Record<string, string> | undefined>('models') ?? {},
     limits: Object.fromEntries(
       Object.keys(LIMITS).map((name) => [name, value<number>(`limits.${name}`)]),
     ) as unknown as Limits,

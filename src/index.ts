@@ -3,6 +3,7 @@
 export { CosiftError, type ErrorCode, type Problem } from './errors.js';
 export { Cosift, type OpenOptions, open } from './library/cosift.js';
 export { type CallOptions, Database, type RecordInput, type SearchInput } from './library/database.js';
+export type { ReembedOptions } from './reembed.js';
 export type {
   BatchResult,
   Change,
@@ -20,6 +21,7 @@ export type {
   QueryRequest,
   RecordA,
   RecordB,
+  Reembedding,
   SearchRequest,
   Variant,
 } from './schema/index.js';

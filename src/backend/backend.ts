@@ -5,6 +5,7 @@ import type {
   FilterGroup,
   LineEvent,
   QueryRequest,
+  Reembedding,
   SearchRequest,
   Variant,
 } from '../schema/index.js';
@@ -73,6 +74,12 @@ export interface Backend {
   ): Promise<{ created: boolean; database: DatabaseDescription }>;
   describeDatabase(id: string): Promise<DatabaseDescription>;
   dropDatabase(id: string): Promise<void>;
+  /** Begins to embed the database with another model in the background, or goes on after a failure. */
+  startReembedding(id: string, model: string): Promise<Reembedding>;
+  /** How that stands. */
+  reembedding(id: string): Promise<Reembedding>;
+  /** Ends it; the database stays as it was. */
+  cancelReembedding(id: string): Promise<void>;
   /** Takes `{"records": […]}` whole or not at all; resolves with the JSON of a `BatchResult`. */
   upsertBatch(
     id: string,

@@ -8,3 +8,4 @@ export type {
   Scope,
 } from './backend.js';
 export { LocalBackend, type LocalOptions } from './local-backend.js';
+export type { ModelDirectories } from './models.js';

@@ -1,5 +1,4 @@
 import { EventEmitter, once } from 'node:events';
-import type { Embedder } from '../embedding/index.js';
 import { Engine, type EngineDescription } from '../engine/index.js';
 import { CosiftError } from '../errors.js';
 import {
@@ -11,12 +10,16 @@ import {
   type Limits,
   type LineEvent,
   type QueryRequest,
+  type Reembedding,
   type SearchRequest,
   type Variant,
 } from '../schema/index.js';
 import type { Backend, BackendStats, PageOptions, PageReply, Readiness, Scope } from './backend.js';
-import { Models } from './models.js';
-import { embedAndCommit, upsertLines } from './upsert.js';
+import { DatabaseModels } from './database-models.js';
+import { type ModelDirectories, Models } from './models.js';
+import { isStale, Reembeddings } from './reembeddings.js';
+import { type Destination, embedAndCommit, upsertLines } from './upsert.js';
+import { WriteGate } from './write-gate.js';
 
 export interface LocalOptions {
   /** Where the databases are; made when missing. */
@@ -27,13 +30,10 @@ export interface LocalOptions {
   embedWorkers?: number | undefined;
   /** What requests may hold at most. */
   limits?: Limits | undefined;
-}
-
-/** What a database is made with, as far as requests need it. */
-interface Known {
-  model: string | null;
-  fingerprint: string | null;
-  dimensions: number;
+  /** Models beside the built-in one: directories in sentence-transformers layout by the name they are to have. */
+  models?: ModelDirectories | undefined;
+  /** Whether interrupted re-embeddings go on by themselves. Default: true. */
+  resume?: boolean | undefined;
 }
 
 /** Answers from the engine in this process. */
@@ -41,19 +41,28 @@ export class LocalBackend implements Backend {
   readonly #engine: Engine;
   readonly #models: Models;
   readonly #limits: Limits;
-  readonly #known = new Map<string, Known>();
+  readonly #databases: DatabaseModels;
   readonly #written = new EventEmitter().setMaxListeners(0);
-  #embedder: Embedder | undefined;
+  readonly #reembeddings: Reembeddings;
+  readonly #gates = new Map<string, WriteGate>();
   /** Settles once every database is in memory, or known to be one that cannot be. */
   readonly ready: Promise<void>;
   #starting: string | undefined = 'databases are being loaded';
   #closed: Promise<void> | undefined;
 
-  private constructor(engine: Engine, models: Models, limits: Limits) {
+  private constructor(engine: Engine, models: Models, limits: Limits, resume: boolean) {
     this.#engine = engine;
     this.#models = models;
     this.#limits = limits;
-    this.ready = this.#start();
+    this.#databases = new DatabaseModels(engine, models);
+    this.#reembeddings = new Reembeddings({
+      engine,
+      models,
+      modelOf: (id) => this.#databases.find(id),
+      gateOf: (id) => this.#gate(id),
+      switched: async (id) => this.#databases.know(await engine.describeDatabase(id)),
+    });
+    this.ready = this.#start(resume);
     // Whoever needs the databases awaits it; a close meanwhile must not count as unhandled.
     this.ready.catch(() => undefined);
   }
@@ -65,8 +74,9 @@ export class LocalBackend implements Backend {
    */
   static begin(options: LocalOptions): LocalBackend {
     const limits = options.limits ?? LIMITS;
+    const models = new Models(options.models, options.embedWorkers);
     const engine = Engine.open(options.directory, limits, options.threads);
-    return new LocalBackend(engine, new Models(options.embedWorkers), limits);
+    return new LocalBackend(engine, models, limits, options.resume ?? true);
   }
 
   /** As {@link begin}, with every database in memory. */
@@ -81,9 +91,10 @@ export class LocalBackend implements Backend {
     return backend;
   }
 
-  async #start(): Promise<void> {
+  async #start(resume: boolean): Promise<void> {
     await this.#engine.load();
-    for (const database of await this.#engine.listDatabases()) this.#know(database);
+    for (const database of await this.#engine.listDatabases()) this.#databases.know(database);
+    if (resume) await this.#reembeddings.resume(this.#databases.ids());
     this.#starting = undefined;
   }
 
@@ -93,9 +104,9 @@ export class LocalBackend implements Backend {
    */
   async loadModels(): Promise<{ model: string; error: unknown }[]> {
     const failed = [];
-    for (const model of new Set([...this.#known.values()].flatMap(({ model }) => model ?? []))) {
+    for (const model of this.#databases.models()) {
       try {
-        await this.#load(model);
+        await this.#models.embedder(model);
       } catch (error) {
         failed.push({ model, error });
       }
@@ -118,7 +129,7 @@ export class LocalBackend implements Backend {
   }
 
   async listDatabases(): Promise<DatabaseDescription[]> {
-    return this.#engine.listDatabases();
+    return (await this.#engine.listDatabases()).map((database) => this.#described(database));
   }
 
   async createDatabase(
@@ -126,29 +137,48 @@ export class LocalBackend implements Backend {
     settings: DatabaseSettings,
   ): Promise<{ created: boolean; database: DatabaseDescription }> {
     const own = settings.model === undefined && settings.dimensions !== undefined;
-    const embedder = own ? undefined : await this.#load(settings.model ?? Models.builtIn);
+    const model = own ? null : (settings.model ?? Models.builtIn);
+    const embedder = model === null ? undefined : await this.#models.embedder(model);
     const dimensions = embedder?.dimensions ?? settings.dimensions ?? 0;
     if (settings.dimensions !== undefined && settings.dimensions !== dimensions) {
-      const detail = `model "${embedder?.model}" makes vectors of ${dimensions} values`;
+      const detail = `model "${model}" makes vectors of ${dimensions} values`;
       throw new CosiftError('invalid_request', detail, { problems: [{ pointer: '/dimensions', detail }] });
     }
     const { created, database } = await this.#engine.createDatabase(id, {
       ...(settings.embed && { embed: settings.embed }),
-      model: embedder?.model ?? null,
+      model,
       fingerprint: embedder?.fingerprint ?? null,
       dimensions,
+      ...(settings.approximate !== undefined && { approximate: settings.approximate }),
     });
-    this.#know(database);
-    return { created, database };
+    this.#databases.know(database);
+    return { created, database: this.#described(database) };
   }
 
   async describeDatabase(id: string): Promise<DatabaseDescription> {
-    return this.#engine.describeDatabase(id);
+    return this.#described(await this.#engine.describeDatabase(id));
   }
 
   async dropDatabase(id: string): Promise<void> {
+    await this.#reembeddings.forget(id);
     await this.#engine.dropDatabase(id);
-    this.#known.delete(id);
+    this.#databases.forget(id);
+    this.#gates.delete(id);
+  }
+
+  async startReembedding(id: string, model: string): Promise<Reembedding> {
+    return this.#reembeddings.start(id, model);
+  }
+
+  async reembedding(id: string): Promise<Reembedding> {
+    this.#databases.find(id);
+    const state = this.#reembeddings.state(id);
+    if (state !== undefined) return state;
+    throw new CosiftError('reembedding_not_found', `database "${id}" is not being embedded again`);
+  }
+
+  async cancelReembedding(id: string): Promise<void> {
+    await this.#reembeddings.cancel(id);
   }
 
   async upsertBatch(
@@ -156,9 +186,9 @@ export class LocalBackend implements Backend {
     body: Uint8Array,
     options: { signal?: AbortSignal; vectors?: Float32Array } = {},
   ): Promise<Uint8Array> {
-    const embed = await this.#embedTexts(id);
+    const destination = await this.#destination(id);
     const prepared = await this.#engine.prepareBatch(id, body, options.vectors);
-    const committed = await embedAndCommit(this.#engine, id, prepared, embed, options.signal);
+    const committed = await embedAndCommit(destination, prepared, options.signal);
     this.#written.emit(id);
     const { created, changed, unchanged, results } = committed;
     const counts = `,"created":${created},"changed":${changed},"unchanged":${unchanged}}`;
@@ -170,8 +200,8 @@ export class LocalBackend implements Backend {
     chunks: AsyncIterable<Uint8Array>,
     options: { signal?: AbortSignal } = {},
   ): AsyncIterable<LineEvent> {
-    const embed = await this.#embedTexts(id);
-    const events = upsertLines(this.#engine, id, chunks, embed, this.#limits.line_bytes, options.signal);
+    const destination = await this.#destination(id);
+    const events = upsertLines(destination, chunks, this.#limits.line_bytes, options.signal);
     for await (const event of events) {
       if (event.type === 'progress') this.#written.emit(id);
       yield event;
@@ -183,32 +213,46 @@ export class LocalBackend implements Backend {
   }
 
   async deleteRecords(id: string, request: DeleteRequest, scope: Scope): Promise<{ deleted: number }> {
-    const deleted = await this.#engine.deleteRecords(id, { ...request, forced_filter: scope.forcedFilter });
+    const deletion = { ...request, forced_filter: scope.forcedFilter };
+    const deleted = await this.#gate(id).pass(() => this.#engine.deleteRecords(id, deletion));
     if (deleted > 0) this.#written.emit(id);
     return { deleted };
   }
 
   async search(id: string, request: SearchRequest, options: PageOptions): Promise<PageReply> {
     const start = performance.now();
-    const vector = await this.#queryVector(id, request.search, options.signal);
-    const embedded = performance.now();
     const { search, pagination, ...rest } = request;
-    const page = await this.#engine.search(
-      id,
-      {
-        variant: options.variant,
-        threshold: search.threshold ?? DEFAULTS.threshold,
-        ...DEFAULT_PAGE,
-        ...pagination,
-        ...rest,
-        forced_filter: options.scope?.forcedFilter,
-      },
-      vector,
-      options.signal,
-    );
-    const end = performance.now();
-    const timings = { embedMs: embedded - start, searchMs: page.totalMicros / 1000, totalMs: end - start };
-    return { body: page.body, timings };
+    for (;;) {
+      const { vector, fingerprint } = await this.#databases.queryVector(id, search, options.signal);
+      const embedded = performance.now();
+      try {
+        const page = await this.#engine.search(
+          id,
+          {
+            variant: options.variant,
+            threshold: search.threshold ?? DEFAULTS.threshold,
+            ...DEFAULT_PAGE,
+            ...pagination,
+            ...rest,
+            forced_filter: options.scope?.forcedFilter,
+            embedded_by: fingerprint,
+          },
+          vector,
+          options.signal,
+        );
+        const end = performance.now();
+        const timings = {
+          embedMs: embedded - start,
+          searchMs: page.totalMicros / 1000,
+          totalMs: end - start,
+        };
+        return { body: page.body, timings };
+      } catch (error) {
+        // The database has got another model since the text was embedded.
+        if (!isStale(error)) throw error;
+        this.#databases.know(await this.#engine.describeDatabase(id));
+      }
+    }
   }
 
   async query(id: string, request: QueryRequest, options: PageOptions): Promise<PageReply> {
@@ -262,6 +306,7 @@ export class LocalBackend implements Backend {
   }
 
   stats(): BackendStats {
+    const embedder = this.#models.stats();
     const { commits, commitMicros, writesWaiting, scannedBytes } = this.#engine.meter();
     return {
       databases: this.#engine
@@ -275,91 +320,38 @@ export class LocalBackend implements Backend {
         })),
       scans: { ...this.#engine.scanStats(), bytes: scannedBytes },
       commits: { waiting: writesWaiting, count: commits, totalMs: commitMicros / 1000 },
-      ...(this.#embedder && { embedder: this.#embedder.stats() }),
+      ...(embedder && { embedder }),
     };
   }
 
   close(): Promise<void> {
-    this.#closed ??= Promise.allSettled([this.#engine.close(), this.#models.close()]).then((results) => {
+    this.#closed ??= Promise.allSettled([
+      this.#reembeddings.close(),
+      this.#engine.close(),
+      this.#models.close(),
+    ]).then((results) => {
       for (const result of results) if (result.status === 'rejected') throw result.reason;
     });
     return this.#closed;
   }
 
-  #know({ id, model, fingerprint, dimensions }: EngineDescription): void {
-    this.#known.set(id, { model, fingerprint, dimensions });
+  #gate(id: string): WriteGate {
+    const gate = this.#gates.get(id) ?? new WriteGate();
+    this.#gates.set(id, gate);
+    return gate;
   }
 
-  #find(id: string): Known {
-    const known = this.#known.get(id);
-    if (known !== undefined) return known;
-    if (this.#engine.progress().databases.some((database) => database.id === id)) {
-      throw new CosiftError('not_ready', `database "${id}" is not loaded`, { fields: { database: id } });
-    }
-    throw new CosiftError('database_not_found', `there is no database "${id}"`);
+  /** Where records for a database go. Fails at once when they could not be embedded. */
+  async #destination(id: string): Promise<Destination> {
+    const embed = await this.#databases.passages(id);
+    return { engine: this.#engine, id, gate: this.#gate(id), embed };
   }
 
-  async #load(model: string): Promise<Embedder> {
-    this.#embedder = await this.#models.embedder(model);
-    return this.#embedder;
-  }
-
-  /** The embedder of a database's model, which must be the very model its records were embedded with. */
-  async #embedderOf(id: string, model: string, fingerprint: string | null): Promise<Embedder> {
-    if (!this.#models.has(model)) {
-      const detail = `database "${id}" was embedded with model "${model}", which this service does not have`;
-      throw new CosiftError('model_mismatch', detail);
-    }
-    const embedder = await this.#load(model);
-    if (embedder.fingerprint !== fingerprint) {
-      const detail =
-        `database "${id}" was embedded with another version of model "${model}" than this service has; ` +
-        'import its records into a new database to embed them again';
-      throw new CosiftError('model_mismatch', detail);
-    }
-    return embedder;
-  }
-
-  async #embedTexts(id: string) {
-    const { model, fingerprint } = this.#find(id);
-    if (model === null) return async () => new Float32Array();
-    const embedder = await this.#embedderOf(id, model, fingerprint);
-    return (texts: readonly string[], signal?: AbortSignal) => embedder.embedPassages(texts, { signal });
-  }
-
-  async #queryVector(
-    id: string,
-    search: SearchRequest['search'],
-    signal: AbortSignal | undefined,
-  ): Promise<Float64Array> {
-    const { model, fingerprint, dimensions } = this.#find(id);
-    if (search.text === undefined) {
-      const vector = Float64Array.from(search.vector ?? []);
-      if (model !== null) {
-        throw invalidSearch(
-          'invalid_vector',
-          '/search/vector',
-          `database "${id}" has a model: search by text`,
-        );
-      }
-      if (vector.length !== dimensions) {
-        const detail = `vector has ${vector.length} values, database expects ${dimensions}`;
-        throw invalidSearch('invalid_dimensions', '/search/vector', detail, {
-          expected: dimensions,
-          got: vector.length,
-        });
-      }
-      return vector;
-    }
-    if (model === null) {
-      throw invalidSearch(
-        'invalid_request',
-        '/search/text',
-        `database "${id}" has no model: search by vector`,
-      );
-    }
-    const embedder = await this.#embedderOf(id, model, fingerprint);
-    return Float64Array.from(await embedder.embedQuery(search.text, { signal }));
+  #described(database: EngineDescription): DatabaseDescription {
+    const reembedding = this.#reembeddings.state(database.id);
+    return reembedding === undefined || reembedding.state === 'done'
+      ? database
+      : { ...database, reembedding };
   }
 }
 
@@ -367,12 +359,3 @@ const DEFAULT_PAGE = { limit: DEFAULTS.limit };
 
 /** The start of a change feed's answer without changes. */
 const EMPTY = /^\{"changes":\[\]/;
-
-function invalidSearch(
-  code: 'invalid_vector' | 'invalid_dimensions' | 'invalid_request',
-  pointer: string,
-  detail: string,
-  fields: Readonly<Record<string, unknown>> = {},
-): CosiftError {
-  return new CosiftError(code, detail, { problems: [{ pointer, detail }], fields });
-}

@@ -1,5 +1,11 @@
-import { createEmbedder, type Embedder } from '../embedding/index.js';
+import { createEmbedder, type Embedder, type EmbedderStats } from '../embedding/index.js';
 import { CosiftError } from '../errors.js';
+import { suggest } from '../schema/index.js';
+
+/** Models of the operator's own: the directory of each by its name. */
+export type ModelDirectories = Readonly<Record<string, string>>;
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** The models that databases can be made with, each loaded once, when it is first needed. */
 export class Models {
@@ -7,36 +13,97 @@ export class Models {
   static readonly builtIn = 'all-MiniLM-L6-v2';
 
   readonly #workers: number | undefined;
-  #embedder: Promise<Embedder> | undefined;
+  /** undefined: the built-in model. */
+  readonly #directories: ReadonlyMap<string, string | undefined>;
+  readonly #loading = new Map<string, Promise<Embedder>>();
+  readonly #loaded = new Map<string, Embedder>();
+  #closed = false;
 
-  constructor(workers?: number) {
+  /**
+   * `workers` embed for each model that is in use.
+   *
+   * @throws {CosiftError} `invalid_request` for a name that no model can have.
+   */
+  constructor(directories: ModelDirectories = {}, workers?: number) {
+    for (const name of Object.keys(directories)) {
+      if (name === Models.builtIn) {
+        throw new CosiftError('invalid_request', `"${name}" is the built-in model: choose another name`);
+      }
+      if (!NAME.test(name)) {
+        const rule = 'a model has a name of 1 to 64 letters, digits, . _ and -';
+        throw new CosiftError('invalid_request', `${rule}, not "${name}"`);
+      }
+    }
+    this.#directories = new Map([[Models.builtIn, undefined], ...Object.entries(directories)]);
     this.#workers = workers;
   }
 
   has(model: string): boolean {
-    return model === Models.builtIn;
+    return this.#directories.has(model);
   }
 
   /**
    * The embedder of a model.
    *
-   * @throws {CosiftError} `invalid_request` when there is no such model.
+   * @throws {CosiftError} `invalid_request` when there is no such model, or its directory is none.
    */
   async embedder(model: string): Promise<Embedder> {
-    if (!this.has(model)) {
-      const detail = `there is no model "${model}"; this service has "${Models.builtIn}"`;
-      throw new CosiftError('invalid_request', detail, { problems: [{ pointer: '/model', detail }] });
-    }
-    this.#embedder ??= createEmbedder({ workers: this.#workers });
+    if (!this.has(model)) throw this.#unknown(model);
+    if (this.#closed) throw new CosiftError('stopped', 'the models are closed');
+    const loading = this.#loading.get(model) ?? this.#load(model);
+    this.#loading.set(model, loading);
     try {
-      return await this.#embedder;
+      return await loading;
     } catch (error) {
-      this.#embedder = undefined;
+      this.#loading.delete(model);
       throw error;
     }
   }
 
+  /** Those of all models that are loaded together; undefined while there is none. */
+  stats(): EmbedderStats | undefined {
+    const all = [...this.#loaded.values()].map((embedder) => embedder.stats());
+    const [first, ...rest] = all;
+    if (first === undefined) return undefined;
+    return rest.reduce(
+      (sum, stats) => ({
+        queued: sum.queued + stats.queued,
+        running: sum.running + stats.running,
+        cacheHits: sum.cacheHits + stats.cacheHits,
+        cacheMisses: sum.cacheMisses + stats.cacheMisses,
+        inferences: sum.inferences + stats.inferences,
+        totalMs: sum.totalMs + stats.totalMs,
+      }),
+      first,
+    );
+  }
+
   async close(): Promise<void> {
-    await (await this.#embedder)?.close();
+    this.#closed = true;
+    const loaded = await Promise.allSettled(this.#loading.values());
+    await Promise.all(
+      loaded.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value.close() : undefined)),
+    );
+  }
+
+  async #load(model: string): Promise<Embedder> {
+    const directory = this.#directories.get(model);
+    try {
+      const embedder = await createEmbedder({ model: directory, workers: this.#workers });
+      this.#loaded.set(model, embedder);
+      return embedder;
+    } catch (cause) {
+      if (!(cause instanceof CosiftError)) throw cause;
+      throw new CosiftError(cause.code, `model "${model}" cannot be used: ${cause.detail}`, { cause });
+    }
+  }
+
+  #unknown(model: string): CosiftError {
+    const names = [...this.#directories.keys()];
+    const meant = suggest(model, names);
+    const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
+    const there = names.map((name) => `"${name}"`).join(', ');
+    const detail = `there is no model "${model}"; this service has ${there}${hint}`;
+    return new CosiftError('invalid_request', detail, { problems: [{ pointer: '/model', detail }] });
   }
 }

@@ -2,8 +2,10 @@ import type { Engine, NativeLineProblem, Prepared } from '../engine/index.js';
 import { CosiftError } from '../errors.js';
 import type { LineEvent, LineProblem } from '../schema/index.js';
 import { batchesOfLines, type LineBatch } from './lines.js';
+import { isStale } from './reembeddings.js';
+import type { WriteGate } from './write-gate.js';
 
-/** Turns texts into vectors, one after the other; none for a database without a model. */
+/** Turns texts into vectors of the model that the database has now, one after the other; none without a model. */
 export type EmbedTexts = (texts: readonly string[], signal?: AbortSignal) => Promise<Float32Array>;
 
 /** Times a commit is tried whose records others change meanwhile. */
@@ -14,12 +16,22 @@ const AHEAD = 4;
 
 type Committed = Awaited<ReturnType<Engine['commit']>>;
 
-/** Embeds what needs it, unless its vectors are `made` already, and commits. A record that another call changed in between is embedded again. */
+/** Where the records of a call go. */
+export interface Destination {
+  engine: Engine;
+  /** The database. */
+  id: string;
+  gate: WriteGate;
+  embed: EmbedTexts;
+}
+
+/**
+ * Embeds what needs it, unless its vectors are `made` already, and commits. A record that another call changed in
+ * between is embedded again, and so is all of it when the database has got another model.
+ */
 export async function embedAndCommit(
-  engine: Engine,
-  id: string,
+  { engine, id, gate, embed }: Destination,
   prepared: Prepared,
-  embed: EmbedTexts,
   signal?: AbortSignal,
   made?: Float32Array,
 ): Promise<Committed> {
@@ -29,10 +41,10 @@ export async function embedAndCommit(
     vectors ??= texts.length === 0 ? new Float32Array() : await embed(texts, signal);
     signal?.throwIfAborted();
     try {
-      return await engine.commit(id, prepared, vectors);
+      const made = vectors;
+      return await gate.pass(() => engine.commit(id, prepared, made), signal);
     } catch (error) {
-      const stale = error instanceof CosiftError && error.fields.engine === 'stale';
-      if (!stale) throw error;
+      if (!isStale(error)) throw error;
       vectors = undefined;
       if (attempt === ATTEMPTS) {
         throw new CosiftError('busy', 'other writes keep changing the same records; try again', {
@@ -45,13 +57,12 @@ export async function embedAndCommit(
 
 /** Upserts a stream of lines in committed batches; batches are embedded side by side and committed in order. */
 export async function* upsertLines(
-  engine: Engine,
-  id: string,
+  destination: Destination,
   chunks: AsyncIterable<Uint8Array>,
-  embed: EmbedTexts,
   maxLineBytes: number,
   signal?: AbortSignal,
 ): AsyncGenerator<LineEvent> {
+  const { engine, id, embed } = destination;
   const counts = { lines: 0, created: 0, changed: 0, unchanged: 0, failed: 0 };
   const ahead: Promise<Made>[] = [];
   const batches = batchesOfLines(chunks, maxLineBytes);
@@ -83,7 +94,7 @@ export async function* upsertLines(
         continue;
       }
       const { batch, prepared, vectors } = await ahead.shift()!;
-      const committed = await embedAndCommit(engine, id, prepared, embed, signal, vectors);
+      const committed = await embedAndCommit(destination, prepared, signal, vectors);
       const bad = [...prepared.problems(), ...committed.problems].map(lineProblem);
       for (const line of batch.tooLong) bad.push(tooLong(line, maxLineBytes));
       yield* bad.sort((a, b) => a.line - b.line);

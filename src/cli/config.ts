@@ -5,12 +5,13 @@ import { table } from './table.js';
 /** Adds a flag for every setting of the server, so that help and config cannot disagree. */
 export function withSettings(command: Command): Command {
   command.option('--config <file>', 'config file (env COSIFT_CONFIG, default: cosift.json when it is there)');
-  for (const { name, flag, env, help, default: standard } of SETTINGS) {
+  for (const { name, flag, env, help, default: standard, repeat } of SETTINGS) {
     if (flag === undefined) continue;
     const option = command.createOption(
       `${flag} <value>`,
       `${help} (env ${env}${standard === undefined ? '' : `, default: ${standard}`})`,
     );
+    if (repeat) option.argParser(collect);
     // Thirty limits would bury the settings that people look for: docs/limits.md has them.
     command.addOption(name.startsWith('limits.') ? option.hideHelp() : option);
   }
@@ -18,6 +19,10 @@ export function withSettings(command: Command): Command {
     'after',
     '\nEvery limit of docs/limits.md is a flag, too: --limit-<name> <value>.',
   );
+}
+
+function collect(value: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), value];
 }
 
 export function configCommand(): Command {

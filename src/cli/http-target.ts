@@ -4,12 +4,15 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CosiftError, isErrorCode } from '../errors.js';
+import type { Reembedder } from '../reembed.js';
 import type {
+  DatabaseDescription,
   DatabaseSettings,
   LineEvent,
   LineFailure,
   PageB,
   ProblemBody,
+  Reembedding,
   SearchRequest,
 } from '../schema/index.js';
 import type { Target } from './target.js';
@@ -35,6 +38,16 @@ export class HttpTarget implements Target {
 
   async search(id: string, request: SearchRequest): Promise<PageB> {
     return (await this.json('POST', `/databases/${id}/search`, request)) as PageB;
+  }
+
+  reembedder(id: string): Reembedder {
+    const path = `/databases/${id}/reembedding`;
+    return {
+      start: async (model) => (await this.json('POST', path, { model })) as Reembedding,
+      read: async () => (await this.json('GET', path)) as Reembedding,
+      describe: async () => (await this.json('GET', `/databases/${id}`)) as DatabaseDescription,
+      cancel: async () => void (await this.json('DELETE', path)),
+    };
   }
 
   /** The answer's JSON, undefined where it has no body. */

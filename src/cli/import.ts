@@ -2,12 +2,14 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { DatabaseSettings, LineSummary } from '../schema/index.js';
 import { type Input, openInput } from './input.js';
 import { count, duration, ProgressBar } from './progress-bar.js';
+import { stopOnSignals } from './stop.js';
 import { checkDatabase, openTarget, type Target, type TargetOptions, targetCommand } from './target.js';
 
 interface ImportOptions extends TargetOptions {
   database: string;
   embed?: string[];
   dimensions?: number;
+  approximate?: boolean;
 }
 
 export function importCommand(): Command {
@@ -24,6 +26,7 @@ export function importCommand(): Command {
       columns,
     )
     .option('--dimensions <n>', 'for a database of your own vectors: values a vector', wholeNumber)
+    .option('--approximate', 'make the database with an index for approximate searches')
     .action(importFile);
 }
 
@@ -108,21 +111,11 @@ function linesOf({ size, read }: Input): number | undefined {
   return Math.round((read.records * size) / read.bytes);
 }
 
-/** Aborted by the first SIGINT or SIGTERM; a second one ends the process as it is. */
-function stopOnSignals(): AbortSignal {
-  const controller = new AbortController();
-  const stop = () => {
-    if (controller.signal.aborted) process.exit(130);
-    controller.abort();
-  };
-  process.on('SIGINT', stop).on('SIGTERM', stop);
-  return controller.signal;
-}
-
-function settingsOf({ embed, dimensions }: ImportOptions): DatabaseSettings {
+function settingsOf({ embed, dimensions, approximate }: ImportOptions): DatabaseSettings {
   return {
     ...(embed !== undefined && { embed: { columns: embed } }),
     ...(dimensions !== undefined && { dimensions }),
+    ...(approximate !== undefined && { approximate }),
   };
 }
 

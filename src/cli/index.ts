@@ -4,6 +4,7 @@ import { configCommand } from './config.js';
 import { report } from './failure.js';
 import { importCommand } from './import.js';
 import { keyCommand } from './key.js';
+import { reembedCommand } from './reembed.js';
 import { searchCommand } from './search.js';
 import { serveCommand } from './serve.js';
 
@@ -17,6 +18,7 @@ export async function run(args: readonly string[]): Promise<void> {
     .addCommand(serveCommand())
     .addCommand(importCommand())
     .addCommand(searchCommand())
+    .addCommand(reembedCommand())
     .addCommand(keyCommand())
     .addCommand(configCommand());
   try {

@@ -1,5 +1,6 @@
-import { type Backend, LocalBackend } from '../backend/index.js';
+import { type Backend, LocalBackend, type ModelDirectories } from '../backend/index.js';
 import { CosiftError } from '../errors.js';
+import type { Reembedder } from '../reembed.js';
 import {
   checkDatabaseSettings,
   checkSearchRequest,
@@ -18,9 +19,9 @@ export class LocalTarget implements Target {
     this.#backend = backend;
   }
 
-  static async open(data: string): Promise<LocalTarget> {
+  static async open(data: string, models?: ModelDirectories): Promise<LocalTarget> {
     try {
-      return new LocalTarget(await LocalBackend.open({ directory: data }));
+      return new LocalTarget(await LocalBackend.open({ directory: data, models, resume: false }));
     } catch (error) {
       if (!(error instanceof CosiftError) || error.code !== 'data_locked') throw error;
       throw new CosiftError('data_locked', `${error.detail}; to work on a running server, give --url`, {
@@ -44,6 +45,15 @@ export class LocalTarget implements Target {
   async search(id: string, request: SearchRequest): Promise<PageB> {
     const { body } = await this.#backend.search(id, checkSearchRequest(request, 'b'), { variant: 'b' });
     return JSON.parse(Buffer.from(body).toString('utf8')) as PageB;
+  }
+
+  reembedder(id: string): Reembedder {
+    return {
+      start: (model) => this.#backend.startReembedding(id, model),
+      read: () => this.#backend.reembedding(id),
+      describe: () => this.#backend.describeDatabase(id),
+      cancel: () => this.#backend.cancelReembedding(id),
+    };
   }
 
   close(): Promise<void> {

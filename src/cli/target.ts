@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { modelDirectories } from '../config.js';
 import { CosiftError } from '../errors.js';
+import type { Reembedder } from '../reembed.js';
 import type { DatabaseSettings, LineEvent, PageB, SearchRequest } from '../schema/index.js';
 import { HttpTarget } from './http-target.js';
 import { LocalTarget } from './local-target.js';
@@ -12,6 +14,7 @@ export interface Target {
   ensureDatabase(id: string, settings: DatabaseSettings): Promise<void>;
   upsertLines(id: string, chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncIterable<LineEvent>;
   search(id: string, request: SearchRequest): Promise<PageB>;
+  reembedder(id: string): Reembedder;
   close(): Promise<void>;
 }
 
@@ -19,6 +22,7 @@ export interface TargetOptions {
   data: string;
   url?: string;
   key?: string;
+  models?: Record<string, string>;
 }
 
 /** A command with the options that choose its target. */
@@ -31,13 +35,21 @@ export function targetCommand(name: string): Command {
         .argParser(checkUrl),
     )
     .addOption(
+      new Option(
+        '--models <name=directory>',
+        'model beside the built-in one, for a directory; may be repeated',
+      )
+        .env('COSIFT_MODELS')
+        .argParser(addModels),
+    )
+    .addOption(
       new Option('--key <key>', 'API key for the server (default: <data>/admin.key)').env('COSIFT_KEY'),
     );
 }
 
 export async function openTarget(options: TargetOptions): Promise<Target> {
   if (options.url !== undefined) return new HttpTarget(options.url, apiKey(options));
-  return LocalTarget.open(options.data);
+  return LocalTarget.open(options.data, options.models);
 }
 
 export function apiKey({ key, data }: TargetOptions): string {
@@ -50,6 +62,14 @@ export function apiKey({ key, data }: TargetOptions): string {
       'unauthorized',
       `no API key: give --key, or set COSIFT_KEY (${file} cannot be read)`,
     );
+  }
+}
+
+function addModels(text: string, before: Record<string, string> = {}): Record<string, string> {
+  try {
+    return { ...before, ...modelDirectories(text) };
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
   }
 }
 

@@ -1,3 +1,4 @@
+import { type ReembedOptions, reembedOrCancel } from '../reembed.js';
 import type {
   BatchResult,
   Change,
@@ -10,6 +11,7 @@ import type {
   QueryRequest,
   RecordA,
   RecordB,
+  Reembedding,
   SearchRequest,
   Variant,
 } from '../schema/index.js';
@@ -37,6 +39,21 @@ export class Database<V extends Variant = 'b'> {
 
   describe(options?: CallOptions): Promise<DatabaseDescription> {
     return this.#transport.call('GET', this.#path, undefined, options);
+  }
+
+  /**
+   * Gives every record the vectors of another model that the service has, and waits for it. Searches and writes go on
+   * meanwhile; the change is at once. When the signal ends it, the database stays as it was.
+   */
+  reembed(model: string, options: ReembedOptions = {}): Promise<Reembedding> {
+    const path = `${this.#path}/reembedding`;
+    const reembedder = {
+      start: (model: string) => this.#transport.call<Reembedding>('POST', path, { model }),
+      read: () => this.#transport.call<Reembedding>('GET', path),
+      describe: () => this.describe(),
+      cancel: () => this.#transport.call<void>('DELETE', path),
+    };
+    return reembedOrCancel(reembedder, model, options);
   }
 
   drop(options?: CallOptions): Promise<void> {

@@ -1,6 +1,7 @@
 /** cosift over HTTP: typed requests to a running service, with nothing but `fetch`. */
 
 export { CosiftError, type ErrorCode, type Problem } from '../errors.js';
+export type { ReembedOptions } from '../reembed.js';
 export type {
   BatchResult,
   Change,
@@ -23,6 +24,7 @@ export type {
   QueryRequest,
   RecordA,
   RecordB,
+  Reembedding,
   SearchRequest,
   Variant,
 } from '../schema/index.js';

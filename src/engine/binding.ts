@@ -16,4 +16,5 @@ export type {
   NativeProblem,
   NativeScanStats,
   Prepared,
+  ReembeddingBatch,
 } from '../../native/index.cjs';

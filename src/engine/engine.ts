@@ -6,6 +6,7 @@ import {
   type NativePage,
   native,
   type Prepared,
+  type ReembeddingBatch,
 } from './binding.js';
 import { settle } from './outcome.js';
 import { stoppable } from './stop.js';
@@ -16,6 +17,7 @@ export interface EngineSettings {
   model: string | null;
   fingerprint: string | null;
   dimensions: number;
+  approximate?: boolean;
 }
 
 /** The databases of a data directory, in memory. Failures are `CosiftError`s. */
@@ -114,6 +116,44 @@ export class Engine {
     return settle(await this.#native.changes(id, JSON.stringify(request)));
   }
 
+  /** Begins to embed a database with another model, or goes on where that was left. */
+  async beginReembedding(
+    id: string,
+    settings: { model: string; fingerprint: string; dimensions: number },
+  ): Promise<EngineReembedding> {
+    return parse(settle(await this.#native.beginReembedding(id, JSON.stringify(settings))));
+  }
+
+  /** How far that has come; null when there is none. */
+  async reembedding(id: string): Promise<EngineReembedding | null> {
+    return parse(settle(await this.#native.reembedding(id)));
+  }
+
+  /** What is to be embedded next. */
+  async prepareReembedding(id: string): Promise<ReembeddingBatch> {
+    return settle(await this.#native.prepareReembedding(id));
+  }
+
+  /** Stores the vectors of a batch; resolves with how many records have theirs. */
+  async commitReembedding(id: string, batch: ReembeddingBatch, vectors: Float32Array): Promise<number> {
+    return settle(await this.#native.commitReembedding(id, batch, vectors));
+  }
+
+  /** Makes ready what is embedded so far, so that the switch is quick. */
+  async warmReembedding(id: string): Promise<void> {
+    settle(await this.#native.warmReembedding(id));
+  }
+
+  /** Puts what is embedded in the database's place; nothing may be written since the last batch. */
+  async switchReembedding(id: string): Promise<void> {
+    settle(await this.#native.switchReembedding(id));
+  }
+
+  /** @throws {CosiftError} `reembedding_not_found` */
+  async cancelReembedding(id: string): Promise<void> {
+    settle(await this.#native.cancelReembedding(id));
+  }
+
   scanStats(): { waiting: number; passes: number; answered: number } {
     return this.#native.scanStats();
   }
@@ -139,6 +179,14 @@ export interface DatabaseProgress {
   problem?: { code: string; detail: string };
 }
 
+/** How far the embedding of a database with another model has come. */
+export interface EngineReembedding {
+  model: string;
+  fingerprint: string;
+  done: number;
+  started_at: string;
+}
+
 /** A database as the engine describes it. */
 export interface EngineDescription {
   id: string;
@@ -146,6 +194,8 @@ export interface EngineDescription {
   model: string | null;
   fingerprint: string | null;
   dimensions: number;
+  approximate: boolean;
+  approximate_records?: number;
   embed: { columns?: string[] };
   columns: { name: string; types: ('string' | 'number' | 'boolean' | 'null')[]; records: number }[];
   sizes: {
@@ -153,6 +203,7 @@ export interface EngineDescription {
     codes_bytes: number;
     columns_bytes: number;
     identities_bytes: number;
+    approximate_bytes: number;
     disk_bytes: number;
   };
   times: { created_at: string; last_write_at: string };

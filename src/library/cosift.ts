@@ -7,6 +7,8 @@ export interface OpenOptions {
   threads?: number;
   /** Threads that embed texts, each with a copy of the model. Default: one a core, four at most. */
   embedWorkers?: number;
+  /** Models beside the built-in one: directories in sentence-transformers layout, with ONNX, by name. */
+  models?: Readonly<Record<string, string>>;
 }
 
 /**

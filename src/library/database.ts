@@ -1,5 +1,6 @@
 import type { LocalBackend, PageReply } from '../backend/index.js';
 import { CosiftError } from '../errors.js';
+import { type ReembedOptions, reembedOrCancel } from '../reembed.js';
 import {
   type BatchResult,
   type Changes,
@@ -16,6 +17,7 @@ import {
   type QueryRequest,
   type RecordA,
   type RecordB,
+  type Reembedding,
   type SearchRequest,
   type Variant,
 } from '../schema/index.js';
@@ -50,6 +52,23 @@ export class Database {
   constructor(backend: LocalBackend, id: string) {
     this.#backend = backend;
     this.id = id;
+  }
+
+  /**
+   * Gives every record the vectors of another model. Searches and writes go on meanwhile; the change is at once. When
+   * the signal ends it, the database stays as it was; when the process ends first, the next one goes on.
+   *
+   * @throws {CosiftError} `invalid_request` for a model that is not there.
+   */
+  async reembed(model: string, options: ReembedOptions = {}): Promise<Reembedding> {
+    const backend = this.#backend;
+    const reembedder = {
+      start: (model: string) => backend.startReembedding(this.id, model),
+      read: () => backend.reembedding(this.id),
+      describe: () => this.describe(),
+      cancel: () => backend.cancelReembedding(this.id),
+    };
+    return reembedOrCancel(reembedder, model, options);
   }
 
   async describe(): Promise<DatabaseDescription> {

@@ -6,6 +6,7 @@ import type { KeyRequest } from './keys.js';
 import { LIMITS, type Limits } from './limits.js';
 import { problemsOf } from './problems-of.js';
 import type { DeleteRequest } from './records.js';
+import type { ReembeddingRequest } from './reembedding.js';
 import type { QueryRequest, SearchRequest, Variant } from './search.js';
 import type { WebhookRequest } from './webhooks.js';
 
@@ -113,6 +114,11 @@ export function checkKeyRequest(value: unknown, limits: Limits = LIMITS, bytes =
 export function checkDatabaseSettings(value: unknown, bytes = 0): DatabaseSettings {
   checkSchema('DatabaseSettings', value, bytes);
   return value as DatabaseSettings;
+}
+
+export function checkReembeddingRequest(value: unknown, bytes = 0): ReembeddingRequest {
+  checkSchema('ReembeddingRequest', value, bytes);
+  return value as ReembeddingRequest;
 }
 
 export function checkWebhookRequest(value: unknown, bytes = 0): WebhookRequest {

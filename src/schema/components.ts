@@ -4,6 +4,7 @@ import * as keys from './keys.js';
 import * as pages from './pages.js';
 import { health, problem } from './problem.js';
 import * as records from './records.js';
+import * as reembedding from './reembedding.js';
 import * as search from './search.js';
 import * as webhooks from './webhooks.js';
 
@@ -56,6 +57,8 @@ export const COMPONENTS = {
   DatabaseSettings: databases.databaseSettings,
   DatabaseDescription: databases.databaseDescription,
   DatabaseList: databases.databaseList,
+  ReembeddingRequest: reembedding.reembeddingRequest,
+  Reembedding: reembedding.reembedding,
   KeyRequest: keys.keyRequest,
   KeyDescription: keys.keyDescription,
   IssuedKey: keys.issuedKey,

@@ -1,3 +1,4 @@
+import './reembedding.js';
 import type { TypeOf } from './type-of.js';
 
 /** `{id}` of a path. */
@@ -38,6 +39,11 @@ export const databaseSettings = {
       maximum: 4096,
       description: 'Without a model: how many values the vectors of records and searches have.',
     },
+    approximate: {
+      type: 'boolean',
+      default: false,
+      description: 'Also keep an index for searches that say `approximate`. It takes memory and time to build.',
+    },
   },
   examples: [{ embed: { columns: ['title', 'description'] } }, { dimensions: 768 }],
 } as const;
@@ -46,7 +52,7 @@ const count = { type: 'integer', minimum: 0 } as const;
 
 export const databaseDescription = {
   type: 'object',
-  required: ['id', 'records', 'model', 'fingerprint', 'dimensions', 'embed', 'columns', 'sizes', 'times'],
+  required: ['id', 'records', 'model', 'fingerprint', 'dimensions', 'approximate', 'embed', 'columns', 'sizes', 'times'],
   additionalProperties: false,
   properties: {
     id: databaseId,
@@ -54,6 +60,8 @@ export const databaseDescription = {
     model: { type: ['string', 'null'], description: 'null: vectors are the caller’s own.' },
     fingerprint: { type: ['string', 'null'], description: 'What the vectors of the model depend on.' },
     dimensions: count,
+    approximate: { type: 'boolean', description: 'Whether searches may be approximate.' },
+    approximate_records: { ...count, description: 'With `approximate`: records in the index by now.' },
     embed: { $ref: '#/components/schemas/Embed' },
     columns: {
       type: 'array',
@@ -84,6 +92,7 @@ export const databaseDescription = {
         last_write_at: { type: 'string', format: 'date-time' },
       },
     },
+    reembedding: { $ref: '#/components/schemas/Reembedding' },
   },
 } as const;
 

@@ -3,6 +3,7 @@ export {
   checkDeleteRequest,
   checkKeyRequest,
   checkQueryRequest,
+  checkReembeddingRequest,
   checkSchema,
   checkSearchRequest,
   checkWebhookRequest,
@@ -30,6 +31,7 @@ export type {
   LineSummary,
   NewRecord,
 } from './records.js';
+export type { Reembedding, ReembeddingRequest } from './reembedding.js';
 export type {
   Facet,
   HistogramFacet,
@@ -44,4 +46,5 @@ export type {
   Variant,
 } from './search.js';
 export { time } from './search.js';
+export { suggest } from './suggest.js';
 export type { CreatedWebhook, WebhookDescription, WebhookRequest } from './webhooks.js';

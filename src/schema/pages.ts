@@ -155,6 +155,7 @@ function pageSchema<const Record extends string>(record: Record) {
     properties: {
       results: { type: 'array', items: { $ref: `#/components/schemas/${record}` } },
       pagination: { $ref: '#/components/schemas/PagePosition' },
+      approximate: { const: true, description: 'The search was allowed to miss matches.' },
       total: { $ref: '#/components/schemas/Total' },
       facets: {
         type: 'array',

@@ -152,6 +152,13 @@ function searchRequestSchema<const Group extends string>(group: Group) {
       filter: { $ref: `#/components/schemas/${group}` },
       time_range: { $ref: '#/components/schemas/TimeRange' },
       pagination: { $ref: '#/components/schemas/Pagination' },
+      approximate: {
+        type: 'boolean',
+        default: false,
+        description:
+          'Where the database keeps an approximate index: a few matches may be missed for speed. ' +
+          'Not with `total` or `facets`.',
+      },
       ...extras,
     },
     examples: [

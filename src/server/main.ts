@@ -38,6 +38,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     threads: config.threads,
     embedWorkers: config.embedWorkers,
     limits: config.limits,
+    models: config.models,
   });
   let app: FastifyInstance | undefined;
   let webhooks: Webhooks | undefined;

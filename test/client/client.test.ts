@@ -14,6 +14,21 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('against a service', () => {
+  test('waits until a database is embedded with another model', async () => {
+    const vectors = await client.createDatabase('vectors', { dimensions: 2 });
+    await vectors.upsert(fan(40));
+    const seen: number[] = [];
+    const model = 'all-MiniLM-L6-v2';
+    const ended = await vectors.reembed(model, { onProgress: ({ done }) => seen.push(done) });
+    expect(ended).toMatchObject({ state: 'done', from: null, model, done: 40, records: 40 });
+    expect(seen.at(-1)).toBe(40);
+    expect(await vectors.describe()).toMatchObject({ model, records: 40 });
+    await expect(vectors.reembed('no-such-model')).rejects.toMatchObject({ code: 'invalid_request' });
+    const signal = AbortSignal.abort(new Error('no more'));
+    await expect(vectors.reembed(model, { signal })).rejects.toThrow('no more');
+    await vectors.drop();
+  });
+
   test('writes, drains all pages in either variant, reads and deletes', async () => {
     const fans = await client.createDatabase('fans', { dimensions: 2 });
     const written = await fans.upsert(fan(1500));

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Cosift, CosiftError, type Database, type FilterGroup, open } from 'cosift';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { firstTokenModel } from '../server/model-variant.js';
 
 const DIMENSIONS = 16;
 
@@ -155,5 +156,45 @@ describe('texts and the built-in model', () => {
     ]);
     expect(await facts.delete({ ids: [1, 5] })).toBe(1);
     expect(await facts.get(1)).toBeUndefined();
+  });
+});
+
+describe('models of the program', () => {
+  it('embeds a database with one of them, tells how far it is, and can be stopped', async () => {
+    const first = firstTokenModel(path.join(directory, 'first'));
+    await cosift.close();
+    cosift = await open(directory, { models: { first } });
+    const facts = await cosift.createDatabase('facts');
+    const subjects = ['tower', 'river', 'comet', 'violin', 'glacier'];
+    await facts.upsert(
+      Array.from({ length: 400 }, (_, at) => ({
+        id: at + 1,
+        data: { text: `the ${subjects[at % 5]} ${at}` },
+      })),
+    );
+    const find = async () => (await facts.search({ search: { text: 'music', threshold: 0 } })).results;
+    const before = await find();
+
+    const stop = new AbortController();
+    const stopped = facts.reembed('first', {
+      signal: stop.signal,
+      onProgress: ({ state }) => state === 'running' && stop.abort(new Error('enough')),
+    });
+    await expect(stopped).rejects.toThrow('enough');
+    expect(await find()).toEqual(before);
+    expect(await facts.describe()).not.toHaveProperty('reembedding');
+
+    const states: string[] = [];
+    const ended = await facts.reembed('first', { onProgress: ({ state }) => states.push(state) });
+    expect(ended).toMatchObject({ model: 'first', from: 'all-MiniLM-L6-v2', done: 400, records: 400 });
+    expect(states[0]).toBe('running');
+    expect(states.at(-1)).toBe('done');
+    expect(await find()).not.toEqual(before);
+    expect(await facts.describe()).toMatchObject({ model: 'first' });
+    await expect(facts.reembed('second')).rejects.toMatchObject({
+      code: 'invalid_request',
+      detail: expect.stringContaining('"first"'),
+    });
+    await expect(open(directory, { models: { 'a/b': first } })).rejects.toThrow(/a model has a name of/);
   });
 });

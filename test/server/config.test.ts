@@ -28,6 +28,18 @@ test('a flag wins over the environment, that over the file, that over the defaul
   ]);
 });
 
+test('models come by flags, a variable or the file', () => {
+  const here = (name: string) => path.resolve(name);
+  const modelsOf = (flags: object, env = {}) =>
+    resolveConfig(flags as Record<string, unknown>, env).config.models;
+  expect(modelsOf({})).toEqual({});
+  expect(modelsOf({ models: ['a=one', 'b=two=2'] })).toEqual({ a: here('one'), b: here('two=2') });
+  expect(modelsOf({}, { COSIFT_MODELS: 'a=one,b=/two' })).toEqual({ a: here('one'), b: '/two' });
+  expect(modelsOf({ config: fileOf({ models: { a: 'o,n=e' } }) })).toEqual({ a: here('o,n=e') });
+  const { settings } = resolveConfig({ models: ['a=/one', 'b=/two'] }, {});
+  expect(settings.find(({ name }) => name === 'models')?.value).toBe('a=/one,b=/two');
+});
+
 test('the admin key is never shown', () => {
   const { config, settings } = resolveConfig({}, { COSIFT_ADMIN_KEY: 'mine' });
   expect(config.adminKey).toBe('mine');
@@ -44,6 +56,17 @@ describe('what is unknown or unusable stops the start', () => {
     ['an empty host', () => resolveConfig({ host: '' }, {}), /--host/],
     ['a log level', () => resolveConfig({ logLevel: 'loud' }, {}), /--log-level/],
     ['an admin key that no header holds', () => resolveConfig({}, { COSIFT_ADMIN_KEY: 'a b' }), /ADMIN_KEY/],
+    [
+      'a model without a directory',
+      () => resolveConfig({ models: ['a'] }, {}),
+      /--models: must be NAME=DIREC/,
+    ],
+    ['a model given twice', () => resolveConfig({ models: ['a=1', 'a=2'] }, {}), /names a twice/],
+    [
+      'models that are none',
+      () => resolveConfig({ config: fileOf({ models: { a: 1 } }) }, {}),
+      /models: must be/,
+    ],
     ['a file that is no JSON', () => resolveConfig({ config: fileOf('{') }, {}), /config\.json/],
     ['a file that is not there', () => resolveConfig({ config: '/nowhere.json' }, {}), /cannot read/],
   ])('%s', (_, resolve, message) => {

@@ -10,6 +10,7 @@ use napi_derive::napi;
 use crate::page::NativePage;
 use crate::prepared::{NativeLineProblem, Prepared};
 use crate::promise::promise;
+use crate::reembedding::ReembeddingBatch;
 use crate::stop::StopFlag;
 
 /// What a commit did.
@@ -231,6 +232,79 @@ impl NativeEngine {
         })
     }
 
+    /// Begins to embed a database with another model, or goes on: as `reembedding`. `settings` is JSON.
+    #[napi(ts_return_type = "Promise<Buffer | NativeFailure>")]
+    pub fn begin_reembedding<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        settings: String,
+    ) -> Result<Object<'env>> {
+        promise(env, Buffer::from, |done| {
+            self.engine.begin_reembedding(&id, settings, done)
+        })
+    }
+
+    /// How far it has come: `{"model","fingerprint","done","started_at"}` or `null`.
+    #[napi(ts_return_type = "Promise<Buffer | NativeFailure>")]
+    pub fn reembedding<'env>(&self, env: &'env Env, id: String) -> Result<Object<'env>> {
+        promise(env, Buffer::from, |done| self.engine.reembedding(&id, done))
+    }
+
+    /// Reads what is to be embedded next.
+    #[napi(ts_return_type = "Promise<ReembeddingBatch | NativeFailure>")]
+    pub fn prepare_reembedding<'env>(&self, env: &'env Env, id: String) -> Result<Object<'env>> {
+        promise(env, ReembeddingBatch::from, |done| {
+            self.engine.prepare_reembedding(&id, done)
+        })
+    }
+
+    /// Stores a batch with the vectors of its texts, and tells how many records there are now.
+    #[napi(ts_return_type = "Promise<number | NativeFailure>")]
+    pub fn commit_reembedding<'env>(
+        &self,
+        env: &'env Env,
+        id: String,
+        batch: &ReembeddingBatch,
+        vectors: Float32Array,
+    ) -> Result<Object<'env>> {
+        let batch = Arc::clone(&batch.inner);
+        promise(
+            env,
+            |records| records as f64,
+            |done| {
+                self.engine
+                    .commit_reembedding(&id, batch, vectors.to_vec(), done)
+            },
+        )
+    }
+
+    /// Makes ready what is embedded so far, so that the switch is quick.
+    #[napi(ts_return_type = "Promise<undefined | NativeFailure>")]
+    pub fn warm_reembedding<'env>(&self, env: &'env Env, id: String) -> Result<Object<'env>> {
+        promise(env, |()| (), |done| self.engine.warm_reembedding(id, done))
+    }
+
+    /// Puts what is embedded in the database's place; nothing may be written since the last batch.
+    #[napi(ts_return_type = "Promise<undefined | NativeFailure>")]
+    pub fn switch_reembedding<'env>(&self, env: &'env Env, id: String) -> Result<Object<'env>> {
+        promise(
+            env,
+            |()| (),
+            |done| self.engine.switch_reembedding(id, done),
+        )
+    }
+
+    /// Removes what is embedded so far.
+    #[napi(ts_return_type = "Promise<undefined | NativeFailure>")]
+    pub fn cancel_reembedding<'env>(&self, env: &'env Env, id: String) -> Result<Object<'env>> {
+        promise(
+            env,
+            |()| (),
+            |done| self.engine.cancel_reembedding(&id, done),
+        )
+    }
+
     /// How busy the scan threads are.
     #[napi]
     pub fn scan_stats(&self) -> NativeScanStats {
@@ -260,7 +334,7 @@ impl NativeEngine {
         promise(
             env,
             |()| (),
-            |done| Engine::close_in_background(Arc::clone(&self.engine), done),
+            |done| Engine::close_in_background(&self.engine, done),
         )
     }
 }

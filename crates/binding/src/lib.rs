@@ -13,4 +13,5 @@ mod options;
 mod page;
 mod prepared;
 mod promise;
+mod reembedding;
 mod stop;

@@ -1,6 +1,7 @@
 //! The basis in which vectors are coded: rotated so that the first dimensions tell the most.
 
 use std::borrow::Cow;
+use std::f64::consts::PI;
 
 use cosift_kernels::{Codec, Codes, Layout, Query, Steps, rotate};
 use nalgebra::{DMatrix, SymmetricEigen};
@@ -45,23 +46,27 @@ impl Basis {
     /// unrotated codes are as cheap.
     pub(crate) fn train(dimensions: usize, sample: &[f32]) -> Option<Self> {
         let dims = padded(dimensions);
-        let rotation = principal_axes(dimensions, dims, sample)?;
-        let mut rotated = Vec::with_capacity(sample.len() / dimensions * dims);
-        let mut row = vec![0.0; dims];
-        for vector in sample.chunks_exact(dimensions) {
-            rotate(&rotation, &pad(vector, dims), &mut row);
-            rotated.extend_from_slice(&row);
-        }
-        let plain = Layout::identity(dims)?;
-        let heads = COARSE_DIMENSIONS
-            .into_iter()
-            .filter_map(|coarse| Layout::new(dims, FINE_DIMENSIONS, coarse));
-        let costed = std::iter::once(plain).chain(heads).map(|layout| {
+        let axes = principal_axes(dimensions, dims, sample)?;
+        let padded: Vec<f32> = sample
+            .chunks_exact(dimensions)
+            .flat_map(|vector| pad(vector, dims).into_owned())
+            .collect();
+        let plain = Self::identity(dimensions).codec;
+        let mut best = (cost::of_search(&plain, &padded), None);
+        let mut rotated = vec![0.0; padded.len()];
+        for coarse in COARSE_DIMENSIONS {
+            let Some(layout) = Layout::new(dims, FINE_DIMENSIONS, coarse) else {
+                continue;
+            };
+            let rotation = mixed_within_bands(&axes, &layout);
+            rotate(&rotation, &padded, &mut rotated);
             let codec = Codec::new(layout, Steps::train(&layout, &rotated));
-            (cost::of_search(&codec, &rotated), codec)
-        });
-        let (_, codec) = costed.min_by(|(a, _), (b, _)| a.total_cmp(b))?;
-        let rotation = (codec.layout() != plain).then_some(rotation)?;
+            let cost = cost::of_search(&codec, &rotated);
+            if cost < best.0 {
+                best = (cost, Some((rotation, codec)));
+            }
+        }
+        let (rotation, codec) = best.1?;
         Some(Self {
             serial: Serial::next(),
             rotation: Some(rotation),
@@ -171,23 +176,43 @@ fn pad(vector: &[f32], dims: usize) -> Cow<'_, [f32]> {
     padded.into()
 }
 
-/// Rows of an orthonormal matrix, `dims x dims`: the directions in which a sample is longest, longest first.
-fn principal_axes(dimensions: usize, dims: usize, sample: &[f32]) -> Option<Vec<f32>> {
+/// An orthonormal matrix, `dims x dims`, whose columns are the directions in which a sample is longest,
+/// longest first.
+fn principal_axes(dimensions: usize, dims: usize, sample: &[f32]) -> Option<DMatrix<f64>> {
     if sample.is_empty() {
         return None;
     }
     let eigen = SymmetricEigen::new(second_moments(dimensions, dims, sample));
     let mut order: Vec<usize> = (0..dims).collect();
     order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
-    let axis = |&axis: &usize| {
-        eigen
-            .eigenvectors
-            .column(axis)
-            .iter()
-            .map(|&part| part as f32)
-            .collect::<Vec<_>>()
-    };
-    Some(order.iter().flat_map(axis).collect())
+    Some(eigen.eigenvectors.select_columns(&order))
+}
+
+/// Rows of an orthonormal matrix: the axes, those of each band of a layout mixed with each other.
+///
+/// The few long axes of a band would set the step that all of its codes are rounded by. Mixed, the
+/// components are about as long as each other, and the same bits leave out a sixth less.
+fn mixed_within_bands(axes: &DMatrix<f64>, layout: &Layout) -> Vec<f32> {
+    let mut mixed = axes.clone();
+    let mut start = 0;
+    for width in [layout.fine(), layout.coarse(), layout.tail()] {
+        let band = axes.columns(start, width) * cosines(width);
+        mixed.columns_mut(start, width).copy_from(&band);
+        start += width;
+    }
+    // Column after column, which are the rows of the rotation.
+    mixed.iter().map(|&part| part as f32).collect()
+}
+
+/// The orthonormal matrix of the discrete cosine transform: every entry of a column is of like size,
+/// so a component is made of all axes alike.
+fn cosines(width: usize) -> DMatrix<f64> {
+    let size = width as f64;
+    DMatrix::from_fn(width, width, |axis, wave| {
+        let norm = if wave == 0 { 1.0 } else { 2.0 };
+        let angle = PI / size * (axis as f64 + 0.5) * wave as f64;
+        f64::sqrt(norm / size) * angle.cos()
+    })
 }
 
 /// The mean outer product of the sample, not centred: a score is a product with the whole vector.

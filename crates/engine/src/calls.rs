@@ -109,6 +109,10 @@ impl Engine {
     ) {
         let checked = self.database(id).and_then(|database| {
             let search = Search::parse(request, &self.limits)?;
+            let fingerprint = &database.settings.fingerprint;
+            if (search.embedded_by.as_ref()).is_some_and(|by| by != fingerprint) {
+                return Err(Error::Stale);
+            }
             let expected = database.settings.dimensions;
             if vector.len() != expected {
                 return Err(Error::Dimensions {

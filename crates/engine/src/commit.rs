@@ -6,7 +6,7 @@ use crate::answer::Answer;
 use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::json::write_integer;
-use crate::prepare::{LineProblem, Prepared, PreparedRecords, VectorSource};
+use crate::prepare::{LineProblem, Prepared, PreparedRecord, PreparedRecords, VectorSource};
 use crate::problem::{Problem, ProblemCode};
 use crate::score::to_unit_q30;
 use crate::settings::Settings;
@@ -72,6 +72,9 @@ pub(crate) fn stage_commit(
     uuids: &mut UuidMaker,
 ) -> Result<Committed, Error> {
     let dimensions = settings.dimensions;
+    if prepared.fingerprint != settings.fingerprint {
+        return Err(prepare_anew(settings, prepared));
+    }
     // The texts are others since they were embedded: an earlier try found records that had changed.
     if vectors.len() != prepared.texts.len() * dimensions {
         return Err(Error::Stale);
@@ -122,13 +125,30 @@ pub(crate) fn stage_commit(
             .push(stage.put(context, &standing, record, vector, names, uuids));
     }
     if !stale.is_empty() {
-        prepared.texts.clear();
-        for at in 0..prepared.records.len() {
-            if !matches!(prepared.records[at].vector, VectorSource::Given(_)) {
-                prepared.ask_text(at, settings);
-            }
-        }
+        ask_texts(settings, prepared);
         return Err(Error::Stale);
     }
     Ok(committed)
+}
+
+/// Asks for the text of every record that came without a vector.
+fn ask_texts(settings: &Settings, prepared: &mut PreparedRecords) {
+    prepared.texts.clear();
+    for at in 0..prepared.records.len() {
+        if !matches!(prepared.records[at].vector, VectorSource::Given(_)) {
+            prepared.ask_text(at, settings);
+        }
+    }
+}
+
+/// Readies records for the model that the database has got since they were prepared, and says what to do.
+fn prepare_anew(settings: &Settings, prepared: &mut PreparedRecords) -> Error {
+    let given = |record: &PreparedRecord| matches!(record.vector, VectorSource::Given(_));
+    if prepared.records.iter().any(given) {
+        let detail = "the database has got a model meanwhile: leave the vector out";
+        return Error::invalid("invalid_vector", "/records", detail);
+    }
+    prepared.fingerprint.clone_from(&settings.fingerprint);
+    ask_texts(settings, prepared);
+    Error::Stale
 }

@@ -11,7 +11,7 @@ use crate::approximate::Approximation;
 use crate::derived::Derived;
 use crate::error::Error;
 use crate::meter::Meter;
-use crate::search::Windows;
+use crate::search::{KnownCounts, Windows};
 use crate::settings::Settings;
 use crate::snapshot::{IdentityIndex, Snapshot};
 use crate::store::{Reader, Store};
@@ -36,6 +36,7 @@ pub struct Database {
     shared: Arc<Shared>,
     pub(crate) reader: Reader,
     pub(crate) windows: Windows,
+    pub(crate) known_counts: KnownCounts,
     writer: SyncSender<Task>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -60,7 +61,7 @@ impl Published {
     }
 }
 
-const CREATED_AT: &str = "created_at";
+pub(crate) const CREATED_AT: &str = "created_at";
 
 impl Database {
     /// Makes a new database in `directory`.
@@ -142,6 +143,7 @@ impl Database {
             shared,
             reader,
             windows: Windows::default(),
+            known_counts: KnownCounts::default(),
             writer: sender,
             thread: Mutex::new(Some(thread)),
         })
@@ -219,7 +221,8 @@ fn last_write_at(reader: &Reader, position: u64) -> Result<Option<i64>, Error> {
     Ok(last.first().map(|change| change.at))
 }
 
-fn store_path(directory: &Path) -> PathBuf {
+/// The store in the directory of a database.
+pub(crate) fn store_path(directory: &Path) -> PathBuf {
     directory.join("records.sqlite")
 }
 

@@ -106,7 +106,7 @@ fn memory(database: &Database) -> BlockMemory {
     sum
 }
 
-fn time(ms: i64) -> String {
+pub(crate) fn time(ms: i64) -> String {
     let mut out = Vec::new();
     write_time(ms, &mut out);
     String::from_utf8_lossy(&out).into_owned()

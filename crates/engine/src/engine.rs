@@ -4,19 +4,24 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use serde_json::{Value, json};
 
-use crate::database::Database;
+use crate::answer::Answer;
+use crate::database::{Database, store_path};
 use crate::defect::message;
 use crate::describe::{describe, sizes};
 use crate::error::Error;
+use crate::exchange::{
+    DROPPED, NEXT, drop_directory, finish_exchanges, next_path, remove_if_there,
+};
 use crate::limits::Limits;
 use crate::lock::DataLock;
 use crate::meter::{Meter, MeterReading};
 use crate::search::{Scanner, ScannerStats};
 use crate::settings::Settings;
+use crate::shadow::Shadow;
 use crate::workers::Workers;
 
 /// Called once with the outcome of a call, from one of the engine's threads.
@@ -26,17 +31,21 @@ pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 pub struct Engine {
     directory: PathBuf,
     pub(crate) limits: Limits,
-    meter: Arc<Meter>,
+    pub(crate) meter: Arc<Meter>,
     databases: RwLock<BTreeMap<String, Slot>>,
     pub(crate) scanner: Scanner,
     workers: Workers,
     closed: AtomicBool,
+    /// Databases with the vectors of another model, in the making.
+    shadows: Mutex<BTreeMap<String, Shadow>>,
+    /// Held by what [`Engine::in_background`] does with files.
+    pub(crate) background: Mutex<()>,
     lock: Mutex<Option<DataLock>>,
 }
 
 /// A database, or how far it has come.
 #[derive(Clone)]
-enum Slot {
+pub(crate) enum Slot {
     Loading {
         records: usize,
     },
@@ -47,9 +56,6 @@ enum Slot {
         detail: String,
     },
 }
-
-/// Begins the name of a database's directory while it is removed.
-const DROPPED: &str = ".dropped-";
 
 /// Threads for what is not scanning: parsing, queries, reads.
 const WORKERS: usize = 2;
@@ -74,12 +80,13 @@ impl Engine {
         let mut databases = BTreeMap::new();
         let root = directory.join("databases");
         std::fs::create_dir_all(&root).map_err(file)?;
+        finish_exchanges(&root).map_err(file)?;
         for entry in std::fs::read_dir(&root).map_err(file)? {
             let entry = entry.map_err(file)?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if entry.path().join("records.sqlite").exists() && is_database_id(&name) {
+            if store_path(&entry.path()).exists() && is_database_id(&name) {
                 databases.insert(name, Slot::Loading { records: 0 });
-            } else if name.starts_with(DROPPED) {
+            } else if name.starts_with(DROPPED) || is_orphan(&root, &name) {
                 // A crash interrupted its removal.
                 let _ = std::fs::remove_dir_all(entry.path());
             }
@@ -95,6 +102,8 @@ impl Engine {
             meter,
             workers: Workers::start(WORKERS).map_err(file)?,
             closed: AtomicBool::new(false),
+            shadows: Mutex::default(),
+            background: Mutex::default(),
             lock: Mutex::new(Some(lock)),
         }))
     }
@@ -240,17 +249,10 @@ impl Engine {
             if let Slot::Ready(database) = taken {
                 database.close();
             }
-            // Renamed first: a crash in between must not leave half a database to be opened.
-            let (path, gone) = (
-                engine.path(&id),
-                engine
-                    .directory
-                    .join("databases")
-                    .join(format!("{DROPPED}{id}")),
-            );
-            let _ = std::fs::remove_dir_all(&gone);
-            let dropped =
-                std::fs::rename(&path, &gone).and_then(|()| std::fs::remove_dir_all(&gone));
+            engine.shadows().remove(&id);
+            let path = engine.path(&id);
+            let dropped = remove_if_there(&next_path(&engine.root(), &id))
+                .and_then(|()| drop_directory(&engine.root(), &id));
             engine.slots_mut().remove(&id);
             dropped.map_err(|source| Error::File { path, source })
         });
@@ -269,28 +271,43 @@ impl Engine {
     }
 
     /// Closes from a thread of its own, since every other may be one that is to end.
-    pub fn close_in_background(engine: Arc<Self>, done: Done<()>) {
-        let done = Arc::new(Mutex::new(Some(done)));
-        let take = Arc::clone(&done);
-        let answer = move |done: &Mutex<Option<Done<()>>>, result| {
-            if let Some(done) = done.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                done(result);
+    pub fn close_in_background(engine: &Arc<Self>, done: Done<()>) {
+        engine.in_background(done, |engine| {
+            engine.close();
+            Ok(())
+        });
+    }
+
+    /// Does what takes long in a thread of its own.
+    pub(crate) fn in_background(
+        self: &Arc<Self>,
+        done: Done<()>,
+        work: impl FnOnce(&Self) -> Result<(), Error> + Send + 'static,
+    ) {
+        let engine = Arc::clone(self);
+        let answer = Arc::new(Mutex::new(Some(Answer::new(done))));
+        let take = Arc::clone(&answer);
+        let send = |answer: &Mutex<Option<Answer<()>>>, result| {
+            let answer = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(answer) = answer {
+                answer.send(result);
             }
         };
-        let closing = std::thread::Builder::new()
-            .name("cosift-close".into())
+        let started = std::thread::Builder::new()
+            .name("cosift-background".into())
             .spawn(move || {
-                engine.close();
-                answer(&take, Ok(()));
+                let worked = catch_unwind(AssertUnwindSafe(|| work(&engine)));
+                let result = worked.unwrap_or_else(|panic| {
+                    let detail = message(&*panic);
+                    Err(Error::Defect { detail })
+                });
+                // Let go of first: whoever waits for the answer may want the engine to be gone.
+                drop(engine);
+                send(&take, result);
             });
-        if let Err(source) = closing {
-            answer(
-                &done,
-                Err(Error::File {
-                    path: "close".into(),
-                    source,
-                }),
-            );
+        if let Err(source) = started {
+            let path = "thread".into();
+            send(&answer, Err(Error::File { path, source }));
         }
     }
 
@@ -299,6 +316,12 @@ impl Engine {
         self.closed.store(true, Relaxed);
         self.scanner.close();
         self.workers.close();
+        // What is under way sees that it is to end.
+        let _background = self
+            .background
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        self.shadows().clear();
         let databases = std::mem::take(&mut *self.slots_mut());
         for slot in databases.into_values() {
             if let Slot::Ready(database) = slot {
@@ -311,8 +334,21 @@ impl Engine {
             .take();
     }
 
-    fn path(&self, id: &str) -> PathBuf {
-        self.directory.join("databases").join(id)
+    /// The directory of the databases.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.directory.join("databases")
+    }
+
+    pub(crate) fn path(&self, id: &str) -> PathBuf {
+        self.root().join(id)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Relaxed)
+    }
+
+    pub(crate) fn shadows(&self) -> MutexGuard<'_, BTreeMap<String, Shadow>> {
+        self.shadows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn slots(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<String, Slot>> {
@@ -321,7 +357,7 @@ impl Engine {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn slots_mut(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<String, Slot>> {
+    pub(crate) fn slots_mut(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<String, Slot>> {
         self.databases
             .write()
             .unwrap_or_else(PoisonError::into_inner)
@@ -362,6 +398,12 @@ impl Engine {
             Err(error) => done(Err(error)),
         }
     }
+}
+
+/// Whether a directory was to take the place of a database that is not there.
+fn is_orphan(root: &Path, name: &str) -> bool {
+    name.strip_prefix(NEXT)
+        .is_some_and(|id| !store_path(&root.join(id)).exists())
 }
 
 /// Whether a text may name a database: 1 to 64 of `a-z 0-9 _ -`.

@@ -48,6 +48,12 @@ pub enum Error {
         /// Its settings, as JSON.
         existing: String,
     },
+    /// The database is not being embedded with another model.
+    #[error("database {id:?} is not being embedded again")]
+    ReembeddingNotFound {
+        /// Its id.
+        id: String,
+    },
     /// No record of this identity.
     #[error("there is no record {id} in database {database:?}")]
     RecordNotFound {
@@ -64,8 +70,8 @@ pub enum Error {
         /// What clashes.
         detail: String,
     },
-    /// A record changed between `prepare` and `commit`: its text must be embedded after all.
-    #[error("records changed meanwhile: embed the texts again")]
+    /// A record, or the database's model, changed since the texts were embedded: they must be embedded again.
+    #[error("records or the model changed meanwhile: embed the texts again")]
     Stale,
     /// The stop flag of the call was set; nothing of it is kept.
     #[error("stopped")]
@@ -157,6 +163,7 @@ impl Error {
             Self::Dimensions { .. } => "invalid_dimensions",
             Self::DatabaseNotFound { .. } => "database_not_found",
             Self::DatabaseExists { .. } => "database_exists",
+            Self::ReembeddingNotFound { .. } => "reembedding_not_found",
             Self::RecordNotFound { .. } => "record_not_found",
             Self::IdentityConflict { .. } => "identity_conflict",
             Self::Stale => "stale",

@@ -11,7 +11,7 @@ use crate::store::StoreError;
 /// SQLite alone would let two processes in, and neither would see the other's writes in its columns and codes.
 #[derive(Debug)]
 pub(crate) struct DataLock {
-    _file: File,
+    file: File,
 }
 
 impl DataLock {
@@ -50,7 +50,15 @@ impl DataLock {
         }
         file.set_len(0).map_err(io)?;
         writeln!(file, "{}", std::process::id()).map_err(io)?;
-        Ok(DataLock { _file: file })
+        Ok(DataLock { file })
+    }
+}
+
+impl Drop for DataLock {
+    fn drop(&mut self) {
+        // A process that is being started may still have a copy of the file, and with it the lock. Closing the file
+        // lets go of the lock in any case.
+        let _ = self.file.unlock();
     }
 }
 

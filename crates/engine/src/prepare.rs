@@ -44,6 +44,8 @@ pub struct Prepared {
 
 #[derive(Debug, Default)]
 pub(crate) struct PreparedRecords {
+    /// Of the model that the texts are for.
+    pub(crate) fingerprint: Option<String>,
     pub(crate) records: Vec<PreparedRecord>,
     pub(crate) texts: Vec<String>,
 }
@@ -151,6 +153,7 @@ pub(crate) fn prepare(
         }
     }
     let mut inner = PreparedRecords {
+        fingerprint: database.settings.fingerprint.clone(),
         records,
         texts: Vec::new(),
     };

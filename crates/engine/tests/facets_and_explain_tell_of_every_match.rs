@@ -268,6 +268,39 @@ fn facets_agree_with_all_pages_together() {
 }
 
 #[test]
+fn counts_that_were_kept_end_with_the_next_write() {
+    let random = &mut Random(0x5eed_e4b2);
+    let server = Server::start(random);
+    let request = json!({
+        "threshold": 0, "limit": 10, "total": true, "facets": [{ "column": "team", "limit": 10 }],
+    });
+    let first = server.ask(false, &request);
+    // The second time it is found among what was counted, on another page too.
+    let mut next = request.clone();
+    next["cursor"] = first["pagination"]["next_cursor"].clone();
+    for again in [&request, &next] {
+        let page = server.ask(false, again);
+        assert_eq!(page["total"], first["total"]);
+        assert_eq!(page["facets"], first["facets"]);
+    }
+    // A change to any part of the request is another search.
+    let mut other = request.clone();
+    other["threshold"] = json!(0.5);
+    assert_ne!(server.ask(false, &other)["total"], first["total"]);
+
+    let gone = json!({ "ids": [first["results"][0]["id"]] }).to_string();
+    wait(|done| server.engine.delete("db", &gone, done)).expect("deleted");
+    let count = first["total"]["value"].as_u64().expect("a number");
+    let after = server.ask(false, &request);
+    assert_eq!(after["total"]["value"], json!(count - 1));
+    let listed_count =
+        |page: &Value| -> u64 { listed(&page["facets"][0]["values"], "value").values().sum() };
+    assert_eq!(listed_count(&first), count);
+    assert_eq!(listed_count(&after), count - 1);
+    server.engine.close();
+}
+
+#[test]
 fn explain_tells_what_the_callers_rules_did_and_nothing_of_a_forced_filter() {
     let random = &mut Random(0x5eed_e4b1);
     let server = Server::start(random);

@@ -22,6 +22,7 @@ mod refine;
 mod rotate;
 mod scalar;
 mod scan;
+mod sharpen;
 mod steps;
 mod sweep;
 #[cfg(target_arch = "x86_64")]

@@ -27,6 +27,39 @@ pub struct Query {
     /// Sum of the tail codes.
     pub(crate) tail_sum: i32,
     pub(crate) weights: Weights,
+    pub(crate) remainder: Remainder,
+}
+
+/// What the codes leave out of a query, as 8-bit codes of a step 254 times finer.
+#[derive(Clone, Debug)]
+pub(crate) struct Remainder {
+    /// Codes of fine dimensions, padded with zeros to 64.
+    pub(crate) fine: Vec<i8>,
+    /// Codes of coarse dimensions that low nibbles of a word meet, padded likewise.
+    pub(crate) low: Vec<i8>,
+    /// Likewise for high nibbles.
+    pub(crate) high: Vec<i8>,
+    /// Codes of tail dimensions, padded likewise.
+    pub(crate) tail: Vec<i8>,
+    pub(crate) fine_sum: i32,
+    pub(crate) coarse_sum: i32,
+    pub(crate) tail_sum: i32,
+    pub(crate) weights: RemainderWeights,
+}
+
+/// Factors of the bounds by query and remainder together, units as in [`Weights`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RemainderWeights {
+    /// Of the fine dot product.
+    pub(crate) fine: f32,
+    /// Of the dot product of whole coarse codes.
+    pub(crate) coarse: f32,
+    /// Of the tail dot product.
+    pub(crate) tail: f32,
+    /// Of the full residual.
+    pub(crate) residual: f32,
+    /// Error beside it.
+    pub(crate) slack: f32,
 }
 
 /// Factors of the two steps' bounds. Scales, residuals and norms come in units of 1/65535, which
@@ -76,19 +109,12 @@ impl Query {
             full_slack: above(norm([fine.left, coarse.left, tail_band.left]) + rounding),
         };
 
-        let side = |first: usize| {
-            let groups = coarse.codes.chunks_exact(8);
-            padded(
-                groups
-                    .flat_map(|group| &group[first..first + 4])
-                    .copied()
-                    .collect(),
-            )
-        };
+        let remainder = Remainder::new(steps, [&fine, &coarse, &tail_band], rounding);
         Self {
             layout,
-            low: side(0),
-            high: side(4),
+            remainder,
+            low: side(&coarse.codes, 0),
+            high: side(&coarse.codes, 4),
             fine_sum: sum(&fine.codes),
             coarse_sum: sum(&coarse.codes),
             tail_sum: sum(&tail_band.codes),
@@ -105,10 +131,56 @@ impl Query {
     }
 }
 
+impl Remainder {
+    fn new(steps: Steps, bands: [&Band; 3], rounding: f64) -> Self {
+        let left = bands.map(|band| Band::with_step(&band.rest, band.step / FINER));
+        let norm_of_both = norm(bands.iter().zip(&left).map(|(band, left)| {
+            let both = |(&code, &finer): (&i8, &i8)| {
+                (band.step * f64::from(code) + left.step * f64::from(finer)).powi(2)
+            };
+            band.codes.iter().zip(&left.codes).map(both).sum::<f64>()
+        }));
+        let slack = norm(left.iter().map(|left| left.left)) + rounding;
+        let [fine, coarse, tail] = left;
+        Self {
+            weights: RemainderWeights {
+                fine: (fine.step * f64::from(steps.fine) * UNIT) as f32,
+                coarse: (coarse.step * f64::from(steps.coarse) * UNIT) as f32,
+                tail: (tail.step * f64::from(steps.tail) * UNIT) as f32,
+                residual: above(norm_of_both * UNIT),
+                slack: above(slack),
+            },
+            low: side(&coarse.codes, 0),
+            high: side(&coarse.codes, 4),
+            fine_sum: sum(&fine.codes),
+            coarse_sum: sum(&coarse.codes),
+            tail_sum: sum(&tail.codes),
+            fine: padded(fine.codes),
+            tail: padded(tail.codes),
+        }
+    }
+}
+
+/// How much finer the steps of a remainder are: half a step is 127 of them.
+const FINER: f64 = 254.0;
+
+/// Codes that one half of the words' nibbles meet: four of every eight, from `first` on.
+fn side(codes: &[i8], first: usize) -> Vec<i8> {
+    let groups = codes.chunks_exact(8);
+    padded(
+        groups
+            .flat_map(|group| &group[first..first + 4])
+            .copied()
+            .collect(),
+    )
+}
+
 /// One band of a query, coded with a step of its own.
 struct Band {
     codes: Vec<i8>,
     step: f64,
+    /// What the codes leave out of each value.
+    rest: Vec<f64>,
     /// Squared norm of what the codes stand for.
     coded: f64,
     /// Squared norm of what they leave out.
@@ -116,30 +188,34 @@ struct Band {
 }
 
 impl Band {
+    /// With the step that makes the largest value the largest code.
     fn new(values: &[f32]) -> Self {
+        let values: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
         let peak = values
             .iter()
-            .fold(0.0_f32, |peak, value| peak.max(value.abs()));
-        let step = f64::from(peak / MAX_CODE);
+            .fold(0.0_f64, |peak, value| peak.max(value.abs()));
+        Self::with_step(&values, peak / f64::from(MAX_CODE))
+    }
+
+    fn with_step(values: &[f64], step: f64) -> Self {
+        let most = f64::from(MAX_CODE);
         // A step of zero has only zeros to divide; the cast makes a code 0 of their NaN.
         let codes: Vec<i8> = values
             .iter()
-            .map(|&value| {
-                let most = f64::from(MAX_CODE);
-                (f64::from(value) / step).round().clamp(-most, most) as i8
-            })
+            .map(|value| (value / step).round().clamp(-most, most) as i8)
             .collect();
-        let (mut coded, mut left) = (0.0, 0.0);
-        for (&code, &value) in codes.iter().zip(values) {
-            let stands_for = step * f64::from(code);
-            coded += stands_for.powi(2);
-            left += (f64::from(value) - stands_for).powi(2);
-        }
+        let stand_for = codes.iter().map(|&code| step * f64::from(code));
+        let rest: Vec<f64> = values
+            .iter()
+            .zip(stand_for.clone())
+            .map(|(value, stands_for)| value - stands_for)
+            .collect();
         Self {
+            coded: stand_for.map(|value| value.powi(2)).sum(),
+            left: rest.iter().map(|value| value.powi(2)).sum(),
             codes,
             step,
-            coded,
-            left,
+            rest,
         }
     }
 }

@@ -3,8 +3,9 @@
 use crate::codes::Codes;
 use crate::layout::TILE_RECORDS;
 use crate::query::Query;
-use crate::refine::refine_bounds;
+use crate::refine::{LowNibbles, Part, Tail};
 use crate::scan::{Candidate, Scan};
+use crate::sharpen::Dots;
 
 pub(crate) fn dot(a: &[i8], b: &[i8]) -> i32 {
     a.iter()
@@ -37,14 +38,45 @@ pub(crate) fn refine(
         let slot = usize::from(candidate.slot);
         let row = &codes.rest_bytes()[layout.rest_bytes(slot)..][..layout.row_bytes()];
         let (nibbles, tail) = row.split_at(layout.coarse() / 2);
-        let low = dot(&unpacked(nibbles), &query.head[layout.fine()..]);
+        let (meta, weights) = (codes.meta(slot), &query.weights);
+        if !nibbles.is_empty() {
+            let low = dot(&unpacked(nibbles), &query.head[layout.fine()..]);
+            LowNibbles::bring_in(candidate, low, &meta, weights);
+            if !candidate.may_lie_in(floor, ceiling) {
+                return false;
+            }
+        }
         let tail = dot(&signed(tail), &query.tail);
-        refine_bounds(candidate, low, tail, &codes.meta(slot), &query.weights);
+        Tail::bring_in(candidate, tail, &meta, weights);
+        if !candidate.may_lie_in(floor, ceiling) {
+            return false;
+        }
+        if candidate.is_crossed_by(floor) || candidate.is_crossed_by(ceiling) {
+            remainder_dots(codes, query, slot).bring_in(candidate, &meta, query);
+        }
         candidate.may_lie_in(floor, ceiling)
     });
 }
 
-fn head_bounds(codes: &Codes, query: &Query, slot: usize) -> Candidate {
+fn remainder_dots(codes: &Codes, query: &Query, slot: usize) -> Dots {
+    let layout = codes.layout();
+    let remainder = &query.remainder;
+    let (fine, high) = head_columns(codes, slot);
+    let (nibbles, tail) =
+        codes.rest_bytes()[layout.rest_bytes(slot)..][..layout.row_bytes()].split_at(high.len());
+    let mut coarse = Vec::new();
+    for (low, high) in remainder.low.chunks(4).zip(remainder.high.chunks(4)) {
+        coarse.extend([low, high].concat());
+    }
+    Dots {
+        fine: dot(&signed(&fine), &remainder.fine),
+        coarse: 16 * dot(&unpacked(&high), &coarse) + dot(&unpacked(nibbles), &coarse),
+        tail: dot(&signed(tail), &remainder.tail),
+    }
+}
+
+/// A record's bytes of the fine band and of high nibbles.
+fn head_columns(codes: &Codes, slot: usize) -> (Vec<u8>, Vec<u8>) {
     let layout = codes.layout();
     let (bytes, others) = codes
         .tile(slot / TILE_RECORDS)
@@ -57,9 +89,15 @@ fn head_bounds(codes: &Codes, query: &Query, slot: usize) -> Candidate {
             .step_by(TILE_RECORDS);
         of_slot.flatten().copied().collect()
     };
+    (column(bytes), column(nibbles))
+}
+
+fn head_bounds(codes: &Codes, query: &Query, slot: usize) -> Candidate {
+    let layout = codes.layout();
+    let (bytes, nibbles) = head_columns(codes, slot);
     let (fine_query, coarse_query) = query.head.split_at(layout.fine());
-    let fine = dot(&signed(&column(bytes)), fine_query) as f32;
-    let high = dot(&unpacked(&column(nibbles)), coarse_query) as f32;
+    let fine = dot(&signed(&bytes), fine_query) as f32;
+    let high = dot(&unpacked(&nibbles), coarse_query) as f32;
 
     let meta = codes.meta(slot);
     let weights = &query.weights;

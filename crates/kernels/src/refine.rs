@@ -1,14 +1,19 @@
 //! The full step: closer bounds for the candidates of the head step, from their rests.
+//!
+//! It takes two rounds. The low nibbles of the coarse band are a line or two of memory and rule
+//! most candidates out, so that the longer tail is read for few. What an edge of the scan still runs
+//! through is sharpened.
 
 use crate::codes::{Codes, RecordMeta};
 use crate::lanes::Lanes;
 use crate::query::{Query, Weights};
 use crate::scan::Candidate;
+use crate::sharpen::sharpen;
 use crate::sweep::NIBBLE_OFFSET;
 
 /// Rows asked for ahead of the one being read: they lie scattered, and memory takes about as long
 /// as this many take to work through.
-const AHEAD: usize = 8;
+const AHEAD: usize = 12;
 
 /// Bounds each candidate by all of its codes and drops those outside.
 ///
@@ -23,25 +28,54 @@ pub(crate) unsafe fn refine<L: Lanes>(
     ceiling: f32,
     found: &mut Vec<Candidate>,
 ) {
+    let layout = codes.layout();
+    let nibble_bytes = layout.coarse() / 2;
+    // SAFETY: passed on; the nibbles of a row come first, then its tail.
+    unsafe {
+        if nibble_bytes > 0 {
+            round::<L, LowNibbles>(codes, query, 0..nibble_bytes, floor, ceiling, found);
+        }
+        round::<L, Tail>(
+            codes,
+            query,
+            nibble_bytes..layout.row_bytes(),
+            floor,
+            ceiling,
+            found,
+        );
+        sharpen::<L>(codes, query, floor, ceiling, found);
+    }
+}
+
+/// Bounds each candidate by one part more, the bytes `part` of its row, and drops those outside.
+///
+/// # Safety
+/// As for [`refine`].
+#[inline(always)]
+unsafe fn round<L: Lanes, P: Part>(
+    codes: &Codes,
+    query: &Query,
+    part: std::ops::Range<usize>,
+    floor: f32,
+    ceiling: f32,
+    found: &mut Vec<Candidate>,
+) {
     let row_bytes = codes.layout().row_bytes();
     let rows = codes.padded_rest().as_ptr();
-    let row = |candidate: &Candidate| {
-        // SAFETY: the slot is that of a record, so its row lies inside the rest.
-        unsafe { rows.add(usize::from(candidate.slot) * row_bytes) }
-    };
     let mut kept = 0;
     for index in 0..found.len() {
         if let Some(coming) = found.get(index + AHEAD) {
-            for line in (0..row_bytes).step_by(64) {
-                // SAFETY: inside the row as `line` is less than its length; the CPU is the caller's.
-                unsafe { L::prefetch(row(coming).add(line)) };
+            let row = usize::from(coming.slot) * row_bytes;
+            for line in part.clone().step_by(CACHE_LINE) {
+                // SAFETY: inside the row, which is that of a record; the CPU is the caller's.
+                unsafe { L::prefetch(rows.add(row + line)) };
             }
         }
         let mut candidate = found[index];
-        // SAFETY: passed on.
-        let (low, tail) = unsafe { dots::<L>(row(&candidate), codes.layout().coarse() / 2, query) };
-        let meta = codes.meta(usize::from(candidate.slot));
-        refine_bounds(&mut candidate, low, tail, &meta, &query.weights);
+        let slot = usize::from(candidate.slot);
+        // SAFETY: as above; there are bytes to read behind the last row.
+        let dot = unsafe { P::dot::<L>(rows.add(slot * row_bytes + part.start), query) };
+        P::bring_in(&mut candidate, dot, &codes.meta(slot), &query.weights);
         if candidate.may_lie_in(floor, ceiling) {
             found[kept] = candidate;
             kept += 1;
@@ -50,45 +84,73 @@ pub(crate) unsafe fn refine<L: Lanes>(
     found.truncate(kept);
 }
 
-/// Brings the dot products of the rest into a candidate's bounds.
-#[inline(always)]
-pub(crate) fn refine_bounds(
-    candidate: &mut Candidate,
-    low: i32,
-    tail: i32,
-    meta: &RecordMeta,
-    weights: &Weights,
-) {
-    let sum = weights.low * low as f32 + weights.tail * tail as f32;
-    candidate.estimate += f32::from(meta.scale) * sum;
-    candidate.error = weights.full_residual * f32::from(meta.full_residual) + weights.full_slack;
+/// Bytes that are fetched together.
+const CACHE_LINE: usize = 64;
+
+/// A part of a row, and what it says of a candidate's cosine once all before it is known.
+pub(crate) trait Part {
+    /// The dot product with the query's codes.
+    ///
+    /// # Safety
+    /// As for [`refine`]; `at` is where the part of a row of the query's layout begins, with
+    /// [`ROW_OVERREAD`](crate::codes::ROW_OVERREAD) readable bytes behind the row.
+    unsafe fn dot<L: Lanes>(at: *const u8, query: &Query) -> i32;
+
+    /// Brings the dot product into a candidate's bounds. `reference` does the same.
+    fn bring_in(candidate: &mut Candidate, dot: i32, meta: &RecordMeta, weights: &Weights);
 }
 
-/// The dot products of a row's low nibbles and of its tail with the query's.
-///
-/// # Safety
-/// As for [`refine`]; `row` is where a row of the query's layout begins, with
-/// [`ROW_OVERREAD`](crate::codes::ROW_OVERREAD) readable bytes behind it.
-#[inline(always)]
-unsafe fn dots<L: Lanes>(row: *const u8, nibble_bytes: usize, query: &Query) -> (i32, i32) {
-    // SAFETY: the query's codes are padded to 64, so each load of them is inside; one of the row
-    // begins inside its band and so ends inside the overread. What it reads past the band meets
-    // zeros of the query.
-    unsafe {
-        let mut low = L::zero();
-        for start in (0..nibble_bytes).step_by(64) {
-            let (first, second) = L::nibble_codes(row.add(start));
-            low = L::dot(low, first, L::operand(query.low.as_ptr().add(start)));
-            low = L::dot(low, second, L::operand(query.high.as_ptr().add(start)));
+/// The low nibbles of the coarse band.
+pub(crate) struct LowNibbles;
+/// The tail.
+pub(crate) struct Tail;
+
+impl Part for LowNibbles {
+    #[inline(always)]
+    unsafe fn dot<L: Lanes>(at: *const u8, query: &Query) -> i32 {
+        // SAFETY: the query's codes are padded to 64, so each load of them is inside; one of the row
+        // begins inside the part and so ends inside the overread. What it reads past the part meets
+        // zeros of the query.
+        unsafe {
+            let mut sums = L::zero();
+            for start in (0..query.low.len()).step_by(64) {
+                let (first, second) = L::nibble_codes(at.add(start));
+                sums = L::dot(sums, first, L::operand(query.low.as_ptr().add(start)));
+                sums = L::dot(sums, second, L::operand(query.high.as_ptr().add(start)));
+            }
+            L::sums(sums).iter().sum::<i32>() - NIBBLE_OFFSET * query.coarse_sum
         }
-        let mut tail = L::zero();
-        for start in (0..query.tail.len()).step_by(64) {
-            let bytes = L::byte_codes(row.add(nibble_bytes + start));
-            tail = L::dot(tail, bytes, L::operand(query.tail.as_ptr().add(start)));
+    }
+
+    /// The tail is still left out whole; of what fine and coarse codes leave out, the full residual
+    /// says enough.
+    #[inline(always)]
+    fn bring_in(candidate: &mut Candidate, dot: i32, meta: &RecordMeta, weights: &Weights) {
+        candidate.estimate += f32::from(meta.scale) * (weights.low * dot as f32);
+        candidate.error = weights.full_residual * f32::from(meta.full_residual)
+            + weights.tail_norm * f32::from(meta.tail_norm)
+            + weights.full_slack;
+    }
+}
+
+impl Part for Tail {
+    #[inline(always)]
+    unsafe fn dot<L: Lanes>(at: *const u8, query: &Query) -> i32 {
+        // SAFETY: as above.
+        unsafe {
+            let mut sums = L::zero();
+            for start in (0..query.tail.len()).step_by(64) {
+                let bytes = L::byte_codes(at.add(start));
+                sums = L::dot(sums, bytes, L::operand(query.tail.as_ptr().add(start)));
+            }
+            L::sums(sums).iter().sum::<i32>() - L::BYTE_OFFSET * query.tail_sum
         }
-        (
-            L::sums(low).iter().sum::<i32>() - NIBBLE_OFFSET * query.coarse_sum,
-            L::sums(tail).iter().sum::<i32>() - L::BYTE_OFFSET * query.tail_sum,
-        )
+    }
+
+    #[inline(always)]
+    fn bring_in(candidate: &mut Candidate, dot: i32, meta: &RecordMeta, weights: &Weights) {
+        candidate.estimate += f32::from(meta.scale) * (weights.tail * dot as f32);
+        candidate.error =
+            weights.full_residual * f32::from(meta.full_residual) + weights.full_slack;
     }
 }

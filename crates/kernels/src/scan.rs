@@ -24,6 +24,12 @@ impl Candidate {
     pub(crate) fn may_lie_in(&self, floor: f32, ceiling: f32) -> bool {
         self.estimate + self.error >= floor && self.estimate - self.error <= ceiling
     }
+
+    /// Whether its bounds leave open on which side of an edge the cosine lies.
+    #[inline(always)]
+    pub(crate) fn is_crossed_by(&self, edge: f32) -> bool {
+        self.estimate + self.error >= edge && self.estimate - self.error <= edge
+    }
 }
 
 /// One query's part in a sweep over a block.

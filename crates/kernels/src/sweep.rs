@@ -48,7 +48,7 @@ const CACHE_LINE: usize = 64;
 
 /// The tiles to go through, and whether some are left out, so that the CPU does not see what comes next.
 ///
-/// These are the tiles with a record that some scan looks at; all tiles, where it is most of them:
+/// These are the tiles with a record that some scan looks at; all tiles, where it is a third of them:
 /// reading on is then faster than leaving out.
 fn wanted_tiles(codes: &Codes, scans: &[Scan<'_>]) -> (Vec<u16>, bool) {
     let tiles = codes.records().div_ceil(TILE_RECORDS);
@@ -59,7 +59,7 @@ fn wanted_tiles(codes: &Codes, scans: &[Scan<'_>]) -> (Vec<u16>, bool) {
     };
     let wanted: Vec<u16> = (0..tiles as u16).filter(is_wanted).collect();
     let gaps = wanted.len() < tiles;
-    if gaps && wanted.len() * 2 >= tiles {
+    if gaps && wanted.len() * 3 >= tiles {
         return ((0..tiles as u16).collect(), gaps);
     }
     (wanted, gaps)
@@ -237,12 +237,11 @@ impl<L: Lanes> Meta<L> {
                 ),
                 L::splat(weights.head_slack),
             );
-            let mut kept = mask
-                & L::at_least(L::add(estimate, error), L::splat(scan.floor))
-                & L::at_least(L::splat(scan.ceiling), L::sub(estimate, error));
+            let mut kept = mask & L::at_least(L::add(estimate, error), L::splat(scan.floor));
             if kept == 0 {
                 return;
             }
+            kept &= L::at_least(L::splat(scan.ceiling), L::sub(estimate, error));
             let (estimates, errors) = (L::store(estimate), L::store(error));
             while kept != 0 {
                 let lane = kept.trailing_zeros() as usize;

@@ -54,16 +54,19 @@ fn hold(dims: usize, fine: usize, coarse: usize, seed: u64) {
         codec.encode(vector, slot, &mut codes);
     }
     let asked = (0..QUERIES).map(|query| query * (RECORDS / QUERIES));
-    let (mut head_error, mut full_error) = (0.0, 0.0);
+    let (mut head_error, mut full_error, mut sharp_error) = (0.0, 0.0, 0.0);
     for query_slot in asked {
         let prepared = codec.query(&rotated[query_slot * dims..][..dims]);
         let mut found = head_step(&codes, &prepared);
         assert_eq!(found.len(), RECORDS);
-        let check = |candidate: &Candidate| {
-            let cosine = dot(
+        let cosine_with = |slot: u16| {
+            dot(
                 &original[query_slot * dims..][..dims],
-                &original[usize::from(candidate.slot) * dims..][..dims],
-            );
+                &original[usize::from(slot) * dims..][..dims],
+            )
+        };
+        let check = |candidate: &Candidate| {
+            let cosine = cosine_with(candidate.slot);
             let off = (cosine - f64::from(candidate.estimate)).abs();
             assert!(
                 off <= f64::from(candidate.error),
@@ -72,6 +75,14 @@ fn hold(dims: usize, fine: usize, coarse: usize, seed: u64) {
             candidate.error
         };
         head_error += found.iter().map(check).sum::<f32>();
+        for candidate in &found {
+            // The edge runs through every bound there is, so this one is sharpened.
+            let mut alone = vec![*candidate];
+            let edge = cosine_with(candidate.slot) as f32;
+            refine(&codes, &prepared, edge, f32::INFINITY, &mut alone);
+            sharp_error += alone.iter().map(check).sum::<f32>();
+            assert_eq!(alone.len(), 1, "{candidate:?}");
+        }
         refine(
             &codes,
             &prepared,
@@ -84,9 +95,14 @@ fn hold(dims: usize, fine: usize, coarse: usize, seed: u64) {
     }
     let mean = |error: f32| error / (RECORDS * QUERIES) as f32;
     println!(
-        "mean error {} in the head, {} in full",
+        "mean error {} in the head, {} in full, {} sharpened",
         mean(head_error),
-        mean(full_error)
+        mean(full_error),
+        mean(sharp_error)
+    );
+    assert!(
+        coarse == 0 || mean(sharp_error) < 0.8 * mean(full_error),
+        "the remainder of the query says something"
     );
     assert!(
         mean(head_error) < 0.25 && mean(full_error) < 0.07,

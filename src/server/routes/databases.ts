@@ -1,4 +1,4 @@
-import { checkDatabaseSettings } from '../../schema/index.js';
+import { checkDatabaseSettings, checkReembeddingRequest } from '../../schema/index.js';
 import { callerOf, databaseOf, refuseFiltered, sees } from '../access.js';
 import type { Handlers, Services } from '../services.js';
 
@@ -23,6 +23,21 @@ export function databaseHandlers({ backend }: Services): Handlers {
     async describeDatabase(request) {
       refuseFiltered(request, 'describe databases');
       return backend.describeDatabase(databaseOf(request));
+    },
+
+    async startReembedding(request, reply) {
+      const { model } = checkReembeddingRequest(request.body, request.bodyBytes);
+      return reply.code(202).send(await backend.startReembedding(databaseOf(request), model));
+    },
+
+    async readReembedding(request) {
+      refuseFiltered(request, 'describe databases');
+      return backend.reembedding(databaseOf(request));
+    },
+
+    async cancelReembedding(request, reply) {
+      await backend.cancelReembedding(databaseOf(request));
+      return reply.code(204).send();
     },
 
     async dropDatabase(request, reply) {

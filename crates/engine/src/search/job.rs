@@ -22,6 +22,7 @@ use crate::identity::IdKey;
 use crate::mask::Mask;
 use crate::rank::{Hit, Position};
 use crate::score::{SCORE_STEPS, Score, q30_to_f32};
+use crate::search::counted::Counted;
 use crate::search::page::{self, Page};
 use crate::search::ranking::Ranking;
 use crate::search::request::{Search, TimeRange};
@@ -54,10 +55,13 @@ pub(crate) struct Job {
     /// What the approximate index has done for it.
     pub(crate) walk: Option<Walk>,
     database: Arc<Database>,
+    key: SearchKey,
     threshold: Score,
     pub(crate) ranking: Ranking,
+    /// What is counted over all matches, where an earlier scan did.
+    known_counts: Option<Arc<Counted>>,
     matches: AtomicU64,
-    pub(crate) facets: FacetCounter,
+    facets: FacetCounter,
     pub(crate) explain: Option<BoundExplain>,
     failed: Mutex<Option<Error>>,
     has_failed: AtomicBool,
@@ -106,11 +110,17 @@ impl Job {
         }
         // No score reaches a threshold above 1: parsing refuses it, so the fallback is never taken.
         let threshold = Score::at_least(search.threshold).unwrap_or(Score(SCORE_STEPS));
+        let key = search_key(&search, &vector);
+        let known_counts = if search.counts_all() {
+            database.known_counts.look(&key, &snapshot)
+        } else {
+            None
+        };
+        let counts_all = search.counts_all() && known_counts.is_none();
         let mut selection = Selection::bind(&snapshot, search.filter.as_ref(), search.time_range);
         // Whoever counts all matches needs every rule for every record. A forced rule that is put off
         // would let what it hides into the numbers that explain the search.
-        let at_once =
-            search.counts_all() || search.explain.as_ref().is_some_and(Explain::is_scoped);
+        let at_once = counts_all || search.explain.as_ref().is_some_and(Explain::is_scoped);
         let lazy = if at_once {
             None
         } else {
@@ -123,6 +133,8 @@ impl Job {
             known: None,
             walk: None,
             database: Arc::clone(database),
+            key,
+            known_counts,
             matches: AtomicU64::new(0),
             facets: FacetCounter::bind(&search.facets, &snapshot.names),
             explain: search
@@ -156,20 +168,11 @@ impl Job {
         match self
             .database
             .windows
-            .look(&self.key(), &self.snapshot, after, size)
+            .look(&self.key, &self.snapshot, after, size)
         {
             Ahead::Known(hits) => self.known = Some(hits),
             Ahead::Scan(size) => self.ranking = Ranking::new(size, self.threshold, Some(after)),
         }
-    }
-
-    fn key(&self) -> SearchKey {
-        let vector: Vec<u8> = self
-            .vector
-            .iter()
-            .flat_map(|component| component.to_le_bytes())
-            .collect();
-        content_hash(&[&self.search.alike, &vector])
     }
 
     /// Whether there is nothing to scan for.
@@ -261,7 +264,7 @@ impl Job {
 
     /// Whether every match must be found, not just those of the page.
     pub(crate) fn counts_all(&self) -> bool {
-        self.search.counts_all()
+        self.search.counts_all() && self.known_counts.is_none()
     }
 
     pub(crate) fn threshold(&self) -> Score {
@@ -365,12 +368,33 @@ impl Job {
             })
         })?;
         if let Some(after) = self.ranking.after().filter(|_| !self.counts_all()) {
-            let (key, size) = (self.key(), self.ranking.size());
+            let size = self.ranking.size();
             self.database
                 .windows
-                .keep(key, &self.snapshot, after, &hits, size);
+                .keep(self.key, &self.snapshot, after, &hits, size);
         }
         Ok(hits)
+    }
+
+    /// What the search counts over all its matches.
+    fn counted(&self) -> Result<Arc<Counted>, Error> {
+        if let Some(known) = &self.known_counts {
+            return Ok(Arc::clone(known));
+        }
+        let counted = Arc::new(Counted {
+            total: self.matches.load(Relaxed),
+            facets: if self.search.facets.is_empty() {
+                Vec::new()
+            } else {
+                self.facets.write()?
+            },
+        });
+        if self.counts_all() {
+            self.database
+                .known_counts
+                .keep(self.key, &self.snapshot, &counted);
+        }
+        Ok(counted)
     }
 
     /// A record's identity as the request orders by it.
@@ -397,16 +421,20 @@ impl Job {
             .map(|start| start.elapsed());
         let hits = self.hits()?;
         let shown = &hits[..hits.len().min(self.search.limit + 1)];
-        let body = page::write_search(
-            self,
-            shown,
-            self.matches.load(Relaxed),
-            scan.unwrap_or_default(),
-        )?;
+        let counted = self.counted()?;
+        let body = page::write_search(self, shown, &counted, scan.unwrap_or_default());
         Ok(Page {
             body,
             scan_micros: scan.unwrap_or_default().as_micros() as u64,
             total_micros: self.arrived.elapsed().as_micros() as u64,
         })
     }
+}
+
+fn search_key(search: &Search, vector: &[i32]) -> SearchKey {
+    let vector: Vec<u8> = vector
+        .iter()
+        .flat_map(|component| component.to_le_bytes())
+        .collect();
+    content_hash(&[&search.alike, &vector])
 }

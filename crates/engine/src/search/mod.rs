@@ -4,6 +4,7 @@
 //! [`pass::Pass`] over the blocks; each block is scanned for all of them at once ([`scan`]); the best
 //! hits are written as a page ([`page`]).
 
+mod counted;
 mod job;
 mod page;
 mod pass;
@@ -13,6 +14,7 @@ mod scan;
 mod scanner;
 mod windows;
 
+pub(crate) use counted::KnownCounts;
 pub(crate) use job::Job;
 pub use page::Page;
 pub(crate) use page::{PageWriter, write_record};

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use crate::block::Block;
 use crate::cursor;
-use crate::error::Error;
 use crate::explain::{BoundExplain, milliseconds};
 use crate::identity::Variant;
 use crate::json::{write_data, write_integer, write_string, write_time};
 use crate::rank::Hit;
 use crate::score::Score;
+use crate::search::counted::Counted;
 use crate::search::job::Job;
 use crate::snapshot::Snapshot;
 
@@ -151,15 +151,7 @@ fn write_open_record(
 }
 
 /// Writes the page of a search; `hits` has one more than fits when there is more.
-///
-/// # Errors
-/// [`Error::Invalid`] when a facet has more intervals than a response holds.
-pub(crate) fn write_search(
-    job: &Job,
-    hits: &[Hit],
-    matches: u64,
-    scan: Duration,
-) -> Result<Vec<u8>, Error> {
+pub(crate) fn write_search(job: &Job, hits: &[Hit], counted: &Counted, scan: Duration) -> Vec<u8> {
     let search = &job.search;
     let mut writer = PageWriter::new(&job.snapshot, search.variant, job.explain.as_ref());
     let shown = &hits[..hits.len().min(search.limit)];
@@ -180,15 +172,18 @@ pub(crate) fn write_search(
         writer.member("approximate", b"true");
     }
     if search.total {
-        writer.member("total", format!("{{\"value\":{matches}}}").as_bytes());
+        writer.member(
+            "total",
+            format!("{{\"value\":{}}}", counted.total).as_bytes(),
+        );
     }
     if !search.facets.is_empty() {
-        writer.member("facets", &job.facets.write()?);
+        writer.member("facets", &counted.facets);
     }
     if let Some(explain) = &job.explain {
         writer.member("explain", &explain_search(job, explain, scan));
     }
-    Ok(writer.finish())
+    writer.finish()
 }
 
 fn explain_search(job: &Job, explain: &BoundExplain, scan: Duration) -> Vec<u8> {

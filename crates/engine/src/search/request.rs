@@ -40,6 +40,8 @@ pub struct Search {
     pub approximate: bool,
     /// What it takes to tell how the search ran, if asked to.
     pub(crate) explain: Option<Explain>,
+    /// Fingerprint of the model that made the query's vector, if the caller tells; within, `None` is no model.
+    pub(crate) embedded_by: Option<Option<String>>,
     /// Equal for requests that differ in cursor and page size alone.
     pub(crate) alike: [u8; 16],
 }
@@ -68,7 +70,7 @@ impl Search {
     }
 
     /// Reads a search from JSON: `variant`, `threshold`, `limit`, `filter`, `forced_filter`,
-    /// `time_range`, `cursor`, `total`, `facets`, `approximate`, `explain`.
+    /// `time_range`, `cursor`, `total`, `facets`, `approximate`, `explain`, `embedded_by`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
@@ -100,6 +102,10 @@ impl Search {
             facets: request.facets()?,
             approximate: request.flag("approximate")?,
             explain: Explain::parse(&request, variant)?,
+            embedded_by: request
+                .members
+                .get("embedded_by")
+                .map(|by| by.as_str().map(str::to_owned)),
             alike: request.hash_without(&["cursor", "limit"]),
         };
         if search.approximate && search.counts_all() {

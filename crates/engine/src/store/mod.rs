@@ -1,5 +1,6 @@
 //! The truth: one SQLite file per database. Everything else is derived from it.
 
+mod carry;
 mod change;
 mod error;
 mod reader;
@@ -8,6 +9,7 @@ mod schema;
 mod write;
 mod writer;
 
+pub(crate) use carry::{CarriedRecord, Stretch};
 pub(crate) use change::{Change, ChangeKind};
 pub use error::StoreError;
 pub(crate) use reader::{Identity, Reader};

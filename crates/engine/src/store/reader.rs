@@ -2,11 +2,13 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 
 use super::row::{self, COLUMNS};
+use super::write::End;
 use super::{Change, StoreError, StoredRecord, schema};
 
 /// Connections kept open between reads: each holds up to 2 MiB of pages.
@@ -22,6 +24,8 @@ pub(crate) struct Reader {
 struct Pool {
     path: PathBuf,
     idle: Mutex<Vec<Connection>>,
+    /// Whether another database is to be at `path`.
+    retired: AtomicBool,
 }
 
 /// What an upsert has to know of a record that is there.
@@ -47,8 +51,21 @@ impl Reader {
             pool: Arc::new(Pool {
                 path: path.to_owned(),
                 idle: Mutex::default(),
+                retired: AtomicBool::new(false),
             }),
         }
+    }
+
+    /// Lets go of the file, in whose place comes that of a database with the same records but other vectors. Reads
+    /// go on, with one or the other, as far as they cannot tell the two apart.
+    pub(crate) fn retire(&self) {
+        self.pool.retired.store(true, Relaxed);
+        self.idle().clear();
+    }
+
+    /// Number of the last commit, 0 before the first.
+    pub(crate) fn version(&self) -> Result<u64, StoreError> {
+        self.read(|transaction| Ok(end_of(transaction)?.version))
     }
 
     /// What is known of each of `ids`, in their order; `None` where there is no such record.
@@ -131,11 +148,14 @@ impl Reader {
         Ok(data)
     }
 
-    /// The Q30 components of a record's vector; `None` where there is no such record.
+    /// The Q30 components of a record's vector; `None` where there is no such record, and of a store that is retired.
     ///
     /// # Errors
     /// [`StoreError::Damaged`].
     pub(crate) fn vector(&self, id: u64) -> Result<Option<Vec<i32>>, StoreError> {
+        if self.pool.retired.load(Relaxed) {
+            return Ok(None);
+        }
         let mut vector = None;
         self.records(&[id], |record| vector = Some(record.vector.to_vec()))?;
         Ok(vector)
@@ -163,19 +183,14 @@ impl Reader {
 
     /// Up to `limit` entries of the change feed after `position`, in order.
     pub(crate) fn changes(&self, position: u64, limit: usize) -> Result<Vec<Change>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.read(|transaction| {
-            let mut statement = transaction.prepare_cached(
-                "SELECT position, version, id, uuid, kind, at, data FROM changes
-                 WHERE position > ?1 ORDER BY position LIMIT ?2",
-            )?;
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            let changes = statement.query_map((position.cast_signed(), limit), Change::from_row)?;
-            Ok(changes.collect::<rusqlite::Result<_>>()?)
+            let which = "position > ?1 ORDER BY position LIMIT ?2";
+            read_changes(transaction, which, (position.cast_signed(), limit))
         })
     }
 
     /// Number of records.
-    #[cfg(test)]
     pub(crate) fn count(&self) -> Result<u64, StoreError> {
         self.read(|transaction| {
             let count: i64 =
@@ -204,24 +219,23 @@ impl Reader {
     }
 
     /// Runs `read` in one transaction, so that all of its statements see the same commit.
-    fn read<T>(
+    pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let idle = || {
-            self.pool
-                .idle
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
-        let kept = idle().pop();
+        let kept = self.idle().pop();
         let mut connection = kept.map_or_else(|| schema::open_reader(&self.pool.path), Ok)?;
         let result = read(&connection.transaction()?);
-        let mut idle = idle();
-        if idle.len() < IDLE_CONNECTIONS {
+        let mut idle = self.idle();
+        if idle.len() < IDLE_CONNECTIONS && !self.pool.retired.load(Relaxed) {
             idle.push(connection);
         }
         result
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        let idle = self.pool.idle.lock();
+        idle.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -236,6 +250,41 @@ impl Identity {
             synced: row.get(5)?,
         })
     }
+}
+
+/// Where the store ends, as `connection` sees it.
+pub(super) fn end_of(connection: &Connection) -> Result<End, StoreError> {
+    // The feed's last entry counts too: the last commit may have only deleted.
+    let (version, position) = connection.query_row(
+        "SELECT max(ifnull((SELECT max(version) FROM records), 0), ifnull(last.version, 0)), ifnull(last.position, 0)
+         FROM (SELECT 1) LEFT JOIN (SELECT * FROM changes ORDER BY position DESC LIMIT 1) last",
+        [],
+        |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)),
+    )?;
+    Ok(End {
+        version: version.cast_unsigned(),
+        position: position.cast_unsigned(),
+        next_id: next_id_of(connection)?,
+    })
+}
+
+pub(super) fn next_id_of(connection: &Connection) -> Result<u64, StoreError> {
+    Ok(read_meta(connection, "next_id")?
+        .and_then(|bytes| bytes.try_into().ok())
+        .map_or(1, u64::from_le_bytes))
+}
+
+/// The entries of the change feed that `which` chooses and orders.
+pub(super) fn read_changes(
+    connection: &Connection,
+    which: &str,
+    parameters: (i64, i64),
+) -> Result<Vec<Change>, StoreError> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT position, version, id, uuid, kind, at, data FROM changes WHERE {which}"
+    ))?;
+    let changes = statement.query_map(parameters, Change::from_row)?;
+    Ok(changes.collect::<rusqlite::Result<_>>()?)
 }
 
 pub(super) fn read_meta(connection: &Connection, key: &str) -> Result<Option<Vec<u8>>, StoreError> {

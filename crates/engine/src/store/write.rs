@@ -220,6 +220,6 @@ impl<'t> Batch<'t> {
     }
 }
 
-fn one(rows: usize, error: StoreError) -> Result<(), StoreError> {
+pub(super) fn one(rows: usize, error: StoreError) -> Result<(), StoreError> {
     if rows == 1 { Ok(()) } else { Err(error) }
 }

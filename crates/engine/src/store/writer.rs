@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::reader::read_meta;
+use super::reader::end_of;
 use super::schema::{self, BUSY_TIMEOUT, PAGE_BYTES};
 use super::write::{Batch, Commit, End, Write};
 use super::{Reader, StoreError};
@@ -23,7 +23,7 @@ pub(crate) struct Store {
     path: PathBuf,
     pub(super) connection: Connection,
     reader: Reader,
-    end: End,
+    pub(super) end: End,
     poisoned: bool,
 }
 
@@ -43,7 +43,7 @@ impl Store {
     /// [`StoreError::Foreign`], [`StoreError::Format`], [`StoreError::ReadOnly`], [`StoreError::Corrupt`].
     pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
         let connection = schema::open_writer(path)?;
-        let end = read_end(&connection)?;
+        let end = end_of(&connection)?;
         let reader = Reader::new(path);
         Ok(Store {
             path: path.to_owned(),
@@ -110,7 +110,6 @@ impl Store {
     }
 
     /// Whether an earlier write failed so that nothing can be written until the database is opened again.
-    #[cfg(test)]
     pub(crate) fn is_poisoned(&self) -> bool {
         self.poisoned
     }
@@ -138,7 +137,7 @@ impl Store {
         result.map(|_| ())
     }
 
-    fn write<T>(
+    pub(super) fn write<T>(
         &mut self,
         body: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
@@ -190,29 +189,15 @@ fn transact<T>(
     Ok(value)
 }
 
-fn write_meta(connection: &Connection, key: &str, value: &[u8]) -> Result<(), StoreError> {
+pub(super) fn write_meta(
+    connection: &Connection,
+    key: &str,
+    value: &[u8],
+) -> Result<(), StoreError> {
     connection
         .prepare_cached(
             "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value",
         )?
         .execute((key, value))?;
     Ok(())
-}
-
-fn read_end(connection: &Connection) -> Result<End, StoreError> {
-    // The feed's last entry counts too: the last commit may have only deleted.
-    let (version, position) = connection.query_row(
-        "SELECT max(ifnull((SELECT max(version) FROM records), 0), ifnull(last.version, 0)), ifnull(last.position, 0)
-         FROM (SELECT 1) LEFT JOIN (SELECT * FROM changes ORDER BY position DESC LIMIT 1) last",
-        [],
-        |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)),
-    )?;
-    let next_id = read_meta(connection, "next_id")?
-        .and_then(|bytes| bytes.try_into().ok())
-        .map_or(1, u64::from_le_bytes);
-    Ok(End {
-        version: version.cast_unsigned(),
-        position: position.cast_unsigned(),
-        next_id,
-    })
 }

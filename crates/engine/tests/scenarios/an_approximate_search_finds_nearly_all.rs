@@ -39,7 +39,7 @@ fn filled(seed: u64, count: u64) -> Filled {
     let mut random = Random::new(seed);
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());
-    server.create_with("db", settings()).expect("created");
+    server.create_with("db", &settings()).expect("created");
     let vectors = Vectors::new(DIMENSIONS, &mut random);
     let mut oracle = Oracle::default();
     let records = some(1..=count, &vectors, &mut random);
@@ -333,19 +333,22 @@ fn with_the_index_that_was_saved() {
 fn only_where_it_was_asked_for() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());
-    let made = server.create_with("db", settings()).expect("created");
+    let parse = |body: Vec<u8>| serde_json::from_slice::<Value>(&body).expect("JSON");
+    let made = parse(server.create_with("db", &settings()).expect("created"));
     assert_eq!(made["database"]["approximate"], json!(true));
     assert_eq!(made["database"]["approximate_records"], json!(0));
-    let again = server.create_with("db", settings()).expect("found");
+    let again = parse(server.create_with("db", &settings()).expect("found"));
     assert_eq!(again["created"], json!(false));
     server
-        .create_with("db", json!({ "dimensions": DIMENSIONS }))
+        .create_with("db", &json!({ "dimensions": DIMENSIONS }))
         .expect_err("made with another setting");
     server.create("exact", DIMENSIONS);
     let exact = json!({ "dimensions": DIMENSIONS, "approximate": false });
-    let again = server
-        .create_with("exact", exact)
-        .expect("the same settings");
+    let again = parse(
+        server
+            .create_with("exact", &exact)
+            .expect("the same settings"),
+    );
     assert_eq!(again["created"], json!(false));
     assert_eq!(again["database"]["approximate"], json!(false));
 

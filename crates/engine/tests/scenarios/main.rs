@@ -2,6 +2,7 @@
 
 mod a_filtered_query_pages_in_any_order;
 mod an_approximate_search_finds_nearly_all;
+mod another_model_takes_over;
 mod common;
 mod deletions_take_what_they_name;
 mod derived_files_are_only_a_cache;

@@ -1,9 +1,8 @@
 use std::fs;
-use std::path::Path;
 
 use serde_json::json;
 
-use crate::common::{Known, Oracle, Random, Server, Vectors, random_data};
+use crate::common::{Known, Oracle, Random, Server, Vectors, image, random_data};
 
 fn check(server: &Server, oracle: &Oracle, vectors: &Vectors, random: &mut Random) {
     for threshold in [0.0, 0.4] {
@@ -19,22 +18,6 @@ fn check(server: &Server, oracle: &Oracle, vectors: &Vectors, random: &mut Rando
 fn some(ids: impl Iterator<Item = u64>, vectors: &Vectors, random: &mut Random) -> Vec<Known> {
     ids.map(|id| Known::new(id, random_data(random), vectors.draw(random), id as i64))
         .collect()
-}
-
-/// Copies a data directory as it lies there: what a crash at this moment would leave.
-fn image(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a directory");
-    for entry in fs::read_dir(from)
-        .expect("a directory")
-        .map(|entry| entry.expect("an entry"))
-    {
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        if from.is_dir() {
-            image(&from, &to);
-        } else {
-            fs::copy(&from, &to).expect("copied");
-        }
-    }
 }
 
 #[test]

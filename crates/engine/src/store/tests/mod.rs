@@ -1,6 +1,7 @@
 //! The store against a reference model, and against everything that goes wrong with disks and processes.
 
 mod beside;
+mod carry;
 mod damage;
 mod full;
 mod kill;

@@ -7,7 +7,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use cosift_engine::{Committed, Done, Engine, Error, Format, Limits, Page, Prepared, StopFlag};
+use cosift_engine::{
+    Committed, Done, Engine, Error, Format, Limits, Page, Prepared, ReembeddingBatch, StopFlag,
+};
 use serde_json::{Value, json};
 
 use super::oracle::{Known, Oracle, hits};
@@ -63,14 +65,59 @@ impl Server {
     }
 
     pub(crate) fn create(&self, id: &str, dimensions: usize) {
-        self.create_with(id, json!({ "model": null, "dimensions": dimensions }))
+        self.create_with(id, &json!({ "model": null, "dimensions": dimensions }))
             .expect("created");
     }
 
-    pub(crate) fn create_with(&self, id: &str, settings: Value) -> Result<Value, Error> {
+    pub(crate) fn create_with(&self, id: &str, settings: &Value) -> Result<Vec<u8>, Error> {
         let settings = settings.to_string();
-        let made = Pending::of(|done| self.engine.create_database(id.into(), settings, done));
-        Ok(parse(&made.wait()?))
+        Pending::of(|done| self.engine.create_database(id.into(), settings, done)).wait()
+    }
+
+    pub(crate) fn commit_with(
+        &self,
+        id: &str,
+        prepared: Arc<Prepared>,
+        vectors: Vec<f32>,
+    ) -> Result<Committed, Error> {
+        Pending::of(|done| self.engine.commit(id, prepared, vectors, done)).wait()
+    }
+
+    pub(crate) fn begin_reembedding(&self, id: &str, settings: &Value) -> Result<Value, Error> {
+        let settings = settings.to_string();
+        let told = Pending::of(|done| self.engine.begin_reembedding(id, settings, done)).wait()?;
+        Ok(parse(&told))
+    }
+
+    pub(crate) fn reembedding(&self, id: &str) -> Value {
+        let told = Pending::of(|done| self.engine.reembedding(id, done)).wait();
+        parse(&told.expect("told"))
+    }
+
+    pub(crate) fn prepare_reembedding(&self, id: &str) -> Result<ReembeddingBatch, Error> {
+        Pending::of(|done| self.engine.prepare_reembedding(id, done)).wait()
+    }
+
+    pub(crate) fn commit_reembedding(
+        &self,
+        id: &str,
+        batch: ReembeddingBatch,
+        vectors: Vec<f32>,
+    ) -> Result<u64, Error> {
+        let batch = Arc::new(batch);
+        Pending::of(|done| self.engine.commit_reembedding(id, batch, vectors, done)).wait()
+    }
+
+    pub(crate) fn warm_reembedding(&self, id: &str) -> Result<(), Error> {
+        Pending::of(|done| self.engine.warm_reembedding(id.into(), done)).wait()
+    }
+
+    pub(crate) fn switch_reembedding(&self, id: &str) -> Result<(), Error> {
+        Pending::of(|done| self.engine.switch_reembedding(id.into(), done)).wait()
+    }
+
+    pub(crate) fn cancel_reembedding(&self, id: &str) -> Result<(), Error> {
+        Pending::of(|done| self.engine.cancel_reembedding(id, done)).wait()
     }
 
     pub(crate) fn prepare(

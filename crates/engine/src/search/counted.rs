@@ -1,0 +1,75 @@
+//! Totals and facets, kept while somebody pages through a search.
+//!
+//! They are the same on every page, and counting them takes a look at every match. As long as the
+//! snapshot is the same they are counted once; losing them costs a scan, never an answer.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::search::windows::SearchKey;
+use crate::snapshot::Snapshot;
+
+/// Bytes of all facets that are kept.
+const MAX_BYTES: usize = 4 << 20;
+
+/// Bytes that a search counts for beside its facets.
+const OVERHEAD: usize = 256;
+
+/// What a search counts over all its matches.
+#[derive(Debug, Default)]
+pub(crate) struct Counted {
+    /// Matches.
+    pub(crate) total: u64,
+    /// The member `facets` of the response, as JSON; empty when none were asked for.
+    pub(crate) facets: Vec<u8>,
+}
+
+/// What is known of a database's searches, newest last.
+#[derive(Default)]
+pub(crate) struct KnownCounts {
+    kept: Mutex<VecDeque<Kept>>,
+}
+
+struct Kept {
+    search: SearchKey,
+    snapshot: Weak<Snapshot>,
+    counted: Arc<Counted>,
+}
+
+impl Kept {
+    fn bytes(&self) -> usize {
+        self.counted.facets.len() + OVERHEAD
+    }
+}
+
+impl KnownCounts {
+    /// What was counted for a search in this snapshot.
+    pub(crate) fn look(
+        &self,
+        search: &SearchKey,
+        snapshot: &Arc<Snapshot>,
+    ) -> Option<Arc<Counted>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|kept| kept.snapshot.strong_count() > 0);
+        kept.iter()
+            .find(|kept| {
+                kept.search == *search
+                    && std::ptr::eq(kept.snapshot.as_ptr(), Arc::as_ptr(snapshot))
+            })
+            .map(|kept| Arc::clone(&kept.counted))
+    }
+
+    /// Keeps what was counted.
+    pub(crate) fn keep(&self, search: SearchKey, snapshot: &Arc<Snapshot>, counted: &Arc<Counted>) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_back(Kept {
+            search,
+            snapshot: Arc::downgrade(snapshot),
+            counted: Arc::clone(counted),
+        });
+        let mut bytes: usize = kept.iter().map(Kept::bytes).sum();
+        while bytes > MAX_BYTES {
+            bytes -= kept.pop_front().map_or(bytes, |kept| kept.bytes());
+        }
+    }
+}

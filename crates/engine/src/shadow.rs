@@ -1,0 +1,199 @@
+//! A database's records with the vectors of another model, in the making: a store that follows the database's own.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Mutex;
+
+use crate::database::{CREATED_AT, now_ms, store_path};
+use crate::error::Error;
+use crate::hash::content_hash;
+use crate::json::parse_data;
+use crate::score::to_unit_q30;
+use crate::settings::Settings;
+use crate::store::{CarriedRecord, Reader, Store, StoreError, Stretch};
+
+/// Records of a batch, about: the texts of a few seconds, whose loss by a crash does not hurt.
+const BATCH_RECORDS: u64 = 256;
+
+/// When it was begun, milliseconds since 1970.
+const STARTED_AT: &str = "reembedding_started_at";
+
+/// The store that is to take the place of a database's own.
+#[derive(Debug)]
+pub(crate) struct Shadow {
+    pub(crate) settings: Settings,
+    pub(crate) started_at: i64,
+    /// Records so far.
+    pub(crate) done: u64,
+    store: Store,
+}
+
+/// Records of some commits, which wait for the vectors of their texts.
+#[derive(Debug)]
+pub struct ReembeddingBatch {
+    texts: Vec<String>,
+    /// The commit that the shadow was up to.
+    since: u64,
+    stretch: Stretch,
+    /// With the number of its text, unless the shadow has its vector.
+    records: Mutex<Vec<(CarriedRecord, Option<usize>)>>,
+}
+
+impl ReembeddingBatch {
+    /// The texts to embed, in the order that their vectors are expected in.
+    #[must_use]
+    pub fn texts(&self) -> &[String] {
+        &self.texts
+    }
+
+    /// Whether the database had nothing more when the batch was made.
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        self.stretch.last
+    }
+}
+
+impl Shadow {
+    /// Makes an empty shadow in `directory`, of a database that was made at `created_at`.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub(crate) fn create(
+        directory: &Path,
+        settings: Settings,
+        created_at: i64,
+    ) -> Result<Self, Error> {
+        let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
+        let mut store = Store::create(&store_path(directory), &json)?;
+        let started_at = now_ms();
+        store.set_meta(CREATED_AT, &created_at.to_le_bytes())?;
+        store.set_meta(STARTED_AT, &started_at.to_le_bytes())?;
+        Ok(Self {
+            settings,
+            started_at,
+            done: 0,
+            store,
+        })
+    }
+
+    /// Opens a shadow to go on with it.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub(crate) fn open(directory: &Path) -> Result<Self, Error> {
+        let store = Store::open(&store_path(directory))?;
+        let reader = store.reader();
+        let json = reader.meta("settings")?.unwrap_or_default();
+        let started_at = reader.meta(STARTED_AT)?;
+        Ok(Self {
+            settings: Settings::parse(&String::from_utf8_lossy(&json))?,
+            started_at: started_at
+                .and_then(|bytes| bytes.try_into().ok())
+                .map_or(0, i64::from_le_bytes),
+            done: reader.count()?,
+            store,
+        })
+    }
+
+    /// Whether it must be opened again before anything can be stored.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.store.is_poisoned()
+    }
+
+    /// The number of the commit that it is up to.
+    pub(crate) fn version(&self) -> u64 {
+        self.store.version()
+    }
+
+    /// Reads what comes next of the database that `source` reads.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub(crate) fn prepare(&self, source: &Reader) -> Result<ReembeddingBatch, Error> {
+        let since = self.store.version();
+        let mut records = Vec::new();
+        let mut damaged = None;
+        let position = self.store.last_position();
+        let stretch = source.stretch(since, position, BATCH_RECORDS, |record| {
+            let Ok(data) = parse_data(record.data) else {
+                damaged = Some(StoreError::Damaged { id: record.id });
+                return ControlFlow::Break(());
+            };
+            let carried = CarriedRecord {
+                id: record.id,
+                uuid: record.uuid,
+                // As of a record without a vector of its own, whatever the database had so far.
+                hash: content_hash(&[record.data, &[]]),
+                created: record.created,
+                changed: record.changed,
+                synced: record.synced,
+                version: record.version,
+                data: record.data.to_vec(),
+            };
+            records.push((carried, self.settings.text_of(&data)));
+            ControlFlow::Continue(())
+        })?;
+        if let Some(error) = damaged {
+            return Err(error.into());
+        }
+        let deleted: HashSet<u64> = stretch.deleted().collect();
+        let ids: Vec<u64> = records.iter().map(|(record, _)| record.id).collect();
+        let here = self.store.reader().identities(&ids)?;
+        let mut texts = Vec::new();
+        let records = records
+            .into_iter()
+            .zip(here)
+            .map(|((record, text), here)| {
+                let same = here.is_some_and(|here| here.hash == record.hash)
+                    && !deleted.contains(&record.id);
+                let text = (!same).then(|| {
+                    texts.push(text);
+                    texts.len() - 1
+                });
+                (record, text)
+            })
+            .collect();
+        Ok(ReembeddingBatch {
+            texts,
+            since,
+            stretch,
+            records: Mutex::new(records),
+        })
+    }
+
+    /// Stores a batch with the vectors of its texts, one after the other.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] when another batch was stored since; [`Error::Dimensions`], [`Error::Vector`], [`Error::Store`].
+    pub(crate) fn commit(
+        &mut self,
+        batch: &ReembeddingBatch,
+        vectors: &[f32],
+    ) -> Result<(), Error> {
+        if batch.since != self.store.version() {
+            return Err(Error::Stale);
+        }
+        let dimensions = self.settings.dimensions;
+        let expected = batch.texts.len() * dimensions;
+        if vectors.len() != expected {
+            let got = vectors.len();
+            return Err(Error::Dimensions { expected, got });
+        }
+        let mut records = batch
+            .records
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let records = std::mem::take(&mut *records)
+            .into_iter()
+            .map(|(record, text)| {
+                let vector =
+                    text.map(|text| to_unit_q30(&vectors[text * dimensions..][..dimensions]));
+                Ok((record, vector.transpose()?))
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
+        let more = self.store.carry(&batch.stretch, &records)?;
+        self.done = self.done.saturating_add_signed(more);
+        Ok(())
+    }
+}

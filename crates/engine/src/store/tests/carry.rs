@@ -1,0 +1,101 @@
+//! A store that follows another takes a stretch of it whole or not at all, and goes on where it was.
+
+use std::ops::ControlFlow;
+
+use super::support::{Record, scratch};
+use crate::store::{CarriedRecord, PutKind, Store, StoreError, Stretch, Write};
+
+type Taken = (Stretch, Vec<(CarriedRecord, Option<Vec<i32>>)>);
+
+/// What comes next of `source`, with the vectors as they are.
+fn next(source: &Store, follower: &Store) -> Taken {
+    let mut records = Vec::new();
+    let (version, position) = (follower.version(), follower.last_position());
+    let stretch = source.reader().stretch(version, position, 100, |record| {
+        let carried = CarriedRecord {
+            id: record.id,
+            uuid: record.uuid,
+            hash: record.hash,
+            created: record.created,
+            changed: record.changed,
+            synced: record.synced,
+            version: record.version,
+            data: record.data.to_vec(),
+        };
+        records.push((carried, Some(record.vector.to_vec())));
+        ControlFlow::Continue(())
+    });
+    (stretch.expect("it is read"), records)
+}
+
+/// Every record, change and end of a store, as text.
+fn contents(store: &Store) -> String {
+    let mut all = format!(
+        "{} {} {}",
+        store.version(),
+        store.last_position(),
+        store.next_id()
+    );
+    let reader = store.reader();
+    reader
+        .load(0, |record| {
+            all.push_str(&format!("{record:?}\n"));
+            ControlFlow::Continue(())
+        })
+        .expect("it is read");
+    let changes = reader.changes(0, usize::MAX).expect("it is read");
+    all + &format!("{changes:?}")
+}
+
+#[test]
+fn a_full_disk_refuses_a_stretch_and_nothing_else() {
+    let (_source_directory, path) = scratch();
+    let mut source = Store::create(&path, b"{}").expect("a new database");
+    let records: Vec<Record> = (1..=500).map(|id| Record::made(id, 1, 384)).collect();
+    for batch in records.chunks(30) {
+        let writes: Vec<Write<'_>> = batch
+            .iter()
+            .map(|record| record.put(PutKind::Created))
+            .collect();
+        source.commit(&writes).expect("the commit succeeds");
+    }
+    source
+        .commit(&[
+            Write::Delete { id: 3, at: 5 },
+            Write::Delete { id: 500, at: 5 },
+        ])
+        .expect("the commit succeeds");
+    let (_directory, path) = scratch();
+    let mut follower = Store::create(&path, b"{}").expect("a new database");
+    let limit = |store: &Store, pages: u32| {
+        let set = store
+            .connection
+            .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()));
+        set.expect("it is set");
+    };
+    limit(&follower, 30);
+    let refused = loop {
+        let before = contents(&follower);
+        let (stretch, records) = next(&source, &follower);
+        if let Err(error) = follower.carry(&stretch, &records) {
+            assert_eq!(contents(&follower), before);
+            break error;
+        }
+        assert!(!stretch.last, "30 pages hold no 500 records");
+    };
+    assert!(matches!(refused, StoreError::DiskFull));
+    assert!(!follower.is_poisoned());
+    limit(&follower, u32::MAX - 1);
+    let (mut more, mut last) = (0, false);
+    let before = follower.reader().count().expect("counted");
+    while !last {
+        let (stretch, records) = next(&source, &follower);
+        more += follower.carry(&stretch, &records).expect("there is room");
+        last = stretch.last;
+    }
+    assert_eq!(before.saturating_add_signed(more), 498);
+    assert_eq!(contents(&follower), contents(&source));
+    drop(follower);
+    let follower = Store::open(&path).expect("it opens");
+    assert_eq!(contents(&follower), contents(&source));
+}

@@ -1,0 +1,59 @@
+import type { Command } from 'commander';
+import { CosiftError } from '../errors.js';
+import { reembed } from '../reembed.js';
+import type { Reembedding } from '../schema/index.js';
+import { count, duration, ProgressBar } from './progress-bar.js';
+import { stopOnSignals } from './stop.js';
+import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
+
+interface ReembedOptions extends TargetOptions {
+  model?: string;
+  cancel?: true;
+}
+
+export function reembedCommand(): Command {
+  return targetCommand('reembed')
+    .description('embed the records of a database with another model')
+    .argument('<database>', 'the database', checkDatabase)
+    .option('--model <name>', 'the model: the built-in one, or one of --models')
+    .option('--cancel', 'end one that was begun; the database stays as it was')
+    .action(run);
+}
+
+async function run(database: string, options: ReembedOptions): Promise<void> {
+  const { model, cancel } = options;
+  if ((model === undefined) === (cancel === undefined)) {
+    throw new CosiftError('invalid_request', 'give either --model or --cancel');
+  }
+  const stop = stopOnSignals();
+  const target = await openTarget(options);
+  const started = Date.now();
+  const bar = new ProgressBar();
+  let last: Reembedding | undefined;
+  try {
+    const reembedder = target.reembedder(database);
+    if (model === undefined) {
+      await reembedder.cancel();
+      console.log(`cancelled: "${database}" stays as it was`);
+      return;
+    }
+    const onProgress = (state: Reembedding) => {
+      last = state;
+      bar.update(state.done, state.records);
+    };
+    const { done } = await reembed(reembedder, model, { signal: stop, onProgress });
+    bar.clear();
+    console.log(
+      `${count(done)} records of "${database}" have vectors of ${model}, in ${duration(Date.now() - started)}`,
+    );
+  } catch (error) {
+    bar.clear();
+    if (!stop.aborted) throw error;
+    const what = `${count(last?.done ?? 0)} of ${count(last?.records ?? 0)} records have their new vector`;
+    const next = options.url === undefined ? 'Run the same command to go on' : 'The server goes on';
+    process.stderr.write(`stopped: ${what}. ${next}; --cancel removes them.\n`);
+    process.exitCode = 130;
+  } finally {
+    await target.close();
+  }
+}

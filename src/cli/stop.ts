@@ -1,0 +1,10 @@
+/** Aborted by the first SIGINT or SIGTERM; a second one ends the process as it is. */
+export function stopOnSignals(): AbortSignal {
+  const controller = new AbortController();
+  const stop = () => {
+    if (controller.signal.aborted) process.exit(130);
+    controller.abort();
+  };
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  return controller.signal;
+}

@@ -1,0 +1,132 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { firstTokenModel } from '../server/model-variant.js';
+import { Command, cosift, KEY, serve, temporaryDirectory } from './processes.js';
+
+const RECORDS = 900;
+const TEXT = 'something cold and old';
+
+const recordOf = (id: number) => {
+  const subject = ['tower', 'river', 'engine', 'comet', 'falcon', 'violin', 'glacier'][id % 7];
+  return { id, data: { text: `the ${subject} of ${['ice', 'gold', 'the old king'][id % 3]}, ${id}` } };
+};
+
+interface Filled {
+  directory: string;
+  data: string;
+  models: string;
+}
+
+async function filled(): Promise<Filled> {
+  const directory = await temporaryDirectory();
+  const data = join(directory, 'data');
+  const file = join(directory, 'all.ndjson');
+  const lines = Array.from({ length: RECORDS }, (_, at) => JSON.stringify(recordOf(at + 1)));
+  await writeFile(file, lines.join('\n'));
+  expect(await cosift('import', file, '--database', 'd', '--data', data)).toMatchObject({ code: 0 });
+  return { directory, data, models: `first=${firstTokenModel(join(directory, 'first'))}` };
+}
+
+async function get(url: string): Promise<Record<string, unknown>> {
+  return (await (await fetch(url, { headers: { 'x-api-key': KEY } })).json()) as Record<string, unknown>;
+}
+
+test('of a data directory; stopped, the same command goes on', async () => {
+  const { data, models } = await filled();
+  const search = async () => {
+    const args = ['--database', 'd', '--limit', '20', '--threshold', '0', '--json'];
+    const found = await cosift('search', TEXT, ...args, '--data', data, '--models', models);
+    expect(found).toMatchObject({ code: 0, stderr: '' });
+    return found.stdout;
+  };
+  const old = await search();
+  const args = ['reembed', 'd', '--data', data, '--models', models];
+  const unknown = await cosift(...args, '--model', 'frist');
+  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('did you mean "first"?') });
+  expect(await cosift(...args)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('--model or --cancel'),
+  });
+
+  const next = join(data, 'databases/.next-d');
+  const stopped = async () => {
+    const command = new Command([...args, '--model', 'first']);
+    while (!existsSync(join(next, 'records.sqlite'))) await new Promise(setImmediate);
+    command.child.kill('SIGINT');
+    expect(await command.ended(), command.stderr).toBe(130);
+    expect(command.stderr).toMatch(/^stopped: \d+ of 900 records .* Run the same command to go on/);
+  };
+  await stopped();
+  expect(await cosift(...args, '--cancel')).toMatchObject({ code: 0 });
+  expect(existsSync(next)).toBe(false);
+  await stopped();
+  expect(await search()).toBe(old);
+  expect(existsSync(next)).toBe(true);
+  const done = await cosift(...args, '--model', 'first');
+  expect(done).toMatchObject({ code: 0, stderr: '' });
+  expect(done.stdout).toMatch(/^900 records of "d" have vectors of first/);
+  expect(existsSync(next)).toBe(false);
+  expect(await search()).not.toBe(old);
+}, 120_000);
+
+test('of a running server, which goes on when nobody waits, and after being killed at any time', async () => {
+  const { directory, data, models } = await filled();
+  const start = () => serve(data, '--models', models, '--embed-workers', '1');
+  let { command, url } = await start();
+  const waiting = new Command(['reembed', 'd', '--model', 'first', '--url', url, '--key', KEY]);
+  const path = '/v1/databases/d/reembedding';
+  while (!((await get(url + path)).done as number)) {
+    // Each answer takes its time.
+  }
+  waiting.child.kill('SIGINT');
+  expect(await waiting.ended()).toBe(130);
+  expect(waiting.stderr).toContain('The server goes on');
+
+  const written: number[] = [];
+  let kills = 0;
+  for (let state: unknown = 'running'; state === 'running' || state === 'switching'; kills += 1) {
+    const goal = kills * 350;
+    for (;;) {
+      const id = 10_000 + written.length;
+      const answer = await fetch(`${url}/v1/databases/d/records`, {
+        method: 'POST',
+        headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
+        body: JSON.stringify({ records: [recordOf(id)] }),
+      });
+      expect(answer.status).toBe(200);
+      written.push(id);
+      const told = await get(url + path);
+      if ((told.done as number) > goal || told.state !== 'running') break;
+    }
+    command.child.kill('SIGKILL');
+    await command.ended();
+    ({ command, url } = await start());
+    state = (await get(url + path)).state;
+  }
+  expect(kills).toBeGreaterThan(1);
+  const description = await get(`${url}/v1/databases/d`);
+  expect(description).toMatchObject({ model: 'first', records: RECORDS + written.length });
+  for (const id of written) {
+    expect(await get(`${url}/v1/databases/d/records/${id}`)).toMatchObject({ data: recordOf(id).data });
+  }
+  // A fresh database of this model has the same pages.
+  const all = [...Array.from({ length: RECORDS }, (_, at) => at + 1), ...written].map(recordOf);
+  const file = join(directory, 'again.ndjson');
+  await writeFile(file, all.map((record) => JSON.stringify(record)).join('\n'));
+  const target = ['--url', url, '--key', KEY];
+  const created = await fetch(`${url}/v1/databases/fresh`, {
+    method: 'PUT',
+    headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'first' }),
+  });
+  expect(created.status).toBe(201);
+  expect(await cosift('import', file, '--database', 'fresh', ...target)).toMatchObject({ code: 0 });
+  const scores = async (database: string) => {
+    const args = ['--database', database, '--limit', '100', '--threshold', '0', '--json', ...target];
+    const { results } = JSON.parse((await cosift('search', TEXT, ...args)).stdout);
+    return results.map(({ id, relevance_score }: Record<string, number>) => [id, relevance_score]);
+  };
+  expect(await scores('d')).toEqual(await scores('fresh'));
+}, 120_000);

@@ -1,0 +1,25 @@
+import { cpSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const MODEL = fileURLToPath(new URL('../../models/all-MiniLM-L6-v2/', import.meta.url));
+
+/** The built-in model's files in `directory`, with one of them written anew: another model. */
+export function modelVariant(directory: string, file: string, content: unknown): string {
+  cpSync(MODEL, directory, { recursive: true, filter: (source) => !source.endsWith('.onnx') });
+  symlinkSync(join(MODEL, 'onnx/model_quantized.onnx'), join(directory, 'onnx/model_quantized.onnx'));
+  rmSync(join(directory, file));
+  writeFileSync(join(directory, file), JSON.stringify(content));
+  return directory;
+}
+
+/** One that takes the vector of the first token instead of the mean. */
+export function firstTokenModel(directory: string): string {
+  const pooling = { word_embedding_dimension: 384, pooling_mode_cls_token: true };
+  return modelVariant(directory, '1_Pooling/config.json', pooling);
+}
+
+/** One that sees only the first words of a text. */
+export function shortModel(directory: string): string {
+  return modelVariant(directory, 'sentence_bert_config.json', { max_seq_length: 5 });
+}

@@ -1,0 +1,239 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import type { Reembedding } from '../../src/schema/index.js';
+import { firstTokenModel, shortModel } from './model-variant.js';
+import { at, Service } from './service.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'cosift-reembedding-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const models = {
+  first: firstTokenModel(path.join(root, 'first')),
+  short: shortModel(path.join(root, 'short')),
+};
+const PATH = '/v1/databases/db/reembedding';
+const SUBJECTS = ['a tower', 'a river', 'an engine', 'a comet', 'a falcon', 'a violin', 'a glacier'];
+const PLACES = ['in the mountains', 'by the sea', 'in an old town', 'under the ice', 'far from everything'];
+
+const text = (i: number) => `${SUBJECTS[i % 7]} ${PLACES[i % 5]}, number ${i}`;
+const records = (first: number, count: number, group: string) =>
+  Array.from({ length: count }, (_, i) => ({ id: first + i, data: { text: text(first + i), group } }));
+
+const SEARCHES = ['music', 'a bird of prey', 'something high', 'cold places', 'a machine'].map((text) => ({
+  search: { text, threshold: 0 },
+  // Not those that are written meanwhile.
+  filter: { rules: [{ column: 'group', operator: 'equals', value: 'fixed' }] },
+  pagination: { limit: 20 },
+}));
+
+async function fill(service: Service, count: number): Promise<void> {
+  await service.call('PUT', '/v1/databases/db', {});
+  for (let first = 1; first <= count; first += 100) {
+    const answer = await service.call('POST', '/v1/databases/db/records', {
+      records: records(first, Math.min(100, count + 1 - first), 'fixed'),
+    });
+    expect(answer.status).toBe(200);
+  }
+}
+
+async function pages(service: Service): Promise<string[]> {
+  const found = [];
+  for (const search of SEARCHES) {
+    const answer = await service.call('POST', '/v1/databases/db/search', search);
+    expect(answer.status, answer.text).toBe(200);
+    found.push(answer.text);
+  }
+  return found;
+}
+
+/** Asks until it is as wanted; each answer takes its time. */
+async function until(service: Service, wanted: (state: Reembedding) => boolean): Promise<Reembedding[]> {
+  const seen: Reembedding[] = [];
+  for (;;) {
+    const { status, body, text } = await service.call('GET', PATH);
+    expect(status, text).toBe(200);
+    expect(body.state, text).not.toBe('failed');
+    seen.push(body);
+    if (wanted(body)) return seen;
+  }
+}
+
+const isDone = ({ state }: Reembedding) => state === 'done';
+
+test('searches and writes go on, and see the one model or the other, never both', async () => {
+  const service = await Service.start({ models });
+  try {
+    await fill(service, 900);
+    const old = await pages(service);
+    const begun = await service.call('POST', PATH, { model: 'first' });
+    expect(begun).toMatchObject({
+      status: 202,
+      body: { model: 'first', from: 'all-MiniLM-L6-v2', state: 'running', records: 900 },
+    });
+
+    let over = false;
+    const searching = async (at: number) => {
+      const seen = [];
+      while (!over) {
+        const answer = await service.call('POST', '/v1/databases/db/search', SEARCHES[at]);
+        expect(answer.status, answer.text).toBe(200);
+        seen.push(answer.text);
+      }
+      return seen;
+    };
+    const writing = async () => {
+      let last = 10_000;
+      while (!over) {
+        const written = records(last, 5, 'late');
+        const answers = [
+          await service.call('POST', '/v1/databases/db/records', { records: written }),
+          await service.call('POST', '/v1/databases/db/records/delete', { ids: [last + 4] }),
+        ];
+        for (const { status, text } of answers) expect(status, text).toBe(200);
+        last += 5;
+      }
+      return last;
+    };
+    const running = [writing(), ...SEARCHES.map((_, i) => searching(i))] as const;
+    const states = await until(service, isDone);
+    over = true;
+    const [last, ...searched] = (await Promise.all(running)) as [number, ...string[][]];
+
+    const now = await pages(service);
+    for (const [i, seen] of searched.entries()) {
+      expect(now[i]).not.toBe(old[i]);
+      const first = seen.findIndex((page) => page !== old[i]);
+      const change = first < 0 ? seen.length : first;
+      expect(change, 'searches before the change').toBeGreaterThan(2);
+      for (const page of seen.slice(change)) expect(page).toBe(now[i]);
+    }
+    const done = states.filter(({ state }) => state !== 'done').map(({ done }) => done);
+    expect(done).toEqual(done.toSorted((a, b) => a - b));
+    expect(new Set(done).size).toBeGreaterThan(2);
+
+    const written = (last - 10_000) / 5;
+    expect(written).toBeGreaterThan(2);
+    const { body } = await service.call('GET', '/v1/databases/db');
+    expect(body).toMatchObject({ model: 'first', records: 900 + written * 4 });
+    expect(body).not.toHaveProperty('reembedding');
+    // Found by its own text: it has a vector of this model.
+    const own = { search: { text: `text: ${text(last - 2)}\ngroup: late`, threshold: 0.5 } };
+    const near = await service.call('POST', '/v1/databases/db/search', {
+      ...own,
+      filter: { rules: [{ column: 'group', operator: 'equals', value: 'late' }] },
+    });
+    expect(near.body.results.map(({ id }: { id: number }) => id).slice(0, 3)).toContain(last - 2);
+    const again = await service.call('POST', PATH, { model: 'first' });
+    expect(again).toMatchObject({ status: 202, body: { state: 'done', done: body.records } });
+    const same = await service.call('POST', '/v1/databases/db/records', {
+      records: records(1, 100, 'fixed'),
+    });
+    expect(same.body.unchanged).toBe(100);
+  } finally {
+    await service.stop();
+  }
+}, 120_000);
+
+test('it goes on after a restart, waits where its model is missing, and can be cancelled', async () => {
+  const data = path.join(root, 'data');
+  let service = await Service.start({ data, models, embedWorkers: 1 });
+  await fill(service, 900);
+  const old = await pages(service);
+  await service.call('POST', PATH, { model: 'first' });
+  const other = await service.call('POST', PATH, { model: 'short' });
+  expect(other).toMatchObject({ status: 409, body: { code: 'reembedding_running' } });
+  const middle = (await until(service, ({ done }) => done > 0)).at(-1)!;
+  expect(middle.done).toBeLessThan(900);
+  await service.stop();
+
+  service = await Service.start({ data });
+  expect(await pages(service)).toEqual(old);
+  const waiting = await service.call('GET', PATH);
+  expect(waiting.body).toMatchObject({ state: 'waiting', problem: { code: 'model_mismatch' } });
+  expect(waiting.body.started_at).toBe(middle.started_at);
+  expect(waiting.body.done).toBeGreaterThanOrEqual(middle.done);
+  const described = await service.call('GET', '/v1/databases/db');
+  expect(described.body.reembedding).toEqual(waiting.body);
+  await service.stop();
+
+  service = await Service.start({ data, models, embedWorkers: 1 });
+  const states = await until(service, isDone);
+  expect(states[0]!.done).toBeGreaterThanOrEqual(middle.done);
+  expect(await pages(service)).not.toEqual(old);
+
+  await service.call('POST', PATH, { model: 'all-MiniLM-L6-v2' });
+  await until(service, ({ done }) => done > 0);
+  expect((await service.call('DELETE', PATH)).status).toBe(204);
+  expect(await service.call('GET', PATH)).toMatchObject({
+    status: 404,
+    body: { code: 'reembedding_not_found' },
+  });
+  expect((await service.call('DELETE', PATH)).status).toBe(404);
+  expect((await service.call('GET', '/v1/databases/db')).body).toMatchObject({
+    model: 'first',
+    records: 900,
+  });
+  await service.call('POST', PATH, { model: 'all-MiniLM-L6-v2' });
+  await until(service, isDone);
+  expect(await pages(service)).toEqual(old);
+  await service.call('POST', PATH, { model: 'short' });
+  expect((await service.call('DELETE', '/v1/databases/db')).status).toBe(204);
+  expect((await service.call('GET', PATH)).status).toBe(404);
+  await service.stop();
+}, 120_000);
+
+test('another version of a model is refused with the way out, which works', async () => {
+  const data = path.join(root, 'versions');
+  let service = await Service.start({ data, models: { mine: models.first } });
+  await service.call('PUT', '/v1/databases/db', { model: 'mine' });
+  await service.call('POST', '/v1/databases/db/records', { records: records(1, 20, 'fixed') });
+  await service.stop();
+
+  service = await Service.start({ data, models: { mine: models.short } });
+  const refused = await service.call('POST', '/v1/databases/db/search', SEARCHES[0]);
+  expect(refused).toMatchObject({ status: 409, body: { code: 'model_mismatch' } });
+  expect(refused.body.detail).toContain('cosift reembed db --model mine');
+  expect((await service.call('POST', PATH, { model: 'mine' })).status).toBe(202);
+  await until(service, isDone);
+  expect((await service.call('POST', '/v1/databases/db/search', SEARCHES[0])).status).toBe(200);
+  await service.stop();
+}, 60_000);
+
+test('a database of own vectors may get a model; what cannot be is refused', async () => {
+  const empty = path.join(root, 'empty');
+  const service = await Service.start({ models: { ...models, empty } });
+  try {
+    await service.call('PUT', '/v1/databases/db', { dimensions: 2 });
+    const own = records(1, 30, 'fixed').map((record) => ({ ...record, vector: at(record.id / 30) }));
+    await service.call('POST', '/v1/databases/db/records', { records: own });
+    const misspelt = await service.call('POST', PATH, { model: 'frist' });
+    expect(misspelt).toMatchObject({ status: 400, body: { errors: [{ pointer: '/model' }] } });
+    expect(misspelt.body.detail).toMatch(/"all-MiniLM-L6-v2", "first".*did you mean "first"/);
+    const none = await service.call('POST', PATH, { model: 'empty' });
+    expect(none.status).toBe(400);
+    expect(none.body.detail).toMatch(/model "empty" cannot be used.*modules\.json/);
+    expect((await service.call('POST', PATH, { model: null })).status).toBe(400);
+    expect((await service.call('POST', PATH, {})).status).toBe(400);
+    expect((await service.call('POST', '/v1/databases/no/reembedding', { model: 'first' })).status).toBe(404);
+    const { body: key } = await service.call('POST', '/v1/keys', {
+      name: 'writer',
+      actions: ['records.write', 'search'],
+      databases: '*',
+    });
+    const asWriter = { 'x-api-key': key.key };
+    expect((await service.call('POST', PATH, { model: 'first' }, asWriter)).status).toBe(403);
+
+    const begun = await service.call('POST', PATH, { model: 'first' });
+    expect(begun).toMatchObject({ status: 202, body: { from: null } });
+    await until(service, isDone);
+    expect((await service.call('POST', '/v1/databases/db/search', SEARCHES[0])).body.results).toHaveLength(
+      20,
+    );
+    const same = await service.call('POST', '/v1/databases/db/records', { records: records(1, 30, 'fixed') });
+    expect(same.body).toMatchObject({ unchanged: 30 });
+  } finally {
+    await service.stop();
+  }
+}, 60_000);

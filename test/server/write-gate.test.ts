@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { WriteGate } from '../../src/backend/write-gate.js';
+
+/** A write that ends when it is told to. */
+function write(gate: WriteGate, log: string[], name: string) {
+  let end = () => {};
+  const told = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const done = gate.pass(async () => {
+    log.push(`${name} begins`);
+    await told;
+    log.push(`${name} ends`);
+  });
+  return { end, done };
+}
+
+test('it closes once no write is under way; those that come then wait', async () => {
+  const gate = new WriteGate();
+  const log: string[] = [];
+  const first = write(gate, log, 'first');
+  const second = write(gate, log, 'second');
+  const closed = gate.close().then((open) => {
+    log.push('closed');
+    return open;
+  });
+  const third = write(gate, log, 'third');
+  third.end();
+  second.end();
+  await second.done;
+  first.end();
+  const open = await closed;
+  expect(log).toEqual(['first begins', 'second begins', 'second ends', 'first ends', 'closed']);
+  open();
+  await third.done;
+  expect(log.slice(5)).toEqual(['third begins', 'third ends']);
+});
+
+test('a closed gate keeps a limited number waiting, and none that gave up', async () => {
+  const gate = new WriteGate();
+  const open = await gate.close();
+  let passed = 0;
+  const pass = (signal?: AbortSignal) =>
+    gate.pass(async () => {
+      passed += 1;
+    }, signal);
+  const stop = new AbortController();
+  const gaveUp = pass(stop.signal);
+  const waiting = Array.from({ length: 1023 }, () => pass());
+  await expect(pass()).rejects.toMatchObject({ code: 'busy' });
+  stop.abort(new Error('the caller went away'));
+  open();
+  await expect(gaveUp).rejects.toThrow('the caller went away');
+  await Promise.all(waiting);
+  expect(passed).toBe(1023);
+  await pass();
+});
