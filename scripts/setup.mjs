@@ -70,7 +70,9 @@ export function checkRust() {
   }
   const cxx = process.env.CXX ?? 'c++';
   if (process.platform === 'linux' && output(cxx, ['--version']) === undefined) {
-    fail('A C++ compiler is needed to build the engine. On Debian and Ubuntu: apt-get install build-essential');
+    fail(
+      'A C++ compiler is needed to build the engine. On Debian and Ubuntu: apt-get install build-essential',
+    );
   }
 }
 

@@ -42,7 +42,8 @@ export const databaseSettings = {
     approximate: {
       type: 'boolean',
       default: false,
-      description: 'Also keep an index for searches that say `approximate`. It takes memory and time to build.',
+      description:
+        'Also keep an index for searches that say `approximate`. It takes memory and time to build.',
     },
   },
   examples: [{ embed: { columns: ['title', 'description'] } }, { dimensions: 768 }],
@@ -52,7 +53,18 @@ const count = { type: 'integer', minimum: 0 } as const;
 
 export const databaseDescription = {
   type: 'object',
-  required: ['id', 'records', 'model', 'fingerprint', 'dimensions', 'approximate', 'embed', 'columns', 'sizes', 'times'],
+  required: [
+    'id',
+    'records',
+    'model',
+    'fingerprint',
+    'dimensions',
+    'approximate',
+    'embed',
+    'columns',
+    'sizes',
+    'times',
+  ],
   additionalProperties: false,
   properties: {
     id: databaseId,
