@@ -297,8 +297,12 @@ impl Job {
 
     /// How the search is carried out, for people. A forced filter does not show.
     pub(crate) fn plan(&self) -> &'static str {
-        if let Some(Walk::Taken { .. }) = &self.walk {
-            return "approximate";
+        // Why an index was not used may tell how much a forced filter hides.
+        let hides = self.explain.as_ref().is_some_and(BoundExplain::is_scoped);
+        match &self.walk {
+            Some(Walk::Taken { .. }) => return "approximate",
+            Some(Walk::Refused { .. }) if hides => return "approximate",
+            _ => {}
         }
         let filtered = self.explain.as_ref().is_some_and(BoundExplain::is_filtered);
         if filtered || self.search.time_range != TimeRange::ALWAYS {
