@@ -237,12 +237,11 @@ impl<L: Lanes> Meta<L> {
                 ),
                 L::splat(weights.head_slack),
             );
-            let mut kept = mask
-                & L::at_least(L::add(estimate, error), L::splat(scan.floor))
-                & L::at_least(L::splat(scan.ceiling), L::sub(estimate, error));
+            let mut kept = mask & L::at_least(L::add(estimate, error), L::splat(scan.floor));
             if kept == 0 {
                 return;
             }
+            kept &= L::at_least(L::splat(scan.ceiling), L::sub(estimate, error));
             let (estimates, errors) = (L::store(estimate), L::store(error));
             while kept != 0 {
                 let lane = kept.trailing_zeros() as usize;

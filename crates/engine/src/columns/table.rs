@@ -58,18 +58,6 @@ impl Columns {
         builder.finish()
     }
 
-    /// The named records, in order.
-    ///
-    /// # Panics
-    /// When there are more than 4,096 records, or a slot is outside its part.
-    pub fn gather(records: &[(&Self, usize)]) -> Self {
-        let mut builder = ColumnsBuilder::default();
-        for (part, slot) in records {
-            builder.push(part.cells(*slot));
-        }
-        builder.finish()
-    }
-
     /// How many records there are.
     pub fn len(&self) -> usize {
         self.len
