@@ -49,7 +49,15 @@ export interface DatabaseState {
 
 /** Facts for metrics. Totals count from the start of the process. */
 export interface BackendStats {
-  databases: { id: string; loaded: boolean; records: number; memoryBytes: number; diskBytes: number }[];
+  databases: {
+    id: string;
+    loaded: boolean;
+    records: number;
+    memoryBytes: number;
+    diskBytes: number;
+    /** Records with their new vector, and all of them, until the database has its other model. */
+    reembedding?: { done: number; records: number };
+  }[];
   /** Searches that wait for a pass, passes under way, searches answered, bytes of codes gone through. */
   scans: { waiting: number; passes: number; answered: number; bytes: number };
   /** Writes that wait, transactions made durable and the time they took. */

@@ -311,13 +311,17 @@ export class LocalBackend implements Backend {
     return {
       databases: this.#engine
         .progress()
-        .databases.map(({ id, loaded, records, memory_bytes, disk_bytes }) => ({
-          id,
-          loaded,
-          records,
-          memoryBytes: memory_bytes,
-          diskBytes: disk_bytes,
-        })),
+        .databases.map(({ id, loaded, records, memory_bytes, disk_bytes }) => {
+          const reembedding = this.#unfinished(id);
+          return {
+            id,
+            loaded,
+            records,
+            memoryBytes: memory_bytes,
+            diskBytes: disk_bytes,
+            ...(reembedding && { reembedding }),
+          };
+        }),
       scans: { ...this.#engine.scanStats(), bytes: scannedBytes },
       commits: { waiting: writesWaiting, count: commits, totalMs: commitMicros / 1000 },
       ...(embedder && { embedder }),
@@ -348,10 +352,14 @@ export class LocalBackend implements Backend {
   }
 
   #described(database: EngineDescription): DatabaseDescription {
-    const reembedding = this.#reembeddings.state(database.id);
-    return reembedding === undefined || reembedding.state === 'done'
-      ? database
-      : { ...database, reembedding };
+    const reembedding = this.#unfinished(database.id);
+    return reembedding === undefined ? database : { ...database, reembedding };
+  }
+
+  /** The re-embedding of a database, until it is done. */
+  #unfinished(id: string): Reembedding | undefined {
+    const reembedding = this.#reembeddings.state(id);
+    return reembedding?.state === 'done' ? undefined : reembedding;
   }
 }
 

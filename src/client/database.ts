@@ -3,6 +3,7 @@ import type {
   BatchResult,
   Change,
   Changes,
+  CreatedWebhook,
   DatabaseDescription,
   DeleteRequest,
   NewRecord,
@@ -14,6 +15,8 @@ import type {
   Reembedding,
   SearchRequest,
   Variant,
+  WebhookDescription,
+  WebhookRequest,
 } from '../schema/index.js';
 import type { CallOptions, Transport } from './transport.js';
 
@@ -133,6 +136,23 @@ export class Database<V extends Variant = 'b'> {
       yield* answer.changes;
       position = answer.position;
     }
+  }
+
+  /** Has changes posted to a URL. `secret` of the result signs them and is shown this once. */
+  createWebhook(request: WebhookRequest, options?: CallOptions): Promise<CreatedWebhook> {
+    return this.#transport.call('POST', `${this.#path}/webhooks`, request, options);
+  }
+
+  /** Those of this database, and how far each has come. */
+  async webhooks(options?: CallOptions): Promise<WebhookDescription[]> {
+    type List = { webhooks: WebhookDescription[] };
+    const path = `${this.#path}/webhooks`;
+    return (await this.#transport.call<List>('GET', path, undefined, options)).webhooks;
+  }
+
+  deleteWebhook(webhookId: string, options?: CallOptions): Promise<void> {
+    const path = `${this.#path}/webhooks/${encodeURIComponent(webhookId)}`;
+    return this.#transport.call('DELETE', path, undefined, options);
   }
 }
 

@@ -1,32 +1,14 @@
 /** cosift over HTTP: typed requests to a running service, with nothing but `fetch`. */
 
-export { CosiftError, type ErrorCode, type Problem } from '../errors.js';
-export type { ReembedOptions } from '../reembed.js';
+export * from '../common.js';
 export type {
-  BatchResult,
-  Change,
-  Changes,
-  Condition,
-  Data,
-  DatabaseDescription,
-  DatabaseSettings,
-  DeleteRequest,
-  Facet,
-  FilterGroup,
-  FilterRule,
+  CreatedWebhook,
   IssuedKey,
   KeyDescription,
   KeyRequest,
   NewRecord,
-  Operator,
-  PageA,
-  PageB,
-  QueryRequest,
-  RecordA,
-  RecordB,
-  Reembedding,
-  SearchRequest,
-  Variant,
+  WebhookDescription,
+  WebhookRequest,
 } from '../schema/index.js';
 export { Client } from './client.js';
 export { Database, type PageOf, type RecordOf } from './database.js';

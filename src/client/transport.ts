@@ -18,6 +18,9 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
+/** Paths that give out a key or a webhook, with its secret, at each `POST`. */
+const MAKES_SECRET = /^\/keys$|\/webhooks$/;
+
 /** Sends requests, tries again when told to, and turns problems into errors. */
 export class Transport {
   readonly #base: string;
@@ -46,8 +49,9 @@ export class Transport {
       try {
         response = await this.#send(method, path, body, signal);
       } catch (error) {
-        // Every operation but the issue of a key may be repeated: it then finds its work done.
-        if (signal?.aborted || last || path === '/keys') throw error;
+        // What makes a new secret may have been done; every other operation then finds its work done.
+        const makesSecret = method === 'POST' && MAKES_SECRET.test(path);
+        if (signal?.aborted || last || makesSecret) throw error;
         await wait(backoffMs(attempt), signal);
         continue;
       }

@@ -112,7 +112,7 @@ function addDatabaseMetrics(registers: Registry[], backend: Backend): void {
   const ofEach = (
     name: string,
     help: string,
-    value: (database: BackendStats['databases'][number]) => number,
+    value: (database: BackendStats['databases'][number]) => number | undefined,
   ) =>
     new Gauge({
       name,
@@ -120,10 +120,12 @@ function addDatabaseMetrics(registers: Registry[], backend: Backend): void {
       labelNames: ['database'],
       registers,
       collect() {
-        // A database that was dropped must not stay.
+        // A database that was dropped must not stay, nor what it no longer has.
         this.reset();
-        for (const database of backend.stats().databases)
-          this.set({ database: database.id }, value(database));
+        for (const database of backend.stats().databases) {
+          const now = value(database);
+          if (now !== undefined) this.set({ database: database.id }, now);
+        }
       },
     });
   ofEach('cosift_database_loaded', '1 while it is served, 0 while it is not.', ({ loaded }) =>
@@ -132,4 +134,14 @@ function addDatabaseMetrics(registers: Registry[], backend: Backend): void {
   ofEach('cosift_database_records', 'Records.', ({ records }) => records);
   ofEach('cosift_database_memory_bytes', 'Bytes held in memory.', ({ memoryBytes }) => memoryBytes);
   ofEach('cosift_database_disk_bytes', 'Bytes on disk.', ({ diskBytes }) => diskBytes);
+  ofEach(
+    'cosift_reembedding_records',
+    'Records of a database that is being embedded with another model.',
+    ({ reembedding }) => reembedding?.records,
+  );
+  ofEach(
+    'cosift_reembedding_records_done',
+    'Those that have their new vector.',
+    ({ reembedding }) => reembedding?.done,
+  );
 }

@@ -1,4 +1,5 @@
-import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client, CosiftError } from '../../src/client/index.js';
@@ -6,6 +7,13 @@ import { fan, Service } from '../server/service.js';
 
 let service: Service;
 let client: Client;
+
+/** A server on a free port, and its URL. */
+const listen = async (listener: RequestListener) => {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+};
 
 beforeAll(async () => {
   service = await Service.start();
@@ -56,6 +64,42 @@ describe('against a service', () => {
     expect(await client.databases()).toEqual([]);
   });
 
+  test('creates, lists and deletes webhooks', async () => {
+    const posted: unknown[] = [];
+    const { server, url } = await listen(async (request, response) => {
+      let text = '';
+      for await (const chunk of request) text += chunk;
+      posted.push(JSON.parse(text));
+      response.writeHead(204).end();
+    });
+    const fans = await client.createDatabase('hooked', { dimensions: 2 });
+    await fans.upsert(fan(3));
+    const { secret, ...created } = await fans.createWebhook({ url, after: 1 });
+    expect(secret).toMatch(/^whsec_/);
+    expect(created).toMatchObject({ url, failures: 0 });
+    const other = await fans.createWebhook({ url: `${url}/other` });
+    expect(other.position).toBe(3);
+
+    let listed = await fans.webhooks();
+    while (listed[0]!.position < 3) listed = await fans.webhooks();
+    expect(listed).toEqual([
+      { ...created, position: 3 },
+      { ...other, secret: undefined },
+    ]);
+    const { changes } = await fans.changes({ after: 1 });
+    expect(posted).toEqual([{ database: 'hooked', changes, position: 3 }]);
+
+    await fans.deleteWebhook(created.webhook_id);
+    expect((await fans.webhooks()).map(({ webhook_id }) => webhook_id)).toEqual([other.webhook_id]);
+    const again = fans.deleteWebhook(created.webhook_id);
+    await expect(again).rejects.toMatchObject({ code: 'webhook_not_found', status: 404 });
+    await expect(fans.createWebhook({ url: 'ftp://x' })).rejects.toMatchObject({ code: 'invalid_request' });
+    const nowhere = client.database('none').createWebhook({ url });
+    await expect(nowhere).rejects.toMatchObject({ code: 'database_not_found' });
+    await fans.drop();
+    server.close();
+  });
+
   test('throws typed errors that point at the fault', async () => {
     const request = { search: { text: 'x' }, filter: { rules: [{ column: 'a', operator: 'equal' }] } };
     const error = await client
@@ -81,7 +125,7 @@ describe('against a service in trouble', () => {
   /** Answers the statuses in turn, then 200. */
   const troubled = async (statuses: number[], headers: Record<string, string> = { 'retry-after': '0' }) => {
     let calls = 0;
-    const server = createServer((_, response) => {
+    const { server, url } = await listen((_, response) => {
       const status = statuses[calls++] ?? 200;
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       response.end(
@@ -90,8 +134,6 @@ describe('against a service in trouble', () => {
           : JSON.stringify({ code: status === 429 ? 'rate_limited' : 'busy', detail: 'later' }),
       );
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     return { url, calls: () => calls, [Symbol.asyncDispose]: async () => void server.close() };
   };
 
@@ -121,5 +163,28 @@ describe('against a service in trouble', () => {
     const signal = AbortSignal.timeout(100);
     await expect(new Client({ url: server.url, key: 'k' }).databases({ signal })).rejects.toThrow(/timeout/);
     await server[Symbol.asyncDispose]();
+  });
+
+  test('sends again after a lost connection, but not what makes a secret', async () => {
+    let calls: string[] = [];
+    const { server, url } = await listen((request) => {
+      calls.push(`${request.method} ${request.url}`);
+      request.socket.destroy();
+    });
+    const cut = new Client({ url, key: 'k', retries: 1 });
+    const made = async (call: Promise<unknown>) => {
+      calls = [];
+      await expect(call).rejects.toThrow('fetch failed');
+      return calls;
+    };
+    const hook = 'POST /v1/databases/webhooks/webhooks';
+    const database = cut.database('webhooks');
+    expect(await made(database.createWebhook({ url: 'https://example.org' }))).toEqual([hook]);
+    const issued = cut.issueKey({ name: 'k', actions: ['search'], databases: '*' });
+    expect(await made(issued)).toEqual(['POST /v1/keys']);
+    expect(await made(cut.keys())).toEqual(Array(2).fill('GET /v1/keys'));
+    expect(await made(database.webhooks())).toEqual(Array(2).fill('GET /v1/databases/webhooks/webhooks'));
+    expect(await made(cut.createDatabase('webhooks'))).toEqual(Array(2).fill('PUT /v1/databases/webhooks'));
+    server.close();
   });
 });

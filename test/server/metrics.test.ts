@@ -71,6 +71,46 @@ test('every metric is there and moves with the work it counts', async () => {
   expect(dropped.get('cosift_commits_total')).toBe(after.get('cosift_commits_total'));
 });
 
+test('a re-embedding is told of until it is done or cancelled', async () => {
+  const service = await Service.start({ embedWorkers: 1 });
+  services.push(service);
+  await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });
+  await service.call('PUT', '/v1/databases/other', { dimensions: 2 });
+  const records = fan(1200);
+  // What one write brought is embedded at a time.
+  for (let first = 0; first < records.length; first += 100) {
+    const some = records.slice(first, first + 100);
+    await service.call('POST', '/v1/databases/fan/records', { records: some });
+  }
+  const gauges = async () => {
+    const samples = [...(await scrape(service))].filter(([name]) => name.startsWith('cosift_reembedding_'));
+    return Object.fromEntries(samples);
+  };
+  expect(await gauges()).toEqual({});
+
+  const path = '/v1/databases/fan/reembedding';
+  const start = () => service.call('POST', path, { model: 'all-MiniLM-L6-v2' });
+  const all = 'cosift_reembedding_records{database="fan"}';
+  const done = 'cosift_reembedding_records_done{database="fan"}';
+  await start();
+  let now = await gauges();
+  expect(now).toEqual({ [all]: 1200, [done]: expect.any(Number) });
+  while (now[done] === 0) now = await gauges();
+  const { body } = await service.call('GET', path);
+  expect(now[done]).toBeLessThanOrEqual(body.done);
+  const later = await gauges();
+  expect(later[done]).toBeGreaterThanOrEqual(body.done);
+  expect(later[done]).toBeLessThan(1200);
+  await service.call('DELETE', path);
+  expect(await gauges()).toEqual({});
+
+  const ids = records.slice(20).map(({ id }) => id);
+  await service.call('POST', '/v1/databases/fan/records/delete', { ids });
+  expect((await start()).status).toBe(202);
+  while ((await service.call('GET', path)).body.state !== 'done');
+  expect(await gauges()).toEqual({});
+}, 120_000);
+
 test('the table in the docs is what is there', async () => {
   const service = await Service.start();
   services.push(service);
