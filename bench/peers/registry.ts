@@ -1,4 +1,4 @@
-import { COSIFT } from './adapters/cosift.js';
+import { COSIFT, COSIFT_APPROXIMATE } from './adapters/cosift.js';
 import { F32_SCAN } from './adapters/f32-scan.js';
 import { HNSWLIB } from './adapters/hnswlib.js';
 import { LANCEDB } from './adapters/lancedb.js';
@@ -13,6 +13,7 @@ import type { PeerCard } from './peer.js';
 /** Every system that can be measured, ours first. */
 export const CARDS: readonly PeerCard[] = [
   COSIFT,
+  COSIFT_APPROXIMATE,
   F32_SCAN,
   USEARCH_EXACT,
   ...ZVEC,

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { CATEGORIES } from '../../data/columns.js';
 import type { Dataset } from '../../data/dataset.js';
 import type { Filter } from '../../data/filters.js';
@@ -31,6 +32,16 @@ export const COSIFT: PeerCard = {
   make: async ({ threads }) => new Cosift(threads),
 };
 
+/** The same with its opt-in index, which may miss records. */
+export const COSIFT_APPROXIMATE: PeerCard = {
+  name: 'cosift approximate',
+  exact: false,
+  keeps: true,
+  maxRecords: 10_000_000,
+  settings: 'the native binding; int8 HNSW, connectivity 16, expansion 128; a scan where a filter keeps few',
+  make: async ({ threads }) => new CosiftApproximate(threads),
+};
+
 /** The model that vectors are said to come from: the binding then takes them as numbers instead of JSON. */
 export interface GivenModel {
   readonly model: string;
@@ -51,6 +62,8 @@ export class Cosift implements Peer {
   readonly #threads: number;
   readonly #model: GivenModel;
   #engine?: NativeEngine;
+  /** Whether the index is kept and searched. */
+  protected readonly approximate: boolean = false;
 
   constructor(threads: number, model: GivenModel = { model: 'given', fingerprint: 'given' }) {
     this.#threads = threads;
@@ -65,7 +78,12 @@ export class Cosift implements Peer {
 
   async load(dataset: Dataset, directory: string): Promise<void> {
     await this.#open(directory);
-    const settings = { ...this.#model, dimensions: dataset.dimensions, embed: { columns: ['title'] } };
+    const settings = {
+      ...this.#model,
+      dimensions: dataset.dimensions,
+      embed: { columns: ['title'] },
+      approximate: this.approximate,
+    };
     held(await this.engine.createDatabase(DATABASE, JSON.stringify(settings)));
     const step = 4_000;
     for (let start = 0; start < dataset.records; start += step) {
@@ -96,7 +114,7 @@ export class Cosift implements Peer {
   async search(query: Float32Array, request: PageRequest): Promise<Hits> {
     const page = await this.engine.search(
       DATABASE,
-      searchRequest(request),
+      searchRequest(request, this.approximate),
       Float64Array.from(query),
       new this.#native.StopFlag(),
     );
@@ -115,6 +133,33 @@ export class Cosift implements Peer {
       }),
     );
     held(await this.#engine.load());
+  }
+}
+
+/** Records of a block that the index takes. */
+const BLOCK_RECORDS = 4_096;
+
+/** An engine that searches its index; loaded and opened once all full blocks are in it. */
+class CosiftApproximate extends Cosift {
+  protected override readonly approximate = true;
+
+  override async load(dataset: Dataset, directory: string): Promise<void> {
+    await super.load(dataset, directory);
+    await this.#indexed(dataset);
+  }
+
+  override async reopen(dataset: Dataset, directory: string): Promise<void> {
+    await super.reopen(dataset, directory);
+    await this.#indexed(dataset);
+  }
+
+  async #indexed({ records }: Dataset): Promise<void> {
+    const whole = records - (records % BLOCK_RECORDS);
+    for (;;) {
+      const described = held(await this.engine.describeDatabase(DATABASE));
+      if (JSON.parse(described.toString()).approximate_records >= whole) return;
+      await setTimeout(100);
+    }
   }
 }
 
@@ -146,8 +191,18 @@ class PageHits implements Hits {
 }
 
 /** The request as the binding takes it. */
-export function searchRequest({ filter, threshold, limit, cursor }: PageRequest): string {
-  return JSON.stringify({ variant: 'b', threshold, limit, cursor, ...bodyOf(filter) });
+export function searchRequest(
+  { filter, threshold, limit, cursor }: PageRequest,
+  approximate = false,
+): string {
+  return JSON.stringify({
+    variant: 'b',
+    threshold,
+    limit,
+    cursor,
+    ...bodyOf(filter),
+    ...(approximate && { approximate }),
+  });
 }
 
 /** The filter as the API takes it. */
