@@ -124,6 +124,14 @@ test('a webhook may start anywhere, outlives a restart, and ends when it is dele
   expect((await call('DELETE', `/webhooks/${body.webhook_id}`)).status).toBe(404);
 });
 
+test('a database that is not there is said so', async () => {
+  const { service, url } = await begin();
+  for (const [method, payload] of [['GET'], ['POST', { url }]] as const) {
+    const { status, body } = await service.call(method, '/v1/databases/none/webhooks', payload);
+    expect([status, body.code]).toEqual([404, 'database_not_found']);
+  }
+});
+
 test('writes do not wait for a receiver that takes nothing', async () => {
   const { service, receiver, url } = await begin(Number.POSITIVE_INFINITY);
   await service.call('POST', '/v1/databases/fan/webhooks', { url });

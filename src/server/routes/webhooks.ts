@@ -2,7 +2,7 @@ import { checkWebhookRequest } from '../../schema/index.js';
 import { databaseOf } from '../access.js';
 import type { Handlers, Services } from '../services.js';
 
-export function webhookHandlers({ webhooks }: Services): Handlers {
+export function webhookHandlers({ backend, webhooks }: Services): Handlers {
   return {
     async createWebhook(request, reply) {
       const wanted = checkWebhookRequest(request.body, request.bodyBytes);
@@ -10,7 +10,10 @@ export function webhookHandlers({ webhooks }: Services): Handlers {
     },
 
     async listWebhooks(request) {
-      return { webhooks: webhooks.list(databaseOf(request)) };
+      const database = databaseOf(request);
+      // A database that is not there has no webhooks, but that is not what the caller should read.
+      await backend.describeDatabase(database);
+      return { webhooks: webhooks.list(database) };
     },
 
     async deleteWebhook(request, reply) {
