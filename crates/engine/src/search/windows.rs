@@ -10,10 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use crate::rank::{Hit, Position};
 use crate::snapshot::Snapshot;
 
-/// Hits of the first window of a search, beside those of the page.
-const FIRST: usize = 200;
-
-/// Each further window of a search has this many times the hits of the one before.
+/// Each window of a search has this many times the hits of the one before, beside those of the page. The
+/// first has only these: whoever takes one page from the middle pays for no more.
 const GROWTH: usize = 2;
 
 /// Hits of a window at most.
@@ -60,7 +58,7 @@ impl Windows {
     ) -> Ahead {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|window| window.snapshot.strong_count() > 0);
-        let mut size = FIRST;
+        let mut size = 0;
         for window in kept.iter().filter(|window| window.search == *search) {
             if !std::ptr::eq(window.snapshot.as_ptr(), Arc::as_ptr(snapshot)) {
                 continue;
