@@ -21,8 +21,12 @@ use crate::task::Task;
 /// Records from which a rotated basis pays.
 const TRAIN_FROM: usize = 8_192;
 
-/// The basis is learned anew when the database has grown this many times.
-const TRAIN_GROWTH: usize = 4;
+/// The basis is learned anew when the database has grown by this much, percent of what it was.
+const TRAIN_GROWTH: usize = 400;
+
+/// Likewise, while nothing is written. Records often come in an order, so the first of them say little of the others;
+/// once all are there, it pays to look again.
+const QUIET_TRAIN_GROWTH: usize = 125;
 
 /// Vectors a basis is learned from.
 const SAMPLE: usize = 8_192;
@@ -113,13 +117,29 @@ impl Keeper {
             .collect()
     }
 
-    /// Starts the job that the database needs most, unless one is running.
-    pub(crate) fn consider(&mut self, snapshot: &Arc<Snapshot>, version: u64, memory: &Memory) {
+    /// Whether there is something to do once nothing is written for a while.
+    pub(crate) fn waits_for_quiet(snapshot: &Snapshot, memory: &Memory) -> bool {
+        has_outgrown_basis(snapshot.records(), memory.trained_at, QUIET_TRAIN_GROWTH)
+    }
+
+    /// Starts the job that the database needs most, unless one is running. `quiet`: nothing was written for a while.
+    pub(crate) fn consider(
+        &mut self,
+        snapshot: &Arc<Snapshot>,
+        version: u64,
+        memory: &Memory,
+        quiet: bool,
+    ) {
         if self.busy.load(Acquire) {
             return;
         }
         let records = snapshot.records();
-        if records >= TRAIN_FROM && records >= memory.trained_at.saturating_mul(TRAIN_GROWTH) {
+        let growth = if quiet {
+            QUIET_TRAIN_GROWTH
+        } else {
+            TRAIN_GROWTH
+        };
+        if has_outgrown_basis(records, memory.trained_at, growth) {
             let dimensions = memory.dimensions;
             return self.start(snapshot, move |snapshot, job| {
                 job.train(snapshot, dimensions)
@@ -214,6 +234,10 @@ impl Keeper {
             self.busy.store(false, Release);
         }
     }
+}
+
+fn has_outgrown_basis(records: usize, trained_at: usize, percent: usize) -> bool {
+    records >= TRAIN_FROM && records >= trained_at.saturating_mul(percent) / 100
 }
 
 struct Job {

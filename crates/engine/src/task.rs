@@ -16,6 +16,8 @@ pub(crate) enum Task {
     },
     /// A background job has something to hand over.
     Nudge,
+    /// Nothing was to be done for a while.
+    Quiet,
     /// Save and end.
     Close,
 }
@@ -26,7 +28,7 @@ impl Task {
         match self {
             Self::Commit(commit) => commit.answer.send(Err(error)),
             Self::Delete { answer, .. } => answer.send(Err(error)),
-            Self::Nudge | Self::Close => {}
+            Self::Nudge | Self::Quiet | Self::Close => {}
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::columns::ColumnNames;
 use crate::commit::{Commit, Committed, stage_commit};
@@ -29,6 +29,9 @@ const MAX_GROUP: usize = 64;
 
 /// Records of a group: beyond, the transaction itself is what takes the time.
 const MAX_GROUP_RECORDS: usize = 4096;
+
+/// Without a task for so long, nobody is writing.
+const QUIET: Duration = Duration::from_secs(2);
 
 /// The one who writes a database.
 pub(crate) struct Writer {
@@ -76,14 +79,15 @@ impl Writer {
         self.shared
             .disk_bytes
             .store(self.store.file_bytes() + self.keeper.disk_bytes(), Relaxed);
-        self.maintain();
+        self.maintain(false);
         Ok(())
     }
 
     /// Works until [`Task::Close`].
     pub(crate) fn run(mut self, tasks: &Receiver<Task>) {
         let mut next = None;
-        while let Some(task) = next.take().or_else(|| tasks.recv().ok()) {
+        while let Some(task) = next.take().or_else(|| self.wait(tasks)) {
+            let quiet = matches!(task, Task::Quiet);
             match task {
                 Task::Commit(first) => {
                     self.shared.meter.write_waits_no_more();
@@ -110,16 +114,27 @@ impl Writer {
                     let outcome = self.guarded(|writer| writer.delete(&deletion));
                     answer.send(outcome);
                 }
-                Task::Nudge => {}
+                Task::Nudge | Task::Quiet => {}
                 Task::Close => break,
             }
             // A panic here has lost no write: it only ends writing.
             let _ = self.guarded(|writer| {
-                writer.maintain();
+                writer.maintain(quiet);
                 Ok(())
             });
         }
         self.close();
+    }
+
+    /// The next task; [`Task::Quiet`] where none comes and that is worth knowing.
+    fn wait(&self, tasks: &Receiver<Task>) -> Option<Task> {
+        if !Keeper::waits_for_quiet(&self.snapshot(), &self.memory) {
+            return tasks.recv().ok();
+        }
+        match tasks.recv_timeout(QUIET) {
+            Err(RecvTimeoutError::Timeout) => Some(Task::Quiet),
+            received => received.ok(),
+        }
     }
 
     fn close(&mut self) {
@@ -358,7 +373,7 @@ impl Writer {
     }
 
     /// Work that keeps the database fast: takes over, seals, compacts, trains, saves. Never fails a write.
-    fn maintain(&mut self) {
+    fn maintain(&mut self, quiet: bool) {
         let handed = self.keeper.handed_over();
         let mut more = false;
         self.change(|memory, next| {
@@ -370,6 +385,6 @@ impl Writer {
         }
         let snapshot = self.snapshot();
         self.keeper
-            .consider(&snapshot, self.store.version(), &self.memory);
+            .consider(&snapshot, self.store.version(), &self.memory, quiet);
     }
 }
