@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use cosift_kernels::{Candidate, Query};
@@ -55,7 +55,8 @@ pub(crate) struct Job {
     /// What the approximate index has done for it.
     pub(crate) walk: Option<Walk>,
     database: Arc<Database>,
-    key: SearchKey,
+    /// Made when it is first asked for: a first page that counts nothing needs none.
+    key: OnceLock<SearchKey>,
     threshold: Score,
     pub(crate) ranking: Ranking,
     /// What is counted over all matches, where an earlier scan did.
@@ -110,9 +111,10 @@ impl Job {
         }
         // No score reaches a threshold above 1: parsing refuses it, so the fallback is never taken.
         let threshold = Score::at_least(search.threshold).unwrap_or(Score(SCORE_STEPS));
-        let key = search_key(&search, &vector);
+        let key = OnceLock::new();
         let known_counts = if search.counts_all() {
-            database.known_counts.look(&key, &snapshot)
+            let key = key.get_or_init(|| search_key(&search, &vector));
+            database.known_counts.look(key, &snapshot)
         } else {
             None
         };
@@ -168,11 +170,16 @@ impl Job {
         match self
             .database
             .windows
-            .look(&self.key, &self.snapshot, after, size)
+            .look(self.key(), &self.snapshot, after, size)
         {
             Ahead::Known(hits) => self.known = Some(hits),
             Ahead::Scan(size) => self.ranking = Ranking::new(size, self.threshold, Some(after)),
         }
+    }
+
+    fn key(&self) -> &SearchKey {
+        self.key
+            .get_or_init(|| search_key(&self.search, &self.vector))
     }
 
     /// Whether there is nothing to scan for.
@@ -375,7 +382,7 @@ impl Job {
             let size = self.ranking.size();
             self.database
                 .windows
-                .keep(self.key, &self.snapshot, after, &hits, size);
+                .keep(*self.key(), &self.snapshot, after, &hits, size);
         }
         Ok(hits)
     }
@@ -396,7 +403,7 @@ impl Job {
         if self.counts_all() {
             self.database
                 .known_counts
-                .keep(self.key, &self.snapshot, &counted);
+                .keep(*self.key(), &self.snapshot, &counted);
         }
         Ok(counted)
     }
@@ -435,6 +442,7 @@ impl Job {
     }
 }
 
+/// What other pages of the same search have in common with it.
 fn search_key(search: &Search, vector: &[i32]) -> SearchKey {
     let vector: Vec<u8> = vector
         .iter()

@@ -92,7 +92,7 @@ fn bounds(job: &Job) -> (f32, f32) {
 fn rank_candidates(
     block: &Block,
     job: &Job,
-    scratch: &mut Vec<Deferred>,
+    deferred: &mut Vec<Deferred>,
     found: &mut Vec<Candidate>,
 ) {
     let mut matches = Mask::empty();
@@ -100,14 +100,14 @@ fn rank_candidates(
     if found.len() > 2 * first {
         found.select_nth_unstable_by(first, |a, b| b.estimate.total_cmp(&a.estimate));
         let mut best: Vec<Candidate> = found.drain(..first).collect();
-        settle(block, job, &mut best, scratch, &mut matches);
+        settle(block, job, &mut best, deferred, &mut matches);
         let (floor, _) = bounds(job);
         found.retain(|candidate| {
             candidate.estimate + candidate.error >= floor
                 && !job.is_settled(candidate, &mut matches)
         });
     }
-    settle(block, job, found, scratch, &mut matches);
+    settle(block, job, found, deferred, &mut matches);
     if job.counts_all() {
         job.count_matches(block, &matches);
     }
