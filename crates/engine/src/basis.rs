@@ -42,9 +42,9 @@ impl Basis {
 
     /// Learns the basis of a sample: its principal axes, with the head that makes searches cheapest.
     ///
-    /// `sample` holds unit vectors of `dimensions` components, one after the other. `None` when the
-    /// unrotated codes are as cheap.
-    pub(crate) fn train(dimensions: usize, sample: &[f32]) -> Option<Self> {
+    /// `sample` holds unit vectors of `dimensions` components, one after the other, out of `records`. `None`
+    /// when the unrotated codes are as cheap.
+    pub(crate) fn train(dimensions: usize, sample: &[f32], records: usize) -> Option<Self> {
         let dims = padded(dimensions);
         let axes = principal_axes(dimensions, dims, sample)?;
         let padded: Vec<f32> = sample
@@ -52,7 +52,7 @@ impl Basis {
             .flat_map(|vector| pad(vector, dims).into_owned())
             .collect();
         let plain = Self::identity(dimensions).codec;
-        let mut best = (cost::of_search(&plain, &padded), None);
+        let mut best = (cost::of_search(&plain, &padded, records), None);
         let mut rotated = vec![0.0; padded.len()];
         for coarse in COARSE_DIMENSIONS {
             let Some(layout) = Layout::new(dims, FINE_DIMENSIONS, coarse) else {
@@ -61,7 +61,7 @@ impl Basis {
             let rotation = mixed_within_bands(&axes, &layout);
             rotate(&rotation, &padded, &mut rotated);
             let codec = Codec::new(layout, Steps::train(&layout, &rotated));
-            let cost = cost::of_search(&codec, &rotated);
+            let cost = cost::of_search(&codec, &rotated, records);
             if cost < best.0 {
                 best = (cost, Some((rotation, codec)));
             }

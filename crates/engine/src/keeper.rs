@@ -278,7 +278,7 @@ impl Job {
                 sample.extend_from_slice(&vector);
             }
         }
-        let basis = Basis::train(dimensions, &sample).map(Arc::new);
+        let basis = Basis::train(dimensions, &sample, records).map(Arc::new);
         self.hand_over(HandedOver::Trained { basis, records });
         true
     }

@@ -113,7 +113,9 @@ fn take(job: &Job, index: &Index) -> Walk {
     }
     match find(job, index, &whereabouts, wanted) {
         Ok(Some((hits, candidates))) => {
-            hits.into_iter().for_each(|hit| job.ranking.offer(hit));
+            for hit in hits {
+                job.ranking.offer(hit);
+            }
             Walk::Taken {
                 whereabouts,
                 candidates,

@@ -158,6 +158,11 @@ impl Job {
         };
         job.settle_cursor(published);
         job.look_ahead();
+        // An approximate search may go through few of the blocks.
+        if !job.counts_all() && !job.search.approximate {
+            let records = job.snapshot.blocks.iter().map(Block::len).sum();
+            job.ranking.expect_of(records);
+        }
         job
     }
 
@@ -251,13 +256,24 @@ impl Job {
         })
     }
 
-    /// The score below which nothing can matter any more.
-    pub(crate) fn tau(&self) -> Score {
+    /// The score below which records are not looked for.
+    pub(crate) fn bar(&self) -> Score {
         if self.counts_all() {
             self.threshold
         } else {
-            self.ranking.tau()
+            self.ranking.bar()
         }
+    }
+
+    /// Whether what was left out cannot matter. Otherwise all blocks are to be scanned once more.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.is_over() || self.ranking.is_certain()
+    }
+
+    /// Makes ready to scan all blocks once more.
+    pub(crate) fn start_over(&self) {
+        self.ranking.start_over();
+        self.counts.scanned.store(0, Relaxed);
     }
 
     /// The score that the cursor's page ended at: what is above has been on an earlier page.

@@ -1,10 +1,12 @@
 //! Semantic search: one path from a request to a page.
 //!
 //! A [`Search`] is bound to a snapshot as a [`job::Job`]; jobs that wait at the same time share one
-//! [`pass::Pass`] over the blocks; each block is scanned for all of them at once ([`scan`]); the best
-//! hits are written as a page ([`page`]).
+//! [`pass::Pass`] over the blocks; each block is scanned for all of them at once ([`scan`]), for records
+//! as good as the page's last is expected to be ([`expectation`]); the best hits are written as a page
+//! ([`page`]).
 
 mod counted;
+mod expectation;
 mod job;
 mod page;
 mod pass;

@@ -15,69 +15,122 @@ use crate::search::ranking::Deferred;
 /// What a worker keeps from block to block.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    masks: Vec<Mask>,
-    found: Vec<Vec<Candidate>>,
+    looks: Vec<Look>,
     deferred: Vec<Deferred>,
+    reached: Vec<Score>,
     /// Bytes of codes gone through since they were last taken.
     pub(crate) bytes: u64,
 }
 
+/// What the head step finds in a block.
+#[derive(Default)]
+struct Look {
+    /// The records that each job asks about; `None` where it asks about none.
+    masks: Vec<Option<Mask>>,
+    /// Candidates of each job.
+    found: Vec<Vec<Candidate>>,
+}
+
 /// Scans a block for all of `jobs`.
 pub(crate) fn scan_block(block: &Block, jobs: &[&Job], scratch: &mut Scratch) {
-    scratch.masks.clear();
-    scratch.found.resize_with(jobs.len(), Vec::new);
-    let mut live: Vec<usize> = Vec::with_capacity(jobs.len());
-    for (at, job) in jobs.iter().enumerate() {
-        scratch.found[at].clear();
+    let mut look = scratch.looks.pop().unwrap_or_default();
+    look_at(block, jobs, &mut look, &mut scratch.bytes);
+    for (job, found) in jobs.iter().zip(&mut look.found) {
+        rank_candidates(block, job, scratch, found);
+        job.ranking.see(block.len(), &mut scratch.reached);
+    }
+    scratch.looks.push(look);
+}
+
+/// Scans the first blocks for all of `jobs`: the best of all of them say what to expect before any
+/// other record is looked at closely.
+pub(crate) fn scan_first(blocks: &[&Block], jobs: &[&Job], scratch: &mut Scratch) {
+    let mut looks = std::mem::take(&mut scratch.looks);
+    looks.resize_with(blocks.len(), Look::default);
+    for (block, look) in blocks.iter().zip(&mut looks) {
+        look_at(block, jobs, look, &mut scratch.bytes);
+        for (job, found) in jobs.iter().zip(&look.found) {
+            foresee(block, job, found, &mut scratch.reached);
+        }
+    }
+    for (block, look) in blocks.iter().zip(&mut looks) {
+        for (job, found) in jobs.iter().zip(&mut look.found) {
+            let (floor, _) = bounds(job);
+            found.retain(|candidate| candidate.estimate + candidate.error >= floor);
+            rank_candidates(block, job, scratch, found);
+            scratch.reached.clear();
+        }
+    }
+    scratch.looks = looks;
+}
+
+/// Goes through the heads of a block.
+fn look_at(block: &Block, jobs: &[&Job], look: &mut Look, bytes: &mut u64) {
+    look.masks.clear();
+    look.masks.extend(jobs.iter().map(|job| {
         if job.is_over() || job.is_walked(block) {
-            continue;
+            return None;
         }
         let mask = job.selection.mask(block);
-        if !mask.is_empty() {
-            job.counts.scanned.fetch_add(mask.count() as u64, Relaxed);
-            scratch.masks.push(mask);
-            live.push(at);
-        }
-    }
-    let mut scans: Vec<Scan<'_>> = Vec::with_capacity(live.len());
-    let mut found = scratch.found.iter_mut().enumerate();
-    for (&at, mask) in live.iter().zip(&scratch.masks) {
-        let found = found
-            .find(|(place, _)| *place == at)
-            .expect("live jobs are in order")
-            .1;
-        let (floor, ceiling) = bounds(jobs[at]);
-        scans.push(Scan {
-            query: jobs[at].query(block),
-            mask: &mask.0,
-            floor,
-            ceiling,
-            found,
-        });
-    }
+        job.counts.scanned.fetch_add(mask.count() as u64, Relaxed);
+        (!mask.is_empty()).then_some(mask)
+    }));
+    look.found.resize_with(jobs.len(), Vec::new);
+    look.found.iter_mut().for_each(Vec::clear);
+    let parts = jobs.iter().zip(&look.masks).zip(&mut look.found);
+    let mut scans: Vec<Scan<'_>> = parts
+        .filter_map(|((job, mask), found)| {
+            let (floor, ceiling) = bounds(job);
+            Some(Scan {
+                query: job.query(block),
+                mask: &mask.as_ref()?.0,
+                floor,
+                ceiling,
+                found,
+            })
+        })
+        .collect();
     sweep(&block.coded.codes, &mut scans);
     if !scans.is_empty() {
         // All searches of a pass go through the codes together.
-        scratch.bytes += block.coded.codes.head_bytes().len() as u64;
+        *bytes += block.coded.codes.head_bytes().len() as u64;
     }
-    drop(scans);
-    for at in live {
-        scratch.bytes += (scratch.found[at].len() * block.coded.codes.layout().row_bytes()) as u64;
-        rank_candidates(
-            block,
-            jobs[at],
-            &mut scratch.deferred,
-            &mut scratch.found[at],
-        );
+}
+
+/// Looks closely at the best of a block's candidates: they raise the bar of the job, and what it expects
+/// of other blocks.
+fn foresee(block: &Block, job: &Job, found: &[Candidate], reached: &mut Vec<Score>) {
+    if job.counts_all() {
+        return;
     }
+    let mut best = found.to_vec();
+    let size = job.ranking.size();
+    if best.len() > size {
+        best.select_nth_unstable_by(size, |a, b| b.estimate.total_cmp(&a.estimate));
+        best.truncate(size);
+    }
+    let (floor, ceiling) = bounds(job);
+    refine(
+        &block.coded.codes,
+        job.query(block),
+        floor,
+        ceiling,
+        &mut best,
+    );
+    let matching = best.iter().filter(|candidate| {
+        job.ranking.surely_follows(candidate)
+            && job.passes_lazily(block, usize::from(candidate.slot))
+    });
+    reached.extend(matching.map(|candidate| Score::no_less(candidate.estimate - candidate.error)));
+    job.ranking.foresee(block.len(), reached);
 }
 
 /// The window of scores that matters, as the kernels compare it.
 fn bounds(job: &Job) -> (f32, f32) {
     // A score is clamped at 0: when 0 is good enough, every cosine is.
-    let floor = match job.tau() {
+    let floor = match job.bar() {
         Score(0) => f32::NEG_INFINITY,
-        tau => tau.value() as f32,
+        bar => bar.value() as f32,
     };
     (
         floor,
@@ -89,25 +142,24 @@ fn bounds(job: &Job) -> (f32, f32) {
 /// Settles the candidates of the head step, in two rounds where there are many.
 ///
 /// The records that look best raise tau; most of the others are then out without another look.
-fn rank_candidates(
-    block: &Block,
-    job: &Job,
-    deferred: &mut Vec<Deferred>,
-    found: &mut Vec<Candidate>,
-) {
+fn rank_candidates(block: &Block, job: &Job, scratch: &mut Scratch, found: &mut Vec<Candidate>) {
+    if found.is_empty() {
+        return;
+    }
+    scratch.bytes += (found.len() * block.coded.codes.layout().row_bytes()) as u64;
     let mut matches = Mask::empty();
     let first = job.ranking.size();
     if found.len() > 2 * first {
         found.select_nth_unstable_by(first, |a, b| b.estimate.total_cmp(&a.estimate));
         let mut best: Vec<Candidate> = found.drain(..first).collect();
-        settle(block, job, &mut best, deferred, &mut matches);
+        settle(block, job, &mut best, scratch, &mut matches);
         let (floor, _) = bounds(job);
         found.retain(|candidate| {
             candidate.estimate + candidate.error >= floor
                 && !job.is_settled(candidate, &mut matches)
         });
     }
-    settle(block, job, found, deferred, &mut matches);
+    settle(block, job, found, scratch, &mut matches);
     if job.counts_all() {
         job.count_matches(block, &matches);
     }
@@ -119,9 +171,12 @@ fn settle(
     block: &Block,
     job: &Job,
     found: &mut Vec<Candidate>,
-    deferred: &mut Vec<Deferred>,
+    scratch: &mut Scratch,
     matches: &mut Mask,
 ) {
+    let Scratch {
+        deferred, reached, ..
+    } = scratch;
     let (floor, ceiling) = bounds(job);
     job.counts.refined.fetch_add(found.len() as u64, Relaxed);
     refine(&block.coded.codes, job.query(block), floor, ceiling, found);
@@ -138,6 +193,7 @@ fn settle(
         let surely_matches = candidate.estimate - candidate.error >= threshold;
         if surely_matches && let Some(record) = job.ranking.deferrable(candidate, block.row(slot)) {
             matches.set(slot);
+            reached.push(record.lowest);
             deferred.push(record);
             continue;
         }
@@ -148,10 +204,13 @@ fn settle(
                     score,
                     id: job.id_key(block, slot),
                 };
-                job.ranking.offer(Hit {
+                let hit = Hit {
                     position,
                     row: block.row(slot),
-                });
+                };
+                if job.ranking.offer(hit) {
+                    reached.push(score);
+                }
             }
             Ok(_) => {}
             Err(error) => return job.fail(error),

@@ -164,7 +164,7 @@ impl Shared {
             match step {
                 Step::Finish(job) => self.finish(&job),
                 Step::Bind(arrival) => self.bind(*arrival, &mut scratch),
-                Step::Scan(pass, at) => self.scan(&pass, at, &mut scratch),
+                Step::Scan(pass, part) => self.scan(&pass, part, &mut scratch),
             }
         }
     }
@@ -237,8 +237,8 @@ impl Shared {
         }
     }
 
-    fn scan(&self, pass: &Pass, at: usize, scratch: &mut Scratch) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| pass.scan(at, scratch))) {
+    fn scan(&self, pass: &Pass, part: usize, scratch: &mut Scratch) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| pass.scan(part, scratch))) {
             for job in &pass.jobs {
                 job.fail(Error::Defect {
                     detail: message(&*panic),
@@ -247,7 +247,16 @@ impl Shared {
         }
         self.meter.scanned(std::mem::take(&mut scratch.bytes));
         if pass.done() {
-            self.lock().scanned.extend(pass.jobs.iter().cloned());
+            let mut state = self.lock();
+            for job in &pass.jobs {
+                if job.is_certain() {
+                    state.scanned.push_back(Arc::clone(job));
+                } else {
+                    job.start_over();
+                    state.bound.push_front(Arc::clone(job));
+                }
+            }
+            drop(state);
             self.work.notify_all();
         }
     }
@@ -264,8 +273,8 @@ impl State {
             return Some(Step::Finish(job));
         }
         while let Some(pass) = self.passes.front() {
-            if let Some(at) = pass.take() {
-                return Some(Step::Scan(Arc::clone(pass), at));
+            if let Some(part) = pass.take() {
+                return Some(Step::Scan(Arc::clone(pass), part));
             }
             self.passes.pop_front();
         }
@@ -273,15 +282,8 @@ impl State {
             return Some(Step::Bind(Box::new(arrival)));
         }
         self.start_pass();
-        match self.passes.front()?.take() {
-            Some(at) => Some(Step::Scan(Arc::clone(&self.passes[0]), at)),
-            // An empty database has no blocks: its searches are done at once.
-            None => {
-                let pass = self.passes.pop_front()?;
-                self.scanned.extend(pass.jobs.iter().cloned());
-                self.scanned.pop_front().map(Step::Finish)
-            }
-        }
+        let pass = self.passes.front()?;
+        pass.take().map(|part| Step::Scan(Arc::clone(pass), part))
     }
 
     /// Puts all bound searches of one snapshot on a pass.
@@ -307,6 +309,6 @@ impl State {
         !self.scanned.is_empty()
             || !self.arrived.is_empty()
             || !self.bound.is_empty()
-            || self.passes.iter().any(|pass| pass.has_blocks())
+            || self.passes.iter().any(|pass| pass.has_more())
     }
 }

@@ -81,6 +81,24 @@ fn of_a_search_at_any_limits() {
     server.close();
 }
 
+/// So many that scans leave out what they expect to be too low.
+#[test]
+fn of_a_search_among_many() {
+    let (_directory, server, oracle, vectors, mut random) = filled(15, 36_000);
+    for round in 0..9 {
+        let mut request =
+            json!({ "variant": (["a", "b"][round % 2]), "threshold": ([0.5, 0.8][round % 2]) });
+        if round % 3 > 0 {
+            request["filter"] = random_filter(&mut random, 2);
+        }
+        let query = vectors.draw(&mut random);
+        let limits = [&[7, 50, 333][..], &[1000]][round % 2];
+        let found = drain(&server, &request, &query, &mut random, limits, |_, _| ());
+        assert_same(&found, &oracle.search(&request, &query), &request);
+    }
+    server.close();
+}
+
 #[test]
 fn with_a_total_on_every_page() {
     let (_directory, server, oracle, vectors, mut random) = filled(11, 3_000);

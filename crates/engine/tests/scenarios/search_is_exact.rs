@@ -199,3 +199,39 @@ fn rotated(server: &Server) -> u64 {
     );
     page["explain"]["rotated"].as_u64().expect("a number")
 }
+
+/// The best of a page lie in the blocks that a scan goes through first, and are too few to fill it: what it
+/// expects of the others is wrong, and must not cost a record.
+#[test]
+fn where_the_first_blocks_mislead() {
+    const BLOCK: usize = 4096;
+    let mut random = Random::new(12);
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 8);
+    let mut oracle = Oracle::default();
+    for block in 0..8 {
+        let records = (0..BLOCK).map(|at| {
+            // Eleven of each block, and no others, are good; twelve of half the blocks are better.
+            let near = match at {
+                0..12 if [0, 2, 5, 7].contains(&block) => 4.0,
+                0..11 => 1.0,
+                _ => 0.3,
+            };
+            let mut vector: Vec<f32> = (0..8).map(|_| random.normal()).collect();
+            vector[0] = near + 0.1 * vector[0];
+            Known::new(
+                (block * BLOCK + at) as u64 + 1,
+                Default::default(),
+                vector,
+                0,
+            )
+        });
+        server.put_known("db", &mut oracle, records.collect());
+    }
+    let query = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    for limit in [20, 47, 50, 60, 100] {
+        let request = json!({ "variant": "b", "threshold": 0.1, "limit": limit });
+        server.check("db", &oracle, &request, &query);
+    }
+}
