@@ -20,7 +20,7 @@ const NEXT_AFTER: f64 = 0.25;
 
 /// Standard deviations by which more of a page's records than usual may lie in the blocks scanned: few
 /// scans in a thousand are repeated.
-const DEVIATIONS: f64 = 3.3;
+const DEVIATIONS: f64 = 4.0;
 
 /// The best of the blocks that were scanned.
 pub(crate) struct Expectation {
