@@ -14,11 +14,23 @@ pub struct Query {
     layout: Layout,
     /// Codes of fine and coarse dimensions, in order.
     pub(crate) head: Vec<i8>,
-    /// Codes of coarse dimensions that low nibbles of a row meet, padded with zeros to 64.
+    pub(crate) codes: BandCodes,
+    pub(crate) weights: Weights,
+    /// What the codes leave out, as codes of a step 254 times finer.
+    pub(crate) remainder: BandCodes,
+    pub(crate) remainder_weights: RemainderWeights,
+}
+
+/// Codes of a vector, as those of a record's row and of its columns in a tile meet them.
+#[derive(Clone, Debug)]
+pub(crate) struct BandCodes {
+    /// Codes of fine dimensions, padded with zeros to 64.
+    pub(crate) fine: Vec<i8>,
+    /// Codes of coarse dimensions that low nibbles of a byte meet, padded likewise.
     pub(crate) low: Vec<i8>,
     /// Likewise for high nibbles.
     pub(crate) high: Vec<i8>,
-    /// Codes of tail dimensions, padded with zeros to 64.
+    /// Codes of tail dimensions, padded likewise.
     pub(crate) tail: Vec<i8>,
     /// Sum of the fine codes; a record's bytes carry its codes plus 128.
     pub(crate) fine_sum: i32,
@@ -26,25 +38,6 @@ pub struct Query {
     pub(crate) coarse_sum: i32,
     /// Sum of the tail codes.
     pub(crate) tail_sum: i32,
-    pub(crate) weights: Weights,
-    pub(crate) remainder: Remainder,
-}
-
-/// What the codes leave out of a query, as 8-bit codes of a step 254 times finer.
-#[derive(Clone, Debug)]
-pub(crate) struct Remainder {
-    /// Codes of fine dimensions, padded with zeros to 64.
-    pub(crate) fine: Vec<i8>,
-    /// Codes of coarse dimensions that low nibbles of a word meet, padded likewise.
-    pub(crate) low: Vec<i8>,
-    /// Likewise for high nibbles.
-    pub(crate) high: Vec<i8>,
-    /// Codes of tail dimensions, padded likewise.
-    pub(crate) tail: Vec<i8>,
-    pub(crate) fine_sum: i32,
-    pub(crate) coarse_sum: i32,
-    pub(crate) tail_sum: i32,
-    pub(crate) weights: RemainderWeights,
 }
 
 /// Factors of the bounds by query and remainder together, units as in [`Weights`].
@@ -109,18 +102,16 @@ impl Query {
             full_slack: above(norm([fine.left, coarse.left, tail_band.left]) + rounding),
         };
 
-        let remainder = Remainder::new(steps, [&fine, &coarse, &tail_band], rounding);
+        let bands = [fine, coarse, tail_band];
+        let (remainder, remainder_weights) = remainder(steps, &bands, rounding);
+        let [fine, coarse, tail] = bands.map(|band| band.codes);
         Self {
             layout,
-            remainder,
-            low: side(&coarse.codes, 0),
-            high: side(&coarse.codes, 4),
-            fine_sum: sum(&fine.codes),
-            coarse_sum: sum(&coarse.codes),
-            tail_sum: sum(&tail_band.codes),
-            head: [fine.codes, coarse.codes].concat(),
-            tail: padded(tail_band.codes),
+            head: [fine.as_slice(), &coarse].concat(),
+            codes: BandCodes::new(fine, &coarse, tail),
             weights,
+            remainder,
+            remainder_weights,
         }
     }
 
@@ -131,34 +122,40 @@ impl Query {
     }
 }
 
-impl Remainder {
-    fn new(steps: Steps, bands: [&Band; 3], rounding: f64) -> Self {
-        let left = bands.map(|band| Band::with_step(&band.rest, band.step / FINER));
-        let norm_of_both = norm(bands.iter().zip(&left).map(|(band, left)| {
-            let both = |(&code, &finer): (&i8, &i8)| {
-                (band.step * f64::from(code) + left.step * f64::from(finer)).powi(2)
-            };
-            band.codes.iter().zip(&left.codes).map(both).sum::<f64>()
-        }));
-        let slack = norm(left.iter().map(|left| left.left)) + rounding;
-        let [fine, coarse, tail] = left;
+impl BandCodes {
+    fn new(fine: Vec<i8>, coarse: &[i8], tail: Vec<i8>) -> Self {
         Self {
-            weights: RemainderWeights {
-                fine: (fine.step * f64::from(steps.fine) * UNIT) as f32,
-                coarse: (coarse.step * f64::from(steps.coarse) * UNIT) as f32,
-                tail: (tail.step * f64::from(steps.tail) * UNIT) as f32,
-                residual: above(norm_of_both * UNIT),
-                slack: above(slack),
-            },
-            low: side(&coarse.codes, 0),
-            high: side(&coarse.codes, 4),
-            fine_sum: sum(&fine.codes),
-            coarse_sum: sum(&coarse.codes),
-            tail_sum: sum(&tail.codes),
-            fine: padded(fine.codes),
-            tail: padded(tail.codes),
+            low: side(coarse, 0),
+            high: side(coarse, 4),
+            fine_sum: sum(&fine),
+            coarse_sum: sum(coarse),
+            tail_sum: sum(&tail),
+            fine: padded(fine),
+            tail: padded(tail),
         }
     }
+}
+
+/// What the codes of a query's bands leave out, coded, and its factors.
+fn remainder(steps: Steps, bands: &[Band; 3], rounding: f64) -> (BandCodes, RemainderWeights) {
+    let left = [0, 1, 2].map(|at: usize| Band::with_step(&bands[at].rest, bands[at].step / FINER));
+    let norm_of_both = norm(bands.iter().zip(&left).map(|(band, left)| {
+        let both = |(&code, &finer): (&i8, &i8)| {
+            (band.step * f64::from(code) + left.step * f64::from(finer)).powi(2)
+        };
+        band.codes.iter().zip(&left.codes).map(both).sum::<f64>()
+    }));
+    let slack = norm(left.iter().map(|left| left.left)) + rounding;
+    let [fine, coarse, tail] = left;
+    let weights = RemainderWeights {
+        fine: (fine.step * f64::from(steps.fine) * UNIT) as f32,
+        coarse: (coarse.step * f64::from(steps.coarse) * UNIT) as f32,
+        tail: (tail.step * f64::from(steps.tail) * UNIT) as f32,
+        residual: above(norm_of_both * UNIT),
+        slack: above(slack),
+    };
+    let codes = BandCodes::new(fine.codes, &coarse.codes, tail.codes);
+    (codes, weights)
 }
 
 /// How much finer the steps of a remainder are: half a step is 127 of them.

@@ -46,7 +46,7 @@ pub(crate) fn refine(
                 return false;
             }
         }
-        let tail = dot(&signed(tail), &query.tail);
+        let tail = dot(&signed(tail), &query.codes.tail);
         Tail::bring_in(candidate, tail, &meta, weights);
         if !candidate.may_lie_in(floor, ceiling) {
             return false;

@@ -6,7 +6,7 @@
 
 use crate::codes::{Codes, RecordMeta};
 use crate::lanes::Lanes;
-use crate::query::{Query, Weights};
+use crate::query::{BandCodes, Query, Weights};
 use crate::scan::Candidate;
 use crate::sharpen::sharpen;
 use crate::sweep::NIBBLE_OFFSET;
@@ -108,18 +108,9 @@ pub(crate) struct Tail;
 impl Part for LowNibbles {
     #[inline(always)]
     unsafe fn dot<L: Lanes>(at: *const u8, query: &Query) -> i32 {
-        // SAFETY: the query's codes are padded to 64, so each load of them is inside; one of the row
-        // begins inside the part and so ends inside the overread. What it reads past the part meets
-        // zeros of the query.
-        unsafe {
-            let mut sums = L::zero();
-            for start in (0..query.low.len()).step_by(64) {
-                let (first, second) = L::nibble_codes(at.add(start));
-                sums = L::dot(sums, first, L::operand(query.low.as_ptr().add(start)));
-                sums = L::dot(sums, second, L::operand(query.high.as_ptr().add(start)));
-            }
-            L::sums(sums).iter().sum::<i32>() - NIBBLE_OFFSET * query.coarse_sum
-        }
+        // SAFETY: a load of the row begins inside the part, since the query's codes are as long and padded to
+        // 64, and so ends inside the overread. What it reads past the part meets zeros of the query.
+        unsafe { nibbles_dot::<L>(&query.codes, |start| L::nibble_codes(at.add(start))) }
     }
 
     /// The tail is still left out whole; of what fine and coarse codes leave out, the full residual
@@ -136,15 +127,9 @@ impl Part for LowNibbles {
 impl Part for Tail {
     #[inline(always)]
     unsafe fn dot<L: Lanes>(at: *const u8, query: &Query) -> i32 {
+        let BandCodes { tail, tail_sum, .. } = &query.codes;
         // SAFETY: as above.
-        unsafe {
-            let mut sums = L::zero();
-            for start in (0..query.tail.len()).step_by(64) {
-                let bytes = L::byte_codes(at.add(start));
-                sums = L::dot(sums, bytes, L::operand(query.tail.as_ptr().add(start)));
-            }
-            L::sums(sums).iter().sum::<i32>() - L::BYTE_OFFSET * query.tail_sum
-        }
+        unsafe { bytes_dot::<L>(tail, *tail_sum, |start| L::byte_codes(at.add(start))) }
     }
 
     #[inline(always)]
@@ -152,5 +137,46 @@ impl Part for Tail {
         candidate.estimate += f32::from(meta.scale) * (weights.tail * dot as f32);
         candidate.error =
             weights.full_residual * f32::from(meta.full_residual) + weights.full_slack;
+    }
+}
+
+/// The dot product of coarse codes with a record's nibbles, of which `nibbles` gives 64 bytes from one on.
+///
+/// # Safety
+/// The CPU has `L`'s instructions and the caller is compiled for them.
+#[inline(always)]
+pub(crate) unsafe fn nibbles_dot<L: Lanes>(
+    codes: &BandCodes,
+    nibbles: impl Fn(usize) -> (L::Codes, L::Codes),
+) -> i32 {
+    // SAFETY: codes are padded to 64, so each load of them is inside; the CPU is the caller's.
+    unsafe {
+        let mut sums = L::zero();
+        for start in (0..codes.low.len()).step_by(64) {
+            let (first, second) = nibbles(start);
+            sums = L::dot(sums, first, L::operand(codes.low.as_ptr().add(start)));
+            sums = L::dot(sums, second, L::operand(codes.high.as_ptr().add(start)));
+        }
+        L::sums(sums).iter().sum::<i32>() - NIBBLE_OFFSET * codes.coarse_sum
+    }
+}
+
+/// The dot product of codes, which sum to `sum`, with a record's bytes, of which `bytes` gives 64 from one on.
+///
+/// # Safety
+/// As for [`nibbles_dot`]; the codes are padded to 64.
+#[inline(always)]
+pub(crate) unsafe fn bytes_dot<L: Lanes>(
+    codes: &[i8],
+    sum: i32,
+    bytes: impl Fn(usize) -> L::Codes,
+) -> i32 {
+    // SAFETY: each load of the codes is inside; the CPU is the caller's.
+    unsafe {
+        let mut sums = L::zero();
+        for start in (0..codes.len()).step_by(64) {
+            sums = L::dot(sums, bytes(start), L::operand(codes.as_ptr().add(start)));
+        }
+        L::sums(sums).iter().sum::<i32>() - L::BYTE_OFFSET * sum
     }
 }

@@ -9,8 +9,8 @@ use crate::codes::{Codes, RecordMeta};
 use crate::lanes::Lanes;
 use crate::layout::TILE_RECORDS;
 use crate::query::Query;
+use crate::refine::{bytes_dot, nibbles_dot};
 use crate::scan::Candidate;
-use crate::sweep::NIBBLE_OFFSET;
 
 /// Bounds each candidate that an edge runs through, and drops those that turn out to be outside.
 ///
@@ -52,7 +52,7 @@ impl Dots {
     /// Brings the dot products into a candidate's bounds. `reference` does the same.
     #[inline(always)]
     pub(crate) fn bring_in(&self, candidate: &mut Candidate, meta: &RecordMeta, query: &Query) {
-        let weights = &query.remainder.weights;
+        let weights = &query.remainder_weights;
         let sum = weights.fine * self.fine as f32
             + weights.coarse * self.coarse as f32
             + weights.tail * self.tail as f32;
@@ -71,38 +71,23 @@ unsafe fn dots<L: Lanes>(codes: &Codes, slot: usize, query: &Query) -> Dots {
     let (fine_words, others) = tile.split_at(layout.coarse_offset());
     let nibble_words = &others[..layout.coarse() / 2 * TILE_RECORDS];
     let lane = slot % TILE_RECORDS;
-    // SAFETY: the query's codes are padded to 64, so each load of them is inside; one of the row begins
-    // inside it and so ends inside the overread. What is read past a band meets zeros of the query.
+    // SAFETY: a load of the row begins inside it and so ends inside the overread. What is read past a band
+    // meets zeros of the query.
     unsafe {
         let row = codes.padded_rest().as_ptr().add(slot * layout.row_bytes());
-        let mut fine = L::zero();
-        for start in (0..remainder.fine.len()).step_by(64) {
-            let bytes = of_lane(fine_words, lane, start / 4);
-            let operand = L::operand(remainder.fine.as_ptr().add(start));
-            fine = L::dot(fine, L::byte_codes(bytes.0.as_ptr().cast()), operand);
-        }
-        let (mut high, mut low) = (L::zero(), L::zero());
-        for start in (0..remainder.low.len()).step_by(64) {
-            let operands = [&remainder.low, &remainder.high]
-                .map(|codes| L::operand(codes.as_ptr().add(start)));
-            let bytes = of_lane(nibble_words, lane, start / 4);
-            let (first, second) = L::nibble_codes(bytes.0.as_ptr().cast());
-            high = L::dot(L::dot(high, first, operands[0]), second, operands[1]);
-            let (first, second) = L::nibble_codes(row.add(start));
-            low = L::dot(L::dot(low, first, operands[0]), second, operands[1]);
-        }
-        let mut tail = L::zero();
         let tail_row = row.add(layout.coarse() / 2);
-        for start in (0..remainder.tail.len()).step_by(64) {
-            let operand = L::operand(remainder.tail.as_ptr().add(start));
-            tail = L::dot(tail, L::byte_codes(tail_row.add(start)), operand);
-        }
-        let total = |sums| L::sums(sums).iter().sum::<i32>();
-        let nibble_bias = NIBBLE_OFFSET * remainder.coarse_sum;
+        let high = nibbles_dot::<L>(remainder, |start| {
+            L::nibble_codes(of_lane(nibble_words, lane, start / 4).0.as_ptr().cast())
+        });
+        let low = nibbles_dot::<L>(remainder, |start| L::nibble_codes(row.add(start)));
         Dots {
-            fine: total(fine) - L::BYTE_OFFSET * remainder.fine_sum,
-            coarse: 16 * (total(high) - nibble_bias) + total(low) - nibble_bias,
-            tail: total(tail) - L::BYTE_OFFSET * remainder.tail_sum,
+            fine: bytes_dot::<L>(&remainder.fine, remainder.fine_sum, |start| {
+                L::byte_codes(of_lane(fine_words, lane, start / 4).0.as_ptr().cast())
+            }),
+            coarse: 16 * high + low,
+            tail: bytes_dot::<L>(&remainder.tail, remainder.tail_sum, |start| {
+                L::byte_codes(tail_row.add(start))
+            }),
         }
     }
 }

@@ -222,8 +222,8 @@ impl<L: Lanes> Meta<L> {
         let weights = &query.weights;
         // SAFETY: passed on.
         unsafe {
-            let fine = L::floats(fine, byte_offset * query.fine_sum);
-            let high = L::floats(high, NIBBLE_OFFSET * query.coarse_sum);
+            let fine = L::floats(fine, byte_offset * query.codes.fine_sum);
+            let high = L::floats(high, NIBBLE_OFFSET * query.codes.coarse_sum);
             // This order of operations is part of the result: `reference` has the same.
             let sum = L::add(
                 L::mul(L::splat(weights.fine), fine),

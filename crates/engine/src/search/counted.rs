@@ -4,9 +4,9 @@
 //! snapshot is the same they are counted once; losing them costs a scan, never an answer.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::search::windows::SearchKey;
+use crate::search::source::{SearchKey, Source};
 use crate::snapshot::Snapshot;
 
 /// Bytes of all facets that are kept.
@@ -31,8 +31,7 @@ pub(crate) struct KnownCounts {
 }
 
 struct Kept {
-    search: SearchKey,
-    snapshot: Weak<Snapshot>,
+    source: Source,
     counted: Arc<Counted>,
 }
 
@@ -50,12 +49,9 @@ impl KnownCounts {
         snapshot: &Arc<Snapshot>,
     ) -> Option<Arc<Counted>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|kept| kept.snapshot.strong_count() > 0);
+        kept.retain(|kept| kept.source.is_alive());
         kept.iter()
-            .find(|kept| {
-                kept.search == *search
-                    && std::ptr::eq(kept.snapshot.as_ptr(), Arc::as_ptr(snapshot))
-            })
+            .find(|kept| kept.source.is(search, snapshot))
             .map(|kept| Arc::clone(&kept.counted))
     }
 
@@ -63,8 +59,7 @@ impl KnownCounts {
     pub(crate) fn keep(&self, search: SearchKey, snapshot: &Arc<Snapshot>, counted: &Arc<Counted>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push_back(Kept {
-            search,
-            snapshot: Arc::downgrade(snapshot),
+            source: Source::new(search, snapshot),
             counted: Arc::clone(counted),
         });
         let mut bytes: usize = kept.iter().map(Kept::bytes).sum();

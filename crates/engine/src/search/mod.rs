@@ -14,6 +14,7 @@ mod ranking;
 mod request;
 mod scan;
 mod scanner;
+mod source;
 mod windows;
 
 pub(crate) use counted::KnownCounts;

@@ -5,9 +5,10 @@
 //! never different, and losing one costs a scan.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::rank::{Hit, Position};
+use crate::search::source::{SearchKey, Source};
 use crate::snapshot::Snapshot;
 
 /// Each window of a search has this many times the hits of the one before, beside those of the page. The
@@ -20,9 +21,6 @@ const LARGEST: usize = 16_384;
 /// Hits of all windows together.
 const MAX_HITS: usize = 262_144;
 
-/// What makes two searches one, cursor and page size aside.
-pub(crate) type SearchKey = [u8; 16];
-
 /// The windows of a database, newest last.
 #[derive(Default)]
 pub(crate) struct Windows {
@@ -30,8 +28,7 @@ pub(crate) struct Windows {
 }
 
 struct Window {
-    search: SearchKey,
-    snapshot: Weak<Snapshot>,
+    source: Source,
     /// The hits come strictly after this.
     after: Position,
     hits: Arc<[Hit]>,
@@ -57,12 +54,12 @@ impl Windows {
         count: usize,
     ) -> Ahead {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|window| window.snapshot.strong_count() > 0);
+        kept.retain(|window| window.source.is_alive());
         let mut size = 0;
-        for window in kept.iter().filter(|window| window.search == *search) {
-            if !std::ptr::eq(window.snapshot.as_ptr(), Arc::as_ptr(snapshot)) {
-                continue;
-            }
+        for window in kept
+            .iter()
+            .filter(|window| window.source.is(search, snapshot))
+        {
             let start = if window.after == after {
                 0
             } else {
@@ -94,8 +91,7 @@ impl Windows {
     ) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push_back(Window {
-            search,
-            snapshot: Arc::downgrade(snapshot),
+            source: Source::new(search, snapshot),
             after,
             hits: hits.into(),
             complete: hits.len() < size,

@@ -1,0 +1,148 @@
+//! Binding a search to a snapshot.
+
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
+
+use cosift_kernels::Query;
+
+use super::{Counts, Job, Reply, StopFlag};
+use crate::block::Block;
+use crate::database::{Database, Published};
+use crate::explain::Explain;
+use crate::facets::FacetCounter;
+use crate::rank::Position;
+use crate::score::{SCORE_STEPS, Score, q30_to_f32};
+use crate::search::ranking::Ranking;
+use crate::search::request::Search;
+use crate::search::source::search_key;
+use crate::search::windows::Ahead;
+use crate::select::Selection;
+use crate::serial::Serial;
+
+/// How far machines may be apart in the score of one record and query.
+const SAME_SCORE_STEPS: u32 = SCORE_STEPS / 10_000;
+
+impl Job {
+    /// Binds a search: resolves columns, prepares the query per basis, finds the cursor's place.
+    pub(crate) fn bind(
+        database: &Arc<Database>,
+        published: &Published,
+        search: Search,
+        vector: Vec<i32>,
+        stop: StopFlag,
+        arrived: Instant,
+        reply: Reply,
+    ) -> Self {
+        let snapshot = Arc::clone(&published.snapshot);
+        let mut floats = Vec::new();
+        q30_to_f32(&vector, &mut floats);
+        let mut queries: Vec<(Serial, Query)> = Vec::new();
+        for block in &snapshot.blocks {
+            let basis = &block.coded.basis;
+            if queries.iter().all(|(serial, _)| *serial != basis.serial) {
+                queries.push((basis.serial, basis.query(&floats)));
+            }
+        }
+        // No score reaches a threshold above 1: parsing refuses it, so the fallback is never taken.
+        let threshold = Score::at_least(search.threshold).unwrap_or(Score(SCORE_STEPS));
+        let key = OnceLock::new();
+        let known_counts = if search.counts_all() {
+            let key = key.get_or_init(|| search_key(&search, &vector));
+            database.known_counts.look(key, &snapshot)
+        } else {
+            None
+        };
+        let counts_all = search.counts_all() && known_counts.is_none();
+        let mut selection = Selection::bind(&snapshot, search.filter.as_ref(), search.time_range);
+        // Whoever counts all matches needs every rule for every record. A forced rule that is put off
+        // would let what it hides into the numbers that explain the search.
+        let at_once = counts_all || search.explain.as_ref().is_some_and(Explain::is_scoped);
+        let lazy = if at_once {
+            None
+        } else {
+            selection.put_off(&snapshot)
+        };
+        let mut job = Self {
+            selection,
+            lazy,
+            ranking: Ranking::new(search.limit + 1, threshold, search.cursor),
+            known: None,
+            walk: None,
+            database: Arc::clone(database),
+            key,
+            known_counts,
+            matches: AtomicU64::new(0),
+            facets: FacetCounter::bind(&search.facets, &snapshot.names),
+            explain: search
+                .explain
+                .as_ref()
+                .map(|explain| explain.bind(&snapshot.names)),
+            failed: Mutex::new(None),
+            has_failed: AtomicBool::new(false),
+            counts: Counts::default(),
+            scan_started: Mutex::new(None),
+            reply: Mutex::new(Some(reply)),
+            snapshot,
+            search,
+            queries,
+            vector,
+            threshold,
+            stop,
+            arrived,
+        };
+        job.settle_cursor(published);
+        job.look_ahead();
+        // An approximate search may go through few of the blocks.
+        if !job.counts_all() && !job.search.approximate {
+            let records = job.snapshot.blocks.iter().map(Block::len).sum();
+            job.ranking.expect_of(records);
+        }
+        job
+    }
+
+    /// Takes the page from what an earlier scan found, or makes this scan find more than the page.
+    fn look_ahead(&mut self) {
+        let Some(after) = self.ranking.after().filter(|_| !self.counts_all()) else {
+            return;
+        };
+        let size = self.ranking.size();
+        match self
+            .database
+            .windows
+            .look(self.key(), &self.snapshot, after, size)
+        {
+            Ahead::Known(hits) => self.known = Some(hits),
+            Ahead::Scan(size) => self.ranking = Ranking::new(size, self.threshold, Some(after)),
+        }
+    }
+
+    /// While the cursor's record exists, its score under this request decides the place, so that a cursor
+    /// works on a machine whose query vector differs in its last bits.
+    ///
+    /// A score that is another one altogether, since the record or the request is, says nothing about where
+    /// the page before ended: then the cursor's own decides.
+    fn settle_cursor(&mut self, published: &Published) {
+        let Some(position) = self.ranking.after() else {
+            return;
+        };
+        let Some(row) = published
+            .index
+            .find(&self.snapshot, self.search.variant, position.id)
+        else {
+            return;
+        };
+        let (block, slot) = self.snapshot.at(row);
+        match self.score(block, slot) {
+            Ok(score) if score.0.abs_diff(position.score.0) <= SAME_SCORE_STEPS => {
+                let place = Position {
+                    score,
+                    id: position.id,
+                };
+                self.ranking = Ranking::new(self.ranking.size(), self.threshold, Some(place));
+            }
+            Ok(_) => {}
+            Err(error) => self.fail(error),
+        }
+    }
+}
