@@ -1,5 +1,6 @@
 import { COSIFT, COSIFT_APPROXIMATE } from './adapters/cosift.js';
 import { F32_SCAN } from './adapters/f32-scan.js';
+import { FAISS_FLAT } from './adapters/faiss.js';
 import { HNSWLIB } from './adapters/hnswlib.js';
 import { LANCEDB } from './adapters/lancedb.js';
 import { ORAMA } from './adapters/orama.js';
@@ -16,6 +17,7 @@ export const CARDS: readonly PeerCard[] = [
   COSIFT_APPROXIMATE,
   F32_SCAN,
   USEARCH_EXACT,
+  FAISS_FLAT,
   ...ZVEC,
   SQLITE_VEC,
   ...LANCEDB,

@@ -1,10 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { CACHE_DIRECTORY, type Dataset, nameOf } from '../../data/dataset.js';
-import { type Filter, predicateOf } from '../../data/filters.js';
 import { ROOT_DIRECTORY } from '../../paths.js';
+import { MaskFiles } from '../masks.js';
 import { cutPage, type Hits, type PageRequest, type Peer, type PeerCard, reach } from '../peer.js';
 
 /** The yardstick: f32 vectors scanned in Rust with the widest instructions there are. */
@@ -19,14 +18,13 @@ export const F32_SCAN: PeerCard = {
 
 class F32Scan implements Peer {
   #dataset?: Dataset;
-  #directory = '';
+  #masks?: MaskFiles;
   #process?: ChildProcess;
   #waiting: ((line: string) => void)[] = [];
-  readonly #masks = new Map<string, string>();
 
   async load(dataset: Dataset, directory: string): Promise<void> {
     this.#dataset = dataset;
-    this.#directory = directory;
+    this.#masks = new MaskFiles(dataset, directory);
     const build = ['build', '--release', '--quiet', '-p', 'cosift-kernels', '--example', 'f32_scan'];
     execFileSync('cargo', build, { cwd: ROOT_DIRECTORY, stdio: ['ignore', 2, 2] });
     const program = join(
@@ -47,7 +45,7 @@ class F32Scan implements Peer {
     const { filter, threshold } = request;
     const q = (query.byteOffset - this.#dataset.queries.byteOffset) / query.byteLength;
     this.#process?.stdin?.write(
-      `scan ${q} ${reach(request)} ${threshold} ${this.#maskOf(filter, this.#dataset)}\n`,
+      `scan ${q} ${reach(request)} ${threshold} ${this.#masks?.pathOf(filter) ?? '-'}\n`,
     );
     const [micros, ...hits] = (await this.#line()).split(' ');
     const pairs = hits.map((hit) => hit.split(':').map(Number) as [number, number]);
@@ -65,18 +63,5 @@ class F32Scan implements Peer {
 
   #line(): Promise<string> {
     return new Promise((resolve) => this.#waiting.push(resolve));
-  }
-
-  #maskOf(filter: Filter, { records, columns }: Dataset): string {
-    if (filter.group === undefined && filter.time === undefined) return '-';
-    const kept = this.#masks.get(filter.name);
-    if (kept !== undefined) return kept;
-    const passes = predicateOf(filter, columns);
-    const bits = new Uint8Array(Math.ceil(records / 64) * 8);
-    for (let i = 0; i < records; i++) if (passes(i)) bits[i >> 3] = (bits[i >> 3] as number) | (1 << (i & 7));
-    const path = join(this.#directory, `mask-${this.#masks.size}`);
-    writeFileSync(path, bits);
-    this.#masks.set(filter.name, path);
-    return path;
   }
 }

@@ -1,0 +1,113 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { CACHE_DIRECTORY, type Dataset, nameOf } from '../../data/dataset.js';
+import { BENCH_DIRECTORY } from '../../paths.js';
+import { MaskFiles } from '../masks.js';
+import {
+  cutPage,
+  type Hits,
+  type PageRequest,
+  type Peer,
+  type PeerCard,
+  type PeerOptions,
+  reach,
+} from '../peer.js';
+
+const FAISS = '1.15.1';
+const NUMPY = '2.4.6';
+
+/** faiss's own exact search, in Python. */
+export const FAISS_FLAT: PeerCard = {
+  name: 'faiss flat',
+  exact: true,
+  maxRecords: 1_000_000,
+  settings: 'IndexFlatIP; filters come as ready bitmaps, made outside the clock',
+  make: async (options) => new FaissFlat(options),
+};
+
+interface Answer {
+  readonly micros: number;
+  readonly rows: string;
+  readonly scores: string;
+}
+
+class FaissFlat implements Peer {
+  readonly #threads: number;
+  #process?: ChildProcess;
+  #masks?: MaskFiles;
+  readonly #waiting: ((line: string) => void)[] = [];
+
+  constructor({ threads }: PeerOptions) {
+    this.#threads = threads;
+  }
+
+  async load(dataset: Dataset, directory: string): Promise<void> {
+    this.#masks = new MaskFiles(dataset, directory);
+    const { records, dimensions } = dataset;
+    const program = join(BENCH_DIRECTORY, 'peers/faiss-host.py');
+    const vectors = join(CACHE_DIRECTORY, `${nameOf(dataset)}.f32`);
+    const child = spawn(
+      pythonWithFaiss(),
+      [program, vectors, String(records), String(dimensions), String(this.#threads)],
+      { stdio: ['pipe', 'pipe', 'inherit'] },
+    );
+    // Nobody would answer any more: this process ends too, which the bench sees.
+    child.once('exit', (code, signal) => {
+      if (code !== 0) throw new Error(`the process of faiss ended with ${signal ?? code}`);
+    });
+    this.#process = child;
+    createInterface({ input: child.stdout }).on('line', (line) => this.#waiting.shift()?.(line));
+    await this.#line();
+  }
+
+  async search(query: Float32Array, request: PageRequest): Promise<Hits> {
+    const bytes = Buffer.from(query.buffer, query.byteOffset, query.byteLength);
+    const message = {
+      query: bytes.toString('base64'),
+      limit: reach(request),
+      mask: this.#masks?.pathOf(request.filter),
+    };
+    this.#process?.stdin?.write(`${JSON.stringify(message)}\n`);
+    const { micros, rows, scores } = JSON.parse(await this.#line()) as Answer;
+    const page = cutPage(
+      Array.from(new Int32Array(bytesOf(rows)), (row) => row + 1),
+      Array.from(new Float32Array(bytesOf(scores))),
+      request,
+    );
+    return { ...page, micros };
+  }
+
+  close(): void {
+    this.#process?.stdin?.end();
+  }
+
+  #line(): Promise<string> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}
+
+function bytesOf(base64: string): ArrayBuffer {
+  // A copy: a buffer may be a part of a larger one.
+  return new Uint8Array(Buffer.from(base64, 'base64')).buffer;
+}
+
+/** The interpreter of an environment of its own, made when missing. */
+function pythonWithFaiss(): string {
+  const environment = join(CACHE_DIRECTORY, `faiss-${FAISS}`);
+  const python = join(environment, 'bin/python');
+  const mark = join(environment, 'made');
+  if (existsSync(mark)) return python;
+  const run = (command: string, ...options: string[]) =>
+    execFileSync(command, options, { stdio: ['ignore', 2, 2] });
+  try {
+    run('python3', '-m', 'venv', '--clear', environment);
+    const packages = [`faiss-cpu==${FAISS}`, `numpy==${NUMPY}`];
+    run(python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages);
+  } catch (cause) {
+    throw new Error('faiss cannot be installed here (it needs python3, 3.11 or later, and PyPI)', { cause });
+  }
+  writeFileSync(mark, '');
+  return python;
+}
