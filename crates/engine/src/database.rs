@@ -11,7 +11,7 @@ use crate::approximate::Approximation;
 use crate::derived::Derived;
 use crate::error::Error;
 use crate::meter::Meter;
-use crate::search::{KnownCounts, Windows};
+use crate::search::{KnownCounts, KnownMasks, Windows};
 use crate::settings::Settings;
 use crate::snapshot::{IdentityIndex, Snapshot};
 use crate::store::{Reader, Store};
@@ -37,6 +37,7 @@ pub struct Database {
     pub(crate) reader: Reader,
     pub(crate) windows: Windows,
     pub(crate) known_counts: KnownCounts,
+    pub(crate) known_masks: KnownMasks,
     writer: SyncSender<Task>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -144,6 +145,7 @@ impl Database {
             reader,
             windows: Windows::default(),
             known_counts: KnownCounts::default(),
+            known_masks: KnownMasks::default(),
             writer: sender,
             thread: Mutex::new(Some(thread)),
         })

@@ -19,7 +19,7 @@ use crate::facets::{Facet, FacetCounter};
 use crate::filter::Filter;
 use crate::identity::{IdKey, RecordRow, Variant};
 use crate::limits::Limits;
-use crate::search::{Page, PageWriter, RequestReader, StopFlag, TimeRange};
+use crate::search::{FilterKey, Page, PageWriter, RequestReader, StopFlag, TimeRange};
 use crate::select::Selection;
 
 /// A filter-only request, parsed and checked.
@@ -28,6 +28,7 @@ pub(crate) struct Query {
     variant: Variant,
     limit: usize,
     filter: Option<Filter>,
+    filter_key: FilterKey,
     time_range: TimeRange,
     sort: Sort,
     cursor: Option<Place>,
@@ -233,6 +234,7 @@ impl Query {
             variant,
             limit: request.limit()?,
             filter: request.filter(variant)?,
+            filter_key: request.filter_key(),
             time_range: request.time_range()?,
             sort: Sort::parse(&request)?,
             cursor,
@@ -250,7 +252,12 @@ impl Query {
     pub(crate) fn run(&self, database: &Database, stop: &StopFlag) -> Result<Page, Error> {
         let start = Instant::now();
         let snapshot = database.snapshot();
-        let selection = Selection::bind(&snapshot, self.filter.as_ref(), self.time_range);
+        let mut selection = Selection::bind(&snapshot, self.filter.as_ref(), self.time_range);
+        if self.filter.is_some()
+            && let Some(masks) = database.known_masks.look(self.filter_key, &snapshot)
+        {
+            selection.keep_in(masks);
+        }
         let facets = FacetCounter::bind(&self.facets, &snapshot.names);
         let column = match &self.sort.by {
             SortBy::Column(name) => snapshot.names.id(name),

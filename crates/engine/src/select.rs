@@ -1,9 +1,11 @@
 //! Which records of a snapshot a filter and a time range leave.
 
+use std::sync::Arc;
+
 use crate::block::Block;
 use crate::filter::{BoundFilter, Filter};
 use crate::mask::Mask;
-use crate::search::TimeRange;
+use crate::search::{Masks, TimeRange};
 use crate::snapshot::Snapshot;
 
 /// A filter and a time range, bound to a snapshot.
@@ -11,6 +13,8 @@ use crate::snapshot::Snapshot;
 pub(crate) struct Selection {
     filter: Option<BoundFilter>,
     time_range: TimeRange,
+    /// What is known of the filter from earlier searches.
+    known: Option<Arc<Masks>>,
 }
 
 impl Selection {
@@ -22,7 +26,13 @@ impl Selection {
         Self {
             filter: filter.map(|filter| filter.bind(&snapshot.names)),
             time_range,
+            known: None,
         }
+    }
+
+    /// Takes what the filter lets through from masks that are kept, and adds to them.
+    pub(crate) fn keep_in(&mut self, known: Arc<Masks>) {
+        self.known = Some(known);
     }
 
     /// Takes out the rules that are better tested on few records, judged by the largest block.
@@ -43,9 +53,19 @@ impl Selection {
                 .synced
                 .mask_between(self.time_range.start, self.time_range.end, &mask);
         }
-        match &self.filter {
-            Some(filter) if !mask.is_empty() => filter.mask(&block.body.columns, &mask),
-            _ => mask,
+        let Some(filter) = self.filter.as_ref().filter(|_| !mask.is_empty()) else {
+            return mask;
+        };
+        let columns = &block.body.columns;
+        let known = self.known.as_ref();
+        match known
+            .and_then(|known| known.of(block, || filter.mask(columns, &Mask::full(block.len()))))
+        {
+            Some(passing) => {
+                mask.and(passing);
+                mask
+            }
+            None => filter.mask(columns, &mask),
         }
     }
 

@@ -8,6 +8,7 @@
 mod counted;
 mod expectation;
 mod job;
+mod masks;
 mod page;
 mod pass;
 mod ranking;
@@ -19,6 +20,7 @@ mod windows;
 
 pub(crate) use counted::KnownCounts;
 pub(crate) use job::Job;
+pub(crate) use masks::{FilterKey, KnownMasks, Masks};
 pub use page::Page;
 pub(crate) use page::{PageWriter, write_record};
 pub(crate) use request::{RequestReader, not_approximate};

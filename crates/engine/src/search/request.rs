@@ -13,6 +13,7 @@ use crate::json::parse_time;
 use crate::limits::Limits;
 use crate::problem::Problem;
 use crate::rank::Position;
+use crate::search::masks::FilterKey;
 
 /// Largest page of one request.
 pub(super) const MAX_LIMIT: usize = 10_000;
@@ -44,6 +45,8 @@ pub struct Search {
     pub(crate) embedded_by: Option<Option<String>>,
     /// Equal for requests that differ in cursor and page size alone.
     pub(crate) alike: [u8; 16],
+    /// Equal for requests with the same filters.
+    pub(crate) filter_key: FilterKey,
 }
 
 /// A window of time, both ends inclusive, milliseconds since 1970.
@@ -106,7 +109,8 @@ impl Search {
                 .members
                 .get("embedded_by")
                 .map(|by| by.as_str().map(str::to_owned)),
-            alike: request.hash_without(&["cursor", "limit"]),
+            alike: request.hash_of(|member| !["cursor", "limit"].contains(&member)),
+            filter_key: request.filter_key(),
         };
         if search.approximate && search.counts_all() {
             return Err(not_approximate(
@@ -152,12 +156,17 @@ impl RequestReader {
         }
     }
 
-    /// A hash of all members but some.
-    fn hash_without(&self, left_out: &[&str]) -> [u8; 16] {
+    /// Equal for requests with the same filters.
+    pub(crate) fn filter_key(&self) -> FilterKey {
+        self.hash_of(|member| ["filter", "forced_filter"].contains(&member))
+    }
+
+    /// A hash of the members that count.
+    fn hash_of(&self, counts: impl Fn(&str) -> bool) -> [u8; 16] {
         let members: Vec<String> = self
             .members
             .iter()
-            .filter(|(name, _)| !left_out.contains(&name.as_str()))
+            .filter(|(name, _)| counts(name))
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
         content_hash(&members.iter().map(String::as_bytes).collect::<Vec<_>>())

@@ -235,3 +235,44 @@ fn where_the_first_blocks_mislead() {
         server.check("db", &oracle, &request, &query);
     }
 }
+
+/// What a filter lets through is kept; records come, change and go between its searches.
+#[test]
+fn for_filters_that_come_again() {
+    let mut random = Random::new(13);
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 8);
+    let vectors = Vectors::new(8, &mut random);
+    let mut oracle = Oracle::default();
+    let first = records(1, 9_000, &vectors, &mut random);
+    server.put_known("db", &mut oracle, first);
+    let filters: Vec<Value> = (0..6).map(|_| random_filter(&mut random, 3)).collect();
+    for round in 0..60 {
+        let mut request = random_request(&mut random);
+        request["filter"] = filters[random.below(filters.len())].clone();
+        let query = random_query(&oracle, &vectors, &mut random);
+        server.check("db", &oracle, &request, &query);
+        if round % 3 == 0 {
+            // Some are new, some take the place of others.
+            let from = 1 + random.below(9_000) as u64;
+            let changed = records(from, 300, &vectors, &mut random);
+            server.put_known("db", &mut oracle, changed);
+        }
+        if round % 7 == 0 {
+            let gone: Vec<u64> = oracle
+                .records
+                .keys()
+                .copied()
+                .filter(|id| id % 97 == round)
+                .collect();
+            for id in &gone {
+                oracle.records.remove(id);
+            }
+            server
+                .delete("db", &json!({ "variant": "b", "ids": gone }))
+                .expect("deleted");
+        }
+    }
+    server.close();
+}

@@ -55,14 +55,21 @@ impl Job {
         };
         let counts_all = search.counts_all() && known_counts.is_none();
         let mut selection = Selection::bind(&snapshot, search.filter.as_ref(), search.time_range);
+        let known_masks = search
+            .filter
+            .as_ref()
+            .and_then(|_| database.known_masks.look(search.filter_key, &snapshot));
         // Whoever counts all matches needs every rule for every record. A forced rule that is put off
         // would let what it hides into the numbers that explain the search.
         let at_once = counts_all || search.explain.as_ref().is_some_and(Explain::is_scoped);
-        let lazy = if at_once {
+        let lazy = if at_once || known_masks.is_some() {
             None
         } else {
             selection.put_off(&snapshot)
         };
+        if let Some(masks) = known_masks {
+            selection.keep_in(masks);
+        }
         let mut job = Self {
             selection,
             lazy,
