@@ -23,18 +23,28 @@ export const USEARCH_EXACT: PeerCard = {
 };
 
 /** HNSW with full vectors. */
-export const USEARCH_F32 = hnswCard('f32', 96);
+export const USEARCH_F32 = hnswCard('f32');
 /** HNSW with int8 vectors. */
-export const USEARCH_I8 = hnswCard('i8', 96);
+export const USEARCH_I8 = hnswCard('i8');
 
-function hnswCard(scalar: 'f32' | 'i8', expansion: number): PeerCard {
+/**
+ * The expansion of a search that f32 vectors need for a recall of 0.99: measured 0.990 at 63,666 real vectors (96),
+ * 0.993 at 100,000 made ones (192) and 0.992 at a million (1,536).
+ */
+function expansionFor(records: number): number {
+  if (records < 80_000) return 96;
+  return records < 500_000 ? 192 : 1_536;
+}
+
+function hnswCard(scalar: 'f32' | 'i8'): PeerCard {
   return {
     name: `usearch HNSW ${scalar}`,
     exact: false,
     keeps: true,
     maxRecords: 1_000_000,
-    settings: `connectivity 16, expansion 128 to add and ${expansion} to search; filters by over-fetch`,
-    make: async (options) => new UsearchHnsw(scalar, expansion, options),
+    settings:
+      'connectivity 16, expansion 128 to add; to search, what a recall of 0.99 takes with f32; filters by over-fetch',
+    make: async (options) => new UsearchHnsw(scalar, options),
   };
 }
 
@@ -104,14 +114,12 @@ class UsearchExact implements Peer {
 
 class UsearchHnsw implements Peer {
   readonly #scalar: 'f32' | 'i8';
-  readonly #expansion: number;
   readonly #threads: number;
   #index?: Index;
   #dataset?: Dataset;
 
-  constructor(scalar: 'f32' | 'i8', expansion: number, { threads }: PeerOptions) {
+  constructor(scalar: 'f32' | 'i8', { threads }: PeerOptions) {
     this.#scalar = scalar;
-    this.#expansion = expansion;
     this.#threads = threads;
   }
 
@@ -169,14 +177,14 @@ class UsearchHnsw implements Peer {
     this.#index = undefined;
   }
 
-  #make({ dimensions }: Dataset): Index {
+  #make({ dimensions, records }: Dataset): Index {
     return new usearch.Index({
       dimensions,
       metric: MetricKind.Cos,
       quantization: this.#scalar as ScalarKind,
       connectivity: 16,
       expansion_add: 128,
-      expansion_search: this.#expansion,
+      expansion_search: expansionFor(records),
       multi: false,
     });
   }
