@@ -32,7 +32,9 @@ async function answer(command: Command): Promise<Replies[Command['op']]> {
       dataset = openDataset(command.key);
       const start = performance.now();
       await peer.load(dataset, command.directory);
-      return { ms: performance.now() - start };
+      const ms = performance.now() - start;
+      await peer.settle?.();
+      return { ms };
     }
     case 'reopen': {
       dataset = openDataset(command.key, { vectors: false });

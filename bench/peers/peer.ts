@@ -25,6 +25,8 @@ export interface PageRequest {
 export interface Peer {
   /** Brings all records in, and everything that makes searching fast: indexes are built here. */
   load(dataset: Dataset, directory: string): Promise<void> | void;
+  /** Waits for the end of what goes on in the background after a load. */
+  settle?(): Promise<void>;
   /** Answers one search. */
   search(query: Float32Array, request: PageRequest): Promise<Hits> | Hits;
   /** Answers many searches at once, first pages only, where the system has a call for that. */

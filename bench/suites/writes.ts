@@ -32,6 +32,7 @@ export const WRITES: Suite = {
           cell: 'upserts in commits of 4,000',
           values: { per_second: key.records / seconds },
         });
+        await engine.settle();
         const ms = session.full ? 6_000 : 2_000;
         const idle = await searches(engine, dataset, pause(ms));
         session.measurements.push({ ...facts, cell: 'search, idle', values: latency(idle) });

@@ -91,6 +91,17 @@ export class Cosift implements Peer {
     }
   }
 
+  /** Codes are made again once the writing has paused, and files are written: until the process has been idle. */
+  async settle(): Promise<void> {
+    let idle = 0;
+    while (idle < IDLE_MS) {
+      const before = process.cpuUsage();
+      await setTimeout(STEP_MS);
+      const { user, system } = process.cpuUsage(before);
+      idle = (user + system) / 1_000 < STEP_MS / 20 ? idle + STEP_MS : 0;
+    }
+  }
+
   async reopen(_dataset: Dataset, directory: string): Promise<void> {
     await this.#open(directory);
   }
@@ -137,6 +148,10 @@ export class Cosift implements Peer {
 }
 
 /** Records of a block that the index takes. */
+/** A process that did nothing for so long has nothing left to do: the longest pause before it begins is two seconds. */
+const IDLE_MS = 3_000;
+const STEP_MS = 250;
+
 const BLOCK_RECORDS = 4_096;
 
 /** An engine that searches its index; loaded and opened once all full blocks are in it. */
