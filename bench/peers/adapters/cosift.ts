@@ -147,11 +147,11 @@ export class Cosift implements Peer {
   }
 }
 
-/** Records of a block that the index takes. */
 /** A process that did nothing for so long has nothing left to do: the longest pause before it begins is two seconds. */
 const IDLE_MS = 3_000;
 const STEP_MS = 250;
 
+/** Records of a block that the index takes. */
 const BLOCK_RECORDS = 4_096;
 
 /** An engine that searches its index; loaded and opened once all full blocks are in it. */

@@ -1,8 +1,8 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { CACHE_DIRECTORY, type Dataset, nameOf } from '../../data/dataset.js';
 import { ROOT_DIRECTORY } from '../../paths.js';
+import { LineProcess } from '../line-process.js';
 import { MaskFiles } from '../masks.js';
 import { cutPage, type Hits, type PageRequest, type Peer, type PeerCard, reach } from '../peer.js';
 
@@ -19,8 +19,7 @@ export const F32_SCAN: PeerCard = {
 class F32Scan implements Peer {
   #dataset?: Dataset;
   #masks?: MaskFiles;
-  #process?: ChildProcess;
-  #waiting: ((line: string) => void)[] = [];
+  #process?: LineProcess;
 
   async load(dataset: Dataset, directory: string): Promise<void> {
     this.#dataset = dataset;
@@ -32,22 +31,17 @@ class F32Scan implements Peer {
       'release/examples/f32_scan',
     );
     const vectors = join(CACHE_DIRECTORY, `${nameOf(dataset)}.f32`);
-    const child = spawn(program, [vectors, String(dataset.records), String(dataset.dimensions)], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    this.#process = child;
-    createInterface({ input: child.stdout }).on('line', (line) => this.#waiting.shift()?.(line));
-    await this.#line();
+    this.#process = new LineProcess(program, [vectors, String(dataset.records), String(dataset.dimensions)]);
+    await this.#process.line();
   }
 
   async search(query: Float32Array, request: PageRequest): Promise<Hits> {
-    if (this.#dataset === undefined) throw new Error('not loaded');
+    if (this.#dataset === undefined || this.#process === undefined) throw new Error('not loaded');
     const { filter, threshold } = request;
     const q = (query.byteOffset - this.#dataset.queries.byteOffset) / query.byteLength;
-    this.#process?.stdin?.write(
-      `scan ${q} ${reach(request)} ${threshold} ${this.#masks?.pathOf(filter) ?? '-'}\n`,
-    );
-    const [micros, ...hits] = (await this.#line()).split(' ');
+    const mask = this.#masks?.pathOf(filter) ?? '-';
+    const answer = await this.#process.ask(`scan ${q} ${reach(request)} ${threshold} ${mask}`);
+    const [micros, ...hits] = answer.split(' ');
     const pairs = hits.map((hit) => hit.split(':').map(Number) as [number, number]);
     const page = cutPage(
       pairs.map(([id]) => id),
@@ -58,10 +52,6 @@ class F32Scan implements Peer {
   }
 
   close(): void {
-    this.#process?.stdin?.end();
-  }
-
-  #line(): Promise<string> {
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    this.#process?.end();
   }
 }

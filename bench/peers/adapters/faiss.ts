@@ -1,9 +1,9 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { CACHE_DIRECTORY, type Dataset, nameOf } from '../../data/dataset.js';
 import { BENCH_DIRECTORY } from '../../paths.js';
+import { LineProcess } from '../line-process.js';
 import { MaskFiles } from '../masks.js';
 import {
   cutPage,
@@ -35,9 +35,8 @@ interface Answer {
 
 class FaissFlat implements Peer {
   readonly #threads: number;
-  #process?: ChildProcess;
+  #process?: LineProcess;
   #masks?: MaskFiles;
-  readonly #waiting: ((line: string) => void)[] = [];
 
   constructor({ threads }: PeerOptions) {
     this.#threads = threads;
@@ -48,29 +47,21 @@ class FaissFlat implements Peer {
     const { records, dimensions } = dataset;
     const program = join(BENCH_DIRECTORY, 'peers/faiss-host.py');
     const vectors = join(CACHE_DIRECTORY, `${nameOf(dataset)}.f32`);
-    const child = spawn(
-      pythonWithFaiss(),
-      [program, vectors, String(records), String(dimensions), String(this.#threads)],
-      { stdio: ['pipe', 'pipe', 'inherit'] },
-    );
-    // Nobody would answer any more: this process ends too, which the bench sees.
-    child.once('exit', (code, signal) => {
-      if (code !== 0) throw new Error(`the process of faiss ended with ${signal ?? code}`);
-    });
-    this.#process = child;
-    createInterface({ input: child.stdout }).on('line', (line) => this.#waiting.shift()?.(line));
-    await this.#line();
+    const numbers = [records, dimensions, this.#threads].map(String);
+    this.#process = new LineProcess(pythonWithFaiss(), [program, vectors, ...numbers]);
+    await this.#process.line();
   }
 
   async search(query: Float32Array, request: PageRequest): Promise<Hits> {
+    if (this.#process === undefined) throw new Error('not loaded');
     const bytes = Buffer.from(query.buffer, query.byteOffset, query.byteLength);
     const message = {
       query: bytes.toString('base64'),
       limit: reach(request),
       mask: this.#masks?.pathOf(request.filter),
     };
-    this.#process?.stdin?.write(`${JSON.stringify(message)}\n`);
-    const { micros, rows, scores } = JSON.parse(await this.#line()) as Answer;
+    const answer = await this.#process.ask(JSON.stringify(message));
+    const { micros, rows, scores } = JSON.parse(answer) as Answer;
     const page = cutPage(
       Array.from(new Int32Array(bytesOf(rows)), (row) => row + 1),
       Array.from(new Float32Array(bytesOf(scores))),
@@ -80,11 +71,7 @@ class FaissFlat implements Peer {
   }
 
   close(): void {
-    this.#process?.stdin?.end();
-  }
-
-  #line(): Promise<string> {
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    this.#process?.end();
   }
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Query {
     variant: Variant,
     limit: usize,
     filter: Option<Filter>,
-    filter_key: FilterKey,
+    filter_key: Option<FilterKey>,
     time_range: TimeRange,
     sort: Sort,
     cursor: Option<Place>,
@@ -253,11 +253,7 @@ impl Query {
         let start = Instant::now();
         let snapshot = database.snapshot();
         let mut selection = Selection::bind(&snapshot, self.filter.as_ref(), self.time_range);
-        if self.filter.is_some()
-            && let Some(masks) = database.known_masks.look(self.filter_key, &snapshot)
-        {
-            selection.keep_in(masks);
-        }
+        selection.keep_in(database.known_masks.look(self.filter_key, &snapshot));
         let facets = FacetCounter::bind(&self.facets, &snapshot.names);
         let column = match &self.sort.by {
             SortBy::Column(name) => snapshot.names.id(name),

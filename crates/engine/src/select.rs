@@ -30,9 +30,9 @@ impl Selection {
         }
     }
 
-    /// Takes what the filter lets through from masks that are kept, and adds to them.
-    pub(crate) fn keep_in(&mut self, known: Arc<Masks>) {
-        self.known = Some(known);
+    /// Takes what the filter lets through from masks that are kept, if they are, and adds to them.
+    pub(crate) fn keep_in(&mut self, known: Option<Arc<Masks>>) {
+        self.known = known;
     }
 
     /// Takes out the rules that are better tested on few records, judged by the largest block.

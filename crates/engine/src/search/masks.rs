@@ -4,8 +4,10 @@
 //! that comes a single time would only take the place of others: its second search is the one that keeps
 //! them. Losing them costs time, never an answer.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use hashbrown::HashMap;
 
 use crate::block::Block;
 use crate::mask::Mask;
@@ -42,7 +44,12 @@ pub(crate) struct Masks {
 
 impl KnownMasks {
     /// The masks of a filter that has come before.
-    pub(crate) fn look(&self, filter: FilterKey, snapshot: &Snapshot) -> Option<Arc<Masks>> {
+    pub(crate) fn look(
+        &self,
+        filter: Option<FilterKey>,
+        snapshot: &Snapshot,
+    ) -> Option<Arc<Masks>> {
+        let filter = filter?;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let before = kept
             .iter()

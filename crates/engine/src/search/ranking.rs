@@ -82,11 +82,9 @@ impl Reached {
     /// The score at a place, the first being 1; `None` when it is not taken.
     pub(crate) fn at(&self, place: usize) -> Option<Score> {
         let mut scores: Vec<Reverse<Score>> = self.highest.iter().copied().collect();
-        if place == 0 || place > scores.len() {
-            return None;
-        }
+        let at = place.checked_sub(1).filter(|&at| at < scores.len())?;
         // `Reverse` puts the highest first.
-        let (_, Reverse(score), _) = scores.select_nth_unstable(place - 1);
+        let (_, Reverse(score), _) = scores.select_nth_unstable(at);
         Some(*score)
     }
 }
@@ -122,7 +120,7 @@ impl Ranking {
     }
 
     /// The score below which nothing can enter any more.
-    pub(crate) fn tau(&self) -> Score {
+    fn tau(&self) -> Score {
         Score(self.tau.load(Relaxed))
     }
 

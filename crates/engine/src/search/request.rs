@@ -15,6 +15,9 @@ use crate::problem::Problem;
 use crate::rank::Position;
 use crate::search::masks::FilterKey;
 
+/// Members with a filter; all of them hold.
+const FILTER_MEMBERS: [&str; 2] = ["forced_filter", "filter"];
+
 /// Largest page of one request.
 pub(super) const MAX_LIMIT: usize = 10_000;
 
@@ -45,8 +48,8 @@ pub struct Search {
     pub(crate) embedded_by: Option<Option<String>>,
     /// Equal for requests that differ in cursor and page size alone.
     pub(crate) alike: [u8; 16],
-    /// Equal for requests with the same filters.
-    pub(crate) filter_key: FilterKey,
+    /// Equal for requests with the same filters, `None` without any.
+    pub(crate) filter_key: Option<FilterKey>,
 }
 
 /// A window of time, both ends inclusive, milliseconds since 1970.
@@ -156,9 +159,11 @@ impl RequestReader {
         }
     }
 
-    /// Equal for requests with the same filters.
-    pub(crate) fn filter_key(&self) -> FilterKey {
-        self.hash_of(|member| ["filter", "forced_filter"].contains(&member))
+    /// Equal for requests with the same filters, `None` without any.
+    pub(crate) fn filter_key(&self) -> Option<FilterKey> {
+        let members = FILTER_MEMBERS;
+        let any = members.iter().any(|member| self.get(member).is_some());
+        any.then(|| self.hash_of(|member| members.contains(&member)))
     }
 
     /// A hash of the members that count.
@@ -225,7 +230,7 @@ impl RequestReader {
     /// The caller's filter and the forced one, both of which must hold.
     pub(crate) fn filter(&self, variant: Variant) -> Result<Option<Filter>, Error> {
         let mut filters = Vec::new();
-        for name in ["forced_filter", "filter"] {
+        for name in FILTER_MEMBERS {
             filters.extend(self.filter_of(name, variant)?);
         }
         Ok(if filters.len() > 1 {

@@ -106,7 +106,7 @@ fn foresee(block: &Block, job: &Job, found: &[Candidate], reached: &mut Vec<Scor
     let mut best = found.to_vec();
     let size = job.ranking.size();
     if best.len() > size {
-        best.select_nth_unstable_by(size, |a, b| b.estimate.total_cmp(&a.estimate));
+        bring_forward(&mut best, size);
         best.truncate(size);
     }
     let (floor, ceiling) = bounds(job);
@@ -123,6 +123,11 @@ fn foresee(block: &Block, job: &Job, found: &[Candidate], reached: &mut Vec<Scor
     });
     reached.extend(matching.map(|candidate| Score::no_less(candidate.estimate - candidate.error)));
     job.ranking.foresee(block.len(), reached);
+}
+
+/// Puts the `count` candidates that look best before the others, of which there are some.
+fn bring_forward(found: &mut [Candidate], count: usize) {
+    found.select_nth_unstable_by(count, |a, b| b.estimate.total_cmp(&a.estimate));
 }
 
 /// The window of scores that matters, as the kernels compare it.
@@ -150,7 +155,7 @@ fn rank_candidates(block: &Block, job: &Job, scratch: &mut Scratch, found: &mut 
     let mut matches = Mask::empty();
     let first = job.ranking.size();
     if found.len() > 2 * first {
-        found.select_nth_unstable_by(first, |a, b| b.estimate.total_cmp(&a.estimate));
+        bring_forward(found, first);
         let mut best: Vec<Candidate> = found.drain(..first).collect();
         settle(block, job, &mut best, scratch, &mut matches);
         let (floor, _) = bounds(job);

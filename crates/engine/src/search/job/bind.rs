@@ -55,10 +55,7 @@ impl Job {
         };
         let counts_all = search.counts_all() && known_counts.is_none();
         let mut selection = Selection::bind(&snapshot, search.filter.as_ref(), search.time_range);
-        let known_masks = search
-            .filter
-            .as_ref()
-            .and_then(|_| database.known_masks.look(search.filter_key, &snapshot));
+        let known_masks = database.known_masks.look(search.filter_key, &snapshot);
         // Whoever counts all matches needs every rule for every record. A forced rule that is put off
         // would let what it hides into the numbers that explain the search.
         let at_once = counts_all || search.explain.as_ref().is_some_and(Explain::is_scoped);
@@ -67,9 +64,7 @@ impl Job {
         } else {
             selection.put_off(&snapshot)
         };
-        if let Some(masks) = known_masks {
-            selection.keep_in(masks);
-        }
+        selection.keep_in(known_masks);
         let mut job = Self {
             selection,
             lazy,
