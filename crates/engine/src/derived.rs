@@ -30,6 +30,9 @@ use crate::serial::Serial;
 use crate::snapshot::Snapshot;
 use crate::store::Reader;
 
+/// How codes are to be read, counted up with each change of it.
+const KERNELS: u64 = 2;
+
 /// Part of a `.rows` file that holds the exact vectors.
 const VECTORS: usize = 5;
 
@@ -131,7 +134,7 @@ impl Derived {
         }
         let names: Vec<&str> = snapshot.names.iter().map(|(_, name)| name).collect();
         let list = json!({
-            "version": version, "kernels": 1, "dimensions": self.dimensions, "names": names, "blocks": blocks,
+            "version": version, "kernels": KERNELS, "dimensions": self.dimensions, "names": names, "blocks": blocks,
         });
         write_once(
             &self.directory.join("snapshot"),
@@ -146,7 +149,7 @@ impl Derived {
         let file = PartsFile::open(&self.directory.join("snapshot"))?;
         let list: Value = serde_json::from_slice(&file.read_part(0)?).map_err(|_| Unusable)?;
         let moving = file.read_part(1)?;
-        if list["kernels"] != 1 || list["dimensions"] != self.dimensions {
+        if list["kernels"] != KERNELS || list["dimensions"] != self.dimensions {
             return Err(Unusable);
         }
         let mut names = ColumnNames::default();

@@ -65,7 +65,7 @@ impl Codec {
         let mut scale = self.scale(rotated);
         let mut record = self.quantise(rotated, scale);
         let mut left = self.residuals(rotated, scale, &record);
-        if left.head > 1.0 {
+        if left.coarse > 1.0 {
             // Rounding coarse codes to their high nibble can, in odd vectors, leave out more than
             // there is; no code at all leaves out exactly the vector.
             scale = 0;
@@ -74,7 +74,7 @@ impl Codec {
         }
         let meta = RecordMeta {
             scale,
-            head_residual: rounded_up(left.head),
+            coarse_residual: rounded_up(left.coarse),
             tail_norm: rounded_up(left.tail),
             full_residual: rounded_up(left.full),
         };
@@ -104,7 +104,7 @@ impl Codec {
     pub(crate) fn left_out(&self, rotated: &[f32]) -> f64 {
         let scale = self.scale(rotated);
         let left = self.residuals(rotated, scale, &self.quantise(rotated, scale));
-        left.head + left.full
+        left.coarse + left.full
     }
 
     /// The smallest scale that clips nothing, or the largest there is.
@@ -152,11 +152,10 @@ impl Codec {
         };
         let all = |code| code;
         let [fine, coarse, tail] = self.bands();
-        let in_fine = squares(&fine, all);
         Residuals {
-            head: f64::sqrt(in_fine + squares(&coarse, |code| 16 * high_nibble(code))),
+            coarse: f64::sqrt(squares(&coarse, |code| 16 * high_nibble(code))),
             tail: f64::sqrt(squares(&tail, |_| 0)),
-            full: f64::sqrt(in_fine + squares(&coarse, all) + squares(&tail, all)),
+            full: f64::sqrt(squares(&fine, all) + squares(&coarse, all) + squares(&tail, all)),
         }
     }
 
@@ -207,7 +206,7 @@ impl Band {
 }
 
 struct Residuals {
-    head: f64,
+    coarse: f64,
     tail: f64,
     full: f64,
 }

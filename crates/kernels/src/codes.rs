@@ -21,7 +21,7 @@ pub(crate) const ROW_OVERREAD: usize = 64;
 #[derive(Clone, Copy, Default)]
 pub(crate) struct RecordMeta {
     pub(crate) scale: u16,
-    pub(crate) head_residual: u16,
+    pub(crate) coarse_residual: u16,
     pub(crate) tail_norm: u16,
     pub(crate) full_residual: u16,
 }
@@ -168,7 +168,7 @@ impl Codes {
         let fields = tile[layout.meta_offset()..].chunks_exact_mut(META_FIELD_BYTES);
         let values = [
             meta.scale,
-            meta.head_residual,
+            meta.coarse_residual,
             meta.tail_norm,
             meta.full_residual,
         ];
@@ -204,7 +204,7 @@ impl Codes {
         };
         RecordMeta {
             scale: value(0),
-            head_residual: value(1),
+            coarse_residual: value(1),
             tail_norm: value(2),
             full_residual: value(3),
         }

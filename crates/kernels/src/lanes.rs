@@ -37,6 +37,8 @@ pub(crate) trait Lanes {
     /// Adds to each lane its four products. Codes and operand are the loaders' above.
     unsafe fn dot(sums: Self::Sums, codes: Self::Codes, operand: Self::Operand) -> Self::Sums;
     unsafe fn sums(sums: Self::Sums) -> [i32; 16];
+    /// All sixteen added up.
+    unsafe fn total(sums: Self::Sums) -> i32;
 
     /// Sums less `bias`, rounded to the nearest f32.
     unsafe fn floats(sums: &[i32; 16], bias: i32) -> Self::Floats;

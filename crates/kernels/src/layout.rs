@@ -21,7 +21,7 @@ pub const BLOCK_RECORDS: usize = 4096;
 /// | `[fine / 4][16][4]` | code + 128 |
 /// | `[coarse / 8][16][4]` | low nibble `h + 8` of dimension `8g + j`, high nibble of `8g + 4 + j` |
 /// | `[16]` u16 | scale, unit 1/65535 |
-/// | `[16]` u16 | head residual, the norm of what the head leaves out of fine and coarse, rounded up |
+/// | `[16]` u16 | coarse residual, the norm of what high nibbles leave out of coarse, rounded up |
 /// | `[16]` u16 | tail norm, rounded up |
 /// | `[16]` u16 | full residual, what all codes together leave out, rounded up |
 ///

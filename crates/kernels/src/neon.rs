@@ -1,11 +1,11 @@
 //! NEON with the dot product instructions: four records of a tile to each of four registers.
 
 use std::arch::aarch64::{
-    float32x4_t, int8x16_t, int32x4_t, uint8x16_t, vaddq_f32, vaddvq_u32, vandq_u8, vandq_u32,
-    vcgeq_f32, vcvtq_f32_s32, vcvtq_f32_u32, vdupq_n_f32, vdupq_n_s32, vdupq_n_u8, veorq_u8,
-    vget_low_u16, vld1q_f32, vld1q_s8, vld1q_s32, vld1q_u8, vld1q_u16, vld1q_u32, vmovl_high_u16,
-    vmovl_u16, vmulq_f32, vreinterpretq_s8_s32, vreinterpretq_s8_u8, vshrq_n_u8, vst1q_f32,
-    vst1q_s32, vsubq_f32, vsubq_s32,
+    float32x4_t, int8x16_t, int32x4_t, uint8x16_t, vaddq_f32, vaddvq_s32, vaddvq_u32, vandq_u8,
+    vandq_u32, vcgeq_f32, vcvtq_f32_s32, vcvtq_f32_u32, vdupq_n_f32, vdupq_n_s32, vdupq_n_u8,
+    veorq_u8, vget_low_u16, vld1q_f32, vld1q_s8, vld1q_s32, vld1q_u8, vld1q_u16, vld1q_u32,
+    vmovl_high_u16, vmovl_u16, vmulq_f32, vreinterpretq_s8_s32, vreinterpretq_s8_u8, vshrq_n_u8,
+    vst1q_f32, vst1q_s32, vsubq_f32, vsubq_s32,
 };
 use std::arch::{asm, is_aarch64_feature_detected};
 
@@ -100,6 +100,11 @@ impl Lanes for Neon {
             unsafe { vst1q_s32(out.as_mut_ptr(), sums) };
         }
         out
+    }
+    #[inline(always)]
+    unsafe fn total(sums: Self::Sums) -> i32 {
+        // SAFETY: as above.
+        unsafe { sums.map(|sums| vaddvq_s32(sums)).iter().sum() }
     }
     #[inline(always)]
     unsafe fn floats(sums: &[i32; 16], bias: i32) -> Self::Floats {

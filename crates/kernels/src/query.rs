@@ -7,8 +7,12 @@ use crate::steps::{MAX_CODE, Steps};
 /// A unit vector as 8-bit codes and the weights that turn integer dot products into bounds.
 ///
 /// With `q'` and `x'` what the codes of query and record stand for, `r` what they leave out:
-/// `|<q,x> - <q',x'>| = |<q',r_x> + <r_q,x>| <= |q'| |r_x| + |r_q| |x|`, and `|x| = 1`. In the head
-/// the tail of `x` is left out whole, which costs at most its norm times the query's tail norm.
+/// `|<q,x> - <q',x'>| = |<q',r_x> + <r_q,x>| <= |q'| |r_x| + |r_q| |x|`, and `|x| = 1`.
+///
+/// In the head this is taken band by band: nearly all it leaves out of fine and coarse is in coarse, where
+/// a query has less than half of its length. What it leaves out of fine is at most what all codes
+/// leave out. The tail of `x` is left out whole, which costs at most its norm times the query's
+/// tail norm.
 #[derive(Clone, Debug)]
 pub struct Query {
     layout: Layout,
@@ -67,10 +71,12 @@ pub(crate) struct Weights {
     pub(crate) low: f32,
     /// Of the tail dot product.
     pub(crate) tail: f32,
-    /// Of the head residual.
-    pub(crate) head_residual: f32,
+    /// Of the coarse residual.
+    pub(crate) coarse_residual: f32,
     /// Of the tail norm.
     pub(crate) tail_norm: f32,
+    /// Of the full residual, in the head, where it stands for that of the fine band.
+    pub(crate) fine_residual: f32,
     /// Of the full residual.
     pub(crate) full_residual: f32,
     /// Error of the head step beside these.
@@ -87,7 +93,6 @@ impl Query {
         let [fine, coarse, tail_band] = [fine, coarse, tail].map(Band::new);
         let rounding = rounding_error(layout.dims());
 
-        let head_norm = norm([fine.coded, coarse.coded]);
         let full_norm = norm([fine.coded, coarse.coded, tail_band.coded]);
         let tail_norm = norm(tail.iter().map(|&value| f64::from(value).powi(2)));
         let weights = Weights {
@@ -95,8 +100,9 @@ impl Query {
             high: (16.0 * coarse.step * f64::from(steps.coarse) * UNIT) as f32,
             low: (coarse.step * f64::from(steps.coarse) * UNIT) as f32,
             tail: (tail_band.step * f64::from(steps.tail) * UNIT) as f32,
-            head_residual: above(head_norm * UNIT),
+            coarse_residual: above(norm([coarse.coded]) * UNIT),
             tail_norm: above(tail_norm * UNIT),
+            fine_residual: above(norm([fine.coded]) * UNIT),
             full_residual: above(full_norm * UNIT),
             head_slack: above(norm([fine.left, coarse.left]) + rounding),
             full_slack: above(norm([fine.left, coarse.left, tail_band.left]) + rounding),

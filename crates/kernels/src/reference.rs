@@ -104,9 +104,9 @@ fn head_bounds(codes: &Codes, query: &Query, slot: usize) -> Candidate {
     Candidate {
         slot: slot as u16,
         estimate: f32::from(meta.scale) * (weights.fine * fine + weights.high * high),
-        error: weights.head_residual * f32::from(meta.head_residual)
-            + weights.tail_norm * f32::from(meta.tail_norm)
-            + weights.head_slack,
+        error: (weights.coarse_residual * f32::from(meta.coarse_residual)
+            + weights.tail_norm * f32::from(meta.tail_norm))
+            + (weights.fine_residual * f32::from(meta.full_residual) + weights.head_slack),
     }
 }
 

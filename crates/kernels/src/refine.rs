@@ -157,7 +157,7 @@ pub(crate) unsafe fn nibbles_dot<L: Lanes>(
             sums = L::dot(sums, first, L::operand(codes.low.as_ptr().add(start)));
             sums = L::dot(sums, second, L::operand(codes.high.as_ptr().add(start)));
         }
-        L::sums(sums).iter().sum::<i32>() - NIBBLE_OFFSET * codes.coarse_sum
+        L::total(sums) - NIBBLE_OFFSET * codes.coarse_sum
     }
 }
 
@@ -177,6 +177,6 @@ pub(crate) unsafe fn bytes_dot<L: Lanes>(
         for start in (0..codes.len()).step_by(64) {
             sums = L::dot(sums, bytes(start), L::operand(codes.as_ptr().add(start)));
         }
-        L::sums(sums).iter().sum::<i32>() - L::BYTE_OFFSET * sum
+        L::total(sums) - L::BYTE_OFFSET * sum
     }
 }

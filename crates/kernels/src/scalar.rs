@@ -64,6 +64,10 @@ impl Lanes for Scalar {
         sums
     }
     #[inline(always)]
+    unsafe fn total(sums: [i32; 16]) -> i32 {
+        sums.iter().sum()
+    }
+    #[inline(always)]
     unsafe fn floats(sums: &[i32; 16], bias: i32) -> [f32; 16] {
         sums.map(|sum| (sum - bias) as f32)
     }

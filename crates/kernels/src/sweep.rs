@@ -184,8 +184,9 @@ pub(crate) fn valid_lanes(codes: &Codes, tile: usize) -> u16 {
 /// A tile's scales and norms, in units of 1/65535.
 pub(crate) struct Meta<L: Lanes> {
     scale: L::Floats,
-    head_residual: L::Floats,
+    coarse_residual: L::Floats,
     tail_norm: L::Floats,
+    full_residual: L::Floats,
 }
 
 impl<L: Lanes> Meta<L> {
@@ -193,12 +194,13 @@ impl<L: Lanes> Meta<L> {
     /// As for [`sweep`]; `at` is where a tile's scales begin.
     #[inline(always)]
     pub(crate) unsafe fn load(at: *const u8) -> Self {
-        // SAFETY: scales, head residuals and tail norms lie one after the other.
+        // SAFETY: scales, coarse residuals, tail norms and full residuals lie one after the other.
         unsafe {
             Self {
                 scale: L::words(at),
-                head_residual: L::words(at.add(META_FIELD_BYTES)),
+                coarse_residual: L::words(at.add(META_FIELD_BYTES)),
                 tail_norm: L::words(at.add(2 * META_FIELD_BYTES)),
+                full_residual: L::words(at.add(3 * META_FIELD_BYTES)),
             }
         }
     }
@@ -232,10 +234,13 @@ impl<L: Lanes> Meta<L> {
             let estimate = L::mul(self.scale, sum);
             let error = L::add(
                 L::add(
-                    L::mul(L::splat(weights.head_residual), self.head_residual),
+                    L::mul(L::splat(weights.coarse_residual), self.coarse_residual),
                     L::mul(L::splat(weights.tail_norm), self.tail_norm),
                 ),
-                L::splat(weights.head_slack),
+                L::add(
+                    L::mul(L::splat(weights.fine_residual), self.full_residual),
+                    L::splat(weights.head_slack),
+                ),
             );
             let mut kept = mask & L::at_least(L::add(estimate, error), L::splat(scan.floor));
             if kept == 0 {

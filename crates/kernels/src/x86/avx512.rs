@@ -3,9 +3,10 @@
 use std::arch::x86_64::{
     __m256i, __m512, __m512i, _CMP_GE_OQ, _MM_HINT_T0, _mm_prefetch, _mm256_loadu_si256,
     _mm512_add_ps, _mm512_and_si512, _mm512_cmp_ps_mask, _mm512_cvtepi32_ps, _mm512_cvtepu16_epi32,
-    _mm512_dpbusd_epi32, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps, _mm512_set1_epi8,
-    _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_si512, _mm512_srli_epi16, _mm512_storeu_ps,
-    _mm512_storeu_si512, _mm512_sub_epi32, _mm512_sub_ps,
+    _mm512_dpbusd_epi32, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps,
+    _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_ps,
+    _mm512_setzero_si512, _mm512_srli_epi16, _mm512_storeu_ps, _mm512_storeu_si512,
+    _mm512_sub_epi32, _mm512_sub_ps,
 };
 
 use crate::kernel::{Kernel, kernel};
@@ -81,6 +82,11 @@ impl Lanes for Zmm {
         // SAFETY: as above; the array takes sixteen sums.
         unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), sums) };
         out
+    }
+    #[inline(always)]
+    unsafe fn total(sums: __m512i) -> i32 {
+        // SAFETY: as above.
+        unsafe { _mm512_reduce_add_epi32(sums) }
     }
     #[inline(always)]
     unsafe fn floats(sums: &[i32; 16], bias: i32) -> __m512 {

@@ -1,11 +1,13 @@
 //! 256 bits: eight records of a tile to each of two registers.
 
 use std::arch::x86_64::{
-    __m128i, __m256, __m256i, _CMP_GE_OQ, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch,
-    _mm256_add_ps, _mm256_and_si256, _mm256_cmp_ps, _mm256_cvtepi32_ps, _mm256_cvtepu16_epi32,
-    _mm256_loadu_ps, _mm256_loadu_si256, _mm256_movemask_ps, _mm256_mul_ps, _mm256_set1_epi8,
-    _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_si256, _mm256_srli_epi16, _mm256_storeu_ps,
-    _mm256_storeu_si256, _mm256_sub_epi32, _mm256_sub_ps, _mm256_xor_si256,
+    __m128i, __m256, __m256i, _CMP_GE_OQ, _MM_HINT_T0, _mm_add_epi32, _mm_cvtsi128_si32,
+    _mm_extract_epi32, _mm_loadu_si128, _mm_prefetch, _mm_unpackhi_epi64, _mm256_add_epi32,
+    _mm256_add_ps, _mm256_and_si256, _mm256_castsi256_si128, _mm256_cmp_ps, _mm256_cvtepi32_ps,
+    _mm256_cvtepu16_epi32, _mm256_extracti128_si256, _mm256_loadu_ps, _mm256_loadu_si256,
+    _mm256_movemask_ps, _mm256_mul_ps, _mm256_set1_epi8, _mm256_set1_epi32, _mm256_set1_ps,
+    _mm256_setzero_si256, _mm256_srli_epi16, _mm256_storeu_ps, _mm256_storeu_si256,
+    _mm256_sub_epi32, _mm256_sub_ps, _mm256_xor_si256,
 };
 use std::marker::PhantomData;
 
@@ -93,6 +95,19 @@ impl<M: Multiply> Lanes for Ymm<M> {
             unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), sums) };
         }
         out
+    }
+    #[inline(always)]
+    unsafe fn total(sums: [__m256i; 2]) -> i32 {
+        // SAFETY: as above.
+        unsafe {
+            let eight = _mm256_add_epi32(sums[0], sums[1]);
+            let four = _mm_add_epi32(
+                _mm256_castsi256_si128(eight),
+                _mm256_extracti128_si256::<1>(eight),
+            );
+            let two = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
+            _mm_cvtsi128_si32(two) + _mm_extract_epi32::<1>(two)
+        }
     }
     #[inline(always)]
     unsafe fn floats(sums: &[i32; 16], bias: i32) -> [__m256; 2] {
