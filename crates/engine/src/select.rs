@@ -47,25 +47,22 @@ impl Selection {
 
     /// The living records of a block that pass.
     pub(crate) fn mask(&self, block: &Block) -> Mask {
-        let mut mask = (*block.alive).clone();
-        if self.time_range != TimeRange::ALWAYS && !mask.is_empty() {
-            mask = block
-                .synced
-                .mask_between(self.time_range.start, self.time_range.end, &mask);
-        }
-        let Some(filter) = self.filter.as_ref().filter(|_| !mask.is_empty()) else {
-            return mask;
-        };
         let columns = &block.body.columns;
-        let known = self.known.as_ref();
-        match known
-            .and_then(|known| known.of(block, || filter.mask(columns, &Mask::full(block.len()))))
+        let mut mask = (*block.alive).clone();
+        let mut filter = self.filter.as_ref();
+        if let (Some(known), Some(all)) = (&self.known, filter)
+            && let Some(passing) = known.of(block, || all.mask(columns, &Mask::full(block.len())))
         {
-            Some(passing) => {
-                mask.and(passing);
-                mask
-            }
-            None => filter.mask(columns, &mask),
+            mask.and(passing);
+            filter = None;
+        }
+        if self.time_range != TimeRange::ALWAYS && !mask.is_empty() {
+            let TimeRange { start, end } = self.time_range;
+            mask = block.synced.mask_between(start, end, &mask);
+        }
+        match filter {
+            Some(filter) if !mask.is_empty() => filter.mask(columns, &mask),
+            _ => mask,
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::codec::Codec;
 use crate::codes::Codes;
 use crate::kernel::Kernel;
-use crate::layout::Layout;
+use crate::layout::{BLOCK_RECORDS, Layout};
 use crate::query::Query;
 use crate::reference;
 use crate::scalar::SCALAR;
@@ -36,10 +36,18 @@ pub(crate) fn agrees_on(
     for slot in 0..records {
         codec.encode(&random.unit(dims), slot, &mut codes);
     }
+    // Half of the blocks are asked for few records, so that whole tiles are left out.
+    let few = random.next() >> 63 == 1;
     let asked: Vec<Asked> = (0..queries)
         .map(|_| Asked {
             query: codec.query(&random.unit(dims)),
-            mask: std::array::from_fn(|_| random.next() | random.next()),
+            mask: std::array::from_fn(|_| {
+                if few {
+                    (0..6).fold(u64::MAX, |word, _| word & random.next())
+                } else {
+                    random.next() | random.next()
+                }
+            }),
             floor: random.component() * 0.2,
             ceiling: random.component().abs(),
         })
@@ -89,10 +97,46 @@ pub(crate) fn agrees_on(
         .all(|(found, expected)| same(found, expected))
         && refined
         && exact == crate::exact::exact(&left, &right)
+        && selects_alike(kernel, records, &mut random)
         && rotated
             .iter()
             .map(|value| value.to_bits())
             .eq(expected_rotated.iter().map(|value| value.to_bits()))
+}
+
+/// Whether a kernel finds the numbers of a range that the plain test finds.
+fn selects_alike(kernel: &Kernel, records: usize, random: &mut Random) -> bool {
+    let integers: Vec<u64> = (0..records).map(|_| random.next()).collect();
+    let floats: Vec<f64> = (0..records)
+        .map(|_| f64::from(random.component()))
+        .collect();
+    let within: Mask = std::array::from_fn(|_| random.next());
+    let end = |at: usize| at * records.saturating_sub(1) / 2;
+    let alike = |found: &Mask, holds: &dyn Fn(usize) -> bool| {
+        (0..BLOCK_RECORDS).all(|slot| {
+            let bit = |mask: &Mask| mask[slot / 64] >> (slot % 64) & 1 == 1;
+            bit(found) == (slot < records && bit(&within) && holds(slot))
+        })
+    };
+    // Both ends are numbers of the block, and once one and the same.
+    [(0, 1), (1, 2), (2, 2)].into_iter().all(|(one, other)| {
+        let ends = |at: usize| (integers.get(end(at)), floats.get(end(at)));
+        let ((Some(&a), Some(&x)), (Some(&b), Some(&y))) = (ends(one), ends(other)) else {
+            return true;
+        };
+        let (low, high, least, most) = (a.min(b), a.max(b), x.min(y), x.max(y));
+        // SAFETY: the kernel is available, and there are no more values than a mask has bits.
+        let (found, found_floats) = unsafe {
+            (
+                (kernel.integers_between)(&integers, low, high, &within),
+                (kernel.floats_between)(&floats, least, most, &within),
+            )
+        };
+        alike(&found, &|slot| (low..=high).contains(&integers[slot]))
+            && alike(&found_floats, &|slot| {
+                (least..=most).contains(&floats[slot])
+            })
+    })
 }
 
 struct Asked {

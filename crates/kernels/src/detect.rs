@@ -5,9 +5,10 @@ use std::sync::OnceLock;
 use crate::check::agrees_with_reference;
 use crate::codes::Codes;
 use crate::kernel::Kernel;
+use crate::layout::BLOCK_RECORDS;
 use crate::query::Query;
 use crate::scalar::SCALAR;
-use crate::scan::{Candidate, Scan};
+use crate::scan::{Candidate, Mask, Scan};
 
 /// The environment variable that names a kernel to use instead of the best one. A name that is
 /// unknown or not for this CPU is ignored.
@@ -96,6 +97,28 @@ pub fn rotate(matrix: &[f32], vectors: &[f32], out: &mut [f32]) {
     assert_eq!(out.len(), vectors.len(), "each vector has its place");
     // SAFETY: the kernel is available.
     unsafe { (kernel().rotate)(matrix, dims, vectors, out) }
+}
+
+/// The records of `within` whose number in `values`, one each, is in `low..=high`.
+///
+/// # Panics
+/// When there are more values than a block has records.
+#[must_use]
+pub fn integers_between(values: &[u64], low: u64, high: u64, within: &Mask) -> Mask {
+    assert!(values.len() <= BLOCK_RECORDS, "values are those of a block");
+    // SAFETY: the kernel is available.
+    unsafe { (kernel().integers_between)(values, low, high, within) }
+}
+
+/// The records of `within` whose number in `values`, one each, is in `low..=high`, as IEEE doubles.
+///
+/// # Panics
+/// When there are more values than a block has records.
+#[must_use]
+pub fn floats_between(values: &[f64], low: f64, high: f64, within: &Mask) -> Mask {
+    assert!(values.len() <= BLOCK_RECORDS, "values are those of a block");
+    // SAFETY: the kernel is available.
+    unsafe { (kernel().floats_between)(values, low, high, within) }
 }
 
 /// The instruction set in use: `amx-int8`, `avx512-vnni`, `avx-vnni`, `avx2`, `neon-dot` or

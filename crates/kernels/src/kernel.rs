@@ -2,7 +2,7 @@
 
 use crate::codes::Codes;
 use crate::query::Query;
-use crate::scan::{Candidate, Scan};
+use crate::scan::{Candidate, Mask, Scan};
 
 /// The functions of one instruction set.
 ///
@@ -17,6 +17,8 @@ pub(crate) struct Kernel {
     pub(crate) refine: unsafe fn(&Codes, &Query, f32, f32, &mut Vec<Candidate>),
     pub(crate) exact: unsafe fn(&[i32], &[i32]) -> i64,
     pub(crate) rotate: unsafe fn(&[f32], usize, &[f32], &mut [f32]),
+    pub(crate) integers_between: unsafe fn(&[u64], u64, u64, &Mask) -> Mask,
+    pub(crate) floats_between: unsafe fn(&[f64], f64, f64, &Mask) -> Mask,
 }
 
 /// Compiles the generic algorithms for one implementation of [`Lanes`](crate::lanes::Lanes).
@@ -50,7 +52,34 @@ macro_rules! kernel {
             // SAFETY: as for `sweep`.
             unsafe { $crate::rotate::rotate::<$lanes>(matrix, dims, vectors, out) }
         }
-        $crate::kernel::Kernel { name: $name, available: $available, sweep, refine, exact, rotate }
+        $(#[target_feature(enable = $feature)])*
+        unsafe fn integers_between(
+            values: &[u64],
+            low: u64,
+            high: u64,
+            within: &$crate::scan::Mask,
+        ) -> $crate::scan::Mask {
+            $crate::between::integers(values, low, high, within)
+        }
+        $(#[target_feature(enable = $feature)])*
+        unsafe fn floats_between(
+            values: &[f64],
+            low: f64,
+            high: f64,
+            within: &$crate::scan::Mask,
+        ) -> $crate::scan::Mask {
+            $crate::between::floats(values, low, high, within)
+        }
+        $crate::kernel::Kernel {
+            name: $name,
+            available: $available,
+            sweep,
+            refine,
+            exact,
+            rotate,
+            integers_between,
+            floats_between,
+        }
     }};
 }
 pub(crate) use kernel;

@@ -2,10 +2,11 @@
 //!
 //! The only crate of the workspace with `unsafe`. A [`Codec`] packs unit vectors into [`Codes`],
 //! [`sweep`] and [`refine`] bound every record's cosine with a query from those codes, and
-//! [`exact`] settles the survivors. Every kernel returns the same bits as the scalar one, on every
+//! [`exact`] settles the survivors; [`integers_between`] and [`floats_between`] are for filters. Every kernel returns the same bits as the scalar one, on every
 //! machine.
 
 mod aligned;
+mod between;
 mod check;
 mod codec;
 mod codes;
@@ -30,7 +31,7 @@ mod x86;
 
 pub use codec::Codec;
 pub use codes::Codes;
-pub use detect::{exact, kernel_name, refine, rotate, sweep};
+pub use detect::{exact, floats_between, integers_between, kernel_name, refine, rotate, sweep};
 pub use layout::{BLOCK_RECORDS, Layout, TILE_RECORDS};
 pub use query::Query;
 pub use scan::{Candidate, Mask, Scan};

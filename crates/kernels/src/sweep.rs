@@ -13,9 +13,9 @@ use crate::scan::{Candidate, Scan};
 #[inline(always)]
 pub(crate) unsafe fn sweep<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>]) {
     let packed = interleaved::<L>(scans);
-    let (wanted, gaps) = wanted_tiles(codes, scans);
+    let (wanted, in_a_row) = wanted_tiles(codes, scans);
     for (at, &tile) in wanted.iter().enumerate() {
-        if gaps && let Some(&coming) = wanted.get(at + AHEAD) {
+        if !in_a_row && let Some(&coming) = wanted.get(at + AHEAD) {
             let tile = codes.tile(usize::from(coming));
             for line in tile.chunks(CACHE_LINE) {
                 // SAFETY: passed on; any address may be fetched ahead.
@@ -23,19 +23,22 @@ pub(crate) unsafe fn sweep<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>]) {
             }
         }
         let tile = usize::from(tile);
-        // The tile comes from memory for the first group, from the L1 cache for the others.
+        // The tile comes from memory for the first group, from the L1 cache for the others. In a row of
+        // tiles it is worked through even for nobody: the CPU stops reading ahead where one is left out.
+        let mut read_anyway = in_a_row;
         let mut left = &mut *scans;
         let mut queries = packed.as_ptr().cast();
         while !left.is_empty() {
             // SAFETY: passed on; each pass gets as many scans as it says, and their codes.
             (left, queries) = unsafe {
                 match group_size::<L>(left.len()) {
-                    8 => pass::<L, 8>(codes, tile, left, queries),
-                    4 => pass::<L, 4>(codes, tile, left, queries),
-                    2 => pass::<L, 2>(codes, tile, left, queries),
-                    _ => pass::<L, 1>(codes, tile, left, queries),
+                    8 => pass::<L, 8>(codes, tile, left, queries, read_anyway),
+                    4 => pass::<L, 4>(codes, tile, left, queries, read_anyway),
+                    2 => pass::<L, 2>(codes, tile, left, queries, read_anyway),
+                    _ => pass::<L, 1>(codes, tile, left, queries, read_anyway),
                 }
             };
+            read_anyway = false;
         }
     }
 }
@@ -46,23 +49,27 @@ const AHEAD: usize = 2;
 /// Bytes that are fetched together.
 const CACHE_LINE: usize = 64;
 
-/// The tiles to go through, and whether some are left out, so that the CPU does not see what comes next.
+/// The tiles to go through, and whether these are all of them in a row.
 ///
-/// These are the tiles with a record that some scan looks at; all tiles, where it is a third of them:
+/// Wanted are the tiles with a record that some scan looks at; all tiles, where it is a third of them:
 /// reading on is then faster than leaving out.
 fn wanted_tiles(codes: &Codes, scans: &[Scan<'_>]) -> (Vec<u16>, bool) {
     let tiles = codes.records().div_ceil(TILE_RECORDS);
-    let is_wanted = |&tile: &u16| {
-        scans
+    let mut wanted = vec![0; tiles];
+    let mut count = 0;
+    for tile in 0..tiles {
+        let asked = scans
             .iter()
-            .any(|scan| scan.tile_mask(usize::from(tile)) != 0)
-    };
-    let wanted: Vec<u16> = (0..tiles as u16).filter(is_wanted).collect();
-    let gaps = wanted.len() < tiles;
-    if gaps && wanted.len() * 3 >= tiles {
-        return ((0..tiles as u16).collect(), gaps);
+            .fold(0, |asked, scan| asked | scan.tile_mask(tile));
+        // Without a branch: which tiles are wanted is as good as random.
+        wanted[count] = tile as u16;
+        count += usize::from(asked != 0);
     }
-    (wanted, gaps)
+    if count * 3 >= tiles {
+        return ((0..tiles as u16).collect(), true);
+    }
+    wanted.truncate(count);
+    (wanted, false)
 }
 
 /// How many of the queries that are left share the next pass.
@@ -94,7 +101,7 @@ fn interleaved<L: Lanes>(scans: &[Scan<'_>]) -> Vec<[i8; 4]> {
 }
 
 /// One tile for the first `Q` scans, whose codes begin at `queries`; gives back the others and
-/// where theirs begin.
+/// where theirs begin. A tile that none of the scans looks at is read only if `read_anyway`.
 ///
 /// # Safety
 /// As for [`sweep`]; there are at least `Q` scans.
@@ -104,6 +111,7 @@ unsafe fn pass<'s, 'a, L: Lanes, const Q: usize>(
     tile: usize,
     scans: &'s mut [Scan<'a>],
     mut queries: *const i8,
+    read_anyway: bool,
 ) -> (&'s mut [Scan<'a>], *const i8) {
     let (scans, others) = scans.split_at_mut(Q);
     let mut masks = [0; Q];
@@ -115,7 +123,7 @@ unsafe fn pass<'s, 'a, L: Lanes, const Q: usize>(
     // scales and norms; a group has 4 codes a query for each 4 of these dimensions.
     unsafe {
         let next = queries.add(layout.head_dims() * Q);
-        if masks == [0; Q] {
+        if masks == [0; Q] && !read_anyway {
             return (others, next);
         }
         let mut at = codes.tile(tile).as_ptr();

@@ -1,5 +1,7 @@
 //! Integers as distances from their least one.
 
+use cosift_kernels::integers_between;
+
 use super::form::{Damaged, FormReader, put_values};
 use crate::mask::{BLOCK_RECORDS, Mask};
 
@@ -139,9 +141,7 @@ impl Integers {
                 let (from, width) = (from as u32, width as u32);
                 Mask::of(deltas, within, |delta| delta.wrapping_sub(from) <= width)
             }
-            Deltas::U64(deltas) => {
-                Mask::of(deltas, within, |delta| delta.wrapping_sub(from) <= width)
-            }
+            Deltas::U64(deltas) => Mask(integers_between(deltas, from, from + width, &within.0)),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The numbers of a column.
 
+use cosift_kernels::floats_between;
+
 use super::form::{Damaged, FormReader, put_values};
 use super::integers::Integers;
 use crate::mask::Mask;
@@ -91,18 +93,17 @@ impl Numbers {
                 integers.mask_between(low, high, within)
             }
             Self::Floats { values, min, max } => {
+                let among = |low, high| Mask(floats_between(values, low, high, &within.0));
                 let ends = (comparison.holds(*min, value), comparison.holds(*max, value));
                 match comparison {
                     Comparison::Equal if value < *min || value > *max => Mask::empty(),
-                    Comparison::Equal => Mask::of(values, within, |number| number == value),
+                    Comparison::Equal => among(value, value),
                     _ if ends == (true, true) => within.clone(),
                     _ if ends == (false, false) => Mask::empty(),
-                    Comparison::Greater => Mask::of(values, within, |number| number > value),
-                    Comparison::GreaterOrEqual => {
-                        Mask::of(values, within, |number| number >= value)
-                    }
-                    Comparison::Less => Mask::of(values, within, |number| number < value),
-                    Comparison::LessOrEqual => Mask::of(values, within, |number| number <= value),
+                    Comparison::Greater => among(value.next_up(), f64::INFINITY),
+                    Comparison::GreaterOrEqual => among(value, f64::INFINITY),
+                    Comparison::Less => among(f64::NEG_INFINITY, value.next_down()),
+                    Comparison::LessOrEqual => among(f64::NEG_INFINITY, value),
                 }
             }
         }
@@ -180,4 +181,43 @@ fn zone(values: &[f64]) -> (f64, f64) {
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), &value| {
             (min.min(value), max.max(value))
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_comparison_finds_what_it_holds_for() {
+        let values = vec![
+            f64::MIN,
+            -1.5,
+            -f64::from_bits(1),
+            -0.0,
+            0.0,
+            f64::from_bits(1),
+            0.5_f64.next_down(),
+            0.5,
+            0.5_f64.next_up(),
+            f64::MAX,
+        ];
+        let numbers = Numbers::build(values.clone());
+        assert!(matches!(numbers, Numbers::Floats { .. }));
+        let full = Mask::full(values.len());
+        for comparison in [
+            Comparison::Equal,
+            Comparison::Greater,
+            Comparison::GreaterOrEqual,
+            Comparison::Less,
+            Comparison::LessOrEqual,
+        ] {
+            for &value in &values {
+                let found: Vec<usize> = numbers.mask(comparison, value, &full).iter().collect();
+                let expected: Vec<usize> = (0..values.len())
+                    .filter(|&at| comparison.holds(values[at], value))
+                    .collect();
+                assert_eq!(found, expected, "{comparison:?} {value}");
+            }
+        }
+    }
 }
