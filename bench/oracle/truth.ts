@@ -41,6 +41,15 @@ export class Truth {
     return answer;
   }
 
+  /** How many records are as good as `threshold` for query `q`; a second for a million records. */
+  count(q: number, threshold: number): number {
+    let count = 0;
+    for (let id = 1; id <= this.dataset.records; id++) {
+      if (this.score(q, id) >= threshold) count++;
+    }
+    return count;
+  }
+
   /** The score of the record with this id, whether it is in the answer or not. */
   score(q: number, id: number): number {
     const { dimensions, vectors, queries } = this.dataset;

@@ -10,6 +10,10 @@ export interface Values {
   readonly times_unfiltered?: number;
   /** p50 over that of the first page. */
   readonly times_first_page?: number;
+  /** p50 over that of the page alone. */
+  readonly times_alone?: number;
+  /** Records that match, at the median. */
+  readonly matches?: number;
   /** p50 over that of the engine inside. */
   readonly times_engine?: number;
   readonly per_second?: number;

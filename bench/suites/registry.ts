@@ -1,4 +1,5 @@
 import { CLIENTS } from './clients.js';
+import { COUNTS } from './counts.js';
 import { EMBEDDER } from './embedder.js';
 import { FILTER_SWEEP } from './filters.js';
 import { KERNELS } from './kernels.js';
@@ -15,6 +16,7 @@ export const SUITES: readonly Suite[] = [
   PEERS,
   FILTER_SWEEP,
   PAGES_BY_DEPTH,
+  COUNTS,
   CLIENTS,
   OPENING,
   WRITES,

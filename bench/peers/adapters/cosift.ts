@@ -16,6 +16,7 @@ interface Failure {
 interface Response {
   results: { id: number; relevance_score: number }[];
   pagination: { next_cursor?: string };
+  total?: { value: number };
 }
 
 type Native = typeof import('../../../native/index.cjs');
@@ -122,10 +123,11 @@ export class Cosift implements Peer {
     );
   }
 
-  async search(query: Float32Array, request: PageRequest): Promise<Hits> {
+  /** Answers one search; `members` are added to the request. */
+  async search(query: Float32Array, request: PageRequest, members: object = {}): Promise<PageHits> {
     const page = await this.engine.search(
       DATABASE,
-      searchRequest(request, this.approximate),
+      searchRequest(request, { ...members, ...(this.approximate && { approximate: true }) }),
       Float64Array.from(query),
       new this.#native.StopFlag(),
     );
@@ -195,6 +197,11 @@ class PageHits implements Hits {
     return this.#read().results.map((result) => result.relevance_score);
   }
 
+  /** All matches, where the request asked for them. */
+  get total(): number | undefined {
+    return this.#read().total?.value;
+  }
+
   get next(): string | undefined {
     return this.#read().pagination.next_cursor;
   }
@@ -208,7 +215,7 @@ class PageHits implements Hits {
 /** The request as the binding takes it. */
 export function searchRequest(
   { filter, threshold, limit, cursor }: PageRequest,
-  approximate = false,
+  members: object = {},
 ): string {
   return JSON.stringify({
     variant: 'b',
@@ -216,7 +223,7 @@ export function searchRequest(
     limit,
     cursor,
     ...bodyOf(filter),
-    ...(approximate && { approximate }),
+    ...members,
   });
 }
 

@@ -205,6 +205,9 @@ fn settle(
         match score(block, job, slot, candidate.estimate + candidate.error) {
             Ok(score) if score >= job.threshold() => {
                 matches.set(slot);
+                if !enters {
+                    continue;
+                }
                 let position = Position {
                     score,
                     id: job.id_key(block, slot),

@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Dataset, openDataset, QUERIES, queryOf } from '../data/dataset.js';
+import { NONE } from '../data/filters.js';
+import { Truth } from '../oracle/truth.js';
+import { Cosift } from '../peers/adapters/cosift.js';
+import { latency, median } from '../report/statistics.js';
+import { factsOf, LIMIT, type Suite } from './session.js';
+
+const THRESHOLDS = [0.2, 0.3, 0.4, 0.5];
+
+/** Queries whose total is held to a count by brute force. */
+const CHECKED = 2;
+
+/** What is asked for beside the page. */
+const EXTRAS = [
+  { cell: 'page alone', members: {} },
+  { cell: 'with total', members: { total: true } },
+  { cell: 'with a facet', members: { facets: [{ column: 'category' }] } },
+] as const;
+
+/** What a total and a facet cost when they are counted for the first time. */
+export const COUNTS: Suite = {
+  name: 'counts',
+  about: 'the first total and the first facet of a search beside the search alone, by threshold, one thread',
+  async run(session) {
+    for (const key of session.deep) {
+      session.say(`counts: ${key.records} records`);
+      const dataset = openDataset(key);
+      const truth = new Truth(dataset, QUERIES, [NONE]);
+      const directory = mkdtempSync(join(tmpdir(), 'cosift-bench-'));
+      const engine = new Cosift(1);
+      try {
+        await engine.load(dataset, directory);
+        await engine.settle();
+        for (const threshold of THRESHOLDS) {
+          const { wall, matches } = await timed(engine, dataset, truth, threshold);
+          const alone = median(wall[0] as number[]);
+          for (const [i, { cell }] of EXTRAS.entries()) {
+            session.measurements.push({
+              suite: 'counts',
+              system: 'cosift',
+              ...factsOf(key),
+              cell: `threshold ${threshold}, ${cell}`,
+              values: {
+                matches,
+                ...latency(wall[i] as number[]),
+                times_alone: median(wall[i] as number[]) / alone,
+              },
+            });
+          }
+        }
+      } finally {
+        await engine.close();
+        rmSync(directory, { recursive: true, force: true });
+      }
+    }
+  },
+};
+
+/** Microseconds of every query with each of the extras in turns, and how many records match at the median. */
+async function timed(
+  engine: Cosift,
+  dataset: Dataset,
+  truth: Truth,
+  threshold: number,
+): Promise<{ wall: number[][]; matches: number }> {
+  const wall: number[][] = EXTRAS.map(() => []);
+  const matches: number[] = [];
+  for (let q = 0; q < QUERIES; q++) {
+    const query = queryOf(dataset, q);
+    for (const [i, { members }] of EXTRAS.entries()) {
+      const request = { filter: NONE, threshold, limit: LIMIT, page: 0 };
+      const start = performance.now();
+      const page = await engine.search(query, request, members);
+      wall[i]?.push((performance.now() - start) * 1_000);
+      const { total } = page;
+      if (total === undefined) continue;
+      matches.push(total);
+      if (q < CHECKED && total !== truth.count(q, threshold)) {
+        throw new Error(`the total of query ${q} at ${threshold} is wrong: ${total}`);
+      }
+    }
+  }
+  return { wall, matches: median(matches) };
+}
