@@ -58,7 +58,7 @@ export function checkSchema(name: ComponentName, value: unknown, bytes = 0): voi
     everyError ??= new Schemas(true);
     errors = everyError.errors(name, value);
   }
-  const problems = problemsOf(errors).slice(0, MOST_PROBLEMS);
+  const problems = problemsOf(errors, MOST_PROBLEMS);
   const [first] = problems;
   const where = first?.pointer ? `${first.pointer}: ` : 'the body ';
   throw new CosiftError(codeOf(problems), `${where}${first?.detail ?? 'does not match its schema'}`, {

@@ -2,12 +2,16 @@ import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Problem } from '../errors.js';
 import { suggest } from './suggest.js';
 
-/** Says what a schema found in words about the request: one problem a fault, the same one only once. */
-export function problemsOf(errors: readonly ErrorObject[]): Problem[] {
+/** Members of an object that are looked at for one that was misspelt: a slip is not among thousands. */
+const MOST_MEMBERS = 64;
+
+/** Says what a schema found in words about the request: one problem a fault, the same one only once, `most` at most. */
+export function problemsOf(errors: readonly ErrorObject[], most: number): Problem[] {
   // A branch that did not match says only part of why; the error of the whole choice follows it.
   const choices = errors.filter(({ keyword }) => keyword === 'oneOf' || keyword === 'anyOf');
   const problems = new Map<string, Problem>();
   for (const error of errors) {
+    if (problems.size === most) break;
     // What is wrong with a name is reported once, by the keyword about names.
     if (error.keyword === 'if' || error.propertyName !== undefined) continue;
     if (choices.some((choice) => choice !== error && error.schemaPath.startsWith(`${choice.schemaPath}/`))) {
@@ -24,15 +28,13 @@ function problemOf(error: ErrorObject): Problem {
   const params = error.params as Record<string, unknown>;
   switch (keyword) {
     case 'additionalProperties': {
-      const name = String(params.additionalProperty);
-      return { pointer: `${instancePath}/${escapeToken(name)}`, detail: unknownMember(name, error) };
+      return unknownMember(String(params.additionalProperty), error);
     }
     case 'required':
-      return { pointer: instancePath, detail: `lacks the member "${params.missingProperty}"` };
+      return lackedMember(String(params.missingProperty), error);
     case 'discriminator': {
       const tag = String(params.tag);
-      if (params.tagValue === undefined)
-        return { pointer: instancePath, detail: `lacks the member "${tag}"` };
+      if (params.tagValue === undefined) return lackedMember(tag, error);
       return { pointer: `${instancePath}/${tag}`, detail: notOneOf(params.tagValue, tagsOf(error)) };
     }
     case 'enum':
@@ -55,7 +57,7 @@ function problemOf(error: ErrorObject): Problem {
       return { pointer: instancePath, detail: 'must not be empty' };
     case 'oneOf':
     case 'anyOf':
-      return { pointer: instancePath, detail: noBranch(error) };
+      return noBranch(error);
     case 'minProperties':
     case 'maxProperties':
       if (instancePath !== '') return { pointer: instancePath, detail: 'must not be empty' };
@@ -68,11 +70,29 @@ function problemOf(error: ErrorObject): Problem {
   }
 }
 
-function unknownMember(name: string, error: ErrorObject): string {
-  const known = Object.keys((error.parentSchema?.properties ?? {}) as object);
+function unknownMember(name: string, error: ErrorObject): Problem {
+  const known = membersOf(error);
   const meant = suggest(name, known);
   const hint = meant === undefined ? `known: ${known.join(', ')}` : `did you mean "${meant}"?`;
-  return `is not a known member; ${hint}`;
+  const pointer = `${error.instancePath}/${escapeToken(name)}`;
+  return { pointer, detail: `is not a known member; ${hint}` };
+}
+
+/** A member that is not there, unless it is there by a name that was probably meant to be its own. */
+function lackedMember(name: string, error: ErrorObject): Problem {
+  const misspelt = misspellingOf(name, error);
+  if (misspelt !== undefined) return unknownMember(misspelt, error);
+  return { pointer: error.instancePath, detail: `lacks the member "${name}"` };
+}
+
+/** The unknown member of the faulty object that was probably meant to be `name`. */
+function misspellingOf(name: string, error: ErrorObject): string | undefined {
+  const known = membersOf(error);
+  const given = Object.keys((error.data ?? {}) as object);
+  if (given.includes(name)) return undefined;
+  return given
+    .slice(0, MOST_MEMBERS)
+    .find((other) => !known.includes(other) && suggest(other, known) === name);
 }
 
 function notOneOf(given: unknown, allowed: readonly unknown[]): string {
@@ -83,23 +103,40 @@ function notOneOf(given: unknown, allowed: readonly unknown[]): string {
 
 /** Every value that a branch of the discriminated choice takes as its tag. */
 function tagsOf(error: ErrorObject): string[] {
-  const { oneOf } = error.parentSchema as {
-    oneOf: { properties: Record<string, { enum?: readonly string[] }> }[];
-  };
-  return oneOf.flatMap(({ properties }) => properties[String(error.params.tag)]?.enum ?? []);
+  const tag = String(error.params.tag);
+  return branchesOf(error).flatMap(({ properties }) => properties?.[tag]?.enum ?? []);
+}
+
+/** The members that the schema of the faulty object knows, by itself or in one of its branches. */
+function membersOf(error: ErrorObject): string[] {
+  const branches = [error.parentSchema as Branch | undefined, ...branchesOf(error)];
+  return [...new Set(branches.flatMap((branch) => Object.keys(branch?.properties ?? {})))];
+}
+
+function branchesOf(error: ErrorObject): readonly Branch[] {
+  return (error.parentSchema as { oneOf?: readonly Branch[] } | undefined)?.oneOf ?? [];
+}
+
+/** What is looked at of a schema. */
+interface Branch {
+  properties?: Record<string, { enum?: readonly string[] }>;
 }
 
 /** A choice between members when that is what the branches are, between types otherwise. */
-function noBranch(error: ErrorObject): string {
+function noBranch(error: ErrorObject): Problem {
+  const { instancePath } = error;
   const branches = error.schema as { required?: readonly string[]; type?: string; const?: unknown }[];
   const members = branches.flatMap(({ required }) => required ?? []);
   if (members.length === branches.length) {
-    return `must have exactly one of ${members.map((name) => `"${name}"`).join(', ')}`;
+    const misspelt = members.map((name) => misspellingOf(name, error)).find((name) => name !== undefined);
+    if (misspelt !== undefined) return unknownMember(misspelt, error);
+    const choice = members.map((name) => `"${name}"`).join(', ');
+    return { pointer: instancePath, detail: `must have exactly one of ${choice}` };
   }
   const kinds = branches.map(({ type, const: value }) =>
     value === undefined ? type : JSON.stringify(value),
   );
-  return `must be ${kinds.join(' or ')} as described`;
+  return { pointer: instancePath, detail: `must be ${kinds.join(' or ')} as described` };
 }
 
 function typeName(value: unknown): string {

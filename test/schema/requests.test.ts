@@ -57,6 +57,31 @@ describe('a slip of the keyboard is met with what was probably meant', () => {
   test.each([
     ['member', () => checkSearchRequest({ search, filters: {} }, 'b'), 'filter'],
     ['nested member', () => checkSearchRequest({ search: { text: 'x', treshold: 0 } }, 'b'), 'threshold'],
+    ['required member', () => checkSearchRequest({ serach: search }, 'b'), 'search'],
+    ['one of two members', () => checkSearchRequest({ search: { txt: 'x' } }, 'b'), 'text'],
+    [
+      'member of a rule',
+      () =>
+        checkSearchRequest(
+          { search, filter: { rules: [{ colunm: 'a', operator: 'equals', value: 1 }] } },
+          'b',
+        ),
+      'column',
+    ],
+    [
+      'member that tells rules apart',
+      () =>
+        checkSearchRequest(
+          { search, filter: { rules: [{ column: 'a', operater: 'equals', value: 1 }] } },
+          'b',
+        ),
+      'operator',
+    ],
+    [
+      'member of a group',
+      () => checkSearchRequest({ search, filter: { condition: 'AND', rule: [rule] } }, 'b'),
+      'rules',
+    ],
     [
       'operator',
       () => checkSearchRequest({ search, filter: { rules: [{ ...rule, operator: 'starts-with' }] } }, 'b'),
@@ -71,6 +96,23 @@ describe('a slip of the keyboard is met with what was probably meant', () => {
     ['setting', () => checkDatabaseSettings({ dimension: 3 }), 'dimensions'],
   ])('%s', (_, check, meant) => {
     expect(refusal(check).detail).toContain(`did you mean "${meant}"?`);
+  });
+
+  test('once, and not as a member that is lacking too', () => {
+    const misspelt = { column: 'a', operater: 'equals', value: 1 };
+    expect(
+      refusal(() => checkSearchRequest({ search, filter: { rules: [misspelt] } }, 'b')).problems,
+    ).toEqual([
+      { pointer: '/filter/rules/0/operater', detail: 'is not a known member; did you mean "operator"?' },
+    ]);
+  });
+
+  test('but not where the member is there as well', () => {
+    const both = { search: { text: 'x', vector: [1], txt: 'x' } };
+    expect(refusal(() => checkSearchRequest(both, 'b')).problems).toContainEqual({
+      pointer: '/search',
+      detail: 'must have exactly one of "text", "vector"',
+    });
   });
 });
 
