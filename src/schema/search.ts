@@ -106,7 +106,12 @@ export const facet = {
     if: { type: 'object', required: ['type'], properties: { type: { const: 'histogram' } } },
     // biome-ignore lint/suspicious/noThenProperty: the keyword's name
     then: { $ref: '#/components/schemas/HistogramFacet' },
-    else: { $ref: '#/components/schemas/ValuesFacet' },
+    else: {
+      if: { type: 'object', properties: { type: { const: 'values' } } },
+      // biome-ignore lint/suspicious/noThenProperty: the keyword's name
+      then: { $ref: '#/components/schemas/ValuesFacet' },
+      else: { type: 'object', properties: { type: { enum: ['values', 'histogram'] } } },
+    },
   },
 } as const;
 

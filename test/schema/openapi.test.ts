@@ -43,6 +43,7 @@ test('what is published as alternatives takes what the service takes, and nothin
     { column: 'n', type: 'histogram', interval: 1 },
     { time: 'synced', interval: 'day' },
     { column: 'n', type: 'histogram' },
+    { column: 'n', type: 'other' },
     { column: 'n', interval: 1 },
     { column: 'n', time: 'synced', interval: 'day' },
     { time: 'synced' },

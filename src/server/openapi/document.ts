@@ -244,5 +244,7 @@ function isChoice(value: unknown): value is Choice {
 }
 
 function alternatives(schema: object): object[] {
-  return isChoice(schema) ? [schema.then, ...alternatives(schema.else)] : [schema];
+  if (isChoice(schema)) return [schema.then, ...alternatives(schema.else)];
+  // A last one without a name takes nothing: it is there for what it says of the others.
+  return '$ref' in schema ? [schema] : [];
 }
