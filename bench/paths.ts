@@ -1,6 +1,19 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The bench directory. */
 export const BENCH_DIRECTORY = fileURLToPath(new URL('.', import.meta.url));
 /** The repository. */
 export const ROOT_DIRECTORY = fileURLToPath(new URL('..', import.meta.url));
+
+/** Works in a new directory, which is gone afterwards. */
+export async function inTemporaryDirectory(work: (directory: string) => Promise<void>): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'cosift-bench-'));
+  try {
+    await work(directory);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}

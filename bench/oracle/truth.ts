@@ -41,20 +41,22 @@ export class Truth {
     return answer;
   }
 
-  /** How many records are as good as `threshold` for query `q`; a second for a million records. */
-  count(q: number, threshold: number): number {
-    let count = 0;
-    for (let id = 1; id <= this.dataset.records; id++) {
-      if (this.score(q, id) >= threshold) count++;
-    }
-    return count;
-  }
-
   /** The score of the record with this id, whether it is in the answer or not. */
   score(q: number, id: number): number {
     const { dimensions, vectors, queries } = this.dataset;
     return clampedCosine(vectors, (id - 1) * dimensions, queries, q * dimensions, dimensions);
   }
+}
+
+/** How many records are as good as `threshold` for query `q`; a second for a million records. */
+export function countAtLeast(dataset: Dataset, q: number, threshold: number): number {
+  const { records, dimensions, vectors, queries } = dataset;
+  let count = 0;
+  for (let i = 0; i < records; i++) {
+    const score = clampedCosine(vectors, i * dimensions, queries, q * dimensions, dimensions);
+    if (score >= threshold) count++;
+  }
+  return count;
 }
 
 function answerAll(dataset: Dataset, queries: number, filters: readonly Filter[]): Answer[][] {

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Cosift as Library } from '../../src/index.js';
 import { openBuiltEmbedder, openBuiltLibrary } from '../built.js';
 import { openDataset } from '../data/dataset.js';
 import { debianKey, hasDebian, QUERY_TEXTS } from '../data/debian.js';
 import { NONE } from '../data/filters.js';
 import { THRESHOLD } from '../oracle/truth.js';
+import { inTemporaryDirectory } from '../paths.js';
 import { Cosift, DATABASE, held, loadBinding, searchRequest } from '../peers/adapters/cosift.js';
 import type { Values } from '../report/measurement.js';
 import { latency, median } from '../report/statistics.js';
@@ -26,7 +24,6 @@ export const LAYERS: Suite = {
     }
     const key = await debianKey(session.say);
     const dataset = openDataset(key);
-    const directory = mkdtempSync(join(tmpdir(), 'cosift-bench-'));
     const embedder = await openBuiltEmbedder({ workers: 1 });
     const { model, fingerprint } = embedder;
     await embedder.close();
@@ -41,7 +38,7 @@ export const LAYERS: Suite = {
         clients,
         values,
       });
-    try {
+    await inTemporaryDirectory(async (directory) => {
       const engine = new Cosift(2, { model, fingerprint });
       await engine.load(dataset, directory);
       await measureBinding(engine, dataset.queries, add);
@@ -50,9 +47,7 @@ export const LAYERS: Suite = {
       await measureLibrary(session, library, add);
       await library.close();
       await measureHttp(session, directory, add);
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
-    }
+    });
   },
 };
 

@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Dataset, openDataset, QUERIES, queryOf } from '../data/dataset.js';
+import { type Dataset, type DatasetKey, openDataset, QUERIES, queryOf } from '../data/dataset.js';
 import { NONE } from '../data/filters.js';
 import { THRESHOLD } from '../oracle/truth.js';
+import { inTemporaryDirectory } from '../paths.js';
 import { Cosift, linesOf } from '../peers/adapters/cosift.js';
 import { latency } from '../report/statistics.js';
-import { factsOf, LIMIT, type Suite } from './session.js';
+import { factsOf, LIMIT, type Session, type Suite } from './session.js';
 
 const RATE = 5_000;
 const BATCH = 500;
@@ -19,45 +17,47 @@ export const WRITES: Suite = {
   async run(session) {
     for (const key of session.deep) {
       session.say(`writes: ${key.records} records`);
-      const dataset = openDataset(key);
-      const directory = mkdtempSync(join(tmpdir(), 'cosift-bench-'));
-      const engine = new Cosift(2);
-      const facts = { suite: 'writes', system: 'cosift', ...factsOf(key) };
-      try {
-        const begun = performance.now();
-        await engine.load(dataset, directory);
-        const seconds = (performance.now() - begun) / 1_000;
-        session.measurements.push({
-          ...facts,
-          cell: 'upserts in commits of 4,000',
-          values: { per_second: key.records / seconds },
-        });
-        await engine.settle();
-        const ms = session.full ? 6_000 : 2_000;
-        const idle = await searches(engine, dataset, pause(ms));
-        session.measurements.push({ ...facts, cell: 'search, idle', values: latency(idle) });
-        const changed = changedCopy(dataset);
-        const batches = batchesOf(changed, ms);
-        let written = 0;
-        const busy = await searches(
-          engine,
-          dataset,
-          upserts(engine, changed, batches, ms).then((count) => {
-            written = count;
-          }),
-        );
-        session.measurements.push({
-          ...facts,
-          cell: `search beside ${Math.round(written / (ms / 1_000)).toLocaleString('en')} upserts a second`,
-          values: latency(busy),
-        });
-      } finally {
-        await engine.close();
-        rmSync(directory, { recursive: true, force: true });
-      }
+      await inTemporaryDirectory((directory) => writes(session, key, directory));
     }
   },
 };
+
+async function writes(session: Session, key: DatasetKey, directory: string): Promise<void> {
+  const dataset = openDataset(key);
+  const engine = new Cosift(2);
+  const facts = { suite: 'writes', system: 'cosift', ...factsOf(key) };
+  try {
+    const begun = performance.now();
+    await engine.load(dataset, directory);
+    const seconds = (performance.now() - begun) / 1_000;
+    session.measurements.push({
+      ...facts,
+      cell: 'upserts in commits of 4,000',
+      values: { per_second: key.records / seconds },
+    });
+    await engine.settle();
+    const ms = session.full ? 6_000 : 2_000;
+    const idle = await searches(engine, dataset, pause(ms));
+    session.measurements.push({ ...facts, cell: 'search, idle', values: latency(idle) });
+    const changed = changedCopy(dataset);
+    const batches = batchesOf(changed, ms);
+    let written = 0;
+    const busy = await searches(
+      engine,
+      dataset,
+      upserts(engine, changed, batches, ms).then((count) => {
+        written = count;
+      }),
+    );
+    session.measurements.push({
+      ...facts,
+      cell: `search beside ${Math.round(written / (ms / 1_000)).toLocaleString('en')} upserts a second`,
+      values: latency(busy),
+    });
+  } finally {
+    await engine.close();
+  }
+}
 
 /** Times of searches, one after the other, in microseconds, until `end` is done. */
 async function searches(engine: Cosift, dataset: Dataset, end: Promise<unknown>): Promise<number[]> {

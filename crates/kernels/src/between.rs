@@ -1,4 +1,5 @@
-//! Which numbers of a block lie in a range: the part of a filter that takes longest where none repeats.
+//! Which eight-byte numbers of a block lie in a range. Narrower ones are tested where they are kept: there
+//! the widest instructions gain little.
 
 use crate::scan::Mask;
 

@@ -2,8 +2,8 @@
 //!
 //! The only crate of the workspace with `unsafe`. A [`Codec`] packs unit vectors into [`Codes`],
 //! [`sweep`] and [`refine`] bound every record's cosine with a query from those codes, and
-//! [`exact`] settles the survivors; [`integers_between`] and [`floats_between`] are for filters. Every kernel returns the same bits as the scalar one, on every
-//! machine.
+//! [`exact`] settles the survivors; [`integers_between`] and [`floats_between`] are for filters.
+//! Every kernel returns the same bits as the scalar one, on every machine.
 
 mod aligned;
 mod between;

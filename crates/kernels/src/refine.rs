@@ -9,7 +9,7 @@ use crate::lanes::Lanes;
 use crate::query::{BandCodes, Query, Weights};
 use crate::scan::Candidate;
 use crate::sharpen::sharpen;
-use crate::sweep::NIBBLE_OFFSET;
+use crate::sweep::{CACHE_LINE, NIBBLE_OFFSET};
 
 /// Rows asked for ahead of the one being read: they lie scattered, and memory takes about as long
 /// as this many take to work through.
@@ -83,9 +83,6 @@ unsafe fn round<L: Lanes, P: Part>(
     }
     found.truncate(kept);
 }
-
-/// Bytes that are fetched together.
-const CACHE_LINE: usize = 64;
 
 /// A part of a row, and what it says of a candidate's cosine once all before it is known.
 pub(crate) trait Part {

@@ -47,7 +47,7 @@ pub(crate) unsafe fn sweep<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>]) {
 const AHEAD: usize = 2;
 
 /// Bytes that are fetched together.
-const CACHE_LINE: usize = 64;
+pub(crate) const CACHE_LINE: usize = 64;
 
 /// The tiles to go through, and whether these are all of them in a row.
 ///
