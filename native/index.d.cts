@@ -13,7 +13,7 @@ export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-was
 export declare class NativeEngine {
   /** Brings every database to memory. */
   load(): Promise<undefined | NativeFailure>
-  /** How far loading has come: `{"databases":[{"id","loaded","records"}]}`. */
+  /** How far loading has come: `{"databases":[{"id","loaded","writable","records"}]}`. */
   progress(): string
   /** Makes a database or finds it made: `{"created","database"}`. */
   createDatabase(id: string, settings: string): Promise<Buffer | NativeFailure>
@@ -57,6 +57,11 @@ export declare class NativeEngine {
   scanStats(): NativeScanStats
   /** What has been done since the engine was opened, and what waits. */
   meter(): NativeMeter
+  /**
+   * Removes and returns the events since the last call, also after `close`:
+   * `{"events":[{"at","level","code","database","text"}],"dropped"}`.
+   */
+  takeEvents(): string
   /** Answers what was taken, saves, and gives the directory free. */
   close(): Promise<undefined | NativeFailure>
 }

@@ -1,3 +1,4 @@
+import type { EngineEvents } from '../engine/index.js';
 import type {
   DatabaseDescription,
   DatabaseSettings,
@@ -41,6 +42,8 @@ export interface Readiness {
 export interface DatabaseState {
   id: string;
   loaded: boolean;
+  /** False while it is not loaded, and when it refuses writes until the next start; it is still read. */
+  writable: boolean;
   /** Those in memory. */
   records: number;
   /** Why it could not be opened and is not served. */
@@ -52,6 +55,7 @@ export interface BackendStats {
   databases: {
     id: string;
     loaded: boolean;
+    writable: boolean;
     records: number;
     memoryBytes: number;
     diskBytes: number;
@@ -113,5 +117,7 @@ export interface Backend {
     options: { scope?: Scope; signal?: AbortSignal },
   ): Promise<Uint8Array>;
   stats(): BackendStats;
+  /** Removes and returns what was reported since the last call, also after `close`. */
+  takeEvents(): EngineEvents;
   close(): Promise<void>;
 }

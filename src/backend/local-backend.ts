@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { Engine, type EngineDescription } from '../engine/index.js';
+import { Engine, type EngineDescription, type EngineEvents } from '../engine/index.js';
 import { CosiftError } from '../errors.js';
 import {
   type DatabaseDescription,
@@ -119,9 +119,10 @@ export class LocalBackend implements Backend {
       ...(this.#starting === undefined ? [] : [this.#starting]),
       ...(this.#closed === undefined ? [] : ['the service is stopping']),
     ];
-    const databases = this.#engine.progress().databases.map(({ id, loaded, records, problem }) => ({
+    const databases = this.#engine.progress().databases.map(({ id, loaded, writable, records, problem }) => ({
       id,
       loaded,
+      writable,
       records,
       ...(problem && { problem }),
     }));
@@ -311,11 +312,12 @@ export class LocalBackend implements Backend {
     return {
       databases: this.#engine
         .progress()
-        .databases.map(({ id, loaded, records, memory_bytes, disk_bytes }) => {
+        .databases.map(({ id, loaded, writable, records, memory_bytes, disk_bytes }) => {
           const reembedding = this.#unfinished(id);
           return {
             id,
             loaded,
+            writable,
             records,
             memoryBytes: memory_bytes,
             diskBytes: disk_bytes,
@@ -326,6 +328,10 @@ export class LocalBackend implements Backend {
       commits: { waiting: writesWaiting, count: commits, totalMs: commitMicros / 1000 },
       ...(embedder && { embedder }),
     };
+  }
+
+  takeEvents(): EngineEvents {
+    return this.#engine.takeEvents();
   }
 
   close(): Promise<void> {

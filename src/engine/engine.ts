@@ -162,16 +162,42 @@ export class Engine {
     return this.#native.meter();
   }
 
+  /** Removes and returns the events since the last call, also after `close`. */
+  takeEvents(): EngineEvents {
+    return JSON.parse(this.#native.takeEvents());
+  }
+
   /** Answers what was taken, saves, and gives the directory free. */
   async close(): Promise<void> {
     settle(await this.#native.close());
   }
 }
 
+/** What the engine reports to the log. */
+export interface EngineEvents {
+  /** Oldest first. */
+  events: EngineEvent[];
+  /** Events lost since the last call because the queue was full. */
+  dropped: number;
+}
+
+export interface EngineEvent {
+  /** Milliseconds since 1970. */
+  at: number;
+  level: 'info' | 'warn' | 'error';
+  code: string;
+  /** Absent when no database is concerned. */
+  database?: string;
+  /** The cause. */
+  text: string;
+}
+
 /** How far a database has come, and its size. */
 export interface DatabaseProgress {
   id: string;
   loaded: boolean;
+  /** False while it is not loaded, and when it refuses writes until it is opened again. */
+  writable: boolean;
   records: number;
   memory_bytes: number;
   disk_bytes: number;

@@ -1,3 +1,9 @@
 export type { NativeLineProblem, Prepared } from './binding.js';
-export { type DatabaseProgress, Engine, type EngineDescription, type EngineSettings } from './engine.js';
+export {
+  type DatabaseProgress,
+  Engine,
+  type EngineDescription,
+  type EngineEvents,
+  type EngineSettings,
+} from './engine.js';
 export { checkJson, kernelName, sqliteVersion } from './module.js';

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Backend, LocalBackend } from '../backend/index.js';
 import type { Config } from '../config.js';
 import { buildApp, CAPACITY, TIMEOUTS } from './app.js';
+import { EngineLog } from './engine-log.js';
 import { type AdminKey, adminKey, KeyStore } from './keys/key-store.js';
 import type { DeliveryTimes } from './webhooks/webhook.js';
 import { Webhooks } from './webhooks/webhooks.js';
@@ -42,6 +43,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   });
   let app: FastifyInstance | undefined;
   let webhooks: Webhooks | undefined;
+  let engineLog: EngineLog | undefined;
   let preparing: string | undefined = 'the service is being prepared';
   try {
     const admin = await adminKey(config.data, config.adminKey);
@@ -65,12 +67,11 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       // Logs are not for the reader of standard output, who waits for one line.
       logger: { level: config.logLevel, stream: process.stderr },
     });
+    engineLog = new EngineLog(backend, app.log);
+    engineLog.start();
     await app.listen({ host: config.host, port: config.port });
     const url = urlOf(app.server.address() as AddressInfo);
     await backend.ready;
-    for (const { id, problem } of backend.readiness().databases) {
-      if (problem !== undefined) app.log.error({ database: id, ...problem }, 'database not opened');
-    }
     preparing = 'models are being loaded';
     for (const { model, error } of await backend.loadModels())
       app.log.error({ model, err: error }, 'model not loaded');
@@ -79,6 +80,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     preparing = undefined;
     const listening = app;
     const delivering = webhooks;
+    const logging = engineLog;
     delivering.start(app.log);
     print(`listening on ${url}`);
     let closed: Promise<void> | undefined;
@@ -86,7 +88,8 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       closed ??= listening
         .close()
         .then(() => delivering.close())
-        .then(() => backend.close());
+        .then(() => backend.close())
+        .finally(() => logging.stop());
       return closed;
     };
     return { url, app, backend, admin, close };
@@ -94,6 +97,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     await app?.close();
     await webhooks?.close();
     await backend.close();
+    engineLog?.stop();
     throw error;
   }
 }

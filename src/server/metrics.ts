@@ -131,6 +131,11 @@ function addDatabaseMetrics(registers: Registry[], backend: Backend): void {
   ofEach('cosift_database_loaded', '1 while it is served, 0 while it is not.', ({ loaded }) =>
     Number(loaded),
   );
+  ofEach(
+    'cosift_database_writable',
+    '1 while it takes writes, 0 after a failed sync or a panic until the next start.',
+    ({ writable }) => Number(writable),
+  );
   ofEach('cosift_database_records', 'Records.', ({ records }) => records);
   ofEach('cosift_database_memory_bytes', 'Bytes held in memory.', ({ memoryBytes }) => memoryBytes);
   ofEach('cosift_database_disk_bytes', 'Bytes on disk.', ({ diskBytes }) => diskBytes);

@@ -32,7 +32,7 @@ export interface Services {
   metrics: Metrics;
 }
 
-export type Logger = Pick<FastifyBaseLogger, 'warn' | 'error'>;
+export type Logger = Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 export type Handlers = Partial<Record<OperationId, Handler>>;
 

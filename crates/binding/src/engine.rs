@@ -72,7 +72,7 @@ impl NativeEngine {
         promise(env, |()| (), |done| self.engine.load(done))
     }
 
-    /// How far loading has come: `{"databases":[{"id","loaded","records"}]}`.
+    /// How far loading has come: `{"databases":[{"id","loaded","writable","records"}]}`.
     #[napi]
     pub fn progress(&self) -> String {
         self.engine.progress().to_string()
@@ -326,6 +326,13 @@ impl NativeEngine {
             writes_waiting: reading.writes_waiting as u32,
             scanned_bytes: reading.scanned_bytes as f64,
         }
+    }
+
+    /// Removes and returns the events since the last call, also after `close`:
+    /// `{"events":[{"at","level","code","database","text"}],"dropped"}`.
+    #[napi]
+    pub fn take_events(&self) -> String {
+        self.engine.take_events().to_json().to_string()
     }
 
     /// Answers what was taken, saves, and gives the directory free.

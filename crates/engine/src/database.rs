@@ -1,7 +1,7 @@
 //! A database: its settings, the snapshot that readers see, and the writer that publishes the next.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::approximate::Approximation;
 use crate::derived::Derived;
 use crate::error::Error;
+use crate::events::{DatabaseEvents, EventQueue};
 use crate::meter::Meter;
 use crate::search::{KnownCounts, KnownMasks, Windows};
 use crate::settings::Settings;
@@ -49,6 +50,9 @@ pub(crate) struct Shared {
     pub(crate) last_write_at: AtomicI64,
     pub(crate) disk_bytes: AtomicU64,
     pub(crate) meter: Arc<Meter>,
+    pub(crate) events: DatabaseEvents,
+    /// Whether writes are taken. Once false it stays so until the database is opened again.
+    pub(crate) writable: AtomicBool,
     /// For a database that was made with one.
     pub(crate) approximation: Option<Arc<Approximation>>,
 }
@@ -74,11 +78,20 @@ impl Database {
         directory: &Path,
         settings: &Settings,
         meter: &Arc<Meter>,
+        events: &Arc<EventQueue>,
     ) -> Result<Self, Error> {
         let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
         let mut store = Store::create(&store_path(directory), &json)?;
         store.set_meta(CREATED_AT, &now_ms().to_le_bytes())?;
-        Self::start(id, directory, settings.clone(), store, meter, &|_| true)
+        Self::start(
+            id,
+            directory,
+            settings.clone(),
+            store,
+            meter,
+            events,
+            &|_| true,
+        )
     }
 
     /// Opens a database and brings it to memory; `progress` gets the records so far and says whether to go on.
@@ -89,12 +102,13 @@ impl Database {
         id: &str,
         directory: &Path,
         meter: &Arc<Meter>,
+        events: &Arc<EventQueue>,
         progress: &dyn Fn(usize) -> bool,
     ) -> Result<Self, Error> {
         let store = Store::open(&store_path(directory))?;
         let json = store.reader().meta("settings")?.unwrap_or_default();
         let settings = Settings::parse(&String::from_utf8_lossy(&json))?;
-        Self::start(id, directory, settings, store, meter, progress)
+        Self::start(id, directory, settings, store, meter, events, progress)
     }
 
     fn start(
@@ -103,6 +117,7 @@ impl Database {
         settings: Settings,
         store: Store,
         meter: &Arc<Meter>,
+        events: &Arc<EventQueue>,
         progress: &dyn Fn(usize) -> bool,
     ) -> Result<Self, Error> {
         let reader = store.reader();
@@ -112,14 +127,21 @@ impl Database {
             .map_or(0, i64::from_le_bytes);
         let last_write_at = last_write_at(&reader, store.last_position())?.unwrap_or(created_at);
         let derived = directory.join("derived");
+        let events = DatabaseEvents::new(events, id);
         let shared = Arc::new(Shared {
             published: RwLock::new(Published::empty()),
             last_write_at: AtomicI64::new(last_write_at),
             disk_bytes: AtomicU64::new(0),
             meter: Arc::clone(meter),
-            approximation: settings
-                .approximate
-                .then(|| Arc::new(Approximation::new(&derived, settings.dimensions))),
+            writable: AtomicBool::new(true),
+            approximation: settings.approximate.then(|| {
+                Arc::new(Approximation::new(
+                    &derived,
+                    settings.dimensions,
+                    events.clone(),
+                ))
+            }),
+            events,
         });
         let (sender, tasks) = sync_channel(MAX_WAITING);
         let mut writer = Writer::new(
@@ -165,6 +187,11 @@ impl Database {
     /// When it was last written, milliseconds since 1970.
     pub(crate) fn last_write_at(&self) -> i64 {
         self.shared.last_write_at.load(Relaxed)
+    }
+
+    /// Whether it takes writes: a failed sync or a panic of the writer ends that until it is opened again.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.shared.writable.load(Relaxed)
     }
 
     /// Bytes of all its files.

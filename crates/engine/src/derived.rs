@@ -33,6 +33,9 @@ use crate::store::Reader;
 /// How codes are to be read, counted up with each change of it.
 const KERNELS: u64 = 2;
 
+/// Name of the list of all files.
+const SNAPSHOT: &str = "snapshot";
+
 /// Part of a `.rows` file that holds the exact vectors.
 const VECTORS: usize = 5;
 
@@ -47,18 +50,33 @@ pub(crate) struct Derived {
 }
 
 /// Why the files can't be used: they are made again.
-#[derive(Debug)]
-pub(crate) struct Unusable;
-
-impl From<FileError> for Unusable {
-    fn from(_: FileError) -> Self {
-        Self
-    }
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unusable {
+    /// A file is missing, cannot be read or written, or does not match its checksums.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The system failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The columns of a block.
+    #[error(transparent)]
+    Columns(#[from] crate::columns::Damaged),
+    /// The graph of the approximate index.
+    #[error("the graph failed: {0}")]
+    Graph(String),
+    /// The content, although its checksums match.
+    #[error("{0}")]
+    Content(&'static str),
 }
 
-impl From<crate::columns::Damaged> for Unusable {
-    fn from(_: crate::columns::Damaged) -> Self {
-        Self
+const LIST: Unusable = Unusable::Content("the list of the files cannot be read");
+const BLOCK: Unusable = Unusable::Content("the files of a block do not fit each other");
+
+impl Unusable {
+    /// Whether the reason is that nothing was saved yet.
+    pub(crate) fn is_nothing_saved(&self) -> bool {
+        matches!(self, Self::File(FileError::Io { path, source })
+            if source.kind() == io::ErrorKind::NotFound && (path.ends_with(SNAPSHOT) || path.ends_with(approximate::LIST_NAME)))
     }
 }
 
@@ -75,8 +93,7 @@ impl Derived {
     /// Writes a full block's rows and gives its vectors as they are read from there.
     pub(crate) fn write_rows(&self, block: &Block) -> Result<FileRows, Unusable> {
         let serial = block.body.serial;
-        self.write(serial, "rows", || rows_parts(block))
-            .map_err(|_| Unusable)?;
+        self.write(serial, "rows", || rows_parts(block))?;
         let file = Arc::new(PartsFile::open(&self.path(serial, "rows"))?);
         self.vectors(file, &block.body)
     }
@@ -89,7 +106,7 @@ impl Derived {
             Arc::clone(body),
             self.truth.clone(),
         )
-        .ok_or(Unusable)
+        .ok_or(Unusable::Content("a block has another number of vectors"))
     }
 
     /// Saves a snapshot as of commit `version`, then removes the files it no longer needs.
@@ -137,7 +154,7 @@ impl Derived {
             "version": version, "kernels": KERNELS, "dimensions": self.dimensions, "names": names, "blocks": blocks,
         });
         write_once(
-            &self.directory.join("snapshot"),
+            &self.directory.join(SNAPSHOT),
             &[list.to_string().as_bytes(), &moving],
         )?;
         self.remove_all_but(&needed, snapshot);
@@ -146,36 +163,36 @@ impl Derived {
 
     /// Reads the saved snapshot and the basis its newest block is in.
     pub(crate) fn load(&self) -> Result<(Snapshot, Option<Arc<Basis>>), Unusable> {
-        let file = PartsFile::open(&self.directory.join("snapshot"))?;
-        let list: Value = serde_json::from_slice(&file.read_part(0)?).map_err(|_| Unusable)?;
+        let file = PartsFile::open(&self.directory.join(SNAPSHOT))?;
+        let list: Value = serde_json::from_slice(&file.read_part(0)?).map_err(|_| LIST)?;
         let moving = file.read_part(1)?;
         if list["kernels"] != KERNELS || list["dimensions"] != self.dimensions {
-            return Err(Unusable);
+            return Err(Unusable::Content(
+                "the files are of another version or other dimensions",
+            ));
         }
         let mut names = ColumnNames::default();
-        for name in list["names"].as_array().ok_or(Unusable)? {
-            names.insert(name.as_str().ok_or(Unusable)?);
+        for name in list["names"].as_array().ok_or(LIST)? {
+            names.insert(name.as_str().ok_or(LIST)?);
         }
         let mut entries = Vec::new();
         let mut bases: Vec<Arc<Basis>> = Vec::new();
         let mut rest = moving.as_slice();
         // Rows are numbered anew, so that the gaps of dropped blocks never use the numbers up.
         let mut next_row = 0_u32;
-        for entry in list["blocks"].as_array().ok_or(Unusable)? {
-            let number = |name: &str| entry[name].as_u64().ok_or(Unusable);
+        for entry in list["blocks"].as_array().ok_or(LIST)? {
+            let number = |name: &str| entry[name].as_u64().ok_or(LIST);
             let serial = |name: &str| number(name).map(|serial| Serial(serial).seen());
             let (own, later) = rest
                 .split_at_checked(number("bytes")? as usize)
-                .ok_or(Unusable)?;
+                .ok_or(LIST)?;
             rest = later;
             let of_basis = serial("basis")?;
             let basis = match bases.iter().find(|basis| basis.serial == of_basis) {
                 Some(basis) => Arc::clone(basis),
                 None => {
                     let bytes = PartsFile::open(&self.path(of_basis, "basis"))?.read_part(0)?;
-                    bases.push(Arc::new(
-                        Basis::from_bytes(of_basis, &bytes).ok_or(Unusable)?,
-                    ));
+                    bases.push(Arc::new(Basis::from_bytes(of_basis, &bytes).ok_or(LIST)?));
                     Arc::clone(&bases[bases.len() - 1])
                 }
             };
@@ -184,7 +201,7 @@ impl Derived {
             next_row = u32::try_from(records)
                 .ok()
                 .and_then(|records| next_row.checked_add(records))
-                .ok_or(Unusable)?;
+                .ok_or(LIST)?;
             entries.push(Entry {
                 first,
                 records,
@@ -196,7 +213,7 @@ impl Derived {
         }
         let newest = entries.last().map(|entry| Arc::clone(&entry.basis));
         let blocks = self.load_blocks(&entries)?;
-        let version = list["version"].as_u64().ok_or(Unusable)?;
+        let version = list["version"].as_u64().ok_or(LIST)?;
         Ok((
             Snapshot {
                 version,
@@ -220,7 +237,11 @@ impl Derived {
                 .collect();
             workers
                 .into_iter()
-                .map(|worker| worker.join().unwrap_or(Err(Unusable)))
+                .map(|worker| {
+                    worker
+                        .join()
+                        .unwrap_or(Err(Unusable::Content("reading a block panicked")))
+                })
                 .collect()
         });
         let blocks: Vec<Block> = loaded
@@ -236,7 +257,7 @@ impl Derived {
         let records = entry.records;
         let rows = Arc::new(PartsFile::open(&self.path(entry.rows, "rows"))?);
         if rows.part_count() != VECTORS + 1 {
-            return Err(Unusable);
+            return Err(BLOCK);
         }
         let uuids = rows.read_part(1)?;
         let body = Body {
@@ -255,7 +276,7 @@ impl Derived {
         };
         let codes = PartsFile::open(&self.path(entry.codes, "codes"))?;
         if codes.part_count() != 2 || body.uuids.len() != records || body.columns.len() != records {
-            return Err(Unusable);
+            return Err(BLOCK);
         }
         let codes = Codes::from_bytes(
             entry.basis.layout(),
@@ -263,11 +284,11 @@ impl Derived {
             &codes.read_part(0)?,
             &codes.read_part(1)?,
         )
-        .ok_or(Unusable)?;
+        .ok_or(BLOCK)?;
         let (alive, synced) = entry
             .moving
             .split_at_checked(size_of::<Mask>())
-            .ok_or(Unusable)?;
+            .ok_or(BLOCK)?;
         let mut mask = Mask::empty();
         for (word, bytes) in mask.0.iter_mut().zip(alive.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*bytes);

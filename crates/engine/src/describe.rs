@@ -84,6 +84,7 @@ pub(crate) fn sizes(database: &Database) -> serde_json::Value {
     json!({
         "id": database.id,
         "loaded": true,
+        "writable": database.is_writable(),
         "records": database.snapshot().records(),
         "memory_bytes": memory.sum(),
         "disk_bytes": database.disk_bytes(),

@@ -13,6 +13,7 @@ use crate::database::{Database, store_path};
 use crate::defect::message;
 use crate::describe::{describe, sizes};
 use crate::error::Error;
+use crate::events::{EventCode, EventQueue, TakenEvents};
 use crate::exchange::{
     DROPPED, NEXT, drop_directory, finish_exchanges, next_path, remove_if_there,
 };
@@ -32,6 +33,7 @@ pub struct Engine {
     directory: PathBuf,
     pub(crate) limits: Limits,
     pub(crate) meter: Arc<Meter>,
+    pub(crate) events: Arc<EventQueue>,
     databases: RwLock<BTreeMap<String, Slot>>,
     pub(crate) scanner: Scanner,
     workers: Workers,
@@ -100,6 +102,7 @@ impl Engine {
             databases: RwLock::new(databases),
             scanner: Scanner::start(threads, Arc::clone(&meter)).map_err(file)?,
             meter,
+            events: Arc::default(),
             workers: Workers::start(WORKERS).map_err(file)?,
             closed: AtomicBool::new(false),
             shadows: Mutex::default(),
@@ -130,7 +133,8 @@ impl Engine {
                 }
                 !self.closed.load(Relaxed)
             };
-            let open = || Database::open(&id, &self.path(&id), &self.meter, &progress);
+            let open =
+                || Database::open(&id, &self.path(&id), &self.meter, &self.events, &progress);
             let opened = catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|panic| {
                 Err(Error::Defect {
                     detail: message(&*panic),
@@ -139,10 +143,7 @@ impl Engine {
             let slot = match opened {
                 Ok(database) => Slot::Ready(Arc::new(database)),
                 Err(Error::Closed) => return Err(Error::Closed),
-                Err(error) => Slot::Failed {
-                    code: error.code(),
-                    detail: error.to_string(),
-                },
+                Err(error) => self.failed(&id, &error),
             };
             self.slots_mut().insert(id, slot);
         }
@@ -157,10 +158,14 @@ impl Engine {
             .iter()
             .map(|(id, slot)| match slot {
                 Slot::Loading { records } => {
-                    json!({ "id": id, "loaded": false, "records": records, "memory_bytes": 0, "disk_bytes": 0 })
+                    json!({
+                        "id": id, "loaded": false, "writable": false, "records": records,
+                        "memory_bytes": 0, "disk_bytes": 0,
+                    })
                 }
                 Slot::Failed { code, detail } => json!({
-                    "id": id, "loaded": false, "records": 0, "memory_bytes": 0, "disk_bytes": 0,
+                    "id": id, "loaded": false, "writable": false, "records": 0,
+                    "memory_bytes": 0, "disk_bytes": 0,
                     "problem": { "code": code, "detail": detail },
                 }),
                 Slot::Ready(database) => sizes(database),
@@ -198,6 +203,7 @@ impl Engine {
                         &engine.path(&id),
                         &settings,
                         &engine.meter,
+                        &engine.events,
                     )?);
                     databases.insert(id, Slot::Ready(Arc::clone(&database)));
                     (true, database)
@@ -256,6 +262,23 @@ impl Engine {
             engine.slots_mut().remove(&id);
             dropped.map_err(|source| Error::File { path, source })
         });
+    }
+
+    /// A database that could not be opened, which is reported too.
+    pub(crate) fn failed(&self, id: &str, error: &Error) -> Slot {
+        let detail = error.to_string();
+        self.events
+            .emit(EventCode::OpenFailed, Some(&id.into()), detail.as_str());
+        Slot::Failed {
+            code: error.code(),
+            detail,
+        }
+    }
+
+    /// Removes and returns the events since the last call. Works after [`Engine::close`] too.
+    #[must_use]
+    pub fn take_events(&self) -> TakenEvents {
+        self.events.take()
     }
 
     /// How busy the scan threads are.

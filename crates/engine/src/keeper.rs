@@ -11,7 +11,9 @@ use crate::approximate::Approximation;
 use crate::basis::Basis;
 use crate::block::{Body, Coded, recode};
 use crate::cold::ColdBuffer;
+use crate::defect::message;
 use crate::derived::Derived;
+use crate::events::{DatabaseEvents, EventCode};
 use crate::memory::Memory;
 use crate::score::q30_to_f32;
 use crate::serial::Serial;
@@ -57,6 +59,7 @@ pub(crate) struct Keeper {
     busy: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
     saved: Arc<Mutex<Saved>>,
+    events: DatabaseEvents,
 }
 
 /// How far the saved snapshot reaches.
@@ -84,6 +87,7 @@ impl Keeper {
         derived: Arc<Derived>,
         approximation: Option<Arc<Approximation>>,
         tasks: SyncSender<Task>,
+        events: DatabaseEvents,
     ) -> Self {
         let (sender, handed) = channel();
         Self {
@@ -96,6 +100,7 @@ impl Keeper {
             busy: Arc::default(),
             stop: Arc::default(),
             saved: Arc::default(),
+            events,
         }
     }
 
@@ -178,7 +183,7 @@ impl Keeper {
         }
         if let Some(approximation) = &self.approximation {
             // What is not saved is built again.
-            let _ = approximation.save();
+            approximation.save();
         }
         if *self.lock_saved() == Saved::of(snapshot, version) {
             return Ok(());
@@ -211,13 +216,20 @@ impl Keeper {
             tasks: self.tasks.clone(),
             stop: Arc::clone(&self.stop),
             saved: Arc::clone(&self.saved),
+            events: self.events.clone(),
         };
         let tasks = self.tasks.clone();
         self.busy.store(true, Release);
         let busy = Arc::clone(&self.busy);
+        let events = self.events.clone();
         let run = move || {
             // A job that panics made nothing; the next may.
-            let done = catch_unwind(AssertUnwindSafe(|| work(&snapshot, &job))).unwrap_or(false);
+            let done =
+                catch_unwind(AssertUnwindSafe(|| work(&snapshot, &job))).unwrap_or_else(|panic| {
+                    let text = format!("in a background job: {}", message(&*panic));
+                    events.emit(EventCode::Panic, text);
+                    false
+                });
             // Before the nudge: the writer is to find the place free for the next job.
             busy.store(false, Release);
             if done {
@@ -246,6 +258,7 @@ struct Job {
     tasks: SyncSender<Task>,
     stop: Arc<AtomicBool>,
     saved: Arc<Mutex<Saved>>,
+    events: DatabaseEvents,
 }
 
 impl Job {
@@ -293,12 +306,18 @@ impl Job {
             if self.stopped() {
                 return false;
             }
-            if let Ok(coded) = recode(&block.cold, block.len(), basis) {
-                self.hand_over(HandedOver::Recoded {
-                    body: Arc::clone(&block.body),
-                    coded: Arc::new(coded),
-                });
-                any = true;
+            match recode(&block.cold, block.len(), basis) {
+                Ok(coded) => {
+                    self.hand_over(HandedOver::Recoded {
+                        body: Arc::clone(&block.body),
+                        coded: Arc::new(coded),
+                    });
+                    any = true;
+                }
+                Err(error) => self.events.emit(
+                    EventCode::JobFailed,
+                    format!("a block could not be coded again: {error}"),
+                ),
             }
         }
         any
@@ -306,6 +325,10 @@ impl Job {
 
     fn save(&self, snapshot: &Snapshot, version: u64) -> bool {
         let saved = self.derived.save(snapshot, version, &|| self.stopped());
+        if let Err(error) = &saved {
+            let text = format!("the index files could not be saved: {error}");
+            self.events.emit(EventCode::JobFailed, text);
+        }
         let saved = saved.is_ok() && !self.stopped();
         if saved {
             *self

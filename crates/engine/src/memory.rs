@@ -10,6 +10,7 @@ use crate::columns::ColumnNames;
 use crate::database::Published;
 use crate::derived::Derived;
 use crate::error::Error;
+use crate::events::{DatabaseEvents, EventCode};
 use crate::identity::RecordRow;
 use crate::keeper::HandedOver;
 use crate::load;
@@ -28,6 +29,7 @@ pub(crate) struct Memory {
     /// Records there were when a basis was last learned.
     pub(crate) trained_at: usize,
     derived: Arc<Derived>,
+    events: DatabaseEvents,
     /// A full block that can't be written to its file is tried again when the next one is full.
     seal_failed: Option<RecordRow>,
 }
@@ -131,12 +133,13 @@ impl Next {
 }
 
 impl Memory {
-    pub(crate) fn new(dimensions: usize, derived: Arc<Derived>) -> Self {
+    pub(crate) fn new(dimensions: usize, derived: Arc<Derived>, events: DatabaseEvents) -> Self {
         Self {
             dimensions,
             basis: Arc::new(Basis::identity(dimensions)),
             trained_at: 0,
             derived,
+            events,
             seal_failed: None,
         }
     }
@@ -151,10 +154,13 @@ impl Memory {
         progress: &dyn Fn(usize) -> bool,
     ) -> Result<Published, Error> {
         // A missing or damaged snapshot is made again from the store.
-        let (snapshot, newest) = self
-            .derived
-            .load()
-            .unwrap_or_else(|_| (Snapshot::empty(), None));
+        let (snapshot, newest) = self.derived.load().unwrap_or_else(|unusable| {
+            if !unusable.is_nothing_saved() {
+                self.events
+                    .emit(EventCode::IndexFilesRebuilt, unusable.to_string());
+            }
+            (Snapshot::empty(), None)
+        });
         saved(&snapshot);
         if let Some(basis) = newest {
             // Without a rotation there may have been too few records, or no time, to learn one.
@@ -263,7 +269,10 @@ impl Memory {
                         block.cold = Arc::new(ColdRows::File(rows));
                         next.dirty = true;
                     }
-                    Err(_) => {
+                    Err(unusable) => {
+                        let text =
+                            format!("a full block could not be written to its file: {unusable}");
+                        self.events.emit(EventCode::JobFailed, text);
                         self.seal_failed = newest_full;
                         return;
                     }

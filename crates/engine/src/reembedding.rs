@@ -128,10 +128,7 @@ impl Engine {
             // It is about to be closed: the next start opens it.
             (Some(_), Err(Error::Closed)) => return Err(Error::Closed),
             (Some(slot), Err(error)) => {
-                *slot = Slot::Failed {
-                    code: error.code(),
-                    detail: error.to_string(),
-                };
+                *slot = self.failed(id, &error);
                 return Err(error);
             }
             // Dropped meanwhile.
@@ -181,7 +178,7 @@ impl Engine {
     }
 
     fn open_database(&self, id: &str, path: &Path) -> Result<Database, Error> {
-        Database::open(id, path, &self.meter, &|_| !self.is_closed())
+        Database::open(id, path, &self.meter, &self.events, &|_| !self.is_closed())
     }
 
     fn begin_background(&self) -> Result<MutexGuard<'_, ()>, Error> {

@@ -14,6 +14,7 @@ use crate::defect::message;
 use crate::delete::Deletion;
 use crate::derived::Derived;
 use crate::error::Error;
+use crate::events::EventCode;
 use crate::identity::{RecordId, RecordUuid};
 use crate::keeper::Keeper;
 use crate::memory::{Memory, Next};
@@ -29,6 +30,9 @@ const MAX_GROUP: usize = 64;
 
 /// Records of a group: beyond, the transaction itself is what takes the time.
 const MAX_GROUP_RECORDS: usize = 4096;
+
+/// A commit that takes longer is reported.
+const SLOW_COMMIT: Duration = Duration::from_secs(1);
 
 /// Without a task for so long, nobody is writing.
 const QUIET: Duration = Duration::from_secs(2);
@@ -55,8 +59,17 @@ impl Writer {
     ) -> Self {
         let derived = Arc::new(derived);
         Self {
-            memory: Memory::new(settings.dimensions, Arc::clone(&derived)),
-            keeper: Keeper::new(derived, shared.approximation.clone(), tasks),
+            memory: Memory::new(
+                settings.dimensions,
+                Arc::clone(&derived),
+                shared.events.clone(),
+            ),
+            keeper: Keeper::new(
+                derived,
+                shared.approximation.clone(),
+                tasks,
+                shared.events.clone(),
+            ),
             uuids: UuidMaker::default(),
             settings,
             store,
@@ -140,8 +153,14 @@ impl Writer {
     fn close(&mut self) {
         let snapshot = self.snapshot();
         // What was not saved is read from the store again at the next start.
-        let _ = self.keeper.finish(&snapshot, self.store.version());
-        let _ = self.store.checkpoint();
+        if let Err(error) = self.keeper.finish(&snapshot, self.store.version()) {
+            let text = format!("the index files could not be saved: {error}");
+            self.shared.events.emit(EventCode::JobFailed, text);
+        }
+        if let Err(error) = self.store.checkpoint() {
+            let text = format!("the log could not be moved into the database file: {error}");
+            self.shared.events.emit(EventCode::JobFailed, text);
+        }
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {
@@ -160,12 +179,28 @@ impl Writer {
         if self.broken {
             return Err(StoreError::Poisoned.into());
         }
-        catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|panic| {
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|panic| {
             self.broken = true;
-            Err(Error::Defect {
-                detail: message(&*panic),
-            })
-        })
+            let detail = message(&*panic);
+            let text = format!("in the writer: {detail}");
+            self.shared.events.emit(EventCode::Panic, text);
+            Err(Error::Defect { detail })
+        });
+        if self.broken || self.store.is_poisoned() {
+            self.refuse_writes(outcome.as_ref().err());
+        }
+        outcome
+    }
+
+    /// Tells the operator, once, that every later write is refused.
+    fn refuse_writes(&self, cause: Option<&Error>) {
+        if self.shared.writable.swap(false, Relaxed) {
+            let cause = cause.map_or_else(
+                || "the log could not be moved into the database file".to_owned(),
+                ToString::to_string,
+            );
+            self.shared.events.emit(EventCode::WritesRefused, cause);
+        }
     }
 
     fn commit_group(&mut self, group: Vec<Commit>) {
@@ -175,7 +210,7 @@ impl Writer {
             let (stage, outcomes) = writer.stage_group(&group, &mut names)?;
             writer.write(&stage)?;
             writer.publish(stage, names);
-            writer.shared.meter.committed(start.elapsed());
+            writer.committed(start);
             Ok(outcomes)
         });
         match staged {
@@ -287,8 +322,18 @@ impl Writer {
             .for_each(|&(id, row)| stage.delete(id, row, now));
         self.write(&stage)?;
         self.publish(stage, names);
-        self.shared.meter.committed(start.elapsed());
+        self.committed(start);
         Ok(found.len())
+    }
+
+    /// Counts a commit that began at `start`.
+    fn committed(&self, start: Instant) {
+        let took = start.elapsed();
+        self.shared.meter.committed(took);
+        if took > SLOW_COMMIT {
+            let text = format!("a commit took {} ms", took.as_millis());
+            self.shared.events.emit(EventCode::SlowCommit, text);
+        }
     }
 
     /// Makes the stage durable.

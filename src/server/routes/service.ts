@@ -26,20 +26,19 @@ export function serviceHandlers({ readiness, keys, limits, metrics, inFlight }: 
       const { ready, reasons, databases } = readiness();
       // Asked without a key: names of databases are for those who see them.
       const caller = keyIn(request, keys);
-      const unopened = databases
-        .filter(({ problem }) => problem !== undefined)
-        .map(({ id, problem }) => {
-          const name = caller !== undefined && sees(caller, id) ? `database "${id}"` : 'a database';
-          return `${name} could not be opened (${problem?.code})`;
-        });
-      if (ready) return { status: 'ok', ...(unopened.length > 0 && { reasons: unopened }) };
+      const problems = databases.flatMap(({ id, loaded, writable, problem }) => {
+        const name = caller !== undefined && sees(caller, id) ? `database "${id}"` : 'a database';
+        if (problem !== undefined) return [`${name} could not be opened (${problem.code})`];
+        return loaded && !writable ? [`${name} refuses writes until the next start`] : [];
+      });
+      if (ready) return { status: 'ok', ...(problems.length > 0 && { reasons: problems }) };
       const progress = {
         databases: databases.length,
         loaded: databases.filter(({ loaded }) => loaded).length,
         records: databases.reduce((sum, { records }) => sum + records, 0),
       };
       reply.header('retry-after', '1');
-      return reply.code(503).send({ status: 'not_ready', reasons: [...reasons, ...unopened], progress });
+      return reply.code(503).send({ status: 'not_ready', reasons: [...reasons, ...problems], progress });
     },
 
     async metrics(_request, reply) {

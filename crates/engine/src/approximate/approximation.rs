@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::file;
 use super::index::{Index, Member};
 use crate::derived::Unusable;
+use crate::events::{DatabaseEvents, EventCode};
 use crate::snapshot::Snapshot;
 
 /// New records that make a save worth while, beside a quarter of those saved.
@@ -15,6 +16,7 @@ const SAVE_RECORDS: usize = 65_536;
 pub(crate) struct Approximation {
     directory: PathBuf,
     dimensions: usize,
+    events: DatabaseEvents,
     state: Mutex<State>,
 }
 
@@ -42,10 +44,11 @@ pub(crate) enum Upkeep {
 
 impl Approximation {
     /// An index whose files are, or will be, in `directory`. Nothing is read yet.
-    pub(crate) fn new(directory: &Path, dimensions: usize) -> Self {
+    pub(crate) fn new(directory: &Path, dimensions: usize, events: DatabaseEvents) -> Self {
         Self {
             directory: directory.to_owned(),
             dimensions,
+            events,
             state: Mutex::default(),
         }
     }
@@ -109,9 +112,16 @@ impl Approximation {
         match upkeep {
             Upkeep::Load => {
                 // A saved index that is missing or damaged is built again.
-                let loaded = file::load(&self.directory, self.dimensions)
-                    .ok()
-                    .map(Arc::new);
+                let loaded = match file::load(&self.directory, self.dimensions) {
+                    Ok(index) => Some(Arc::new(index)),
+                    Err(unusable) => {
+                        if !unusable.is_nothing_saved() {
+                            let text = format!("the approximate index: {unusable}");
+                            self.events.emit(EventCode::IndexFilesRebuilt, text);
+                        }
+                        None
+                    }
+                };
                 let mut state = self.lock();
                 state.saved = loaded.as_ref().map_or(Vec::new(), |index| index.members());
                 state.serving = loaded;
@@ -120,7 +130,9 @@ impl Approximation {
             }
             Upkeep::Begin => {
                 let begun = Index::first_block(snapshot).map(Index::new);
-                let Some(Ok(index)) = begun else { return false };
+                let Some(Some(index)) = begun.map(|begun| self.reported("begun", begun)) else {
+                    return false;
+                };
                 let mut state = self.lock();
                 let place = if state.serving.is_some() {
                     &mut state.successor
@@ -132,25 +144,41 @@ impl Approximation {
             }
             Upkeep::Add(index) => {
                 let next = index.next_block(snapshot);
-                next.is_some_and(|block| matches!(index.add(block, go_on), Ok(true)))
+                let added = next.map(|block| index.add(block, go_on));
+                added.and_then(|added| self.reported("extended", added)) == Some(true)
             }
-            Upkeep::Save => self.save().is_ok(),
+            Upkeep::Save => self.save(),
         }
     }
 
-    /// Saves the index, unless it is as it was saved. Nothing may be added meanwhile.
-    pub(crate) fn save(&self) -> Result<(), Unusable> {
+    /// The outcome of a step; a failure is reported.
+    fn reported<T>(&self, step: &str, outcome: Result<T, Unusable>) -> Option<T> {
+        outcome
+            .inspect_err(|unusable| {
+                let text = format!("the approximate index could not be {step}: {unusable}");
+                self.events.emit(EventCode::JobFailed, text);
+            })
+            .ok()
+    }
+
+    /// Saves the index, unless it is as it was saved. Nothing may be added meanwhile. True when it is saved.
+    pub(crate) fn save(&self) -> bool {
         let (serving, saved) = {
             let state = self.lock();
             (state.serving.clone(), state.saved.clone())
         };
-        let Some(index) = serving else { return Ok(()) };
+        let Some(index) = serving else { return true };
         let members = index.members();
         if members != saved {
-            file::save(&index, &self.directory)?;
+            if self
+                .reported("saved", file::save(&index, &self.directory))
+                .is_none()
+            {
+                return false;
+            }
             self.lock().saved = members;
         }
-        Ok(())
+        true
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

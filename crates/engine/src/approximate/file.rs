@@ -17,23 +17,26 @@ use crate::derived::Unusable;
 use crate::files::{PartsFile, write_once};
 use crate::serial::Serial;
 
+/// Name of the list.
+pub(crate) const LIST_NAME: &str = "approximate";
+
 /// Of graphs built in another way nothing can be used.
 const FORMAT: u64 = 1;
 
 /// What is read of a graph's file at a time, to check it.
 const CHUNK_BYTES: usize = 1 << 20;
 
+const LIST: Unusable = Unusable::Content("the list of the graph cannot be read");
+
 /// Saves an index in `directory`; a crash leaves the one saved before.
 pub(crate) fn save(index: &Index, directory: &Path) -> Result<(), Unusable> {
-    fs::create_dir_all(directory).map_err(|_| Unusable)?;
+    fs::create_dir_all(directory)?;
     let members = index.members();
     let number = Serial::next();
     let path = graph_path(directory, number);
     index.graph.save(&path)?;
-    let (bytes, crc) = check_sum(&path).map_err(|_| Unusable)?;
-    File::open(&path)
-        .and_then(|file| file.sync_all())
-        .map_err(|_| Unusable)?;
+    let (bytes, crc) = check_sum(&path)?;
+    File::open(&path).and_then(|file| file.sync_all())?;
     let blocks: Vec<Value> = members
         .iter()
         .map(|member| json!([member.body.0, member.held]))
@@ -42,7 +45,7 @@ pub(crate) fn save(index: &Index, directory: &Path) -> Result<(), Unusable> {
         "format": FORMAT, "graph": number.0, "bytes": bytes, "crc": crc,
         "scale": index.graph.scale().to_bits(), "blocks": blocks,
     });
-    write_once(&list_path(directory), &[list.to_string().as_bytes()]).map_err(|_| Unusable)?;
+    write_once(&list_path(directory), &[list.to_string().as_bytes()])?;
     remove_all_but(directory, &path);
     Ok(())
 }
@@ -50,18 +53,18 @@ pub(crate) fn save(index: &Index, directory: &Path) -> Result<(), Unusable> {
 /// Reads the saved index.
 pub(crate) fn load(directory: &Path, dimensions: usize) -> Result<Index, Unusable> {
     let list = PartsFile::open(&list_path(directory))?.read_part(0)?;
-    let list: Value = serde_json::from_slice(&list).map_err(|_| Unusable)?;
-    let number = |value: &Value| value.as_u64().ok_or(Unusable);
+    let list: Value = serde_json::from_slice(&list).map_err(|_| LIST)?;
+    let number = |value: &Value| value.as_u64().ok_or(LIST);
     if number(&list["format"])? != FORMAT {
-        return Err(Unusable);
+        return Err(Unusable::Content("the graph is of another version"));
     }
     let path = graph_path(directory, Serial(number(&list["graph"])?).seen());
-    let (bytes, crc) = check_sum(&path).map_err(|_| Unusable)?;
+    let (bytes, crc) = check_sum(&path)?;
     if number(&list["bytes"])? != bytes || number(&list["crc"])? != u64::from(crc) {
-        return Err(Unusable);
+        return Err(Unusable::Content("the graph does not match its list"));
     }
     let mut blocks = Vec::new();
-    for block in list["blocks"].as_array().ok_or(Unusable)? {
+    for block in list["blocks"].as_array().ok_or(LIST)? {
         blocks.push(Member {
             body: Serial(number(&block[0])?).seen(),
             held: number(&block[1])? as usize,
@@ -71,7 +74,7 @@ pub(crate) fn load(directory: &Path, dimensions: usize) -> Result<Index, Unusabl
     let graph = Graph::load(&path, dimensions, scale)?;
     let held: usize = blocks.iter().map(|member| member.held).sum();
     if graph.len() != held {
-        return Err(Unusable);
+        return Err(Unusable::Content("the graph does not match its list"));
     }
     Ok(Index::of(graph, blocks))
 }
@@ -113,5 +116,5 @@ fn graph_path(directory: &Path, number: Serial) -> PathBuf {
 }
 
 fn list_path(directory: &Path) -> PathBuf {
-    directory.join("approximate")
+    directory.join(LIST_NAME)
 }

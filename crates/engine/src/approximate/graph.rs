@@ -1,5 +1,6 @@
 //! The HNSW graph: which vectors are probably near a query.
 
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -52,7 +53,7 @@ impl Graph {
             multi: false,
         };
         let graph = Self {
-            index: Index::new(&options).map_err(|_| Unusable)?,
+            index: Index::new(&options).map_err(failed)?,
             gate: Gate::default(),
             scale,
         };
@@ -63,13 +64,13 @@ impl Graph {
     /// Reads a graph that [`Graph::save`] wrote.
     pub(crate) fn load(path: &Path, dimensions: usize, scale: f32) -> Result<Self, Unusable> {
         let graph = Self::of_scale(dimensions, scale)?;
-        graph.index.load(text(path)?).map_err(|_| Unusable)?;
+        graph.index.load(text(path)?).map_err(failed)?;
         let fits = graph.index.dimensions() == dimensions
             && graph.index.scalar_kind() == ScalarKind::I8
             && graph.index.metric_kind() == MetricKind::L2sq
             && graph.index.connectivity() == CONNECTIVITY;
         if !fits {
-            return Err(Unusable);
+            return Err(Unusable::Content("the graph has other settings"));
         }
         graph.make_room(graph.index.size().max(FIRST_ROOM))?;
         Ok(graph)
@@ -78,9 +79,7 @@ impl Graph {
     /// Writes the graph to a file.
     pub(crate) fn save(&self, path: &Path) -> Result<(), Unusable> {
         let path = text(path)?;
-        self.gate
-            .read(|| self.index.save(path))
-            .map_err(|_| Unusable)
+        self.gate.read(|| self.index.save(path)).map_err(failed)
     }
 
     /// What makes int8 of the components: to be kept beside the file.
@@ -96,7 +95,7 @@ impl Graph {
             if size == self.index.capacity() {
                 self.make_room(2 * size)?;
             }
-            self.index.add(u64::from(key), &bytes).map_err(|_| Unusable)
+            self.index.add(u64::from(key), &bytes).map_err(failed)
         })
     }
 
@@ -115,7 +114,7 @@ impl Graph {
         let found = self
             .gate
             .read(|| self.index.filtered_search(&bytes, count, keeps))
-            .map_err(|_| Unusable)?;
+            .map_err(failed)?;
         Ok(found.keys.iter().map(|&key| key as u32).collect())
     }
 
@@ -135,7 +134,7 @@ impl Graph {
     fn make_room(&self, vectors: usize) -> Result<(), Unusable> {
         self.index
             .reserve_capacity_and_threads(vectors, PLACES)
-            .map_err(|_| Unusable)
+            .map_err(failed)
     }
 
     fn quantize(&self, vector: &[i32]) -> Vec<i8> {
@@ -150,6 +149,11 @@ impl Graph {
     }
 }
 
+fn failed(error: impl Display) -> Unusable {
+    Unusable::Graph(error.to_string())
+}
+
 fn text(path: &Path) -> Result<&str, Unusable> {
-    path.to_str().ok_or(Unusable)
+    path.to_str()
+        .ok_or(Unusable::Content("the path is not UTF-8"))
 }

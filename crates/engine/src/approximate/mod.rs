@@ -15,6 +15,6 @@ mod index;
 mod walk;
 
 pub(crate) use approximation::Approximation;
-pub(crate) use file::KIND;
+pub(crate) use file::{KIND, LIST_NAME};
 pub(crate) use index::Index;
 pub(crate) use walk::{Walk, answer};
