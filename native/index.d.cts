@@ -108,6 +108,10 @@ export interface EngineLimits {
   filterValueBytes: number
   /** Records of a batch. */
   batchRecords: number
+  /** Bytes of the records on one page. */
+  pageBytes: number
+  /** Distinct column names of a database. */
+  databaseColumns: number
 }
 
 /** How an engine works. */

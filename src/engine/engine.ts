@@ -34,7 +34,8 @@ export class Engine {
    * @throws {CosiftError} `data_locked` when another process has it open.
    */
   static open(directory: string, limits: Limits, threads?: number): Engine {
-    const { filter_depth, filter_rules, filter_value_bytes, batch_records } = limits;
+    const { filter_depth, filter_rules, filter_value_bytes, batch_records, page_bytes, database_columns } =
+      limits;
     const options = {
       threads,
       limits: {
@@ -42,6 +43,8 @@ export class Engine {
         filterRules: filter_rules,
         filterValueBytes: filter_value_bytes,
         batchRecords: batch_records,
+        pageBytes: page_bytes,
+        databaseColumns: database_columns,
       },
     };
     return new Engine(settle(native.openEngine(directory, options)));

@@ -16,6 +16,10 @@ export const LIMITS = {
   batch_bytes: 67_108_864,
   /** Bytes of one NDJSON line. */
   line_bytes: 1_048_576,
+  /** Bytes of the records on one page, unless the first record alone is longer. */
+  page_bytes: 4_194_304,
+  /** Distinct column names of a database. */
+  database_columns: 10_000,
   /** Seconds that a call of the change feed may wait. */
   change_wait_seconds: 60,
 } as const satisfies Record<string, number>;

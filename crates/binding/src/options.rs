@@ -24,6 +24,10 @@ pub struct EngineLimits {
     pub filter_value_bytes: u32,
     /// Records of a batch.
     pub batch_records: u32,
+    /// Bytes of the records on one page.
+    pub page_bytes: u32,
+    /// Distinct column names of a database.
+    pub database_columns: u32,
 }
 
 impl From<EngineLimits> for Limits {
@@ -35,6 +39,8 @@ impl From<EngineLimits> for Limits {
                 value_bytes: limits.filter_value_bytes as usize,
             },
             batch_records: limits.batch_records as usize,
+            page_bytes: limits.page_bytes as usize,
+            database_columns: limits.database_columns as usize,
         }
     }
 }

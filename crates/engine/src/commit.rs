@@ -112,6 +112,22 @@ pub(crate) fn stage_commit(
                 "no integer id is left: give one",
             ));
         }
+        let cells = record.new.data.cells().iter();
+        let given = cells.map(|(name, _)| &**name);
+        if let Some(name) = names.beyond(prepared.max_columns, given) {
+            let problem = too_many_columns(name, prepared.max_columns);
+            match record.line {
+                Some(line) => committed.problems.push(LineProblem { line, problem }),
+                None => {
+                    let problems = vec![problem.within(at).within("records")];
+                    return Err(Error::Invalid {
+                        code: "invalid_record",
+                        problems,
+                    });
+                }
+            }
+            continue;
+        }
         let vector = match &record.vector {
             VectorSource::Given(unit) => unit.clone(),
             VectorSource::Text(text) => to_unit_q30(&vectors[text * dimensions..][..dimensions])?,
@@ -129,6 +145,13 @@ pub(crate) fn stage_commit(
         return Err(Error::Stale);
     }
     Ok(committed)
+}
+
+fn too_many_columns(name: &str, max: usize) -> Problem {
+    let detail = format!("the database has {max} columns and can have no more");
+    Problem::new(ProblemCode::TooManyColumns, detail)
+        .within(name)
+        .within("data")
 }
 
 /// Asks for the text of every record that came without a vector.

@@ -9,6 +9,10 @@ pub struct Limits {
     pub filter: FilterLimits,
     /// Records of a batch.
     pub batch_records: usize,
+    /// Bytes of the records on one page. A page always holds at least one record.
+    pub page_bytes: usize,
+    /// Distinct column names of a database. A database that has more keeps them.
+    pub database_columns: usize,
 }
 
 impl Default for Limits {
@@ -16,6 +20,8 @@ impl Default for Limits {
         Self {
             filter: FilterLimits::default(),
             batch_records: 1_000,
+            page_bytes: 4 << 20,
+            database_columns: 10_000,
         }
     }
 }

@@ -48,6 +48,8 @@ pub(crate) struct PreparedRecords {
     pub(crate) fingerprint: Option<String>,
     pub(crate) records: Vec<PreparedRecord>,
     pub(crate) texts: Vec<String>,
+    /// Distinct column names that the database may have.
+    pub(crate) max_columns: usize,
 }
 
 #[derive(Debug)]
@@ -156,6 +158,7 @@ pub(crate) fn prepare(
         fingerprint: database.settings.fingerprint.clone(),
         records,
         texts: Vec::new(),
+        max_columns: limits.database_columns,
     };
     find_unchanged(database, &mut inner)?;
     Ok(Prepared {

@@ -27,6 +27,7 @@ use crate::select::Selection;
 pub(crate) struct Query {
     variant: Variant,
     limit: usize,
+    page_bytes: usize,
     filter: Option<Filter>,
     filter_key: Option<FilterKey>,
     time_range: TimeRange,
@@ -233,6 +234,7 @@ impl Query {
         Ok(Self {
             variant,
             limit: request.limit()?,
+            page_bytes: limits.page_bytes,
             filter: request.filter(variant)?,
             filter_key: request.filter_key(),
             time_range: request.time_range()?,
@@ -300,16 +302,16 @@ impl Query {
             .as_ref()
             .map(|explain| explain.bind(&snapshot.names));
         let entries = kept.into_sorted_vec();
-        let shown = &entries[..entries.len().min(self.limit)];
-        let mut writer = PageWriter::new(&snapshot, self.variant, explain.as_ref());
-        for entry in shown {
+        let mut writer =
+            PageWriter::new(&snapshot, self.variant, self.page_bytes, explain.as_ref());
+        let shown = entries.iter().take(self.limit).take_while(|entry| {
             let (block, slot) = snapshot.at(entry.row);
-            writer.record(block, slot, None);
-        }
-        let more = entries.len() > self.limit;
-        let next = shown
+            writer.record(block, slot, None)
+        });
+        let shown = shown.count();
+        let next = entries[..shown]
             .last()
-            .filter(|_| more)
+            .filter(|_| shown < entries.len())
             .map(|last| write_cursor(self.variant, &last.place));
         writer.pagination(self.limit, next.as_deref());
         if self.total {

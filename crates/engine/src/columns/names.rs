@@ -69,6 +69,21 @@ impl ColumnNames {
         id
     }
 
+    /// The first of `given` that would be more than the `max`-th distinct name, if there is one.
+    pub(crate) fn beyond<'a>(
+        &self,
+        max: usize,
+        given: impl ExactSizeIterator<Item = &'a str>,
+    ) -> Option<&'a str> {
+        if self.len() + given.len() <= max {
+            return None;
+        }
+        // The names of one record are distinct.
+        given
+            .filter(|name| self.id(name).is_none())
+            .nth(max.saturating_sub(self.len()))
+    }
+
     /// How many columns there are.
     pub fn len(&self) -> usize {
         self.table.names.len()

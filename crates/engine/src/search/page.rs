@@ -25,39 +25,46 @@ pub struct Page {
     pub total_micros: u64,
 }
 
+/// The start of a page.
+const RESULTS: &[u8] = b"{\"results\":[";
+
 /// Writes records and the members around them.
 pub(crate) struct PageWriter<'a> {
     snapshot: &'a Snapshot,
     variant: Variant,
     pub(crate) out: Vec<u8>,
     results: usize,
+    max_bytes: usize,
     explain: Option<&'a BoundExplain>,
 }
 
 impl<'a> PageWriter<'a> {
-    /// With `explain`, each record says why it is in.
+    /// The records take at most `max_bytes`, unless the first alone is longer. With `explain`, each record says
+    /// why it is in.
     pub(crate) fn new(
         snapshot: &'a Snapshot,
         variant: Variant,
+        max_bytes: usize,
         explain: Option<&'a BoundExplain>,
     ) -> Self {
         let mut out = Vec::with_capacity(16 * 1024);
-        out.extend_from_slice(b"{\"results\":[");
+        out.extend_from_slice(RESULTS);
         Self {
             snapshot,
             variant,
             out,
             results: 0,
+            max_bytes,
             explain,
         }
     }
 
-    /// Adds a record to the results.
-    pub(crate) fn record(&mut self, block: &Block, slot: usize, score: Option<Score>) {
+    /// Adds a record to the results. Returns `false`, and adds nothing, when the page has no room for it.
+    pub(crate) fn record(&mut self, block: &Block, slot: usize, score: Option<Score>) -> bool {
+        let end = self.out.len();
         if self.results > 0 {
             self.out.push(b',');
         }
-        self.results += 1;
         write_open_record(
             self.snapshot,
             block,
@@ -71,6 +78,12 @@ impl<'a> PageWriter<'a> {
             explain.write_record(block, slot, &mut self.out);
         }
         self.out.push(b'}');
+        if self.results > 0 && self.out.len() - RESULTS.len() > self.max_bytes {
+            self.out.truncate(end);
+            return false;
+        }
+        self.results += 1;
+        true
     }
 
     /// Ends the results and adds `pagination`; `next` writes the cursor of the next page, if there is one.
@@ -153,14 +166,19 @@ fn write_open_record(
 /// Writes the page of a search; `hits` has one more than fits when there is more.
 pub(crate) fn write_search(job: &Job, hits: &[Hit], counted: &Counted, scan: Duration) -> Vec<u8> {
     let search = &job.search;
-    let mut writer = PageWriter::new(&job.snapshot, search.variant, job.explain.as_ref());
-    let shown = &hits[..hits.len().min(search.limit)];
-    for hit in shown {
+    let mut writer = PageWriter::new(
+        &job.snapshot,
+        search.variant,
+        search.page_bytes,
+        job.explain.as_ref(),
+    );
+    let shown = hits.iter().take(search.limit).take_while(|hit| {
         let (block, slot) = job.snapshot.at(hit.row);
-        writer.record(block, slot, Some(hit.position.score));
-    }
-    let next = match shown.last() {
-        Some(last) if hits.len() > search.limit => {
+        writer.record(block, slot, Some(hit.position.score))
+    });
+    let shown = shown.count();
+    let next = match hits[..shown].last() {
+        Some(last) if shown < hits.len() => {
             let mut text = Vec::new();
             cursor::write(search.variant, last.position, &mut text);
             Some(text)

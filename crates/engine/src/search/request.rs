@@ -30,6 +30,8 @@ pub struct Search {
     pub threshold: f64,
     /// Records a page.
     pub limit: usize,
+    /// Bytes of the records on a page.
+    pub(crate) page_bytes: usize,
     /// What records must satisfy, the caller's filter and the key's forced one together.
     pub filter: Option<Filter>,
     /// Window on the time of last sight.
@@ -101,6 +103,7 @@ impl Search {
             variant,
             threshold,
             limit: request.limit()?,
+            page_bytes: limits.page_bytes,
             filter: request.filter(variant)?,
             time_range: request.time_range()?,
             cursor,

@@ -56,8 +56,16 @@ impl Server {
     }
 
     pub(crate) fn with_threads(directory: &Path, threads: usize) -> Self {
-        let engine = Engine::open(directory, Some(threads), Limits::default())
-            .expect("nobody else has the directory");
+        Self::with(directory, threads, Limits::default())
+    }
+
+    pub(crate) fn with_limits(directory: &Path, limits: Limits) -> Self {
+        Self::with(directory, 2, limits)
+    }
+
+    fn with(directory: &Path, threads: usize, limits: Limits) -> Self {
+        let engine =
+            Engine::open(directory, Some(threads), limits).expect("nobody else has the directory");
         Pending::of(|done| engine.load(done))
             .wait()
             .expect("every database loads");
