@@ -142,7 +142,14 @@ export class Cosift implements Peer {
     this.#engine = held(
       this.#native.openEngine(directory, {
         threads: this.#threads,
-        limits: { filterDepth: 32, filterRules: 1000, filterValueBytes: 10_000, batchRecords: 1000 },
+        limits: {
+          filterDepth: 32,
+          filterRules: 1000,
+          filterValueBytes: 10_000,
+          batchRecords: 1000,
+          pageBytes: 4_194_304,
+          databaseColumns: 10_000,
+        },
       }),
     );
     held(await this.#engine.load());
