@@ -34,6 +34,8 @@ pub struct Database {
     pub id: String,
     pub(crate) settings: Settings,
     pub(crate) created_at: i64,
+    /// The history of its change feed; see [`Store::epoch`].
+    pub(crate) epoch: [u8; 16],
     shared: Arc<Shared>,
     pub(crate) reader: Reader,
     pub(crate) windows: Windows,
@@ -126,6 +128,7 @@ impl Database {
             .and_then(|bytes| bytes.try_into().ok())
             .map_or(0, i64::from_le_bytes);
         let last_write_at = last_write_at(&reader, store.last_position())?.unwrap_or(created_at);
+        let epoch = store.epoch()?;
         let derived = directory.join("derived");
         let events = DatabaseEvents::new(events, id);
         let shared = Arc::new(Shared {
@@ -163,6 +166,7 @@ impl Database {
             id: id.to_owned(),
             settings,
             created_at,
+            epoch,
             shared,
             reader,
             windows: Windows::default(),

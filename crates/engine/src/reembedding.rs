@@ -40,7 +40,7 @@ impl Engine {
                         path: path.clone(),
                         source,
                     })?;
-                    Shadow::create(&path, settings, database.created_at)?
+                    Shadow::create(&path, settings, database.created_at, database.epoch)?
                 }
             };
             let told = tell(&shadow).to_string().into_bytes();
@@ -204,7 +204,9 @@ impl Engine {
         if !store_path(&path).exists() {
             return Ok(None);
         }
-        Shadow::open(&path).map(Some)
+        let shadow = Shadow::open(&path)?;
+        // One that follows another history holds records that the database never had.
+        Ok(Some(shadow).filter(|shadow| shadow.epoch == database.epoch))
     }
 
     fn take_shadow(&self, id: &str) -> Result<Shadow, Error> {

@@ -26,6 +26,8 @@ pub(crate) struct Shadow {
     pub(crate) started_at: i64,
     /// Records so far.
     pub(crate) done: u64,
+    /// The history it follows: a database that was put back to another state has another one.
+    pub(crate) epoch: [u8; 16],
     store: Store,
 }
 
@@ -55,7 +57,7 @@ impl ReembeddingBatch {
 }
 
 impl Shadow {
-    /// Makes an empty shadow in `directory`, of a database that was made at `created_at`.
+    /// Makes an empty shadow in `directory`, of a database that was made at `created_at` and has the history `epoch`.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -63,16 +65,19 @@ impl Shadow {
         directory: &Path,
         settings: Settings,
         created_at: i64,
+        epoch: [u8; 16],
     ) -> Result<Self, Error> {
         let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
         let mut store = Store::create(&store_path(directory), &json)?;
         let started_at = now_ms();
+        store.set_epoch(epoch)?;
         store.set_meta(CREATED_AT, &created_at.to_le_bytes())?;
         store.set_meta(STARTED_AT, &started_at.to_le_bytes())?;
         Ok(Self {
             settings,
             started_at,
             done: 0,
+            epoch,
             store,
         })
     }
@@ -92,6 +97,7 @@ impl Shadow {
                 .and_then(|bytes| bytes.try_into().ok())
                 .map_or(0, i64::from_le_bytes),
             done: reader.count()?,
+            epoch: store.epoch()?,
             store,
         })
     }

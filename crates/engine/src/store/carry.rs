@@ -4,10 +4,12 @@ use std::ops::ControlFlow;
 
 use rusqlite::{OptionalExtension, Transaction};
 
-use super::reader::{end_of, next_id_of, read_changes};
+use super::reader::read_changes;
 use super::row::{self, COLUMNS, Checked, encode_vector};
-use super::write::{End, one};
-use super::{Change, ChangeKind, Reader, Store, StoreError, StoredRecord};
+use super::state::{RecordRow, STATE, Tally, state_of};
+use super::write::one;
+use super::writer::write_meta;
+use super::{Change, ChangeKind, Reader, State, Store, StoreError, StoredRecord};
 
 /// Changes of a stretch before it ends with the commit they belong to: they are small, and held in memory.
 const MAX_CHANGES: u64 = 16_384;
@@ -61,7 +63,7 @@ impl Reader {
         mut each: impl FnMut(StoredRecord<'_>) -> ControlFlow<()>,
     ) -> Result<Stretch, StoreError> {
         self.read(|transaction| {
-            let end = end_of(transaction)?;
+            let end = state_of(transaction)?;
             let bound = |sql: &str, after: u64, limit: u64| -> Result<u64, StoreError> {
                 let found = transaction
                     .prepare_cached(sql)?
@@ -95,7 +97,7 @@ impl Reader {
             }
             Ok(Stretch {
                 version: last,
-                next_id: next_id_of(transaction)?,
+                next_id: end.next_id,
                 changes: read_changes(
                     transaction,
                     "position > ?1 AND version <= ?2 ORDER BY position",
@@ -118,29 +120,30 @@ impl Store {
         stretch: &Stretch,
         records: &[(CarriedRecord, Option<Vec<i32>>)],
     ) -> Result<i64, StoreError> {
-        let before = self.end;
-        let (end, more) = self.write(|transaction| {
-            let mut more = 0;
+        let before = self.state;
+        self.state = self.write(|transaction| {
+            let mut tally = before.tally;
             for change in &stretch.changes {
                 log(transaction, change)?;
                 if change.kind == ChangeKind::Deleted {
-                    more -= delete(transaction, change.id)?;
+                    delete(transaction, change.id, &mut tally)?;
                 }
             }
             for (record, vector) in records {
-                more += put(transaction, record, vector.as_deref())?;
+                put(transaction, record, vector.as_deref(), &mut tally)?;
             }
-            super::writer::write_meta(transaction, "next_id", &stretch.next_id.to_le_bytes())?;
             let last = stretch.changes.last();
-            let end = End {
+            let state = State {
                 version: stretch.version,
                 position: last.map_or(before.position, |change| change.position),
                 next_id: stretch.next_id,
+                tally,
             };
-            Ok((end, more))
+            write_meta(transaction, STATE, &state.to_bytes())?;
+            Ok(state)
         })?;
-        self.end = end;
-        Ok(more)
+        let (before, after) = (before.tally.records, self.state.tally.records);
+        Ok(after.cast_signed() - before.cast_signed())
     }
 }
 
@@ -161,8 +164,12 @@ fn log(transaction: &Transaction<'_>, change: &Change) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Returns how many records it deleted: none where the record came and went within the stretch.
-fn delete(transaction: &Transaction<'_>, id: u64) -> Result<i64, StoreError> {
+/// Deletes a record, if it is there: it may have come and gone within the stretch.
+fn delete(transaction: &Transaction<'_>, id: u64, tally: &mut Tally) -> Result<(), StoreError> {
+    let Some(row) = RecordRow::find(transaction, id)? else {
+        return Ok(());
+    };
+    tally.remove(&row);
     for sql in [
         "DELETE FROM contents WHERE id = ?1",
         "DELETE FROM records WHERE id = ?1",
@@ -171,15 +178,27 @@ fn delete(transaction: &Transaction<'_>, id: u64) -> Result<i64, StoreError> {
             .prepare_cached(sql)?
             .execute([id.cast_signed()])?;
     }
-    Ok(transaction.changes().cast_signed())
+    Ok(())
 }
 
-/// Returns how many records it added.
 fn put(
     transaction: &Transaction<'_>,
     record: &CarriedRecord,
     vector: Option<&[i32]>,
-) -> Result<i64, StoreError> {
+    tally: &mut Tally,
+) -> Result<(), StoreError> {
+    if let Some(row) = RecordRow::find(transaction, record.id)? {
+        tally.remove(&row);
+    }
+    tally.add(&RecordRow {
+        id: record.id,
+        uuid: record.uuid,
+        hash: record.hash,
+        created: record.created,
+        changed: record.changed,
+        synced: record.synced,
+        version: record.version,
+    });
     let &CarriedRecord {
         id,
         uuid,
@@ -204,7 +223,7 @@ fn put(
                 )?
                 .execute(row)?;
             if touched == 1 {
-                return Ok(0);
+                return Ok(());
             }
             bytes = transaction
                 .prepare_cached("SELECT vector FROM contents WHERE id = ?1")?
@@ -246,5 +265,5 @@ fn put(
              ON CONFLICT DO UPDATE SET data = excluded.data, vector = excluded.vector, crc = excluded.crc",
         )?
         .execute(content)?;
-    Ok(i64::from(added == 1))
+    Ok(())
 }

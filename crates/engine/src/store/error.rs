@@ -23,6 +23,12 @@ pub enum StoreError {
         /// What SQLite said.
         source: rusqlite::Error,
     },
+    /// Parts of the file do not match each other: records are missing, or there are too many.
+    #[error("the database file is damaged: {what}")]
+    Inconsistent {
+        /// What does not match.
+        what: String,
+    },
     /// Another process works in the data directory.
     #[error("data directory {} is in use by {}", path.display(), holder(*pid))]
     Locked {
@@ -118,7 +124,9 @@ impl StoreError {
     pub(crate) fn code(&self) -> &'static str {
         match self {
             StoreError::DiskFull => "disk_full",
-            StoreError::Damaged { .. } | StoreError::Corrupt { .. } => "damaged",
+            StoreError::Damaged { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Inconsistent { .. } => "damaged",
             StoreError::Locked { .. } => "data_locked",
             StoreError::Busy => "busy",
             _ => "store_failed",

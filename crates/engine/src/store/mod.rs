@@ -6,6 +6,8 @@ mod error;
 mod reader;
 mod row;
 mod schema;
+mod state;
+mod upgrade;
 mod write;
 mod writer;
 
@@ -14,6 +16,7 @@ pub(crate) use change::{Change, ChangeKind};
 pub use error::StoreError;
 pub(crate) use reader::{Identity, Reader};
 pub(crate) use row::StoredRecord;
+pub(crate) use state::State;
 pub(crate) use write::{PutKind, Write};
 pub(crate) use writer::Store;
 

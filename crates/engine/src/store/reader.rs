@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 
 use super::row::{self, COLUMNS};
-use super::write::End;
+use super::state::{Tally, state_of};
 use super::{Change, StoreError, StoredRecord, schema};
 
 /// Connections kept open between reads: each holds up to 2 MiB of pages.
@@ -65,7 +65,7 @@ impl Reader {
 
     /// Number of the last commit, 0 before the first.
     pub(crate) fn version(&self) -> Result<u64, StoreError> {
-        self.read(|transaction| Ok(end_of(transaction)?.version))
+        self.read(|transaction| Ok(state_of(transaction)?.version))
     }
 
     /// What is known of each of `ids`, in their order; `None` where there is no such record.
@@ -85,10 +85,12 @@ impl Reader {
     /// Gives every record that a commit after `version` wrote or touched to `each`, until it breaks.
     ///
     /// After version 0, that is all of them, they come in the order of their ids; otherwise by version, then id.
-    /// Records deleted since are not among them: see [`Reader::deleted_since`].
+    /// Records deleted since are not among them: see [`Reader::deleted_since`]. After version 0 the records are
+    /// compared with the store's count and checksum once all were given.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] at the first record whose checksum fails.
+    /// [`StoreError::Damaged`] at the first record whose checksum fails; [`StoreError::Inconsistent`] at the end when
+    /// records are missing or there are too many.
     pub(crate) fn load(
         &self,
         version: u64,
@@ -104,10 +106,18 @@ impl Reader {
                 transaction.prepare_cached(&format!("SELECT {COLUMNS} FROM records r {filter}"))?;
             let mut rows = statement.query([version.cast_signed()])?;
             let mut vector = Vec::new();
+            let mut tally = Tally::default();
             while let Some(row) = rows.next()? {
-                if each(row::read(row, &mut vector)?).is_break() {
-                    break;
+                let record = row::read(row, &mut vector)?;
+                if version == 0 {
+                    tally.add(&(&record).into());
                 }
+                if each(record).is_break() {
+                    return Ok(());
+                }
+            }
+            if version == 0 {
+                tally.compare(&state_of(transaction)?)?;
             }
             Ok(())
         })
@@ -250,28 +260,6 @@ impl Identity {
             synced: row.get(5)?,
         })
     }
-}
-
-/// Where the store ends, as `connection` sees it.
-pub(super) fn end_of(connection: &Connection) -> Result<End, StoreError> {
-    // The feed's last entry counts too: the last commit may have only deleted.
-    let (version, position) = connection.query_row(
-        "SELECT max(ifnull((SELECT max(version) FROM records), 0), ifnull(last.version, 0)), ifnull(last.position, 0)
-         FROM (SELECT 1) LEFT JOIN (SELECT * FROM changes ORDER BY position DESC LIMIT 1) last",
-        [],
-        |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)),
-    )?;
-    Ok(End {
-        version: version.cast_unsigned(),
-        position: position.cast_unsigned(),
-        next_id: next_id_of(connection)?,
-    })
-}
-
-pub(super) fn next_id_of(connection: &Connection) -> Result<u64, StoreError> {
-    Ok(read_meta(connection, "next_id")?
-        .and_then(|bytes| bytes.try_into().ok())
-        .map_or(1, u64::from_le_bytes))
 }
 
 /// The entries of the change feed that `which` chooses and orders.

@@ -8,12 +8,16 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::StoreError;
+use super::state::{EPOCH, STATE, STORE_ID, State};
+use super::upgrade::upgrade;
 use crate::files::sync_directory;
 
 /// "cosf": tells `file` and other tools whose file it is.
 const APPLICATION_ID: i64 = 0x636f_7366;
 /// Raised with every change of the tables or of what their values mean.
-const FORMAT: i64 = 1;
+///
+/// Format 2 has `store_id`, `epoch` and `state` in `meta`, which format 1 had not; see [`upgrade`].
+pub(super) const FORMAT: i64 = 2;
 /// How long a commit waits for another program, such as a backup tool, that holds SQLite's own locks.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) const PAGE_BYTES: u64 = 16 * 1024;
@@ -83,8 +87,16 @@ pub(super) fn create(path: &Path, settings: &[u8]) -> Result<(), StoreError> {
         "BEGIN; {TABLES} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
     ))?;
     connection.execute(
-        "INSERT INTO meta VALUES ('settings', ?1), ('next_id', ?2)",
-        (settings, 1_i64.to_le_bytes()),
+        "INSERT INTO meta VALUES ('settings', ?1), (?2, ?3), (?4, ?5), (?6, ?7)",
+        (
+            settings,
+            STORE_ID,
+            new_identity(),
+            EPOCH,
+            new_identity(),
+            STATE,
+            State::initial().to_bytes(),
+        ),
     )?;
     connection.execute_batch("COMMIT")?;
     // Closing moves the log into the file and deletes it, so that one rename carries everything.
@@ -101,14 +113,24 @@ pub(super) fn create(path: &Path, settings: &[u8]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Opens the file for its one writer.
+/// Random bytes that identify a store or an epoch.
+pub(super) fn new_identity() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).expect("every supported system has a random source");
+    bytes
+}
+
+/// Opens the file for its one writer. A file of format 1 is upgraded in place.
 ///
 /// # Errors
 /// [`StoreError::Foreign`], [`StoreError::Format`]: not a file for this engine; [`StoreError::ReadOnly`].
 pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
-    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    check_format(&connection, path)?;
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let format = format_of(&connection, path)?;
     prepare_writer(&connection, path)?;
+    if format < FORMAT {
+        upgrade(&mut connection)?;
+    }
     Ok(connection)
 }
 
@@ -147,7 +169,8 @@ fn prepare_writer(connection: &Connection, path: &Path) -> Result<(), StoreError
     Ok(())
 }
 
-fn check_format(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+/// The format of the file, one that this engine opens.
+fn format_of(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let application = match pragma("application_id") {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => 0,
@@ -159,14 +182,14 @@ fn check_format(connection: &Connection, path: &Path) -> Result<(), StoreError> 
         });
     }
     let found = pragma("user_version")?;
-    if found != FORMAT {
+    if !(1..=FORMAT).contains(&found) {
         return Err(StoreError::Format {
             path: path.to_owned(),
             found,
             supported: FORMAT,
         });
     }
-    Ok(())
+    Ok(found)
 }
 
 /// `path` with `ending` after its last name.

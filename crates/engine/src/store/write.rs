@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use rusqlite::{CachedStatement, Transaction};
+use rusqlite::{CachedStatement, Connection};
 
 use super::row::{Checked, encode_vector};
-use super::{ChangeKind, StoreError};
+use super::state::RecordRow;
+use super::{ChangeKind, State, StoreError};
 
 /// One write of a commit. Times are milliseconds since 1970 UTC.
 #[derive(Debug, Clone, Copy)]
@@ -65,20 +66,10 @@ pub(crate) struct Commit {
     pub(crate) positions: Range<u64>,
 }
 
-/// Where the store ends: what the next commit continues from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct End {
-    /// Number of the last commit.
-    pub(super) version: u64,
-    /// Place of the last change.
-    pub(super) position: u64,
-    /// One above every id there ever was.
-    pub(super) next_id: u64,
-}
-
 /// The statements of one commit, prepared once.
 pub(super) struct Batch<'t> {
-    end: End,
+    transaction: &'t Connection,
+    state: State,
     insert_record: CachedStatement<'t>,
     insert_content: CachedStatement<'t>,
     update_record: CachedStatement<'t>,
@@ -92,14 +83,15 @@ pub(super) struct Batch<'t> {
 }
 
 impl<'t> Batch<'t> {
-    /// Begins the commit after `end`.
+    /// Begins the commit after `state`.
     pub(super) fn begin(
-        transaction: &'t Transaction<'_>,
-        end: End,
+        transaction: &'t Connection,
+        state: State,
     ) -> Result<Batch<'t>, StoreError> {
         let prepare = |sql| transaction.prepare_cached(sql);
         Ok(Batch {
-            end: End { version: end.version + 1, ..end },
+            transaction,
+            state: State { version: state.version + 1, ..state },
             insert_record: prepare(
                 "INSERT INTO records (id, uuid, hash, created, changed, synced, version)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
@@ -130,7 +122,7 @@ impl<'t> Batch<'t> {
     /// # Errors
     /// [`StoreError::Taken`], [`StoreError::Missing`]: the record is not as the write says.
     pub(super) fn apply(&mut self, write: &Write<'_>) -> Result<(), StoreError> {
-        let version = self.end.version.cast_signed();
+        let version = self.state.version.cast_signed();
         match *write {
             Write::Put {
                 id,
@@ -169,18 +161,31 @@ impl<'t> Batch<'t> {
                     ),
                 };
                 let rowid = id.cast_signed();
+                if kind == ChangeKind::Changed {
+                    let row = RecordRow::stored(self.transaction, id)?;
+                    self.state.tally.remove(&row);
+                }
                 one(
                     record.execute((rowid, uuid, hash, created, changed, synced, version))?,
                     error,
                 )?;
+                self.state.tally.add(&RecordRow {
+                    id,
+                    uuid,
+                    hash,
+                    created,
+                    changed,
+                    synced,
+                    version: self.state.version,
+                });
                 one(
                     content.execute((rowid, data, &self.vector, crc))?,
                     StoreError::Damaged { id },
                 )?;
-                self.end.position += 1;
-                self.end.next_id = self.end.next_id.max(id + 1);
+                self.state.position += 1;
+                self.state.next_id = self.state.next_id.max(id + 1);
                 self.log_change.execute((
-                    self.end.position.cast_signed(),
+                    self.state.position.cast_signed(),
                     version,
                     rowid,
                     uuid,
@@ -189,23 +194,32 @@ impl<'t> Batch<'t> {
                 ))?;
                 Ok(())
             }
-            Write::Touch { id, synced } => one(
-                self.touch.execute((id.cast_signed(), synced, version))?,
-                StoreError::Missing { id },
-            ),
+            Write::Touch { id, synced } => {
+                let row = RecordRow::stored(self.transaction, id)?;
+                self.touch.execute((id.cast_signed(), synced, version))?;
+                self.state.tally.remove(&row);
+                self.state.tally.add(&RecordRow {
+                    synced,
+                    version: self.state.version,
+                    ..row
+                });
+                Ok(())
+            }
             Write::Delete { id, at } => {
                 let rowid = id.cast_signed();
-                self.end.position += 1;
+                let row = RecordRow::stored(self.transaction, id)?;
+                self.state.tally.remove(&row);
+                self.state.position += 1;
                 let entry = (
                     rowid,
-                    self.end.position.cast_signed(),
+                    self.state.position.cast_signed(),
                     version,
                     ChangeKind::Deleted,
                     at,
                 );
                 one(
                     self.log_deletion.execute(entry)?,
-                    StoreError::Missing { id },
+                    StoreError::Damaged { id },
                 )?;
                 self.delete_content.execute([rowid])?;
                 self.delete_record.execute([rowid])?;
@@ -214,9 +228,9 @@ impl<'t> Batch<'t> {
         }
     }
 
-    /// Where the store ends once this is committed.
-    pub(super) fn end(&self) -> End {
-        self.end
+    /// The state of the store once this is committed.
+    pub(super) fn state(&self) -> State {
+        self.state
     }
 }
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::reader::end_of;
 use super::schema::{self, BUSY_TIMEOUT, PAGE_BYTES};
-use super::write::{Batch, Commit, End, Write};
-use super::{Reader, StoreError};
+use super::state::{EPOCH, STATE, epoch_of, state_of};
+use super::write::{Batch, Commit, Write};
+use super::{Reader, State, StoreError};
 
 /// Pages of log above which a commit moves them into the file: 16 MiB, read again in about 10 ms after a crash.
 const CHECKPOINT_PAGES: i64 = (16 * 1024 * 1024 / PAGE_BYTES).cast_signed();
@@ -23,7 +23,7 @@ pub(crate) struct Store {
     path: PathBuf,
     pub(super) connection: Connection,
     reader: Reader,
-    pub(super) end: End,
+    pub(super) state: State,
     poisoned: bool,
 }
 
@@ -43,13 +43,13 @@ impl Store {
     /// [`StoreError::Foreign`], [`StoreError::Format`], [`StoreError::ReadOnly`], [`StoreError::Corrupt`].
     pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
         let connection = schema::open_writer(path)?;
-        let end = end_of(&connection)?;
+        let state = state_of(&connection)?;
         let reader = Reader::new(path);
         Ok(Store {
             path: path.to_owned(),
             connection,
             reader,
-            end,
+            state,
             poisoned: false,
         })
     }
@@ -66,23 +66,21 @@ impl Store {
     /// written, and the next commit may succeed. Any other: the store is poisoned, and whether it was written shows
     /// when it is opened again.
     pub(crate) fn commit(&mut self, writes: &[Write<'_>]) -> Result<Commit, StoreError> {
-        let start = self.end;
+        let start = self.state;
         if !writes.is_empty() {
-            self.end = self.write(|transaction| {
+            self.state = self.write(|transaction| {
                 let mut batch = Batch::begin(transaction, start)?;
                 for write in writes {
                     batch.apply(write)?;
                 }
-                let end = batch.end();
-                if end.next_id != start.next_id {
-                    write_meta(transaction, "next_id", &end.next_id.to_le_bytes())?;
-                }
-                Ok(end)
+                let state = batch.state();
+                write_meta(transaction, STATE, &state.to_bytes())?;
+                Ok(state)
             })?;
         }
         Ok(Commit {
-            version: self.end.version,
-            positions: start.position + 1..self.end.position + 1,
+            version: self.state.version,
+            positions: start.position + 1..self.state.position + 1,
         })
     }
 
@@ -94,19 +92,36 @@ impl Store {
         self.write(|transaction| write_meta(transaction, key, value))
     }
 
+    /// What identifies the history of the change feed. It is new when a database is created, and a re-embedded one
+    /// keeps it.
+    ///
+    /// # Errors
+    /// [`StoreError::Inconsistent`] when it is missing.
+    pub(crate) fn epoch(&self) -> Result<[u8; 16], StoreError> {
+        epoch_of(&self.connection)
+    }
+
+    /// Continues the history `epoch`, as a store does that takes over the commits of another.
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    pub(crate) fn set_epoch(&mut self, epoch: [u8; 16]) -> Result<(), StoreError> {
+        self.set_meta(EPOCH, &epoch)
+    }
+
     /// Number of the last commit, 0 before the first.
     pub(crate) fn version(&self) -> u64 {
-        self.end.version
+        self.state.version
     }
 
     /// Place of the last change in the feed, 0 before the first.
     pub(crate) fn last_position(&self) -> u64 {
-        self.end.position
+        self.state.position
     }
 
     /// One above every id there ever was, deleted ones too, so that an id is never given twice.
     pub(crate) fn next_id(&self) -> u64 {
-        self.end.next_id
+        self.state.next_id
     }
 
     /// Whether an earlier write failed so that nothing can be written until the database is opened again.

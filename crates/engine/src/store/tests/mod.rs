@@ -12,3 +12,4 @@ mod poison;
 mod replay;
 mod speed;
 mod support;
+mod upgrade;

@@ -90,7 +90,7 @@ fn a_newer_format_is_refused() {
     let store = Store::create(&path, b"{}").expect("a new database");
     store
         .connection
-        .pragma_update(None, "user_version", 2)
+        .pragma_update(None, "user_version", 3)
         .expect("it is set");
     drop(store);
     let error = Store::open(&path).expect_err("it is refused");
@@ -98,8 +98,8 @@ fn a_newer_format_is_refused() {
         matches!(
             error,
             StoreError::Format {
-                found: 2,
-                supported: 1,
+                found: 3,
+                supported: 2,
                 ..
             }
         ),

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rusqlite::Connection;
+
 use crate::hash::content_hash;
 use crate::store::{PutKind, Write};
 
@@ -75,6 +77,18 @@ pub(super) fn scratch() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let path = directory.path().join("databases/facts/records.sqlite");
     (directory, path)
+}
+
+/// Makes a closed file one of format 1, as releases before identities and checksums wrote it.
+pub(super) fn downgrade(path: &Path) {
+    let other = Connection::open(path).expect("it opens");
+    other
+        .execute_batch(
+            "INSERT INTO meta SELECT 'next_id', substr(value, 17, 8) FROM meta WHERE key = 'state';
+             DELETE FROM meta WHERE key IN ('store_id', 'epoch', 'state');
+             PRAGMA user_version = 1;",
+        )
+        .expect("it is changed");
 }
 
 /// This test binary again, to run only `test` (its path in the crate) with `directory` for it in [`task`].

@@ -1,0 +1,66 @@
+//! Upgrade of a file of format 1, which has neither identity, epoch nor state.
+
+use rusqlite::Connection;
+
+use super::StoreError;
+use super::reader::read_meta;
+use super::schema::{FORMAT, new_identity};
+use super::state::{EPOCH, RecordRow, STATE, STORE_ID, State, Tally};
+
+/// Key under which format 1 kept the next id.
+const NEXT_ID: &str = "next_id";
+
+/// Makes a file of format 1 one of the current format, in one transaction.
+///
+/// # Errors
+/// [`StoreError::Damaged`] when a row cannot be read; SQLite's. The file is as it was.
+pub(super) fn upgrade(connection: &mut Connection) -> Result<(), StoreError> {
+    let transaction = connection.transaction()?;
+    let next_id = read_meta(&transaction, NEXT_ID)?
+        .and_then(|bytes| bytes.try_into().ok())
+        .map_or(1, u64::from_le_bytes);
+    // The feed's last entry counts too: the last commit may have only deleted.
+    let (version, position) = transaction.query_row(
+        "SELECT max(ifnull((SELECT max(version) FROM records), 0), ifnull(last.version, 0)), ifnull(last.position, 0)
+         FROM (SELECT 1) LEFT JOIN (SELECT * FROM changes ORDER BY position DESC LIMIT 1) last",
+        [],
+        |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)),
+    )?;
+    let state = State {
+        version: version.cast_unsigned(),
+        position: position.cast_unsigned(),
+        next_id,
+        tally: count(&transaction)?,
+    };
+    transaction.execute("DELETE FROM meta WHERE key = ?1", [NEXT_ID])?;
+    transaction.execute(
+        "INSERT INTO meta VALUES (?1, ?2), (?3, ?4), (?5, ?6)",
+        (
+            STORE_ID,
+            new_identity(),
+            EPOCH,
+            new_identity(),
+            STATE,
+            state.to_bytes(),
+        ),
+    )?;
+    transaction.pragma_update(None, "user_version", FORMAT)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Counts the rows of `records`.
+fn count(connection: &Connection) -> Result<Tally, StoreError> {
+    let mut statement = connection.prepare(&format!(
+        "SELECT {} FROM records ORDER BY id",
+        RecordRow::COLUMNS
+    ))?;
+    let mut rows = statement.query([])?;
+    let mut tally = Tally::default();
+    while let Some(row) = rows.next()? {
+        let id = row.get::<_, i64>(0)?.cast_unsigned();
+        // A value of another type is damage: the schema lets nothing else in.
+        tally.add(&RecordRow::read(row).map_err(|_| StoreError::Damaged { id })?);
+    }
+    Ok(tally)
+}
