@@ -7,5 +7,6 @@ export type {
   Readiness,
   Scope,
 } from './backend.js';
+export { batchesOfLines } from './lines.js';
 export { LocalBackend, type LocalOptions } from './local-backend.js';
 export type { ModelDirectories } from './models.js';

@@ -1,73 +1,163 @@
 import { pipeline, Readable } from 'node:stream';
 import { type CsvError, type Info, parse } from 'csv-parse';
+import { LIMITS, suggest } from '../schema/index.js';
+import { type ColumnType, ColumnTypes, parseField } from './column-types.js';
+import { BadRow, canonical, type Identities, parseId, uuidOfKey } from './identities.js';
+import type { Bad, ColumnOptions, Part, Row } from './rows.js';
 
-/** A row as a record in JSON, and the line of the file that it ends on. */
-export interface CsvRecord {
-  json: string;
-  line: number;
+/** What the header and all values of a CSV file say about its columns. */
+export class CsvColumns {
+  readonly names: readonly string[];
+  readonly types: readonly ColumnType[];
+  /** Places of the columns that hold identities; -1 where there is none. */
+  readonly id: number;
+  readonly uuid: number;
+  readonly key: number;
+
+  /** @throws {Error} when the options name a column that the header lacks. */
+  constructor(names: readonly string[], found: ColumnTypes, { idColumn, keyColumn, types }: ColumnOptions) {
+    this.names = names;
+    this.key = keyColumn === undefined ? -1 : this.#find(keyColumn, '--key-column');
+    const id = idColumn === undefined ? names.indexOf('id') : this.#find(idColumn, '--id-column');
+    if (idColumn !== undefined && idColumn === keyColumn) {
+      throw new Error(`--id-column and --key-column both name "${idColumn}"`);
+    }
+    // `--key-column id` makes the column a key and leaves the integer to the service.
+    this.id = id === this.key ? -1 : id;
+    const uuid = names.indexOf('uuid');
+    this.uuid = uuid === this.key ? -1 : uuid;
+    if (this.uuid >= 0 && this.key >= 0) {
+      throw new Error('the column "uuid" and --key-column both give the identity: leave one out');
+    }
+    for (const column of Object.keys(types ?? {})) this.#find(column, '--types');
+    this.types = names.map((name, at) => types?.[name] ?? found.of(at));
+  }
+
+  /** Whether the column is data; the key stays data, for a UUID does not tell it. */
+  isData = (at: number): boolean => at !== this.id && at !== this.uuid;
+
+  #find(name: string, option: string): number {
+    const at = this.names.indexOf(name);
+    if (at >= 0) return at;
+    const meant = suggest(name, this.names);
+    const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
+    throw new Error(`${option}: the CSV header has no column "${name}"${hint}`);
+  }
 }
 
-type Value = string | number | boolean | null;
-
 /**
- * Reads CSV whose first row names the columns. A column `id` or `uuid` becomes the record's identity.
- * A row that cannot be read is given to `onBad` and left out.
+ * Reads a CSV file once to learn the types of its columns.
+ *
+ * @throws {Error} for a header that cannot be used.
  */
+export async function inspectCsv(
+  chunks: AsyncIterable<Uint8Array>,
+  options: ColumnOptions,
+): Promise<CsvColumns> {
+  const found = new ColumnTypes();
+  let names: readonly string[] | undefined;
+  // Bad rows are told when the records are read.
+  for await (const { fields, line } of rowsOf(chunks, () => undefined)) {
+    if (names === undefined) names = checkHeader(fields, line);
+    else found.observe(fields);
+  }
+  if (names === undefined) throw new Error('the CSV file has no header');
+  return new CsvColumns(names, found, options);
+}
+
+/** The records of one part of a CSV file as JSON. Bad rows are told with the first part. */
 export async function* recordsOfCsv(
   chunks: AsyncIterable<Uint8Array>,
-  onBad: (line: number, detail: string) => void,
-): AsyncGenerator<CsvRecord> {
+  columns: CsvColumns,
+  part: Part,
+  identities: Identities,
+  onBad: Bad,
+): AsyncGenerator<Row> {
+  let header = true;
+  for await (const { fields, line } of rowsOf(chunks, part === 'with-id' ? onBad : () => undefined)) {
+    if (header) {
+      header = false;
+      continue;
+    }
+    const hasId = columns.id >= 0 && fields[columns.id] !== '';
+    if (hasId !== (part === 'with-id')) continue;
+    try {
+      const json = Buffer.from(`${JSON.stringify(recordOf(columns, fields, line, identities))}\n`);
+      yield { json, line };
+    } catch (error) {
+      if (!(error instanceof BadRow)) throw error;
+      onBad(line, error.message);
+    }
+  }
+}
+
+async function* rowsOf(
+  chunks: AsyncIterable<Uint8Array>,
+  onBad: Bad,
+): AsyncGenerator<{ fields: string[]; line: number }> {
+  let badHeader: Error | undefined;
   const parser = parse({
-    bom: true,
     info: true,
+    // A quote that is never closed must not take the rest of the file into memory.
+    max_record_size: LIMITS.batch_bytes,
     skip_empty_lines: true,
     skip_records_with_error: true,
     on_skip(error?: CsvError) {
-      onBad(Number(error?.lines ?? 0), error?.message.replace(/ on line \d+$/, '') ?? 'cannot be read');
+      const line = Number(error?.lines ?? 0);
+      const detail = error?.message.replace(/ on line \d+$/, '') ?? 'cannot be read';
+      // The next row must not be taken for the header.
+      if (error?.records === 0)
+        badHeader ??= new Error(`line ${line}: the CSV header cannot be read: ${detail}`);
+      onBad(line, detail);
       return undefined;
     },
   });
   // The loop below throws what this passes on to the parser.
   pipeline(Readable.from(chunks), parser, () => undefined);
-  let header: string[] | undefined;
   for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
-    if (header === undefined) header = checkHeader(record);
-    else yield { json: JSON.stringify(recordOf(header, record)), line: info.lines };
+    if (badHeader !== undefined) throw badHeader;
+    yield { fields: record, line: info.lines };
   }
 }
 
-function checkHeader(names: string[]): string[] {
+function checkHeader(names: readonly string[], line: number): string[] {
   const trimmed = names.map((name) => name.trim());
   const empty = trimmed.indexOf('');
-  if (empty >= 0) throw new Error(`column ${empty + 1} of the CSV header has no name`);
+  if (empty >= 0) throw new Error(`line ${line}: column ${empty + 1} of the CSV header has no name`);
   const twice = trimmed.find((name, at) => trimmed.indexOf(name) !== at);
-  if (twice !== undefined) throw new Error(`the CSV header names the column "${twice}" twice`);
+  if (twice !== undefined) {
+    const places = trimmed.flatMap((name, at) => (name === twice ? [at + 1] : []));
+    throw new Error(
+      `line ${line}: the CSV header names the column "${twice}" twice, as columns ${places.join(' and ')}`,
+    );
+  }
   return trimmed;
 }
 
-function recordOf(header: readonly string[], row: readonly string[]): object {
+function recordOf(columns: CsvColumns, fields: readonly string[], line: number, identities: Identities) {
   // No prototype: `__proto__` is an ordinary column name.
-  const data: Record<string, Value> = Object.create(null);
-  const identity: { id?: Value; uuid?: Value } = {};
-  for (const [at, column] of header.entries()) {
-    const text = row[at] ?? '';
-    if (column === 'id') identity.id = parseValue(text);
-    else if (column === 'uuid') identity.uuid = text === '' ? null : text;
-    else data[column] = parseValue(text);
+  const data: Record<string, string | number | boolean | null> = Object.create(null);
+  for (const [at, name] of columns.names.entries()) {
+    if (!columns.isData(at)) continue;
+    try {
+      data[name] = parseField(fields[at] ?? '', columns.types[at] ?? 'string');
+    } catch (error) {
+      throw new BadRow(`column "${name}": ${(error as Error).message}`);
+    }
   }
-  // An empty identity is one that the service is to make.
-  if (identity.id === null) delete identity.id;
-  if (identity.uuid === null) delete identity.uuid;
-  return { ...identity, data };
-}
-
-/** A number only where it is written as JSON writes one: `007` and `1e400` stay text. */
-const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-
-export function parseValue(text: string): Value {
-  if (text === '') return null;
-  if (text === 'true') return true;
-  if (text === 'false') return false;
-  const number = Number(text);
-  return NUMBER.test(text) && Number.isFinite(number) ? number : text;
+  const field = (at: number) => (at < 0 ? '' : (fields[at] ?? ''));
+  const id =
+    field(columns.id) === '' ? undefined : parseId(field(columns.id), columns.names[columns.id] ?? '');
+  let uuid = field(columns.uuid) === '' ? undefined : field(columns.uuid);
+  if (columns.key >= 0) {
+    const key = field(columns.key);
+    uuid = uuidOfKey(key, columns.names[columns.key] ?? '');
+    identities.add({ id, uuid, key }, line);
+  } else if (id !== undefined || uuid !== undefined) {
+    identities.add({ id, uuid }, line);
+  } else {
+    // The text of the file, so that a row keeps its record when the type of a column changes.
+    uuid = identities.uuidOfContent(canonical(columns.names.map((name, at) => [name, fields[at] ?? ''])));
+  }
+  return { ...(id !== undefined && { id }), ...(uuid !== undefined && { uuid }), data };
 }

@@ -1,11 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { DatabaseSettings, LineSummary } from '../schema/index.js';
-import { type Input, openInput } from './input.js';
+import { COLUMN_TYPES, type ColumnType, parseTypes } from './column-types.js';
+import type { CsvColumns } from './csv.js';
+import { isEncoding } from './encoding.js';
+import { type Input, type InputOptions, openInput } from './input.js';
 import { count, duration, ProgressBar } from './progress-bar.js';
 import { stopOnSignals } from './stop.js';
 import { checkDatabase, openTarget, type Target, type TargetOptions, targetCommand } from './target.js';
 
-interface ImportOptions extends TargetOptions {
+interface ImportOptions extends TargetOptions, InputOptions {
   database: string;
   embed?: string[];
   dimensions?: number;
@@ -14,10 +17,14 @@ interface ImportOptions extends TargetOptions {
 
 export function importCommand(): Command {
   return targetCommand('import')
-    .description('store the records of a file; the same file again changes nothing')
+    .description(
+      'Store the records of a file. Importing the same file again is idempotent: a record is identified by its ' +
+        'id, uuid or key, otherwise by its values, so that a changed row without an identity is a new record. ' +
+        'A row that cannot be stored is reported with its line, and the exit code is 1.',
+    )
     .argument(
       '<file>',
-      'NDJSON, one {"id"?, "uuid"?, "data", …} a line; or .csv; or - for NDJSON from a pipe',
+      'NDJSON, one {"id"?, "uuid"?, "data", …} a line; or .csv with a header; or - for NDJSON from a pipe',
     )
     .requiredOption('--database <id>', 'database to store in, made when it is missing', checkDatabase)
     .option(
@@ -27,6 +34,15 @@ export function importCommand(): Command {
     )
     .option('--dimensions <n>', 'for a database of your own vectors: values a vector', wholeNumber)
     .option('--approximate', 'make the database with an index for approximate searches')
+    .option('--id-column <name>', 'CSV: column with the integer ids of the records (default: id)')
+    .option('--key-column <name>', 'column whose text identifies a record: its UUID is made from it')
+    .option(
+      '--types <column=type>',
+      `CSV: ${COLUMN_TYPES.join(', ')}, comma-separated; may be repeated (default: number or boolean where ` +
+        'every value of the column is written exactly so, string otherwise)',
+      types,
+    )
+    .option('--encoding <name>', 'such as latin1, windows-1252 or utf-16le (default: utf-8)', encoding)
     .action(importFile);
 }
 
@@ -42,13 +58,15 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
     process.stderr.write(`line ${line}: ${text}\n`);
   };
   const stop = stopOnSignals();
-  const input = await openInput(file, report, stop);
-  const target = await openTarget(options);
   const started = Date.now();
   const progress = { committed: 0 };
+  let target: Target | undefined;
   try {
+    const input = await unlessStopped(stop, () => openInput(file, options, report, stop));
+    target = await openTarget(options);
     await target.ensureDatabase(options.database, settingsOf(options));
-    const summary = await send(input, target, options.database, { stop, bar, progress, report });
+    const sending = { stop, bar, progress, report };
+    const summary = await unlessStopped(stop, () => send(input, target!, options.database, sending));
     const seconds = (Date.now() - started) / 1000;
     const stored = summary.created + summary.changed + summary.unchanged;
     console.log(
@@ -56,6 +74,7 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
         `${count(summary.created)} created, ${count(summary.changed)} changed, ` +
         `${count(summary.unchanged)} unchanged, ${count(bad)} bad lines`,
     );
+    if (input.columns !== undefined) console.log(typesOf(input.columns));
     if (bad > 0) process.exitCode = 1;
   } catch (error) {
     bar.clear();
@@ -66,7 +85,7 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
     );
     process.exitCode = 130;
   } finally {
-    await target.close();
+    await target?.close();
   }
 }
 
@@ -77,6 +96,14 @@ interface Sending {
   report: (line: number, text: string) => void;
 }
 
+async function unlessStopped<T>(stop: AbortSignal, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw stop.aborted ? new Interrupted() : error;
+  }
+}
+
 async function send(
   input: Input,
   target: Target,
@@ -84,20 +111,17 @@ async function send(
   { stop, bar, progress, report }: Sending,
 ): Promise<LineSummary> {
   let summary: LineSummary | undefined;
-  try {
-    for await (const event of target.upsertLines(database, input.chunks, stop)) {
-      if (event.type === 'problem') {
-        const place = event.pointer === '' ? '' : `${event.pointer}: `;
-        report(input.lineOf(event.line), `${place}${event.detail}`);
-      } else if (event.type === 'progress') {
-        progress.committed = event.committed;
-        bar.update(event.lines, linesOf(input));
-      } else {
-        summary = event;
-      }
+  for await (const event of target.upsertLines(database, input.chunks, stop)) {
+    if (event.type === 'problem') {
+      const place = event.pointer === '' ? '' : `${event.pointer}: `;
+      report(input.lines.of(event.line), `${place}${event.detail}`);
+    } else if (event.type === 'progress') {
+      progress.committed = event.committed;
+      input.lines.forget(event.lines);
+      bar.update(event.lines, input.estimate());
+    } else {
+      summary = event;
     }
-  } catch (error) {
-    throw stop.aborted ? new Interrupted() : error;
   }
   if (stop.aborted) throw new Interrupted();
   if (summary === undefined) throw new Error('the import ended without a summary');
@@ -105,10 +129,14 @@ async function send(
   return summary;
 }
 
-/** How many lines the file has, by the length of those read so far; undefined for a pipe. */
-function linesOf({ size, read }: Input): number | undefined {
-  if (size === undefined || read.bytes === 0) return undefined;
-  return Math.round((read.records * size) / read.bytes);
+/** Which columns do not hold text: a filter compares a value only with one of its type. */
+function typesOf({ names, types, isData }: CsvColumns): string {
+  const named = (type: ColumnType) => names.filter((_, at) => types[at] === type && isData(at)).join(', ');
+  const typed = (['number', 'boolean'] as const)
+    .map((type) => [type, named(type)])
+    .filter(([, columns]) => columns !== '')
+    .map(([type, columns]) => `${type}: ${columns}`);
+  return `columns by type: ${[...typed, 'string: all others'].join('; ')} (--types changes it)`;
 }
 
 function settingsOf({ embed, dimensions, approximate }: ImportOptions): DatabaseSettings {
@@ -128,4 +156,17 @@ function columns(text: string): string[] {
 function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('not a whole number above 0');
   return Number(text);
+}
+
+function types(text: string, before: Record<string, ColumnType> | undefined): Record<string, ColumnType> {
+  try {
+    return parseTypes(text, before);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
+}
+
+function encoding(name: string): string {
+  if (!isEncoding(name)) throw new InvalidArgumentError('no such encoding is known');
+  return name;
 }

@@ -1,68 +1,126 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, type Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
-import { recordsOfCsv } from './csv.js';
+import { type CsvColumns, inspectCsv, recordsOfCsv } from './csv.js';
+import { toUtf8 } from './encoding.js';
+import { Identities } from './identities.js';
+import { LineNumbers } from './line-numbers.js';
+import { linesOfNdjson } from './ndjson.js';
+import type { Bad, ColumnOptions, Part, Row } from './rows.js';
 
-export type Bad = (line: number, detail: string) => void;
+export interface InputOptions extends ColumnOptions {
+  encoding?: string;
+}
 
 /** A file of records as NDJSON chunks, counted as they are read. */
 export interface Input {
   chunks: AsyncIterable<Uint8Array>;
-  /** Bytes of the file; undefined for a pipe. */
-  size: number | undefined;
-  /** Of the file, so far. */
-  read: { bytes: number; records: number };
-  /** The line of the file that holds the `n`-th line of `chunks`, both from 1. */
-  lineOf(n: number): number;
+  /** Records of the file, by the length of those read so far; undefined for a pipe. */
+  estimate(): number | undefined;
+  lines: LineNumbers;
+  /** The columns of a CSV file. */
+  columns?: CsvColumns;
 }
 
 /**
  * Opens `file`, or standard input for `-`, as CSV when it is named so and as NDJSON otherwise. Once `stop` is
  * aborted the chunks end with an error, even while a pipe says nothing.
  */
-export async function openInput(file: string, onBad: Bad, stop: AbortSignal): Promise<Input> {
-  const pipe = file === '-';
-  const size = pipe ? undefined : (await stat(file)).size;
-  const read = { bytes: 0, records: 0 };
-  const stream = pipe ? process.stdin : createReadStream(file, { highWaterMark: 1 << 18 });
-  const bytes = counted(addAbortSignal(stop, stream), read);
+export async function openInput(
+  file: string,
+  options: InputOptions,
+  onBad: Bad,
+  stop: AbortSignal,
+): Promise<Input> {
+  const lines = new LineNumbers();
+  const identities = new Identities();
+  if (file === '-') {
+    const stream = addAbortSignal(stop, process.stdin);
+    const text = options.encoding === undefined ? stream : toUtf8(stream, options.encoding);
+    const rows = linesOfNdjson(text, undefined, options, identities, onBad);
+    return { chunks: numbered(rows, lines), lines, estimate: () => undefined };
+  }
+  const source = await FileSource.open(file, stop);
   if (!/\.csv$/i.test(file)) {
-    return { chunks: countLines(bytes, read), size, read, lineOf: (n) => n };
+    if (options.idColumn !== undefined) throw new Error('--id-column is for CSV; NDJSON has the member "id"');
+    if (options.types !== undefined) throw new Error('--types is for CSV; NDJSON has types of its own');
+    const { encoding } = options;
+    const read = (part: Part) => {
+      const bytes = source.read();
+      const text = encoding === undefined ? bytes : toUtf8(bytes, encoding);
+      return linesOfNdjson(text, part, options, identities, onBad);
+    };
+    return { chunks: numbered(source.parts(read), lines), lines, estimate: () => source.estimate() };
   }
-  const lines: number[] = [];
-  return {
-    chunks: csvLines(recordsOfCsv(bytes, onBad), read, lines),
-    size,
-    read,
-    lineOf: (n) => lines[n - 1] ?? n,
-  };
+  const read = () => toUtf8(source.read(), options.encoding ?? 'utf-8');
+  const columns = await inspectCsv(read(), options);
+  const rows = source.parts((part) => recordsOfCsv(read(), columns, part, identities, onBad));
+  return { chunks: numbered(rows, lines), lines, columns, estimate: () => source.estimate() };
 }
 
-async function* counted(chunks: AsyncIterable<Uint8Array>, read: Input['read']): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
-    read.bytes += chunk.length;
-    yield chunk;
+/** A file that is read more than once. */
+class FileSource {
+  readonly #file: string;
+  readonly #stop: AbortSignal;
+  readonly #before: Stats;
+  #bytes = 0;
+  #records = 0;
+  #earlierRecords = 0;
+
+  private constructor(file: string, stop: AbortSignal, before: Stats) {
+    this.#file = file;
+    this.#stop = stop;
+    this.#before = before;
+  }
+
+  static async open(file: string, stop: AbortSignal): Promise<FileSource> {
+    const before = await stat(file);
+    if (!before.isFile()) {
+      throw new Error(
+        `${file} is not a regular file, which can be read twice; give - for NDJSON from a pipe`,
+      );
+    }
+    return new FileSource(file, stop, before);
+  }
+
+  async *read(): AsyncGenerator<Uint8Array> {
+    this.#bytes = 0;
+    const stream = createReadStream(this.#file, { highWaterMark: 1 << 18 });
+    for await (const chunk of addAbortSignal(this.#stop, stream) as AsyncIterable<Uint8Array>) {
+      this.#bytes += chunk.length;
+      yield chunk;
+    }
+  }
+
+  /**
+   * The rows with an id, then those without.
+   *
+   * @throws {Error} when the file has changed since it was opened: the parts could lack rows.
+   */
+  async *parts(read: (part: Part) => AsyncIterable<Row>): AsyncGenerator<Row> {
+    for (const part of ['with-id', 'without-id'] as const) {
+      this.#earlierRecords += this.#records;
+      this.#records = 0;
+      for await (const row of read(part)) {
+        this.#records += 1;
+        yield row;
+      }
+    }
+    const { size, mtimeMs } = await stat(this.#file);
+    if (size !== this.#before.size || mtimeMs !== this.#before.mtimeMs) {
+      throw new Error(`${this.#file} changed while it was read; import it again`);
+    }
+  }
+
+  estimate(): number | undefined {
+    if (this.#bytes === 0) return undefined;
+    return this.#earlierRecords + Math.round((this.#records * this.#before.size) / this.#bytes);
   }
 }
 
-async function* countLines(
-  chunks: AsyncIterable<Uint8Array>,
-  read: Input['read'],
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) read.records += 1;
-    yield chunk;
-  }
-}
-
-async function* csvLines(
-  records: ReturnType<typeof recordsOfCsv>,
-  read: Input['read'],
-  lines: number[],
-): AsyncGenerator<Uint8Array> {
-  for await (const { json, line } of records) {
+async function* numbered(rows: AsyncIterable<Row>, lines: LineNumbers): AsyncGenerator<Uint8Array> {
+  for await (const { json, line } of rows) {
     lines.push(line);
-    read.records += 1;
-    yield Buffer.from(`${json}\n`);
+    yield json;
   }
 }

@@ -1,0 +1,207 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { open } from 'cosift';
+import { expect, test } from 'vitest';
+import { Command, cosift, temporaryDirectory } from './processes.js';
+
+type Row = { id: number; data: Record<string, unknown> };
+
+async function setUp(name: string, content: string | Uint8Array) {
+  const directory = await temporaryDirectory();
+  const file = join(directory, name);
+  await writeFile(file, content);
+  const data = join(directory, 'data');
+  // Without a model: these tests are about values and identities.
+  const load = (...args: string[]) =>
+    cosift('import', file, '--database', 'd', '--embed', 'none', '--data', data, ...args);
+  const records = async (): Promise<Row[]> => {
+    const library = await open(data);
+    try {
+      const database = await library.database('d');
+      const rows: Row[] = [];
+      for await (const { id, data } of database.queryAll()) rows.push({ id, data });
+      return rows.sort((a, b) => a.id - b.id);
+    } finally {
+      await library.close();
+    }
+  };
+  return { file, data, load, records };
+}
+
+test('CSV: a value is stored as it is written', async () => {
+  const { load, records } = await setUp(
+    'a.csv',
+    'id,price,account,zip,rank,open,note\n' +
+      '1,1.10,12345678901234567890,01234,7,true,\n' +
+      '2,2,1,90210,-2.5,false,x\n',
+  );
+  const stored = await load();
+  expect(stored.stderr).toBe('');
+  expect(stored.code).toBe(0);
+  expect(stored.stdout).toContain('number: rank; boolean: open; string: all others');
+  expect((await records()).map(({ data }) => data)).toEqual([
+    { price: '1.10', account: '12345678901234567890', zip: '01234', rank: 7, open: true, note: null },
+    { price: '2', account: '1', zip: '90210', rank: -2.5, open: false, note: 'x' },
+  ]);
+});
+
+test('CSV: a declared type is used, and a value that it cannot hold is reported', async () => {
+  const { load, records } = await setUp('a.csv', 'id,price,rank\n1,1.10,7\n2,12345678901234567890,8\n');
+  const stored = await load('--types', 'price=number,rank=string');
+  expect(stored.stderr).toMatch(/^line 3: column "price": "12345678901234567890" cannot be stored .*\n$/);
+  expect(stored.code).toBe(1);
+  expect(await records()).toEqual([{ id: 1, data: { price: 1.1, rank: '7' } }]);
+  expect((await load('--types', 'prise=number')).stderr).toContain('did you mean "price"?');
+  expect((await load('--types', 'price=numbr')).stderr).toContain('did you mean "number"?');
+});
+
+test.each(['a.csv', 'a.ndjson'])(
+  'a row without an id is neither overwritten nor overwrites: %s',
+  async (name) => {
+    const ROWS = 3_000;
+    const rows = Array.from({ length: ROWS }, (_, at) => ({ id: at + 1, name: `row ${at + 1}` }));
+    const content =
+      name === 'a.csv'
+        ? `id,name\n,lost?\n${rows.map(({ id, name }) => `${id},${name}\n`).join('')}`
+        : `{"data":{"name":"lost?"}}\n${rows.map(({ id, name }) => `{"id":${id},"data":{"name":"${name}"}}\n`).join('')}`;
+    const { load, records } = await setUp(name, content);
+    const stored = await load();
+    expect(stored).toMatchObject({ code: 0, stderr: '' });
+    expect(stored.stdout).toMatch(/: 3,001 created, 0 changed, 0 unchanged, 0 bad lines\n/);
+    const found = await records();
+    expect(found).toHaveLength(ROWS + 1);
+    expect(found[0]).toEqual({ id: 1, data: { name: 'row 1' } });
+    expect(found.at(-1)).toEqual({ id: ROWS + 1, data: { name: 'lost?' } });
+    expect((await load()).stdout).toMatch(/: 0 created, 0 changed, 3,001 unchanged, 0 bad lines\n/);
+  },
+);
+
+test.each([
+  ['a.csv', 'name,n\na,1\nb,2\na,1\nb,\na,1\n'],
+  ['a.ndjson', ['a', 'b', 'a', 'c', 'a'].map((name) => `{"data":{"name":"${name}"}}\n`).join('')],
+])('the same file without ids again changes nothing, equal rows included: %s', async (name, content) => {
+  const { load, records } = await setUp(name, content);
+  expect((await load()).stdout).toMatch(/: 5 created, 0 changed, 0 unchanged, 0 bad lines\n/);
+  expect((await load()).stdout).toMatch(/: 0 created, 0 changed, 5 unchanged, 0 bad lines\n/);
+  expect(await records()).toHaveLength(5);
+});
+
+test.each([
+  ['a.csv', 'id,name\n1,a\n2,b\n1,c\n', []],
+  [
+    'a.csv',
+    'uuid,name\n0190a0b2-7c1e-7f2a-8a4e-0c8d4b1f2a3c,a\n,b\n0190A0B2-7c1e-7f2a-8a4e-0c8d4b1f2a3c,c\n',
+    [],
+  ],
+  ['a.csv', 'sku,name\nA-1,a\nA-2,b\nA-1,c\n', ['--key-column', 'sku']],
+  ['a.csv', 'nr,name\n1,a\n2,b\n1,c\n', ['--id-column', 'nr']],
+  [
+    'a.ndjson',
+    '\n{"id":1,"data":{"name":"a"}}\n{"id":2,"data":{"name":"b"}}\n{"id":1,"data":{"name":"c"}}\n',
+    [],
+  ],
+  [
+    'a.ndjson',
+    '\n{"data":{"sku":1,"name":"a"}}\n{"data":{"sku":2,"name":"b"}}\n{"data":{"sku":"1","name":"c"}}\n',
+    ['--key-column', 'sku'],
+  ],
+])('an identity that comes twice is reported with both lines: %s %s', async (name, content, options) => {
+  const { load, records } = await setUp(name, content);
+  for (const created of [2, 0]) {
+    const stored = await load(...options);
+    expect(stored.stderr).toMatch(
+      /^line 4: line 2 has the (id|uuid|key) .* too; only that line is stored\n$/,
+    );
+    expect(stored.stdout).toContain(`: ${created} created, 0 changed, ${2 - created} unchanged, 1 bad lines`);
+    expect(stored.code).toBe(1);
+  }
+  expect((await records()).map(({ data }) => data.name)).toEqual(['a', 'b']);
+});
+
+test('a key keeps its record when the row changes, and stays a column', async () => {
+  const { file, load, records } = await setUp('a.csv', 'id,name\nA-1,a\nA-2,b\n');
+  const refused = await load();
+  expect(refused.stderr).toMatch(
+    /^line 2: "A-1" in the column "id" is not an integer .*--key-column\nline 3: /,
+  );
+  expect(refused.code).toBe(1);
+  expect((await load('--key-column', 'id')).stdout).toContain(': 2 created, 0 changed');
+  await writeFile(file, 'name,id\nc,A-2\n');
+  expect((await load('--key-column', 'id')).stdout).toContain(': 0 created, 1 changed');
+  expect((await records()).map(({ data }) => data)).toEqual([
+    { id: 'A-1', name: 'a' },
+    { name: 'c', id: 'A-2' },
+  ]);
+});
+
+test('a pipe refuses records that could overwrite each other', async () => {
+  const { data, records } = await setUp('unused', '');
+  const command = new Command(['import', '-', '--database', 'd', '--embed', 'none', '--data', data]);
+  command.child.stdin.end('{"data":{"name":"a"}}\n{"id":1,"data":{"name":"b"}}\n{"data":{"name":"c"}}\n');
+  expect(await command.ended()).toBe(1);
+  expect(command.stderr).toMatch(/^line 2: the first record has no id and this one has one: /);
+  expect((await records()).map(({ data }) => data.name)).toEqual(['a', 'c']);
+});
+
+test('text is UTF-8 or in the encoding that is named; nothing is replaced', async () => {
+  const latin1 = Buffer.from('id,name\n1,plain\n2,Zo\u00eb and caf\u00e9\n', 'latin1');
+  const { file, load, records } = await setUp('a.csv', latin1);
+  const refused = await load();
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toBe(
+    'cosift: line 3, byte 5: 0xEB is not UTF-8; if the file has another encoding, ' +
+      'give --encoding latin1, windows-1252 or utf-16le\n',
+  );
+  expect((await load('--encoding', 'latin1')).code).toBe(0);
+  expect((await records())[1]).toEqual({ id: 2, data: { name: 'Zo\u00eb and caf\u00e9' } });
+
+  await writeFile(file, Buffer.from('\ufeffid,name\n3,\ud83d\ude00 \u20ac\n', 'utf16le'));
+  expect((await load()).stderr).toContain('line 1, byte 1: 0xFF is not UTF-8');
+  expect((await load('--encoding', 'utf-16le')).code).toBe(0);
+  await writeFile(file, Buffer.concat([Buffer.from('id,name\n4,'), Uint8Array.of(0x80, 0x0a)]));
+  expect((await load('--encoding', 'windows-1252')).code).toBe(0);
+  expect((await records()).slice(2)).toEqual([
+    { id: 3, data: { name: '\ud83d\ude00 \u20ac' } },
+    { id: 4, data: { name: '\u20ac' } },
+  ]);
+  await writeFile(file, Buffer.concat([Buffer.from('id,name\n5,'), Uint8Array.of(0x81, 0x0a)]));
+  expect((await load('--encoding', 'windows-1252')).stderr).toContain('line 2: is not windows-1252');
+  expect((await load('--encoding', 'latin-l')).stderr).toContain('no such encoding is known');
+});
+
+test('a header that cannot be used is refused with its line, and nothing is stored', async () => {
+  const { file, load, data } = await setUp('a.csv', '\nid,a,a\n1,2,3\n');
+  expect((await load()).stderr).toBe(
+    'cosift: line 2: the CSV header names the column "a" twice, as columns 2 and 3\n',
+  );
+  await writeFile(file, 'id, ,a\n1,2,3\n');
+  expect((await load()).stderr).toBe('cosift: line 1: column 2 of the CSV header has no name\n');
+  await writeFile(file, 'id,x"y,a\n1,2,3\n');
+  expect((await load()).stderr).toMatch(/^cosift: line 1: the CSV header cannot be read: /);
+  await writeFile(file, '');
+  expect((await load()).stderr).toBe('cosift: the CSV file has no header\n');
+  await writeFile(file, 'id,a\n1,2\n');
+  expect((await load('--key-column', 'b')).stderr).toContain(
+    '--key-column: the CSV header has no column "b"',
+  );
+  await expect(
+    open(data).then(async (library) => [await library.databases(), await library.close()]),
+  ).resolves.toEqual([[], undefined]);
+});
+
+test('a row with too few or too many fields, or a quote that is not closed, is reported', async () => {
+  const { load, records } = await setUp('a.csv', 'id,a\n1,x\n2\n3,x,y\n4,"x\ny"\n5,z\n6,"open\n');
+  const stored = await load();
+  expect(stored.code).toBe(1);
+  const lines = stored.stderr.split('\n').map((line) => /^line \d+/.exec(line)?.[0]);
+  expect(lines.slice(0, 2)).toEqual(['line 3', 'line 4']);
+  expect(stored.stderr).toMatch(/Quote Not Closed/);
+  expect((await records()).map(({ id }) => id)).toEqual([1, 4, 5]);
+});
+
+test('any name is an ordinary column', async () => {
+  const { load, records } = await setUp('a.csv', 'id,__proto__,constructor\n1,2,x\n');
+  expect(await load('--types', '__proto__=string')).toMatchObject({ code: 0, stderr: '' });
+  const [row] = await records();
+  expect(JSON.stringify(row?.data)).toBe('{"__proto__":"2","constructor":"x"}');
+});
