@@ -3,7 +3,7 @@ import { type CsvError, type Info, parse } from 'csv-parse';
 import { LIMITS, suggest } from '../schema/index.js';
 import { type ColumnType, ColumnTypes, parseField } from './column-types.js';
 import { BadRow, canonical, type Identities, parseId, uuidOfKey } from './identities.js';
-import type { Bad, ColumnOptions, Part, Row } from './rows.js';
+import { type Bad, type ColumnOptions, PARTS, type Part, type Row } from './rows.js';
 
 /** What the header and all values of a CSV file say about its columns. */
 export class CsvColumns {
@@ -31,6 +31,11 @@ export class CsvColumns {
     }
     for (const column of Object.keys(types ?? {})) this.#find(column, '--types');
     this.types = names.map((name, at) => types?.[name] ?? found.of(at));
+  }
+
+  /** The parts that the file may have. */
+  get parts(): readonly Part[] {
+    return this.id < 0 ? ['without-id'] : PARTS;
   }
 
   /** Whether the column is data; the key stays data, for a UUID does not tell it. */
@@ -74,7 +79,7 @@ export async function* recordsOfCsv(
   onBad: Bad,
 ): AsyncGenerator<Row> {
   let header = true;
-  for await (const { fields, line } of rowsOf(chunks, part === 'with-id' ? onBad : () => undefined)) {
+  for await (const { fields, line } of rowsOf(chunks, part === columns.parts[0] ? onBad : () => undefined)) {
     if (header) {
       header = false;
       continue;

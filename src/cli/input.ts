@@ -6,7 +6,7 @@ import { toUtf8 } from './encoding.js';
 import { Identities } from './identities.js';
 import { LineNumbers } from './line-numbers.js';
 import { linesOfNdjson } from './ndjson.js';
-import type { Bad, ColumnOptions, Part, Row } from './rows.js';
+import { type Bad, type ColumnOptions, PARTS, type Part, type Row } from './rows.js';
 
 export interface InputOptions extends ColumnOptions {
   encoding?: string;
@@ -50,11 +50,11 @@ export async function openInput(
       const text = encoding === undefined ? bytes : toUtf8(bytes, encoding);
       return linesOfNdjson(text, part, options, identities, onBad);
     };
-    return { chunks: numbered(source.parts(read), lines), lines, estimate: () => source.estimate() };
+    return { chunks: numbered(source.parts(PARTS, read), lines), lines, estimate: () => source.estimate() };
   }
   const read = () => toUtf8(source.read(), options.encoding ?? 'utf-8');
   const columns = await inspectCsv(read(), options);
-  const rows = source.parts((part) => recordsOfCsv(read(), columns, part, identities, onBad));
+  const rows = source.parts(columns.parts, (part) => recordsOfCsv(read(), columns, part, identities, onBad));
   return { chunks: numbered(rows, lines), lines, columns, estimate: () => source.estimate() };
 }
 
@@ -93,12 +93,12 @@ class FileSource {
   }
 
   /**
-   * The rows with an id, then those without.
+   * The rows of each part in turn.
    *
    * @throws {Error} when the file has changed since it was opened: the parts could lack rows.
    */
-  async *parts(read: (part: Part) => AsyncIterable<Row>): AsyncGenerator<Row> {
-    for (const part of ['with-id', 'without-id'] as const) {
+  async *parts(parts: readonly Part[], read: (part: Part) => AsyncIterable<Row>): AsyncGenerator<Row> {
+    for (const part of parts) {
       this.#earlierRecords += this.#records;
       this.#records = 0;
       for await (const row of read(part)) {

@@ -14,7 +14,8 @@ export type Bad = (line: number, detail: string) => void;
  * Which records of a file are read: the service makes the ids of those without one, above every id that it has. Read
  * after the records with ids, they can neither take the id of one nor be overwritten by it.
  */
-export type Part = 'with-id' | 'without-id';
+export const PARTS = ['with-id', 'without-id'] as const;
+export type Part = (typeof PARTS)[number];
 
 /** How the columns of a file are to be understood. */
 export interface ColumnOptions {

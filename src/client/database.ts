@@ -1,3 +1,4 @@
+import { v7 } from 'uuid';
 import { type ReembedOptions, reembedOrCancel } from '../reembed.js';
 import type {
   BatchResult,
@@ -63,7 +64,10 @@ export class Database<V extends Variant = 'b'> {
     return this.#transport.call('DELETE', this.#path, undefined, options);
   }
 
-  /** Writes records in batches of 1,000; each is durable and searchable before the next is sent. */
+  /**
+   * Writes records in batches of 1,000; each is durable and searchable before the next is sent. A record without `id`
+   * and `uuid` gets a version 7 UUID here, so that a batch that is sent again after a lost response is not stored twice.
+   */
   async upsert(
     records: Iterable<NewRecord> | AsyncIterable<NewRecord>,
     options?: CallOptions,
@@ -80,7 +84,7 @@ export class Database<V extends Variant = 'b'> {
       batch = [];
     };
     for await (const record of records) {
-      batch.push(record);
+      batch.push(withIdentity(record));
       if (batch.length === BATCH_RECORDS) await send();
     }
     if (batch.length > 0) await send();
@@ -154,6 +158,10 @@ export class Database<V extends Variant = 'b'> {
     const path = `${this.#path}/webhooks/${encodeURIComponent(webhookId)}`;
     return this.#transport.call('DELETE', path, undefined, options);
   }
+}
+
+function withIdentity(record: NewRecord): NewRecord {
+  return record.id === undefined && record.uuid === undefined ? { ...record, uuid: v7() } : record;
 }
 
 async function* drain<V extends Variant>(

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Client } from '../../src/client/index.js';
+import { Service } from '../server/service.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(() => service.stop());
+
+/** Passes requests on to the service, and resets the connection in place of the first `lost` responses to writes. */
+async function losing(lost: number) {
+  const counts = { writes: 0 };
+  const proxy = createServer((incoming, outgoing) => {
+    const { method, headers, url } = incoming;
+    const onward = request(service.url + url, { method, headers }, async (answer) => {
+      const body: Buffer[] = [];
+      for await (const chunk of answer) body.push(chunk);
+      // The whole response has arrived here: the service has committed.
+      const isWrite = method === 'POST' && url?.endsWith('/records');
+      if (isWrite) counts.writes += 1;
+      if (isWrite && counts.writes <= lost) outgoing.socket?.resetAndDestroy();
+      else outgoing.writeHead(answer.statusCode ?? 500, answer.headers).end(Buffer.concat(body));
+    });
+    incoming.pipe(onward);
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return { proxy, counts, url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+}
+
+test('records without an identity, equal ones included', async () => {
+  const { proxy, counts, url } = await losing(2);
+  const client = new Client({ url, key: service.adminKey });
+  const database = await client.createDatabase('lost', { dimensions: 2 });
+  const rows = ['a', 'b', 'a'].map((name) => ({ data: { name }, vector: [1, 0] }));
+  const { results } = await database.upsert(rows);
+  expect(counts.writes).toBe(3);
+  expect(rows.every((row) => !('uuid' in row))).toBe(true);
+  expect(new Set(results.map(({ uuid }) => uuid)).size).toBe(3);
+  expect(results.every(({ uuid }) => /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(uuid))).toBe(true);
+  const stored: [number, unknown][] = [];
+  for await (const { id, data } of database.queryAll()) stored.push([id, data.name]);
+  expect(stored.sort()).toEqual([
+    [1, 'a'],
+    [2, 'b'],
+    [3, 'a'],
+  ]);
+  proxy.close();
+});
