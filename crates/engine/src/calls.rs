@@ -35,6 +35,9 @@ impl Engine {
     }
 
     /// Commits prepared records; they are durable and searchable when `done` is called.
+    ///
+    /// `done` gets [`Error::DatabaseNotFound`] when the records were prepared for another database of that id, which
+    /// was dropped since.
     pub fn commit(
         &self,
         id: &str,
@@ -43,6 +46,9 @@ impl Engine {
         done: Done<Committed>,
     ) {
         match self.database(id) {
+            Ok(database) if database.epoch != prepared.epoch => {
+                done(Err(Error::DatabaseNotFound { id: id.to_owned() }));
+            }
             Ok(database) => database.send(Task::Commit(Commit {
                 prepared,
                 vectors,

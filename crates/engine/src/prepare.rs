@@ -37,6 +37,8 @@ pub struct LineProblem {
 /// Records that were checked and wait for the vectors of their texts.
 #[derive(Debug)]
 pub struct Prepared {
+    /// The epoch of the database that the records were prepared for.
+    pub(crate) epoch: [u8; 16],
     inner: Mutex<PreparedRecords>,
     /// Bad lines that were left out.
     pub problems: Vec<LineProblem>,
@@ -162,6 +164,7 @@ pub(crate) fn prepare(
     };
     find_unchanged(database, &mut inner)?;
     Ok(Prepared {
+        epoch: database.epoch,
         inner: Mutex::new(inner),
         problems,
     })

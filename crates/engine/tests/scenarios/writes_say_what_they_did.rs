@@ -275,3 +275,31 @@ fn side_by_side_as_one_after_the_other() {
     }
     server.close();
 }
+
+#[test]
+fn records_prepared_for_a_dropped_database_do_not_enter_its_successor() {
+    let (_directory, server) = open();
+    let prepare = || {
+        let body = json!({ "records": [{ "id": 1, "data": {}, "vector": vector(1) }] });
+        server
+            .prepare(
+                "db",
+                body.to_string().into_bytes(),
+                Vec::new(),
+                Format::Batch,
+            )
+            .expect("good records")
+    };
+    let prepared = prepare();
+    server.drop_database("db").wait().expect("dropped");
+    server.create("db", 8);
+    let error = server
+        .commit("db", prepared)
+        .wait()
+        .expect_err("prepared for the dropped database");
+    assert_eq!(error.code(), "database_not_found");
+    assert_eq!(server.describe("db")["records"], 0);
+    server.commit("db", prepare()).wait().expect("written");
+    assert_eq!(server.describe("db")["records"], 1);
+    server.close();
+}
