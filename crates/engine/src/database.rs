@@ -11,6 +11,7 @@ use crate::approximate::Approximation;
 use crate::derived::Derived;
 use crate::error::Error;
 use crate::events::{DatabaseEvents, EventQueue};
+use crate::exchange::create_directory;
 use crate::meter::Meter;
 use crate::search::{KnownCounts, KnownMasks, Windows};
 use crate::settings::Settings;
@@ -71,28 +72,26 @@ impl Published {
 pub(crate) const CREATED_AT: &str = "created_at";
 
 impl Database {
-    /// Makes a new database in `directory`.
+    /// Makes a new database in a directory of `root`.
     ///
     /// # Errors
-    /// [`Error::Store`].
+    /// [`Error::Store`], [`Error::File`]; then the database is not there, also after the next start.
     pub(crate) fn create(
         id: &str,
-        directory: &Path,
+        root: &Path,
         settings: &Settings,
         meter: &Arc<Meter>,
         events: &Arc<EventQueue>,
     ) -> Result<Self, Error> {
         let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
-        let mut store = Store::create(&store_path(directory), &json)?;
-        store.set_meta(CREATED_AT, &now_ms().to_le_bytes())?;
-        Self::start(
+        create_directory(
+            root,
             id,
-            directory,
-            settings.clone(),
-            store,
-            meter,
-            events,
-            &|_| true,
+            |directory| {
+                let mut store = Store::create(&store_path(directory), &json)?;
+                Ok(store.set_meta(CREATED_AT, &now_ms().to_le_bytes())?)
+            },
+            |directory| Self::open(id, directory, meter, events, &|_| true),
         )
     }
 

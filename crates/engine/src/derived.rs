@@ -13,6 +13,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cosift_kernels::Codes;
@@ -23,7 +24,7 @@ use crate::basis::Basis;
 use crate::block::{Block, Body, Coded};
 use crate::cold::{ColdRows, FileRows};
 use crate::columns::{ColumnNames, Columns, Integers};
-use crate::files::{FileError, PartsFile, write_once};
+use crate::files::{FileError, PartsFile, TEMPORARY, write_once};
 use crate::identity::{RecordRow, RecordUuid};
 use crate::mask::Mask;
 use crate::serial::Serial;
@@ -47,6 +48,8 @@ pub(crate) struct Derived {
     truth: Reader,
     /// Files known to be complete.
     written: Mutex<HashSet<(Serial, &'static str)>>,
+    /// Bytes of all files when they were last measured.
+    bytes: AtomicU64,
 }
 
 /// Why the files can't be used: they are made again.
@@ -87,6 +90,7 @@ impl Derived {
             dimensions,
             truth,
             written: Mutex::default(),
+            bytes: AtomicU64::new(0),
         }
     }
 
@@ -316,16 +320,36 @@ impl Derived {
         })
     }
 
-    /// Bytes of all derived files.
+    /// Bytes of all derived files when they were last measured.
     pub(crate) fn disk_bytes(&self) -> u64 {
-        let Ok(entries) = fs::read_dir(&self.directory) else {
-            return 0;
-        };
-        entries
+        self.bytes.load(Relaxed)
+    }
+
+    /// Measures the files. It reads the directory, so no write waits for it: it is done after loading, after full
+    /// blocks were written and after background jobs.
+    pub(crate) fn measure(&self) {
+        let bytes = self.entries().filter_map(|entry| entry.metadata().ok());
+        self.bytes
+            .store(bytes.map(|metadata| metadata.len()).sum(), Relaxed);
+    }
+
+    /// Removes the temporary files that an earlier process left, and returns their names.
+    pub(crate) fn remove_temporary_files(&self) -> Vec<String> {
+        self.entries()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|kind| kind == TEMPORARY))
+            // A file that cannot be removed now is tried again at the next start.
+            .filter(|path| fs::remove_file(path).is_ok())
+            .map(|path| path.display().to_string())
+            .collect()
+    }
+
+    /// What is in the directory; nothing when it cannot be read, or is not there yet.
+    fn entries(&self) -> impl Iterator<Item = fs::DirEntry> {
+        fs::read_dir(&self.directory)
+            .into_iter()
             .flatten()
-            .filter_map(|entry| entry.metadata().ok())
-            .map(|metadata| metadata.len())
-            .sum()
+            .flatten()
     }
 
     fn path(&self, serial: Serial, kind: &str) -> PathBuf {
@@ -359,10 +383,7 @@ impl Derived {
             .iter()
             .flat_map(|block| [block.body.serial, block.coded.serial]);
         let Some(newest) = serials.max() else { return };
-        let Ok(entries) = fs::read_dir(&self.directory) else {
-            return;
-        };
-        for path in entries.flatten().map(|entry| entry.path()) {
+        for path in self.entries().map(|entry| entry.path()) {
             let serial = path
                 .file_stem()
                 .and_then(|stem| stem.to_str())

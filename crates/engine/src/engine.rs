@@ -1,5 +1,6 @@
 //! The engine: the databases of one data directory, and the threads that serve them.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -15,8 +16,9 @@ use crate::describe::{describe, sizes};
 use crate::error::Error;
 use crate::events::{EventCode, EventQueue, TakenEvents};
 use crate::exchange::{
-    DROPPED, NEXT, drop_directory, finish_exchanges, next_path, remove_if_there,
+    DROPPED, NEW, NEXT, drop_directory, finish_exchanges, next_path, remove_if_there,
 };
+use crate::files::create_directories;
 use crate::limits::Limits;
 use crate::lock::DataLock;
 use crate::meter::{Meter, MeterReading};
@@ -34,7 +36,10 @@ pub struct Engine {
     pub(crate) limits: Limits,
     pub(crate) meter: Arc<Meter>,
     pub(crate) events: Arc<EventQueue>,
+    /// Searches lock it on the caller's thread: it is never held while files are read or written.
     databases: RwLock<BTreeMap<String, Slot>>,
+    /// Held while a database is created or dropped.
+    files: Mutex<()>,
     pub(crate) scanner: Scanner,
     workers: Workers,
     closed: AtomicBool,
@@ -51,6 +56,8 @@ pub(crate) enum Slot {
     Loading {
         records: usize,
     },
+    /// It is being created or dropped, and the id is taken meanwhile.
+    Reserved,
     Ready(Arc<Database>),
     /// It could not be opened; the others are served all the same.
     Failed {
@@ -79,18 +86,26 @@ impl Engine {
             path: directory.to_owned(),
             source,
         };
+        let events = Arc::<EventQueue>::default();
         let mut databases = BTreeMap::new();
         let root = directory.join("databases");
-        std::fs::create_dir_all(&root).map_err(file)?;
+        create_directories(&root).map_err(file)?;
         finish_exchanges(&root).map_err(file)?;
         for entry in std::fs::read_dir(&root).map_err(file)? {
             let entry = entry.map_err(file)?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if store_path(&entry.path()).exists() && is_database_id(&name) {
                 databases.insert(name, Slot::Loading { records: 0 });
-            } else if name.starts_with(DROPPED) || is_orphan(&root, &name) {
-                // A crash interrupted its removal.
-                let _ = std::fs::remove_dir_all(entry.path());
+            } else if is_leftover(&root, &name) {
+                let path = entry.path();
+                let (code, text) = match std::fs::remove_dir_all(&path) {
+                    Ok(()) => (EventCode::TemporaryFilesRemoved, path.display().to_string()),
+                    Err(error) => (
+                        EventCode::DropFailed,
+                        format!("{}: {error}", path.display()),
+                    ),
+                };
+                events.emit(code, None, text);
             }
         }
         let threads =
@@ -100,9 +115,10 @@ impl Engine {
             directory: directory.to_owned(),
             limits,
             databases: RwLock::new(databases),
+            files: Mutex::default(),
             scanner: Scanner::start(threads, Arc::clone(&meter)).map_err(file)?,
             meter,
-            events: Arc::default(),
+            events,
             workers: Workers::start(WORKERS).map_err(file)?,
             closed: AtomicBool::new(false),
             shadows: Mutex::default(),
@@ -135,11 +151,8 @@ impl Engine {
             };
             let open =
                 || Database::open(&id, &self.path(&id), &self.meter, &self.events, &progress);
-            let opened = catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|panic| {
-                Err(Error::Defect {
-                    detail: message(&*panic),
-                })
-            });
+            let opened = catch_unwind(AssertUnwindSafe(open))
+                .unwrap_or_else(|panic| Err(self.defect("while a database was opened", &*panic)));
             let slot = match opened {
                 Ok(database) => Slot::Ready(Arc::new(database)),
                 Err(Error::Closed) => return Err(Error::Closed),
@@ -156,19 +169,18 @@ impl Engine {
         let databases: Vec<Value> = self
             .slots()
             .iter()
-            .map(|(id, slot)| match slot {
-                Slot::Loading { records } => {
-                    json!({
-                        "id": id, "loaded": false, "writable": false, "records": records,
-                        "memory_bytes": 0, "disk_bytes": 0,
-                    })
-                }
-                Slot::Failed { code, detail } => json!({
+            .filter_map(|(id, slot)| match slot {
+                Slot::Loading { records } => Some(json!({
+                    "id": id, "loaded": false, "writable": false, "records": records,
+                    "memory_bytes": 0, "disk_bytes": 0,
+                })),
+                Slot::Reserved => None,
+                Slot::Failed { code, detail } => Some(json!({
                     "id": id, "loaded": false, "writable": false, "records": 0,
                     "memory_bytes": 0, "disk_bytes": 0,
                     "problem": { "code": code, "detail": detail },
-                }),
-                Slot::Ready(database) => sizes(database),
+                })),
+                Slot::Ready(database) => Some(sizes(database)),
             })
             .collect();
         json!({ "databases": databases })
@@ -183,39 +195,50 @@ impl Engine {
                 return Err(Error::invalid("invalid_request", "/id", detail));
             }
             let settings = Settings::parse(&settings)?;
-            // Held while the file is made: of two that create at once, the second finds it made.
-            let mut databases = engine.slots_mut();
-            let (created, database) = match databases.get(&id) {
-                Some(Slot::Loading { .. }) => return Err(Error::NotReady { id }),
-                Some(Slot::Failed { code, .. }) => {
-                    return Err(Error::NotOpened { id, reason: code });
-                }
-                Some(Slot::Ready(database)) if database.settings == settings => {
-                    (false, Arc::clone(database))
-                }
+            // Of two that create at once, the second finds the database created.
+            let _files = engine.lock_files();
+            let (created, database) = match engine.reserve(&id) {
+                None => (true, engine.create_reserved(&id, &settings)?),
+                Some(Slot::Ready(database)) if database.settings == settings => (false, database),
                 Some(Slot::Ready(database)) => {
                     let existing = Value::Object(database.settings.to_json()).to_string();
                     return Err(Error::DatabaseExists { id, existing });
                 }
-                None => {
-                    let database = Arc::new(Database::create(
-                        &id,
-                        &engine.path(&id),
-                        &settings,
-                        &engine.meter,
-                        &engine.events,
-                    )?);
-                    databases.insert(id, Slot::Ready(Arc::clone(&database)));
-                    (true, database)
+                Some(Slot::Failed { code, .. }) => {
+                    return Err(Error::NotOpened { id, reason: code });
                 }
+                Some(Slot::Loading { .. } | Slot::Reserved) => return Err(Error::NotReady { id }),
             };
-            drop(databases);
             Ok(
                 json!({ "created": created, "database": describe(&database) })
                     .to_string()
                     .into_bytes(),
             )
         });
+    }
+
+    /// Reserves an id for a database to be created, unless there is one: then it is returned.
+    fn reserve(&self, id: &str) -> Option<Slot> {
+        let mut databases = self.slots_mut();
+        let there = databases.get(id).cloned();
+        if there.is_none() {
+            databases.insert(id.to_owned(), Slot::Reserved);
+        }
+        there
+    }
+
+    /// Creates the database of a reserved id; when that fails the id is free again and nothing is left on disk.
+    fn create_reserved(&self, id: &str, settings: &Settings) -> Result<Arc<Database>, Error> {
+        let create = || Database::create(id, &self.root(), settings, &self.meter, &self.events);
+        let created = catch_unwind(AssertUnwindSafe(create))
+            .unwrap_or_else(|panic| Err(self.defect("while a database was created", &*panic)))
+            .map(Arc::new);
+        let mut databases = self.slots_mut();
+        match &created {
+            Ok(database) => databases.insert(id.to_owned(), Slot::Ready(Arc::clone(database))),
+            Err(_) => databases.remove(id),
+        };
+        created
     }
 
     /// Describes every database, as a JSON array.
@@ -227,7 +250,7 @@ impl Engine {
                 .values()
                 .filter_map(|slot| match slot {
                     Slot::Ready(database) => Some(Arc::clone(database)),
-                    Slot::Loading { .. } | Slot::Failed { .. } => None,
+                    Slot::Loading { .. } | Slot::Reserved | Slot::Failed { .. } => None,
                 })
                 .collect();
             let described: Vec<Value> = ready.iter().map(|database| describe(database)).collect();
@@ -242,26 +265,45 @@ impl Engine {
         });
     }
 
-    /// Drops a database with all its files, one that could not be opened too.
+    /// Drops a database with all its files, one that could not be opened too. When the files cannot be removed the
+    /// database is shown as failed, and can be dropped again.
     pub fn drop_database(self: &Arc<Self>, id: String, done: Done<()>) {
         let engine = Arc::clone(self);
         self.run(done, move || {
+            let _files = engine.lock_files();
             let taken = match engine.slots_mut().get_mut(&id) {
-                Some(Slot::Loading { .. }) => return Err(Error::NotReady { id }),
-                // Not removed yet: nobody is to make a database where this one's files still are.
-                Some(slot) => std::mem::replace(slot, Slot::Loading { records: 0 }),
+                Some(Slot::Loading { .. } | Slot::Reserved) => return Err(Error::NotReady { id }),
+                Some(slot) => std::mem::replace(slot, Slot::Reserved),
                 None => return Err(Error::DatabaseNotFound { id }),
             };
             if let Slot::Ready(database) = taken {
                 database.close();
             }
             engine.shadows().remove(&id);
-            let path = engine.path(&id);
             let dropped = remove_if_there(&next_path(&engine.root(), &id))
                 .and_then(|()| drop_directory(&engine.root(), &id));
-            engine.slots_mut().remove(&id);
-            dropped.map_err(|source| Error::File { path, source })
+            let mut databases = engine.slots_mut();
+            let Err(source) = dropped else {
+                databases.remove(&id);
+                return Ok(());
+            };
+            let path = engine.path(&id);
+            let error = Error::File { path, source };
+            let (code, detail) = (error.code(), error.to_string());
+            engine
+                .events
+                .emit(EventCode::DropFailed, Some(&id.as_str().into()), &*detail);
+            databases.insert(id, Slot::Failed { code, detail });
+            Err(error)
         });
+    }
+
+    /// The error of a panic, which is reported too. `place` says where it was caught.
+    fn defect(&self, place: &str, panic: &(dyn Any + Send)) -> Error {
+        let detail = message(panic);
+        self.events
+            .emit(EventCode::Panic, None, format!("{place}: {detail}"));
+        Error::Defect { detail }
     }
 
     /// A database that could not be opened, which is reported too.
@@ -320,10 +362,8 @@ impl Engine {
             .name("cosift-background".into())
             .spawn(move || {
                 let worked = catch_unwind(AssertUnwindSafe(|| work(&engine)));
-                let result = worked.unwrap_or_else(|panic| {
-                    let detail = message(&*panic);
-                    Err(Error::Defect { detail })
-                });
+                let result =
+                    worked.unwrap_or_else(|panic| Err(engine.defect("in the background", &*panic)));
                 // Let go of first: whoever waits for the answer may want the engine to be gone.
                 drop(engine);
                 send(&take, result);
@@ -374,6 +414,10 @@ impl Engine {
         self.shadows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn lock_files(&self) -> MutexGuard<'_, ()> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn slots(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<String, Slot>> {
         self.databases
             .read()
@@ -389,7 +433,9 @@ impl Engine {
     pub(crate) fn database(&self, id: &str) -> Result<Arc<Database>, Error> {
         match self.slots().get(id) {
             Some(Slot::Ready(database)) => Ok(Arc::clone(database)),
-            Some(Slot::Loading { .. }) => Err(Error::NotReady { id: id.to_owned() }),
+            Some(Slot::Loading { .. } | Slot::Reserved) => {
+                Err(Error::NotReady { id: id.to_owned() })
+            }
             Some(Slot::Failed { code, .. }) => Err(Error::NotOpened {
                 id: id.to_owned(),
                 reason: code,
@@ -423,10 +469,13 @@ impl Engine {
     }
 }
 
-/// Whether a directory was to take the place of a database that is not there.
-fn is_orphan(root: &Path, name: &str) -> bool {
-    name.strip_prefix(NEXT)
-        .is_some_and(|id| !store_path(&root.join(id)).exists())
+/// Whether an entry was left by a process that ended while it created or dropped a database.
+fn is_leftover(root: &Path, name: &str) -> bool {
+    let is_orphan = |id| !store_path(&root.join(id)).exists();
+    name.starts_with(DROPPED)
+        || name.starts_with(NEW)
+        // What was to take the place of a database that is not there.
+        || name.strip_prefix(NEXT).is_some_and(is_orphan)
 }
 
 /// Whether a text may name a database: 1 to 64 of `a-z 0-9 _ -`.

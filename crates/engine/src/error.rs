@@ -87,8 +87,8 @@ pub enum Error {
     /// The engine is closed or closing.
     #[error("the engine is closed")]
     Closed,
-    /// The database is being brought to memory.
-    #[error("database {id:?} is still loading")]
+    /// The database is being loaded, created or dropped.
+    #[error("database {id:?} is being loaded, created or dropped")]
     NotReady {
         /// The database.
         id: String,

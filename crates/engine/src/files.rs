@@ -20,6 +20,9 @@ const FORMAT: u32 = 1;
 /// A cache line, so that rows of 64 bytes never straddle two.
 const ALIGNMENT: u64 = 64;
 
+/// Ends the name of a file until it is complete.
+pub(crate) const TEMPORARY: &str = "tmp";
+
 /// Why a write-once file cannot be used. Every one of them means: derive it again.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -50,7 +53,8 @@ pub(crate) fn write_once(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
         .file_name()
         .ok_or(io::ErrorKind::InvalidInput)?
         .to_owned();
-    name.push(".tmp");
+    name.push(".");
+    name.push(TEMPORARY);
     // In the same directory: a rename is atomic only within a file system.
     let temporary = path.with_file_name(name);
     let written = write_parts(&temporary, parts).and_then(|()| fs::rename(&temporary, path));
@@ -59,10 +63,7 @@ pub(crate) fn write_once(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
         let _ = fs::remove_file(&temporary);
     }
     written?;
-    let directory = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    sync_directory(directory.unwrap_or(Path::new(".")))
+    sync_parent(path)
 }
 
 /// Makes the names in `directory` survive a power cut; Windows has no such call and needs none.
@@ -72,6 +73,29 @@ pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     } else {
         Ok(())
     }
+}
+
+/// Makes a directory and those above it that are missing, for their owner only. They survive a power cut.
+pub(crate) fn create_directories(directory: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = directory
+        .ancestors()
+        .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
+        .collect();
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)?;
+    // The lowest first, so that no synced name leads to a directory that could be lost.
+    missing.into_iter().try_for_each(sync_parent)
+}
+
+/// Makes the name of `path` survive a power cut.
+fn sync_parent(path: &Path) -> io::Result<()> {
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    sync_directory(directory.unwrap_or(Path::new(".")))
 }
 
 fn write_parts(path: &Path, parts: &[&[u8]]) -> io::Result<()> {

@@ -222,6 +222,7 @@ impl Keeper {
         self.busy.store(true, Release);
         let busy = Arc::clone(&self.busy);
         let events = self.events.clone();
+        let derived = Arc::clone(&self.derived);
         let run = move || {
             // A job that panics made nothing; the next may.
             let done =
@@ -230,6 +231,7 @@ impl Keeper {
                     events.emit(EventCode::Panic, text);
                     false
                 });
+            derived.measure();
             // Before the nudge: the writer is to find the place free for the next job.
             busy.store(false, Release);
             if done {

@@ -1,9 +1,10 @@
 //! The lock that keeps a data directory to one process.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
 use std::path::Path;
 
+use crate::files::create_directories;
 use crate::store::StoreError;
 
 /// Holds `<data>/lock` for as long as it lives; the system lets go of it when the process ends, however it ends.
@@ -21,7 +22,7 @@ impl DataLock {
     /// [`StoreError::Locked`] with the holder's process id while another handle has it;
     /// [`StoreError::Io`] when the directory or the file cannot be made or written.
     pub(crate) fn acquire(directory: &Path) -> Result<DataLock, StoreError> {
-        make_private(directory).map_err(|source| StoreError::io(directory, source))?;
+        create_directories(directory).map_err(|source| StoreError::io(directory, source))?;
         let path = directory.join("lock");
         let io = |source| StoreError::io(&path, source);
         // Not truncated before the lock is ours: it tells who holds it.
@@ -60,12 +61,4 @@ impl Drop for DataLock {
         // lets go of the lock in any case.
         let _ = self.file.unlock();
     }
-}
-
-fn make_private(directory: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
 }

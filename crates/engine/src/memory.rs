@@ -153,6 +153,11 @@ impl Memory {
         saved: impl FnOnce(&Snapshot),
         progress: &dyn Fn(usize) -> bool,
     ) -> Result<Published, Error> {
+        let removed = self.derived.remove_temporary_files();
+        if !removed.is_empty() {
+            self.events
+                .emit(EventCode::TemporaryFilesRemoved, removed.join(", "));
+        }
         // A missing or damaged snapshot is made again from the store.
         let (snapshot, newest) = self.derived.load().unwrap_or_else(|unusable| {
             if !unusable.is_nothing_saved() {
@@ -177,6 +182,7 @@ impl Memory {
         };
         progress(published.snapshot.records());
         load::replay(self, reader, &mut published, progress)?;
+        self.derived.measure();
         Ok(published)
     }
 
@@ -262,12 +268,14 @@ impl Memory {
         if self.seal_failed.is_some() && self.seal_failed == newest_full {
             return;
         }
+        let mut written = false;
         for block in &mut next.snapshot.blocks {
             if block.len() == BLOCK_RECORDS && matches!(*block.cold, ColdRows::Memory(_)) {
                 match self.derived.write_rows(block) {
                     Ok(rows) => {
                         block.cold = Arc::new(ColdRows::File(rows));
                         next.dirty = true;
+                        written = true;
                     }
                     Err(unusable) => {
                         let text =
@@ -280,6 +288,9 @@ impl Memory {
             }
         }
         self.seal_failed = None;
+        if written {
+            self.derived.measure();
+        }
     }
 
     /// Moves the living records of one mostly dead block to the end. False when there is none.

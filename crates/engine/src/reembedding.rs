@@ -13,6 +13,7 @@ use crate::describe::time;
 use crate::engine::{Done, Engine, Slot};
 use crate::error::Error;
 use crate::exchange::{exchange, next_path, remove_dropped, remove_if_there};
+use crate::files::sync_directory;
 use crate::settings::Settings;
 use crate::shadow::{ReembeddingBatch, Shadow};
 
@@ -173,7 +174,9 @@ impl Engine {
                 return Err(Error::ReembeddingNotFound { id });
             }
             drop(kept);
-            remove_if_there(&path).map_err(|source| Error::File { path, source })
+            remove_if_there(&path)
+                .and_then(|()| sync_directory(&engine.root()))
+                .map_err(|source| Error::File { path, source })
         });
     }
 

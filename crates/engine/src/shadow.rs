@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use crate::database::{CREATED_AT, now_ms, store_path};
 use crate::error::Error;
+use crate::exchange::remove_if_there;
 use crate::hash::content_hash;
 use crate::json::parse_data;
 use crate::score::to_unit_q30;
@@ -68,11 +69,18 @@ impl Shadow {
         epoch: [u8; 16],
     ) -> Result<Self, Error> {
         let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
-        let mut store = Store::create(&store_path(directory), &json)?;
         let started_at = now_ms();
-        store.set_epoch(epoch)?;
-        store.set_meta(CREATED_AT, &created_at.to_le_bytes())?;
-        store.set_meta(STARTED_AT, &started_at.to_le_bytes())?;
+        let create = || {
+            let mut store = Store::create(&store_path(directory), &json)?;
+            store.set_epoch(epoch)?;
+            store.set_meta(CREATED_AT, &created_at.to_le_bytes())?;
+            store.set_meta(STARTED_AT, &started_at.to_le_bytes())?;
+            Ok::<_, StoreError>(store)
+        };
+        let store = create().inspect_err(|_| {
+            // The error of the creation says what is wrong.
+            let _ = remove_if_there(directory);
+        })?;
         Ok(Self {
             settings,
             started_at,

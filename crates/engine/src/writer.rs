@@ -89,9 +89,6 @@ impl Writer {
             .published
             .write()
             .unwrap_or_else(PoisonError::into_inner) = published;
-        self.shared
-            .disk_bytes
-            .store(self.store.file_bytes() + self.keeper.disk_bytes(), Relaxed);
         self.maintain(false);
         Ok(())
     }
@@ -405,9 +402,11 @@ impl Writer {
         let version = self.store.version();
         self.change(|memory, next| memory.apply(next, names, version, rows, &touches, gone));
         self.shared.last_write_at.store(now_ms(), Relaxed);
-        self.shared
-            .disk_bytes
-            .store(self.store.file_bytes() + self.keeper.disk_bytes(), Relaxed);
+    }
+
+    fn note_disk_bytes(&self) {
+        let bytes = self.store.file_bytes() + self.keeper.disk_bytes();
+        self.shared.disk_bytes.store(bytes, Relaxed);
     }
 
     /// Makes the next snapshot with `change` and publishes it.
@@ -431,5 +430,6 @@ impl Writer {
         let snapshot = self.snapshot();
         self.keeper
             .consider(&snapshot, self.store.version(), &self.memory, quiet);
+        self.note_disk_bytes();
     }
 }
