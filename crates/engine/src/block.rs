@@ -20,6 +20,7 @@ pub(crate) struct NewRow {
     pub(crate) uuid: RecordUuid,
     pub(crate) times: Times,
     pub(crate) cells: Vec<(ColumnId, OwnedValue)>,
+    /// Q30 components of a unit vector; all 0 for a record without a vector.
     pub(crate) vector: Vec<i32>,
 }
 
@@ -44,6 +45,8 @@ pub(crate) struct Body {
     pub(crate) created: Integers,
     pub(crate) changed: Integers,
     pub(crate) columns: Columns,
+    /// Records without a vector, which no search finds; `None` where every record has one.
+    pub(crate) without_vector: Option<Box<Mask>>,
 }
 
 /// The vectors of a block as codes, and the basis these are in.
@@ -93,6 +96,11 @@ impl Block {
             created: integers(|row| row.times.created),
             changed: integers(|row| row.times.changed),
             columns: Columns::build(rows.iter().map(|row| row.cells.as_slice())),
+            without_vector: some_of(
+                (0..rows.len())
+                    .filter(|&slot| rows[slot].vector.iter().all(|&component| component == 0))
+                    .collect(),
+            ),
         };
         Self {
             body: Arc::new(body),
@@ -135,6 +143,14 @@ impl Block {
             created: join_integers(&left.body.created, &right.body.created),
             changed: join_integers(&left.body.changed, &right.body.changed),
             columns: Columns::join(&[&left.body.columns, &right.body.columns]),
+            without_vector: some_of(
+                (0..left.len() + right.len())
+                    .filter(|&slot| match slot.checked_sub(left.len()) {
+                        None => !left.has_vector(slot),
+                        Some(slot) => !right.has_vector(slot),
+                    })
+                    .collect(),
+            ),
         };
         let cold = ColdRows::Memory(cold);
         let coded = if left.coded.basis.serial == right.coded.basis.serial {
@@ -163,6 +179,12 @@ impl Block {
     #[must_use]
     pub(crate) fn len(&self) -> usize {
         self.body.uuids.len()
+    }
+
+    /// Whether searches can find the record in `slot`.
+    pub(crate) fn has_vector(&self, slot: usize) -> bool {
+        let without = self.body.without_vector.as_ref();
+        without.is_none_or(|without| !without.get(slot))
     }
 
     /// Number of the record in `slot`.
@@ -215,7 +237,11 @@ impl Block {
                 .cells(slot)
                 .map(|(column, value)| (column, value.into()))
                 .collect(),
-            vector: self.cold.vector(slot, buffer)?.to_vec(),
+            vector: if self.has_vector(slot) {
+                self.cold.vector(slot, buffer)?.to_vec()
+            } else {
+                vec![0; self.cold.dimensions()]
+            },
         })
     }
 
@@ -274,6 +300,11 @@ pub(crate) fn recode(
         basis: Arc::clone(basis),
         codes,
     })
+}
+
+/// `None` for an empty mask.
+pub(crate) fn some_of(mask: Mask) -> Option<Box<Mask>> {
+    (!mask.is_empty()).then(|| Box::new(mask))
 }
 
 fn join_integers(left: &Integers, right: &Integers) -> Integers {

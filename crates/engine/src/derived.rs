@@ -4,7 +4,7 @@
 //!
 //! | file | parts |
 //! |---|---|
-//! | `N.rows` | a block: ids, UUIDs, created, changed, columns, exact vectors (rows of components and CRC-32) |
+//! | `N.rows` | a block: ids, UUIDs, created, changed, columns, exact vectors (rows of components and CRC-32), records without a vector |
 //! | `N.codes` | the codes of a block: head, rest |
 //! | `N.basis` | a basis |
 //! | `snapshot` | list of all of these with the commit it belongs to (JSON), living records and times of last sight |
@@ -39,6 +39,9 @@ const SNAPSHOT: &str = "snapshot";
 
 /// Part of a `.rows` file that holds the exact vectors.
 const VECTORS: usize = 5;
+
+/// Part of a `.rows` file that holds the records without a vector: a bit each, or nothing.
+const WITHOUT_VECTOR: usize = 6;
 
 /// The derived files of a database.
 #[derive(Debug)]
@@ -142,11 +145,7 @@ impl Derived {
             self.write(basis, "basis", || vec![block.coded.basis.to_bytes()])?;
             needed.extend([(rows, "rows"), (codes, "codes"), (basis, "basis")]);
             let start = moving.len();
-            block
-                .alive
-                .0
-                .iter()
-                .for_each(|word| moving.extend_from_slice(&word.to_le_bytes()));
+            moving.extend_from_slice(&block.alive.to_bytes());
             block.synced.write(&mut moving);
             blocks.push(json!({
                 "records": block.len(), "bytes": moving.len() - start,
@@ -260,7 +259,7 @@ impl Derived {
     fn load_block(&self, entry: &Entry<'_>) -> Result<Block, Unusable> {
         let records = entry.records;
         let rows = Arc::new(PartsFile::open(&self.path(entry.rows, "rows"))?);
-        if rows.part_count() != VECTORS + 1 {
+        if rows.part_count() != WITHOUT_VECTOR + 1 {
             return Err(BLOCK);
         }
         let uuids = rows.read_part(1)?;
@@ -277,6 +276,10 @@ impl Derived {
             created: Integers::read(&rows.read_part(2)?, records)?,
             changed: Integers::read(&rows.read_part(3)?, records)?,
             columns: Columns::read(&rows.read_part(4)?)?,
+            without_vector: match rows.read_part(WITHOUT_VECTOR)?.as_slice() {
+                [] => None,
+                bytes => Some(Box::new(Mask::from_bytes(bytes).ok_or(BLOCK)?)),
+            },
         };
         let codes = PartsFile::open(&self.path(entry.codes, "codes"))?;
         if codes.part_count() != 2 || body.uuids.len() != records || body.columns.len() != records {
@@ -293,10 +296,7 @@ impl Derived {
             .moving
             .split_at_checked(size_of::<Mask>())
             .ok_or(BLOCK)?;
-        let mut mask = Mask::empty();
-        for (word, bytes) in mask.0.iter_mut().zip(alive.as_chunks::<8>().0) {
-            *word = u64::from_le_bytes(*bytes);
-        }
+        let mut mask = Mask::from_bytes(alive).ok_or(BLOCK)?;
         mask.and(&Mask::full(records));
         let body = Arc::new(body);
         let cold = self.vectors(rows, &body)?;
@@ -445,5 +445,8 @@ fn rows_parts(block: &Block) -> Vec<Vec<u8>> {
         integers(&body.changed),
         columns,
         vectors,
+        body.without_vector
+            .as_ref()
+            .map_or_else(Vec::new, |mask| mask.to_bytes()),
     ]
 }

@@ -283,7 +283,8 @@ impl Job {
         let living = snapshot
             .blocks
             .iter()
-            .flat_map(|block| block.alive.iter().map(move |slot| (block, slot)));
+            .flat_map(|block| block.alive.iter().map(move |slot| (block, slot)))
+            .filter(|(block, slot)| block.has_vector(*slot));
         for (block, slot) in living.step_by(step) {
             if self.stopped() {
                 return false;

@@ -115,7 +115,7 @@ impl Replay<'_> {
                 synced: record.synced,
             },
             cells,
-            vector: record.vector.to_vec(),
+            vector: self.memory.stored_vector(&data, record.vector),
         });
         if self.rows.len() == BLOCK_RECORDS {
             self.flush();

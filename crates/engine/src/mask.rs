@@ -87,6 +87,26 @@ impl Mask {
         })
     }
 
+    /// The words, little-endian.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// Reads [`Mask::to_bytes`]; `None` when the length is another.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (words, []) = bytes.as_chunks::<8>() else {
+            return None;
+        };
+        let mut mask = Self::empty();
+        if words.len() != mask.0.len() {
+            return None;
+        }
+        for (word, bytes) in mask.0.iter_mut().zip(words) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        Some(mask)
+    }
+
     /// Shows `see` the value of each record that is in; `values` has one for every record of the block.
     #[inline(always)]
     pub(crate) fn each<T: Copy>(&self, values: &[T], mut see: impl FnMut(T)) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::basis::Basis;
 use crate::block::{Block, NewRow};
 use crate::cold::{ColdBuffer, ColdRows};
-use crate::columns::ColumnNames;
+use crate::columns::{ColumnNames, Data};
 use crate::database::Published;
 use crate::derived::Derived;
 use crate::error::Error;
@@ -15,6 +15,7 @@ use crate::identity::RecordRow;
 use crate::keeper::HandedOver;
 use crate::load;
 use crate::mask::BLOCK_RECORDS;
+use crate::settings::Settings;
 use crate::snapshot::{IdentityIndex, Snapshot};
 use crate::store::Reader;
 
@@ -23,6 +24,7 @@ const COMPACT_BELOW: usize = BLOCK_RECORDS / 2;
 
 /// What the writer knows beside the snapshot.
 pub(crate) struct Memory {
+    settings: Settings,
     pub(crate) dimensions: usize,
     /// New records are coded in this.
     pub(crate) basis: Arc<Basis>,
@@ -133,8 +135,10 @@ impl Next {
 }
 
 impl Memory {
-    pub(crate) fn new(dimensions: usize, derived: Arc<Derived>, events: DatabaseEvents) -> Self {
+    pub(crate) fn new(settings: Settings, derived: Arc<Derived>, events: DatabaseEvents) -> Self {
+        let dimensions = settings.dimensions;
         Self {
+            settings,
             dimensions,
             basis: Arc::new(Basis::identity(dimensions)),
             trained_at: 0,
@@ -184,6 +188,15 @@ impl Memory {
         load::replay(self, reader, &mut published, progress)?;
         self.derived.measure();
         Ok(published)
+    }
+
+    /// The vector of a stored record. Records without text were once stored with the vector of an empty text.
+    pub(crate) fn stored_vector(&self, data: &Data, vector: &[i32]) -> Vec<i32> {
+        if self.settings.has_vector(data) {
+            vector.to_vec()
+        } else {
+            vec![0; vector.len()]
+        }
     }
 
     /// Applies a commit.

@@ -72,6 +72,8 @@ pub(crate) enum VectorSource {
     Given(Vec<i32>),
     /// The text of this number is to be embedded.
     Text(usize),
+    /// The record has no text, so it has no vector.
+    None,
     /// The record is as it was: none is needed.
     Unchanged,
 }
@@ -95,11 +97,16 @@ impl Prepared {
 }
 
 impl PreparedRecords {
-    /// Asks for the text of a record that turned out to have changed.
+    /// Asks for the text, if there is one, of a record that turned out to have changed.
     pub(crate) fn ask_text(&mut self, at: usize, settings: &Settings) {
         let record = &mut self.records[at];
-        record.vector = VectorSource::Text(self.texts.len());
-        self.texts.push(settings.text_of(&record.new.data));
+        record.vector = match settings.text_of(&record.new.data) {
+            Some(text) => {
+                self.texts.push(text);
+                VectorSource::Text(self.texts.len() - 1)
+            }
+            None => VectorSource::None,
+        };
     }
 }
 

@@ -136,6 +136,18 @@ pub(crate) fn to_unit_q30<T: Copy + Into<f64>>(vector: &[T]) -> Result<Vec<i32>,
         .collect())
 }
 
+/// The stored form of a text's vector. A vector of zeros means that the model saw no token in the text: the record has
+/// no vector.
+///
+/// # Errors
+/// As [`to_unit_q30`].
+pub(crate) fn embedded(vector: &[f32]) -> Result<Vec<i32>, Error> {
+    if vector.iter().all(|&component| component == 0.0) {
+        return Ok(vec![0; vector.len()]);
+    }
+    to_unit_q30(vector)
+}
+
 /// The components of a Q30 vector as floats.
 pub(crate) fn q30_to_f32(vector: &[i32], out: &mut Vec<f32>) {
     const UNIT: f32 = 1.0 / (1_u32 << COMPONENT_BITS) as f32;

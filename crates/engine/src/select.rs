@@ -15,6 +15,8 @@ pub(crate) struct Selection {
     time_range: TimeRange,
     /// What is known of the filter from earlier searches.
     known: Option<Arc<Masks>>,
+    /// Whether records without a vector are left out.
+    with_vector: bool,
 }
 
 impl Selection {
@@ -27,7 +29,13 @@ impl Selection {
             filter: filter.map(|filter| filter.bind(&snapshot.names)),
             time_range,
             known: None,
+            with_vector: false,
         }
+    }
+
+    /// Leaves out records without a vector: they have no score.
+    pub(crate) fn only_with_vector(&mut self) {
+        self.with_vector = true;
     }
 
     /// Takes what the filter lets through from masks that are kept, if they are, and adds to them.
@@ -49,6 +57,11 @@ impl Selection {
     pub(crate) fn mask(&self, block: &Block) -> Mask {
         let columns = &block.body.columns;
         let mut mask = (*block.alive).clone();
+        if self.with_vector
+            && let Some(without) = &block.body.without_vector
+        {
+            mask.and_not(without);
+        }
         let mut filter = self.filter.as_ref();
         if let (Some(known), Some(all)) = (&self.known, filter)
             && let Some(passing) = known.of(block, || all.mask(columns, &Mask::full(block.len())))
@@ -70,6 +83,7 @@ impl Selection {
     pub(crate) fn holds(&self, (block, slot): (&Block, usize)) -> bool {
         let range = self.time_range.start..=self.time_range.end;
         block.alive.get(slot)
+            && (!self.with_vector || block.has_vector(slot))
             && range.contains(&block.synced.get(slot))
             && self
                 .filter

@@ -89,12 +89,36 @@ impl Settings {
         members
     }
 
-    /// The text of a record that is embedded.
+    /// Whether a record has a vector: the caller's, or that of its text.
+    pub(crate) fn has_vector(&self, data: &Data) -> bool {
+        self.model.is_none() || self.has_text(data)
+    }
+
+    /// Whether a column that is embedded holds more than whitespace and control characters.
+    fn has_text(&self, data: &Data) -> bool {
+        let is_blank = |text: &str| text.chars().all(|c| c.is_whitespace() || c.is_control());
+        match &self.embed {
+            Some(names) => names.iter().any(|name| match data.get(name) {
+                Some(OwnedValue::Text(text)) => !is_blank(text),
+                Some(OwnedValue::Number(_) | OwnedValue::Boolean(_)) => true,
+                Some(OwnedValue::Null) | None => false,
+            }),
+            None => data
+                .cells()
+                .iter()
+                .any(|(_, value)| matches!(value, OwnedValue::Text(text) if !is_blank(text))),
+        }
+    }
+
+    /// The text of a record that is embedded; `None` where there is none, so that the record has no vector.
     ///
     /// Chosen columns: their values that are not empty, a line each. Otherwise every string column as
     /// a line `column: value`.
     #[must_use]
-    pub fn text_of(&self, data: &Data) -> String {
+    pub fn text_of(&self, data: &Data) -> Option<String> {
+        if !self.has_text(data) {
+            return None;
+        }
         let mut text = Vec::new();
         let mut line = |name: Option<&str>, value: &OwnedValue| {
             let start = text.len();
@@ -132,6 +156,6 @@ impl Settings {
                 }
             }
         }
-        String::from_utf8(text).expect("pieces of strings, joined")
+        Some(String::from_utf8(text).expect("pieces of strings, joined"))
     }
 }

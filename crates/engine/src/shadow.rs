@@ -10,7 +10,8 @@ use crate::error::Error;
 use crate::exchange::remove_if_there;
 use crate::hash::content_hash;
 use crate::json::parse_data;
-use crate::score::to_unit_q30;
+use crate::prepare::VectorSource;
+use crate::score::embedded;
 use crate::settings::Settings;
 use crate::store::{CarriedRecord, Reader, Store, StoreError, Stretch};
 
@@ -39,8 +40,8 @@ pub struct ReembeddingBatch {
     /// The commit that the shadow was up to.
     since: u64,
     stretch: Stretch,
-    /// With the number of its text, unless the shadow has its vector.
-    records: Mutex<Vec<(CarriedRecord, Option<usize>)>>,
+    /// With where the vector comes from; of an unchanged record, the shadow has it.
+    records: Mutex<Vec<(CarriedRecord, VectorSource)>>,
 }
 
 impl ReembeddingBatch {
@@ -161,11 +162,15 @@ impl Shadow {
             .map(|((record, text), here)| {
                 let same = here.is_some_and(|here| here.hash == record.hash)
                     && !deleted.contains(&record.id);
-                let text = (!same).then(|| {
-                    texts.push(text);
-                    texts.len() - 1
-                });
-                (record, text)
+                let source = match text {
+                    _ if same => VectorSource::Unchanged,
+                    None => VectorSource::None,
+                    Some(text) => {
+                        texts.push(text);
+                        VectorSource::Text(texts.len() - 1)
+                    }
+                };
+                (record, source)
             })
             .collect();
         Ok(ReembeddingBatch {
@@ -200,10 +205,16 @@ impl Shadow {
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         let records = std::mem::take(&mut *records)
             .into_iter()
-            .map(|(record, text)| {
-                let vector =
-                    text.map(|text| to_unit_q30(&vectors[text * dimensions..][..dimensions]));
-                Ok((record, vector.transpose()?))
+            .map(|(record, source)| {
+                let vector = match source {
+                    VectorSource::Given(vector) => Some(vector),
+                    VectorSource::Text(text) => {
+                        Some(embedded(&vectors[text * dimensions..][..dimensions])?)
+                    }
+                    VectorSource::None => Some(vec![0; dimensions]),
+                    VectorSource::Unchanged => None,
+                };
+                Ok((record, vector))
             })
             .collect::<Result<Vec<_>, Error>>()?;
         let more = self.store.carry(&batch.stretch, &records)?;

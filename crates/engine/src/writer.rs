@@ -60,7 +60,7 @@ impl Writer {
         let derived = Arc::new(derived);
         Self {
             memory: Memory::new(
-                settings.dimensions,
+                settings.clone(),
                 Arc::clone(&derived),
                 shared.events.clone(),
             ),

@@ -67,7 +67,7 @@ impl Approximation {
         let bytes = |index: &Option<Arc<Index>>| {
             index.as_ref().map_or(0, |index| index.graph.memory_bytes())
         };
-        let records = serving.as_ref().map_or(0, |index| index.records());
+        let records = serving.as_ref().map_or(0, |index| index.vectors());
         (records, bytes(&serving) + bytes(&successor))
     }
 

@@ -21,7 +21,7 @@ use crate::serial::Serial;
 pub(crate) const LIST_NAME: &str = "approximate";
 
 /// Of graphs built in another way nothing can be used.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 /// What is read of a graph's file at a time, to check it.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -39,7 +39,7 @@ pub(crate) fn save(index: &Index, directory: &Path) -> Result<(), Unusable> {
     File::open(&path).and_then(|file| file.sync_all())?;
     let blocks: Vec<Value> = members
         .iter()
-        .map(|member| json!([member.body.0, member.held]))
+        .map(|member| json!([member.body.0, member.held, member.vectors]))
         .collect();
     let list = json!({
         "format": FORMAT, "graph": number.0, "bytes": bytes, "crc": crc,
@@ -68,12 +68,13 @@ pub(crate) fn load(directory: &Path, dimensions: usize) -> Result<Index, Unusabl
         blocks.push(Member {
             body: Serial(number(&block[0])?).seen(),
             held: number(&block[1])? as usize,
+            vectors: number(&block[2])? as usize,
         });
     }
     let scale = f32::from_bits(number(&list["scale"])? as u32);
     let graph = Graph::load(&path, dimensions, scale)?;
-    let held: usize = blocks.iter().map(|member| member.held).sum();
-    if graph.len() != held {
+    let vectors: usize = blocks.iter().map(|member| member.vectors).sum();
+    if graph.len() != vectors {
         return Err(Unusable::Content("the graph does not match its list"));
     }
     Ok(Index::of(graph, blocks))

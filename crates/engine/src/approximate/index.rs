@@ -26,11 +26,13 @@ pub(crate) struct Members {
     places: HashMap<Serial, u32>,
 }
 
-/// A block of the index: its first `held` records are in the graph.
+/// A block of the index: of its first `held` records, those with a vector are in the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) body: Serial,
     pub(crate) held: usize,
+    /// Records in the graph.
+    pub(crate) vectors: usize,
 }
 
 /// Where the records of an index are in a snapshot.
@@ -52,6 +54,9 @@ impl Index {
         let mut buffer = ColdBuffer::default();
         let mut largest = 0;
         for slot in 0..sample.len() {
+            if !sample.has_vector(slot) {
+                continue;
+            }
             let vector = sample.cold.vector(slot, &mut buffer)?;
             largest = vector
                 .iter()
@@ -79,7 +84,12 @@ impl Index {
         self.read().blocks.clone()
     }
 
-    /// Records it holds, dead ones too.
+    /// Records in the graph, dead ones too.
+    pub(crate) fn vectors(&self) -> usize {
+        self.read().blocks.iter().map(|member| member.vectors).sum()
+    }
+
+    /// Records it holds, dead ones and those without a vector too.
     pub(crate) fn records(&self) -> usize {
         self.read().blocks.iter().map(|member| member.held).sum()
     }
@@ -99,7 +109,12 @@ impl Index {
 
     /// The first block of `snapshot` whose records belong into an index.
     pub(crate) fn first_block(snapshot: &Snapshot) -> Option<&Block> {
-        snapshot.blocks.iter().find(|block| is_sealed(block))
+        // The graph's scale is that of the block's vectors.
+        let has_vectors = |block: &Block| (0..block.len()).any(|slot| block.has_vector(slot));
+        snapshot
+            .blocks
+            .iter()
+            .find(|block| is_sealed(block) && has_vectors(block))
     }
 
     /// The first block of `snapshot` that belongs into the index and is not, or not wholly, in it.
@@ -124,9 +139,13 @@ impl Index {
             if !go_on() {
                 return Ok(false);
             }
-            let vector = block.cold.vector(slot, &mut buffer)?;
-            self.graph.add(key(place, slot), vector)?;
-            self.write().blocks[place as usize].held = slot + 1;
+            if block.has_vector(slot) {
+                let vector = block.cold.vector(slot, &mut buffer)?;
+                self.graph.add(key(place, slot), vector)?;
+            }
+            let member = &mut self.write().blocks[place as usize];
+            member.held = slot + 1;
+            member.vectors += usize::from(block.has_vector(slot));
         }
         Ok(true)
     }
@@ -170,7 +189,11 @@ impl Members {
         let next = self.blocks.len() as u32;
         let place = *self.places.entry(body).or_insert(next);
         if place == next {
-            self.blocks.push(Member { body, held: 0 });
+            self.blocks.push(Member {
+                body,
+                held: 0,
+                vectors: 0,
+            });
         }
         (place, self.blocks[place as usize].held)
     }

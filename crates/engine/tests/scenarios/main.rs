@@ -12,6 +12,7 @@ mod nothing_acknowledged_is_lost;
 mod pages_hold_a_limited_number_of_bytes;
 mod pages_show_every_record_once;
 mod readers_see_whole_batches;
+mod records_without_text_are_never_found;
 mod restarts_bring_everything_back;
 mod scores_are_canonical;
 mod search_is_exact;

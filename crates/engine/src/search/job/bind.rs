@@ -55,6 +55,7 @@ impl Job {
         };
         let counts_all = search.counts_all() && known_counts.is_none();
         let mut selection = Selection::bind(&snapshot, search.filter.as_ref(), search.time_range);
+        selection.only_with_vector();
         let known_masks = database.known_masks.look(search.filter_key, &snapshot);
         // Whoever counts all matches needs every rule for every record. A forced rule that is put off
         // would let what it hides into the numbers that explain the search.
@@ -135,6 +136,9 @@ impl Job {
             return;
         };
         let (block, slot) = self.snapshot.at(row);
+        if !block.has_vector(slot) {
+            return;
+        }
         match self.score(block, slot) {
             Ok(score) if score.0.abs_diff(position.score.0) <= SAME_SCORE_STEPS => {
                 let place = Position {
