@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::json::write_integer;
 use crate::prepare::{LineProblem, Prepared, PreparedRecord, PreparedRecords, VectorSource};
 use crate::problem::{Problem, ProblemCode};
-use crate::score::embedded;
+use crate::score::text_vector;
 use crate::settings::Settings;
 use crate::stage::{Context, Stage, Standing, Status, Upserted};
 use crate::uuid::UuidMaker;
@@ -130,7 +130,7 @@ pub(crate) fn stage_commit(
         }
         let vector = match &record.vector {
             VectorSource::Given(unit) => unit.clone(),
-            VectorSource::Text(text) => embedded(&vectors[text * dimensions..][..dimensions])?,
+            VectorSource::Text(text) => text_vector(&vectors[text * dimensions..][..dimensions])?,
             VectorSource::None => vec![0; dimensions],
             VectorSource::Unchanged => {
                 stale.push(at);

@@ -141,7 +141,7 @@ pub(crate) fn to_unit_q30<T: Copy + Into<f64>>(vector: &[T]) -> Result<Vec<i32>,
 ///
 /// # Errors
 /// As [`to_unit_q30`].
-pub(crate) fn embedded(vector: &[f32]) -> Result<Vec<i32>, Error> {
+pub(crate) fn text_vector(vector: &[f32]) -> Result<Vec<i32>, Error> {
     if vector.iter().all(|&component| component == 0.0) {
         return Ok(vec![0; vector.len()]);
     }

@@ -11,7 +11,7 @@ use crate::exchange::remove_if_there;
 use crate::hash::content_hash;
 use crate::json::parse_data;
 use crate::prepare::VectorSource;
-use crate::score::embedded;
+use crate::score::text_vector;
 use crate::settings::Settings;
 use crate::store::{CarriedRecord, Reader, Store, StoreError, Stretch};
 
@@ -209,7 +209,7 @@ impl Shadow {
                 let vector = match source {
                     VectorSource::Given(vector) => Some(vector),
                     VectorSource::Text(text) => {
-                        Some(embedded(&vectors[text * dimensions..][..dimensions])?)
+                        Some(text_vector(&vectors[text * dimensions..][..dimensions])?)
                     }
                     VectorSource::None => Some(vec![0; dimensions]),
                     VectorSource::Unchanged => None,
