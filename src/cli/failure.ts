@@ -5,6 +5,11 @@ export function report(error: unknown): void {
   console.error(`cosift: ${describe(error)}`);
 }
 
+/** Prints one line to stderr about something that does not stop the command. */
+export function warn(text: string): void {
+  console.error(`cosift: warning: ${text}`);
+}
+
 /** What went wrong in one line, with the places in the request where they add something. */
 export function describe(error: unknown): string {
   if (error instanceof CosiftError) {

@@ -46,7 +46,9 @@ export class Client {
     return (await this.#transport.call<{ keys: KeyDescription[] }>('GET', '/keys', undefined, options)).keys;
   }
 
-  revokeKey(keyId: string, options?: CallOptions): Promise<void> {
-    return this.#transport.call('DELETE', `/keys/${encodeURIComponent(keyId)}`, undefined, options);
+  /** Revokes a key; with `descendants` also those that it issued, directly or through others. */
+  revokeKey(keyId: string, options: CallOptions & { descendants?: boolean } = {}): Promise<void> {
+    const query = options.descendants ? '?descendants=true' : '';
+    return this.#transport.call('DELETE', `/keys/${encodeURIComponent(keyId)}${query}`, undefined, options);
   }
 }

@@ -47,4 +47,4 @@ export type {
 } from './search.js';
 export { time } from './search.js';
 export { suggest } from './suggest.js';
-export type { CreatedWebhook, WebhookDescription, WebhookRequest } from './webhooks.js';
+export type { CreatedWebhook, DeliveryFailure, WebhookDescription, WebhookRequest } from './webhooks.js';
