@@ -357,6 +357,7 @@ export const OPERATIONS = {
     path: '/metrics',
     tag: 'Service',
     summary: 'Metrics for Prometheus',
+    description: 'A key of some databases gets only the metrics of each of these.',
     actions: ['databases.manage'],
     success: [{ status: 200, description: 'Prometheus text', type: 'text/plain' }],
   },

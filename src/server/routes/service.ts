@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { keyIn, sees } from '../access.js';
+import { callerOf, keyIn, sees } from '../access.js';
 import { docsPage } from '../openapi/docs-page.js';
 import { openApiDocument } from '../openapi/document.js';
 import type { Handlers, Services } from '../services.js';
@@ -51,8 +51,9 @@ export function serviceHandlers({ readiness, keys, limits, metrics, inFlight }: 
       return reply.code(503).send({ status: 'not_ready', reasons: [...reasons, ...problems], progress });
     },
 
-    async metrics(_request, reply) {
-      return reply.header('content-type', metrics.contentType).send(await metrics.text());
+    async metrics(request, reply) {
+      const { databases } = callerOf(request);
+      return reply.header('content-type', metrics.contentType).send(await metrics.text(databases));
     },
 
     async openapi(_request, reply) {
