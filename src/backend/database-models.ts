@@ -1,4 +1,4 @@
-import type { Embedder } from '../embedding/index.js';
+import type { Embedder, EmbedOptions } from '../embedding/index.js';
 import type { Engine, EngineDescription } from '../engine/index.js';
 import { CosiftError } from '../errors.js';
 import type { SearchRequest } from '../schema/index.js';
@@ -51,25 +51,28 @@ export class DatabaseModels {
   }
 
   /**
-   * Embeds texts of records with whatever model the database has at the time of each call.
+   * Embeds texts of the records of one write with whatever model the database has at the time of each call.
    *
    * @throws {CosiftError} `model_mismatch` when it could not embed now.
    */
-  async passages(id: string): Promise<EmbedTexts> {
+  async passages(id: string, write: { caller?: string | undefined; patient: boolean }): Promise<EmbedTexts> {
+    const call = {};
     const embedder = async () => {
       const { model, fingerprint } = this.find(id);
       return model === null ? undefined : this.#embedderOf(id, model, fingerprint);
     };
     await embedder();
-    return async (texts, signal) =>
-      (await embedder())?.embedPassages(texts, { signal }) ?? new Float32Array();
+    return async (texts, signal) => {
+      const embedded = await (await embedder())?.embedPassages(texts, { ...write, call, signal });
+      return embedded?.vectors ?? new Float32Array();
+    };
   }
 
   /** The vector that a search looks for, and the fingerprint of the model that made it. */
   async queryVector(
     id: string,
     search: SearchRequest['search'],
-    signal: AbortSignal | undefined,
+    options: EmbedOptions,
   ): Promise<{ vector: Float64Array; fingerprint: string | null }> {
     const { model, fingerprint, dimensions } = this.find(id);
     if (search.text === undefined) {
@@ -98,7 +101,7 @@ export class DatabaseModels {
       );
     }
     const embedder = await this.#embedderOf(id, model, fingerprint);
-    const vector = Float64Array.from(await embedder.embedQuery(search.text, { signal }));
+    const vector = Float64Array.from(await embedder.embedQuery(search.text, options));
     return { vector, fingerprint };
   }
 

@@ -185,9 +185,9 @@ export class LocalBackend implements Backend {
   async upsertBatch(
     id: string,
     body: Uint8Array,
-    options: { signal?: AbortSignal; vectors?: Float32Array } = {},
+    options: { signal?: AbortSignal; vectors?: Float32Array; caller?: string } = {},
   ): Promise<Uint8Array> {
-    const destination = await this.#destination(id);
+    const destination = await this.#destination(id, { caller: options.caller, patient: false });
     const prepared = await this.#engine.prepareBatch(id, body, options.vectors);
     const committed = await embedAndCommit(destination, prepared, options.signal);
     this.#written.emit(id);
@@ -199,9 +199,9 @@ export class LocalBackend implements Backend {
   async *upsertLines(
     id: string,
     chunks: AsyncIterable<Uint8Array>,
-    options: { signal?: AbortSignal } = {},
+    options: { signal?: AbortSignal; caller?: string } = {},
   ): AsyncIterable<LineEvent> {
-    const destination = await this.#destination(id);
+    const destination = await this.#destination(id, { caller: options.caller, patient: true });
     const events = upsertLines(destination, chunks, this.#limits.line_bytes, options.signal);
     for await (const event of events) {
       if (event.type === 'progress') this.#written.emit(id);
@@ -224,7 +224,10 @@ export class LocalBackend implements Backend {
     const start = performance.now();
     const { search, pagination, ...rest } = request;
     for (;;) {
-      const { vector, fingerprint } = await this.#databases.queryVector(id, search, options.signal);
+      const { vector, fingerprint } = await this.#databases.queryVector(id, search, {
+        signal: options.signal,
+        caller: options.scope?.caller,
+      });
       const embedded = performance.now();
       try {
         const page = await this.#engine.search(
@@ -351,9 +354,12 @@ export class LocalBackend implements Backend {
     return gate;
   }
 
-  /** Where records for a database go. Fails at once when they could not be embedded. */
-  async #destination(id: string): Promise<Destination> {
-    const embed = await this.#databases.passages(id);
+  /** Where the records of one write go. Fails at once when they could not be embedded. */
+  async #destination(
+    id: string,
+    write: { caller: string | undefined; patient: boolean },
+  ): Promise<Destination> {
+    const embed = await this.#databases.passages(id, write);
     return { engine: this.#engine, id, gate: this.#gate(id), embed };
   }
 
