@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { LIMITS, type Limits } from './schema/limits.js';
+import { MAX_EMBED_WORKERS, MAX_THREADS } from './schema/options.js';
 import { suggest } from './schema/suggest.js';
 import { AddressPolicy } from './server/webhooks/address-policy.js';
 
@@ -72,14 +73,14 @@ const whole =
     if (typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most) {
       return number;
     }
-    throw new Error(`must be a whole number from ${least} to ${most}`);
+    throw new Error(`must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}`);
   };
 
 const oneOf =
   (values: readonly string[]) =>
   (value: unknown): string => {
     if (values.includes(value as string)) return value as string;
-    throw new Error(`must be one of ${values.join(', ')}`);
+    throw new Error(`must be one of ${values.join(', ')}, not ${JSON.stringify(value)}`);
   };
 
 /** `NAME=DIRECTORY`, one or several separated by commas or given as a list; or an object of them. */
@@ -191,14 +192,14 @@ export const SETTINGS: readonly Setting[] = [
     flag: '--threads',
     env: 'COSIFT_THREADS',
     help: 'engine threads (default: by the machine)',
-    parse: whole(1, 1024),
+    parse: whole(1, MAX_THREADS),
   },
   {
     name: 'embed_workers',
     flag: '--embed-workers',
     env: 'COSIFT_EMBED_WORKERS',
     help: 'texts embedded at once (default: by the machine)',
-    parse: whole(1, 256),
+    parse: whole(1, MAX_EMBED_WORKERS),
   },
   {
     name: 'models',

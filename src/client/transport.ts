@@ -1,5 +1,6 @@
 import { CosiftError, isErrorCode } from '../errors.js';
 import type { ProblemBody } from '../schema/index.js';
+import { checkOptions } from '../schema/options.js';
 import { unreachable } from '../unreachable.js';
 
 export interface ClientOptions {
@@ -47,7 +48,9 @@ export class Transport {
    *
    * @throws {CosiftError} with the code, detail and problems of the service; `unreachable` when it gave no response.
    */
-  async call<T>(method: string, path: string, body?: unknown, { signal }: CallOptions = {}): Promise<T> {
+  async call<T>(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<T> {
+    checkOptions('call', options);
+    const { signal } = options;
     for (let attempt = 0; ; attempt++) {
       const last = attempt >= this.#retries;
       let response: Response;

@@ -120,3 +120,20 @@ test('targets of webhooks are checked as they are read', () => {
     expect(() => allowed(wrong), wrong).toThrow(/--webhook-allow/);
   }
 });
+
+test.each(['-3', '0', '1.5', '1e2', '', ' 4', '4294967293', 'NaN'])(
+  'threads %j are refused wherever they are set, with the value and what is allowed',
+  (value) => {
+    for (const [name, most] of [
+      ['threads', 1024],
+      ['embed_workers', 256],
+    ] as const) {
+      const allowed = `must be a whole number from 1 to ${most}, not ${JSON.stringify(value)}`;
+      const flag = name === 'threads' ? 'threads' : 'embedWorkers';
+      expect(() => resolveConfig({ [flag]: value }, {})).toThrow(allowed);
+      expect(() => resolveConfig({}, { [`COSIFT_${name.toUpperCase()}`]: value })).toThrow(allowed);
+      const config = fileOf({ [name]: value === '' || value === 'NaN' ? null : Number(value) + 2 ** 40 });
+      expect(() => resolveConfig({ config }, {})).toThrow(`must be a whole number from 1 to ${most}, not `);
+    }
+  },
+);
