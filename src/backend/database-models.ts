@@ -1,5 +1,5 @@
 import type { Embedder, EmbedOptions } from '../embedding/index.js';
-import type { Engine, EngineDescription } from '../engine/index.js';
+import type { Embedded, Engine, EngineDescription } from '../engine/index.js';
 import { CosiftError } from '../errors.js';
 import type { SearchRequest } from '../schema/index.js';
 import type { Models } from './models.js';
@@ -25,6 +25,11 @@ export class DatabaseModels {
 
   know({ id, model, fingerprint, dimensions }: EngineDescription): void {
     this.#known.set(id, { model, fingerprint, dimensions });
+  }
+
+  /** Asks the engine what the database is made with now. */
+  async refresh(id: string): Promise<void> {
+    this.know(await this.#engine.describeDatabase(id));
   }
 
   forget(id: string): void {
@@ -62,9 +67,11 @@ export class DatabaseModels {
       return model === null ? undefined : this.#embedderOf(id, model, fingerprint);
     };
     await embedder();
-    return async (texts, signal) => {
-      const embedded = await (await embedder())?.embedPassages(texts, { ...write, call, signal });
-      return embedded?.vectors ?? new Float32Array();
+    return async (texts, signal): Promise<Embedded> => {
+      const made = await embedder();
+      if (made === undefined) return { vectors: new Float32Array() };
+      const { vectors } = await made.embedPassages(texts, { ...write, call, signal });
+      return { vectors, fingerprint: made.fingerprint };
     };
   }
 
@@ -91,7 +98,7 @@ export class DatabaseModels {
           got: vector.length,
         });
       }
-      return { vector, fingerprint };
+      return { vector, fingerprint: null };
     }
     if (model === null) {
       throw invalidSearch(
@@ -102,7 +109,7 @@ export class DatabaseModels {
     }
     const embedder = await this.#embedderOf(id, model, fingerprint);
     const vector = Float64Array.from(await embedder.embedQuery(search.text, options));
-    return { vector, fingerprint };
+    return { vector, fingerprint: embedder.fingerprint };
   }
 
   /** The embedder of a database's model, which must be the very model its records were embedded with. */

@@ -60,7 +60,7 @@ export class LocalBackend implements Backend {
       models,
       modelOf: (id) => this.#databases.find(id),
       gateOf: (id) => this.#gate(id),
-      switched: async (id) => this.#databases.know(await engine.describeDatabase(id)),
+      switched: (id) => this.#databases.refresh(id),
     });
     this.ready = this.#start(resume);
     // Whoever needs the databases awaits it; a close meanwhile must not count as unhandled.
@@ -214,6 +214,7 @@ export class LocalBackend implements Backend {
   }
 
   async deleteRecords(id: string, request: DeleteRequest, scope: Scope): Promise<{ deleted: number }> {
+    this.#databases.find(id);
     const deletion = { ...request, forced_filter: scope.forcedFilter };
     const deleted = await this.#gate(id).pass(() => this.#engine.deleteRecords(id, deletion));
     if (deleted > 0) this.#written.emit(id);
@@ -254,7 +255,7 @@ export class LocalBackend implements Backend {
       } catch (error) {
         // The database has got another model since the text was embedded.
         if (!isStale(error)) throw error;
-        this.#databases.know(await this.#engine.describeDatabase(id));
+        await this.#databases.refresh(id);
       }
     }
   }
@@ -360,7 +361,8 @@ export class LocalBackend implements Backend {
     write: { caller: string | undefined; patient: boolean },
   ): Promise<Destination> {
     const embed = await this.#databases.passages(id, write);
-    return { engine: this.#engine, id, gate: this.#gate(id), embed };
+    const refresh = () => this.#databases.refresh(id);
+    return { engine: this.#engine, id, gate: () => this.#gate(id), embed, refresh };
   }
 
   #described(database: EngineDescription): DatabaseDescription {

@@ -206,7 +206,8 @@ export class Reembeddings {
       const batch = await patiently(() => engine.prepareReembedding(id), signal);
       const texts = batch.texts();
       const { vectors } = await embedder.embedPassages(texts, { signal, caller: REEMBEDDING, patient: true });
-      job.done = await patiently(() => engine.commitReembedding(id, batch, vectors), signal);
+      const commit = () => engine.commitReembedding(id, batch, vectors, embedder.fingerprint);
+      job.done = await patiently(commit, signal);
       last = batch.isLast;
     }
   }

@@ -296,7 +296,7 @@ impl Writer {
         };
         let mut outcomes = Vec::with_capacity(group.len());
         for Commit {
-            prepared, vectors, ..
+            prepared, embedded, ..
         } in group
         {
             let mut prepared = prepared.lock();
@@ -305,7 +305,7 @@ impl Writer {
                 &self.settings,
                 &context,
                 &mut prepared,
-                vectors,
+                embedded,
                 &mut stage,
                 names,
                 uuids,
