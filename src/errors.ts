@@ -40,11 +40,46 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/**
+ * What can be wrong with one member of a request or with one line of records: one row a code, never renamed. They are
+ * those of the engine, and `too_large` for a line that is too long to be parsed.
+ */
+export const PROBLEM_CODES = {
+  malformed_json: 'It is not JSON, or not UTF-8',
+  too_deep: 'It is nested deeper than allowed',
+  duplicate_member: 'A member occurs twice in one object',
+  lone_surrogate: 'A text holds half of a surrogate pair',
+  number_out_of_range: 'A number is beyond a double, or in a vector beyond a 32-bit float',
+  unknown_member: 'The object does not have this member',
+  missing_member: 'A required member is absent',
+  wrong_type: 'The value has another type than required',
+  unknown_condition: 'The condition is neither `AND` nor `OR`',
+  unknown_operator: 'There is no such operator',
+  empty_rules: 'A group has no rules',
+  unexpected_value: 'The operator takes no value',
+  too_many_rules: 'The filter has more rules than allowed',
+  value_too_long: 'A value of the filter is longer than allowed',
+  invalid_column: 'The name of a column is empty, longer than 256 bytes or holds a control character',
+  invalid_id: 'The id is not an integer from 1 to 2^53 - 1',
+  invalid_uuid: 'The UUID is not a hyphenated UUID',
+  invalid_time: 'The time is not ISO 8601 with Z or an offset, nor a date',
+  mixed_time_names: 'The times have names of both variants',
+  too_many_records: 'The batch has more records than allowed',
+  too_many_columns: 'The database has as many columns as allowed',
+  invalid_value: 'The value has the right type, but is not allowed',
+  invalid_vector: 'The database cannot take the vector',
+  invalid_dimensions: 'The vector has another number of values than those of the database',
+  identity_conflict: 'The id and the UUID belong to different records',
+  too_large: 'The line is longer than allowed',
+} as const satisfies Record<string, string>;
+
+export type ProblemCode = keyof typeof PROBLEM_CODES;
+
 /** One thing wrong with a request: `pointer` is a JSON pointer into its body, '' for the whole. */
 export interface Problem {
   pointer: string;
   detail: string;
-  code?: string;
+  code?: ProblemCode;
 }
 
 export interface ErrorFacts {

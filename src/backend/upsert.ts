@@ -150,5 +150,5 @@ function tooLong(line: number, maxLineBytes: number): LineProblem {
 }
 
 function lineProblem({ line, problem }: NativeLineProblem): LineProblem {
-  return { type: 'problem', line, ...problem };
+  return { type: 'problem', line, ...problem } as LineProblem;
 }

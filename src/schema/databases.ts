@@ -41,9 +41,8 @@ export const databaseSettings = {
     },
     approximate: {
       type: 'boolean',
-      default: false,
       description:
-        'Also keep an index for searches that say `approximate`. It takes memory and time to build.',
+        'Default: false. Also keep an index for searches that say `approximate`. It takes memory and time to build.',
     },
   },
   examples: [{ embed: { columns: ['title', 'description'] } }, { dimensions: 768 }],

@@ -26,7 +26,7 @@ export const LIMITS = {
 
 export type Limits = { readonly [name in keyof typeof LIMITS]: number };
 
-/** What an absent member means. The schemas publish these values, the backend applies them. */
+/** What an absent member means. The descriptions of the schemas tell these values, the backend applies them. */
 export const DEFAULTS = {
   limit: 50,
   threshold: 0.2,

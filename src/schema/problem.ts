@@ -1,7 +1,21 @@
-import { ERRORS } from '../errors.js';
+import { ERRORS, PROBLEM_CODES } from '../errors.js';
 import type { TypeOf } from './type-of.js';
 
 const codes = Object.keys(ERRORS) as (keyof typeof ERRORS)[];
+
+/** Code of a failed request or stream. */
+export const errorCode = {
+  type: 'string',
+  enum: codes,
+  description: 'For programs; never renamed.',
+} as const;
+
+/** Code of one problem of a request or of one line. */
+export const problemCode = {
+  type: 'string',
+  enum: Object.keys(PROBLEM_CODES) as (keyof typeof PROBLEM_CODES)[],
+  description: 'For programs; never renamed.',
+} as const;
 
 /** The body of every answer that is not a success (RFC 9457). */
 export const problem = {
@@ -12,7 +26,7 @@ export const problem = {
     title: { type: 'string' },
     status: { type: 'integer', minimum: 400, maximum: 599 },
     detail: { type: 'string', description: 'For people; its words may change.' },
-    code: { type: 'string', enum: codes, description: 'For programs; never renamed.' },
+    code: errorCode,
     request_id: { type: 'string' },
     errors: {
       type: 'array',
@@ -23,7 +37,7 @@ export const problem = {
         properties: {
           pointer: { type: 'string', description: 'JSON pointer into the request body.' },
           detail: { type: 'string' },
-          code: { type: 'string' },
+          code: problemCode,
         },
       },
     },

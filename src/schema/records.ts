@@ -1,4 +1,5 @@
 import { LIMITS } from './limits.js';
+import { errorCode, problemCode } from './problem.js';
 import { time, timeRange } from './search.js';
 import type { TypeOf } from './type-of.js';
 
@@ -90,7 +91,7 @@ export const lineProblem = {
   properties: {
     type: { type: 'string', const: 'problem' },
     line: { type: 'integer', minimum: 1 },
-    code: { type: 'string' },
+    code: problemCode,
     detail: { type: 'string' },
     pointer: { type: 'string', description: 'JSON pointer into the line.' },
   },
@@ -126,7 +127,7 @@ export const lineFailure = {
   additionalProperties: false,
   properties: {
     type: { type: 'string', const: 'error' },
-    code: { type: 'string' },
+    code: errorCode,
     detail: { type: 'string' },
     request_id: { type: 'string' },
   },

@@ -31,8 +31,7 @@ export const search = {
       type: 'number',
       minimum: 0,
       maximum: 1,
-      default: DEFAULTS.threshold,
-      description: 'Minimum relevance score; a score equal to it passes.',
+      description: `Minimum relevance score; a score equal to it passes. Default: ${DEFAULTS.threshold}.`,
     },
   },
 } as const;
@@ -52,8 +51,7 @@ export const pagination = {
       type: 'integer',
       minimum: 1,
       maximum: 100,
-      default: DEFAULTS.limit,
-      description: 'Maximum number of results.',
+      description: `Maximum number of results. Default: ${DEFAULTS.limit}.`,
     },
     cursor: {
       type: 'string',
@@ -71,7 +69,12 @@ export const valuesFacet = {
   properties: {
     column,
     type: { type: 'string', const: 'values' },
-    limit: { type: 'integer', minimum: 1, maximum: 100, default: DEFAULTS.facet_values },
+    limit: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 100,
+      description: `Maximum number of values. Default: ${DEFAULTS.facet_values}.`,
+    },
   },
 } as const;
 
@@ -139,7 +142,7 @@ function sortSchema<const Names extends readonly string[]>(names: Names) {
     properties: {
       column,
       time: { type: 'string', enum: names },
-      direction: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
+      direction: { type: 'string', enum: ['asc', 'desc'], description: 'Default: `asc`.' },
     },
   } as const;
 }
@@ -159,9 +162,8 @@ function searchRequestSchema<const Group extends string>(group: Group) {
       pagination: { $ref: '#/components/schemas/Pagination' },
       approximate: {
         type: 'boolean',
-        default: false,
         description:
-          'Where the database keeps an approximate index: a few matches may be missed for speed. ' +
+          'Default: false. Where the database keeps an approximate index: a few matches may be missed for speed. ' +
           'Not with `total` or `facets`.',
       },
       ...extras,

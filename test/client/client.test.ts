@@ -16,7 +16,7 @@ const listen = async (listener: RequestListener) => {
 };
 
 beforeAll(async () => {
-  service = await Service.start();
+  service = await Service.start({ webhookAllow: '127.0.0.1' });
   client = new Client({ url: service.url, key: service.adminKey });
 });
 afterAll(() => service.stop());

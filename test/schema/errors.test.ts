@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ERRORS } from '../../src/errors.js';
+import { ERRORS, PROBLEM_CODES } from '../../src/errors.js';
+import { openApiDocument } from '../../src/server/openapi/document.js';
 import { errorsOf, OPERATIONS } from '../../src/server/operations.js';
 
 const root = new URL('../../', import.meta.url);
@@ -12,6 +13,24 @@ test('the table in the docs is the table in the code', () => {
     { status: Number(status), title },
   ]);
   expect(rows).toEqual(Object.entries(ERRORS));
+});
+
+test('the codes of problems are those of the engine, of the docs, and of the OpenAPI document', () => {
+  const engine = readFileSync(new URL('crates/engine/src/problem.rs', root), 'utf8');
+  const [, listed = ''] = /^codes! \{$(.*?)^\}$/ms.exec(engine) ?? [];
+  const named = [...listed.matchAll(/^ {4}\w+ = "(\w+)",$/gm)].map(([, code]) => code);
+  const codes = Object.keys(PROBLEM_CODES);
+  expect(codes).toEqual([...named, 'too_large']);
+
+  const docs = readFileSync(new URL('docs/errors.md', root), 'utf8');
+  const rows = [...docs.matchAll(/^\| `(\w+)` \| ([^|]+) \|$/gm)].map(([, code, text]) => [code, text]);
+  expect(rows).toEqual(Object.entries(PROBLEM_CODES));
+
+  // biome-ignore lint/suspicious/noExplicitAny: a document to walk through
+  const schemas = openApiDocument().components.schemas as any;
+  expect(schemas.LineProblem.properties.code.enum).toEqual(codes);
+  expect(schemas.Problem.properties.errors.items.properties.code.enum).toEqual(codes);
+  expect(schemas.LineFailure.properties.code.enum).toEqual(Object.keys(ERRORS));
 });
 
 test('every code that TypeScript throws is a row, and every row is thrown or answered somewhere', () => {
