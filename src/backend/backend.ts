@@ -13,8 +13,6 @@ import type {
 
 /** What a caller's key adds to a request: a record outside `forcedFilter` does not exist for it. */
 export interface Scope {
-  /** The key's id: callers take turns where texts wait to be embedded. */
-  caller?: string;
   forcedFilter?: FilterGroup;
 }
 
@@ -98,18 +96,23 @@ export interface Backend {
   upsertBatch(
     id: string,
     body: Uint8Array,
-    /** `vectors`: those of records that come without, one after the other; `caller`: see {@link Scope}. */
-    options?: { signal?: AbortSignal; vectors?: Float32Array; caller?: string },
+    /** `vectors`: those of records that come without, one after the other. */
+    options?: { signal?: AbortSignal; vectors?: Float32Array },
   ): Promise<Uint8Array>;
   /** Takes NDJSON in committed batches; the last event is the summary. */
   upsertLines(
     id: string,
     chunks: AsyncIterable<Uint8Array>,
-    options?: { signal?: AbortSignal; caller?: string },
+    options?: { signal?: AbortSignal },
   ): AsyncIterable<LineEvent>;
   /** The JSON of one record; `recordId` is an integer or a UUID. */
   record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array>;
-  deleteRecords(id: string, request: DeleteRequest, scope: Scope): Promise<{ deleted: number }>;
+  /** Deletes nothing once `signal` is aborted before the commit. */
+  deleteRecords(
+    id: string,
+    request: DeleteRequest,
+    options?: { scope?: Scope; signal?: AbortSignal },
+  ): Promise<{ deleted: number }>;
   search(id: string, request: SearchRequest, options: PageOptions): Promise<PageReply>;
   query(id: string, request: QueryRequest, options: PageOptions): Promise<PageReply>;
   /** The JSON of a `Changes`; waits up to `waitMs` for a first change after `after`. */

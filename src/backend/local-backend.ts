@@ -60,7 +60,7 @@ export class LocalBackend implements Backend {
       models,
       modelOf: (id) => this.#databases.find(id),
       gateOf: (id) => this.#gate(id),
-      switched: (id) => this.#databases.refresh(id),
+      switched: async (id) => this.#databases.know(await engine.describeDatabase(id)),
     });
     this.ready = this.#start(resume);
     // Whoever needs the databases awaits it; a close meanwhile must not count as unhandled.
@@ -185,9 +185,9 @@ export class LocalBackend implements Backend {
   async upsertBatch(
     id: string,
     body: Uint8Array,
-    options: { signal?: AbortSignal; vectors?: Float32Array; caller?: string } = {},
+    options: { signal?: AbortSignal; vectors?: Float32Array } = {},
   ): Promise<Uint8Array> {
-    const destination = await this.#destination(id, { caller: options.caller, patient: false });
+    const destination = await this.#destination(id);
     const prepared = await this.#engine.prepareBatch(id, body, options.vectors);
     const committed = await embedAndCommit(destination, prepared, options.signal);
     this.#written.emit(id);
@@ -199,9 +199,9 @@ export class LocalBackend implements Backend {
   async *upsertLines(
     id: string,
     chunks: AsyncIterable<Uint8Array>,
-    options: { signal?: AbortSignal; caller?: string } = {},
+    options: { signal?: AbortSignal } = {},
   ): AsyncIterable<LineEvent> {
-    const destination = await this.#destination(id, { caller: options.caller, patient: true });
+    const destination = await this.#destination(id);
     const events = upsertLines(destination, chunks, this.#limits.line_bytes, options.signal);
     for await (const event of events) {
       if (event.type === 'progress') this.#written.emit(id);
@@ -213,10 +213,14 @@ export class LocalBackend implements Backend {
     return this.#engine.record(id, recordId, { variant, forced_filter: scope.forcedFilter });
   }
 
-  async deleteRecords(id: string, request: DeleteRequest, scope: Scope): Promise<{ deleted: number }> {
-    this.#databases.find(id);
-    const deletion = { ...request, forced_filter: scope.forcedFilter };
-    const deleted = await this.#gate(id).pass(() => this.#engine.deleteRecords(id, deletion));
+  async deleteRecords(
+    id: string,
+    request: DeleteRequest,
+    options: { scope?: Scope; signal?: AbortSignal } = {},
+  ): Promise<{ deleted: number }> {
+    const { scope, signal } = options;
+    const deletion = { ...request, forced_filter: scope?.forcedFilter };
+    const deleted = await this.#gate(id).pass(() => this.#engine.deleteRecords(id, deletion, signal));
     if (deleted > 0) this.#written.emit(id);
     return { deleted };
   }
@@ -225,10 +229,7 @@ export class LocalBackend implements Backend {
     const start = performance.now();
     const { search, pagination, ...rest } = request;
     for (;;) {
-      const { vector, fingerprint } = await this.#databases.queryVector(id, search, {
-        signal: options.signal,
-        caller: options.scope?.caller,
-      });
+      const { vector, fingerprint } = await this.#databases.queryVector(id, search, options.signal);
       const embedded = performance.now();
       try {
         const page = await this.#engine.search(
@@ -255,7 +256,7 @@ export class LocalBackend implements Backend {
       } catch (error) {
         // The database has got another model since the text was embedded.
         if (!isStale(error)) throw error;
-        await this.#databases.refresh(id);
+        this.#databases.know(await this.#engine.describeDatabase(id));
       }
     }
   }
@@ -355,14 +356,10 @@ export class LocalBackend implements Backend {
     return gate;
   }
 
-  /** Where the records of one write go. Fails at once when they could not be embedded. */
-  async #destination(
-    id: string,
-    write: { caller: string | undefined; patient: boolean },
-  ): Promise<Destination> {
-    const embed = await this.#databases.passages(id, write);
-    const refresh = () => this.#databases.refresh(id);
-    return { engine: this.#engine, id, gate: () => this.#gate(id), embed, refresh };
+  /** Where records for a database go. Fails at once when they could not be embedded. */
+  async #destination(id: string): Promise<Destination> {
+    const embed = await this.#databases.passages(id);
+    return { engine: this.#engine, id, gate: this.#gate(id), embed };
   }
 
   #described(database: EngineDescription): DatabaseDescription {

@@ -1,9 +1,4 @@
-import {
-  type Backend,
-  checkModelDirectories,
-  LocalBackend,
-  type ModelDirectories,
-} from '../backend/index.js';
+import { type Backend, LocalBackend, type ModelDirectories } from '../backend/index.js';
 import { CosiftError } from '../errors.js';
 import type { Reembedder } from '../reembed.js';
 import {
@@ -25,7 +20,6 @@ export class LocalTarget implements Target {
   }
 
   static async open(data: string, models?: ModelDirectories): Promise<LocalTarget> {
-    checkModelDirectories(models);
     try {
       return new LocalTarget(await LocalBackend.open({ directory: data, models, resume: false }));
     } catch (error) {

@@ -9,7 +9,7 @@ import {
   type ReembeddingBatch,
 } from './binding.js';
 import { settle } from './outcome.js';
-import { stoppable } from './stop.js';
+import { stoppable, stoppableUntilDone } from './stop.js';
 
 /** Settings of a database as the engine keeps them. */
 export interface EngineSettings {
@@ -92,22 +92,19 @@ export class Engine {
     return settle(await this.#native.prepareLines(id, body, firstLine));
   }
 
-  /**
-   * Writes prepared records with the vectors of their texts; durable and searchable when it resolves.
-   *
-   * Fails as stale, and stores nothing, when another model made the vectors than the database has, or other texts are
-   * needed by now.
-   */
-  async commit(id: string, prepared: Prepared, { vectors, fingerprint }: Embedded): Promise<NativeCommitted> {
-    return settle(await this.#native.commit(id, prepared, vectors, fingerprint));
+  /** Writes prepared records with the vectors of their texts; durable and searchable when it resolves. */
+  async commit(id: string, prepared: Prepared, vectors: Float32Array): Promise<NativeCommitted> {
+    return settle(await this.#native.commit(id, prepared, vectors));
   }
 
   async record(id: string, record: string, request: object): Promise<Uint8Array> {
     return settle(await this.#native.record(id, record, JSON.stringify(request)));
   }
 
-  async deleteRecords(id: string, request: object): Promise<number> {
-    return settle(await this.#native.deleteRecords(id, JSON.stringify(request)));
+  /** Deletes nothing once the signal is aborted before the commit. */
+  async deleteRecords(id: string, request: object, signal?: AbortSignal): Promise<number> {
+    const text = JSON.stringify(request);
+    return settle(await stoppableUntilDone(signal, (stop) => this.#native.deleteRecords(id, text, stop)));
   }
 
   async search(id: string, request: object, vector: Float64Array, signal?: AbortSignal): Promise<NativePage> {
@@ -143,13 +140,8 @@ export class Engine {
   }
 
   /** Stores the vectors of a batch; resolves with how many records have theirs. */
-  async commitReembedding(
-    id: string,
-    batch: ReembeddingBatch,
-    vectors: Float32Array,
-    fingerprint: string,
-  ): Promise<number> {
-    return settle(await this.#native.commitReembedding(id, batch, vectors, fingerprint));
+  async commitReembedding(id: string, batch: ReembeddingBatch, vectors: Float32Array): Promise<number> {
+    return settle(await this.#native.commitReembedding(id, batch, vectors));
   }
 
   /** Makes ready what is embedded so far, so that the switch is quick. */
@@ -203,13 +195,6 @@ export interface EngineEvent {
   database?: string;
   /** The cause. */
   text: string;
-}
-
-/** Vectors of texts, one after the other, and the model that made them. */
-export interface Embedded {
-  vectors: Float32Array;
-  /** The model's fingerprint; undefined where nothing was embedded. */
-  fingerprint?: string | undefined;
 }
 
 /** How far a database has come, and its size. */

@@ -1,7 +1,6 @@
 export type { NativeLineProblem, Prepared } from './binding.js';
 export {
   type DatabaseProgress,
-  type Embedded,
   Engine,
   type EngineDescription,
   type EngineEvents,

@@ -1,10 +1,5 @@
-import { checkModelDirectories, LocalBackend } from '../backend/index.js';
-import {
-  checkDatabaseSettings,
-  checkOptions,
-  type DatabaseDescription,
-  type DatabaseSettings,
-} from '../schema/index.js';
+import { LocalBackend } from '../backend/index.js';
+import { checkDatabaseSettings, type DatabaseDescription, type DatabaseSettings } from '../schema/index.js';
 import { Database } from './database.js';
 
 export interface OpenOptions {
@@ -28,15 +23,10 @@ export interface OpenOptions {
  * await cosift.close();
  * ```
  *
- * @throws {CosiftError} `data_locked` when another process has it open; `invalid_request` for an option that is unknown
- * or has a value that is not allowed, and for a model whose directory is missing.
+ * @throws {CosiftError} `data_locked` when another process has it open.
  */
 export async function open(directory: string, options: OpenOptions = {}): Promise<Cosift> {
-  checkOptions('directory', { directory });
-  checkOptions('open', options);
-  const { threads, embedWorkers, models } = options;
-  checkModelDirectories(models);
-  return new Cosift(await LocalBackend.open({ directory, threads, embedWorkers, models }));
+  return new Cosift(await LocalBackend.open({ directory, ...options }));
 }
 
 /** The databases of a data directory. */
@@ -55,14 +45,12 @@ export class Cosift {
    * @throws {CosiftError} `database_exists` when it was made with other settings.
    */
   async createDatabase(id: string, settings: DatabaseSettings = {}): Promise<Database> {
-    checkOptions('database', { id });
     await this.#backend.createDatabase(id, checkDatabaseSettings(settings));
     return new Database(this.#backend, id);
   }
 
   /** @throws {CosiftError} `database_not_found` */
   async database(id: string): Promise<Database> {
-    checkOptions('database', { id });
     await this.#backend.describeDatabase(id);
     return new Database(this.#backend, id);
   }
@@ -73,7 +61,6 @@ export class Cosift {
 
   /** Drops a database with all its records. */
   async dropDatabase(id: string): Promise<void> {
-    checkOptions('database', { id });
     await this.#backend.dropDatabase(id);
   }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cosift_engine::{Committed, Embedded, Engine, Format, Status};
+use cosift_engine::{Committed, Engine, Format, Status};
 use napi::Env;
 use napi::bindgen_prelude::{Buffer, Float32Array, Float64Array, Object, Result, Uint8Array};
 use napi_derive::napi;
@@ -144,8 +144,7 @@ impl NativeEngine {
         })
     }
 
-    /// Writes prepared records with the vectors of their texts, one after the other, and the fingerprint of the
-    /// model that made them.
+    /// Writes prepared records with the vectors of their texts, one after the other.
     #[napi(ts_return_type = "Promise<NativeCommitted | NativeFailure>")]
     pub fn commit<'env>(
         &self,
@@ -153,15 +152,10 @@ impl NativeEngine {
         id: String,
         prepared: &Prepared,
         vectors: Float32Array,
-        fingerprint: Option<String>,
     ) -> Result<Object<'env>> {
         let prepared = Arc::clone(&prepared.inner);
-        let embedded = Embedded {
-            vectors: vectors.to_vec(),
-            fingerprint,
-        };
         promise(env, committed, |done| {
-            self.engine.commit(&id, prepared, embedded, done)
+            self.engine.commit(&id, prepared, vectors.to_vec(), done)
         })
     }
 
@@ -179,18 +173,20 @@ impl NativeEngine {
         })
     }
 
-    /// Deletes records and tells how many there were.
+    /// Deletes records and tells how many there were; none once it is stopped.
     #[napi(ts_return_type = "Promise<number | NativeFailure>")]
     pub fn delete_records<'env>(
         &self,
         env: &'env Env,
         id: String,
         request: String,
+        stop: &StopFlag,
     ) -> Result<Object<'env>> {
+        let stop = Arc::clone(&stop.flag);
         promise(
             env,
             |deleted| deleted as f64,
-            |done| self.engine.delete(&id, &request, done),
+            |done| self.engine.delete(&id, &request, stop, done),
         )
     }
 
@@ -265,8 +261,7 @@ impl NativeEngine {
         })
     }
 
-    /// Stores a batch with the vectors of its texts and the fingerprint of the model that made them, and tells how
-    /// many records there are now.
+    /// Stores a batch with the vectors of its texts, and tells how many records there are now.
     #[napi(ts_return_type = "Promise<number | NativeFailure>")]
     pub fn commit_reembedding<'env>(
         &self,
@@ -274,17 +269,15 @@ impl NativeEngine {
         id: String,
         batch: &ReembeddingBatch,
         vectors: Float32Array,
-        fingerprint: String,
     ) -> Result<Object<'env>> {
         let batch = Arc::clone(&batch.inner);
-        let embedded = Embedded {
-            vectors: vectors.to_vec(),
-            fingerprint: Some(fingerprint),
-        };
         promise(
             env,
             |records| records as f64,
-            |done| self.engine.commit_reembedding(&id, batch, embedded, done),
+            |done| {
+                self.engine
+                    .commit_reembedding(&id, batch, vectors.to_vec(), done)
+            },
         )
     }
 

@@ -4,18 +4,22 @@ use std::sync::Arc;
 
 use crate::answer::Answer;
 use crate::changes::Changes;
-use crate::commit::{Commit, Committed, Embedded};
-use crate::delete::{Deletion, RecordRef};
+use crate::commit::{Commit, Committed};
+use crate::database::Database;
+use crate::delete::{Deleted, Deletion, Found, RecordRef};
 use crate::engine::{Done, Engine};
 use crate::error::Error;
+use crate::filter::Watch;
+use crate::identity::RecordRow;
 use crate::prepare::{Format, Prepared, prepare};
 use crate::query::Query;
 use crate::score::to_unit_q30;
 use crate::search::{
     Page, RequestReader, Search, StopFlag, TimeRange, not_approximate, write_record,
 };
-use crate::select::Selection;
+use crate::select::{HEAVY, Selection};
 use crate::task::Task;
+use crate::workers::Step;
 
 impl Engine {
     /// Parses and checks records, and finds which of them need an embedding.
@@ -34,17 +38,15 @@ impl Engine {
         });
     }
 
-    /// Commits prepared records with the vectors of their texts; they are durable and searchable when `done` is called.
+    /// Commits prepared records; they are durable and searchable when `done` is called.
     ///
-    /// `done` gets [`Error::Stale`], and nothing is stored, when `embedded` comes of another model than the database
-    /// has, or other texts are needed by now: ask for the texts again, embed them, and commit.
-    /// [`Error::DatabaseNotFound`] when the records were prepared for another database of that id, which was dropped
-    /// since.
+    /// `done` gets [`Error::DatabaseNotFound`] when the records were prepared for another database of that id, which
+    /// was dropped since.
     pub fn commit(
         &self,
         id: &str,
         prepared: Arc<Prepared>,
-        embedded: Embedded,
+        vectors: Vec<f32>,
         done: Done<Committed>,
     ) {
         match self.database(id) {
@@ -53,25 +55,60 @@ impl Engine {
             }
             Ok(database) => database.send(Task::Commit(Commit {
                 prepared,
-                embedded,
+                vectors,
                 answer: Answer::new(done),
             })),
             Err(error) => done(Err(error)),
         }
     }
 
-    /// Deletes records; `done` gets how many there were.
-    pub fn delete(&self, id: &str, request: &str, done: Done<usize>) {
-        match self
+    /// Deletes records; `done` gets how many there were. None is deleted once `stop` is set before the commit.
+    pub fn delete(self: &Arc<Self>, id: &str, request: &str, stop: StopFlag, done: Done<usize>) {
+        let checked = self
             .database(id)
-            .and_then(|database| Ok((database, Deletion::parse(request, &self.limits)?)))
-        {
-            Ok((database, deletion)) => database.send(Task::Delete {
-                deletion,
-                answer: Answer::new(done),
-            }),
+            .and_then(|database| Ok((database, Deletion::parse(request, &self.limits)?)));
+        match checked {
+            Ok((database, deletion)) => {
+                let found = Found::nothing(deletion, stop);
+                if found.needs_no_test() {
+                    self.delete_found(database, found, done);
+                } else {
+                    self.find_and_delete(database, found, done);
+                }
+            }
             Err(error) => done(Err(error)),
         }
+    }
+
+    /// Finds the records of a deletion beside the writer, then deletes them.
+    fn find_and_delete(self: &Arc<Self>, database: Arc<Database>, found: Found, done: Done<usize>) {
+        let (engine, target) = (Arc::clone(self), Arc::clone(&database));
+        let delete: Done<Found> = Box::new(move |found| match found {
+            Ok(found) => engine.delete_found(target, found, done),
+            Err(error) => done(Err(error)),
+        });
+        self.run_query(delete, move || {
+            let finding = found.bind(&database);
+            Ok(if finding.cost() > HEAVY {
+                Step::Heavy(Box::new(move || Ok(finding.run()?)))
+            } else {
+                Step::Done(finding.run()?)
+            })
+        });
+    }
+
+    /// Has the writer delete the records that were found, and finds them again where too much was written meanwhile.
+    fn delete_found(self: &Arc<Self>, database: Arc<Database>, found: Found, done: Done<usize>) {
+        let (engine, target) = (Arc::clone(self), Arc::clone(&database));
+        let answer: Done<Deleted> = Box::new(move |deleted| match deleted {
+            Ok(Deleted::Records(records)) => done(Ok(records)),
+            Ok(Deleted::Outdated(found)) => engine.find_and_delete(target, found, done),
+            Err(error) => done(Err(error)),
+        });
+        database.send(Task::Delete {
+            found,
+            answer: Answer::new(answer),
+        });
     }
 
     /// One record as `variant` shows it, if it satisfies the forced filter.
@@ -90,7 +127,10 @@ impl Engine {
                 let snapshot = &published.snapshot;
                 let selection = Selection::bind(snapshot, forced.as_ref(), TimeRange::ALWAYS);
                 let found = RecordRef::parse(&record).and_then(|record| record.find(published));
-                match found.filter(|&row| selection.holds(snapshot.at(row))) {
+                let holds = |row: &RecordRow| {
+                    selection.holds(snapshot.at(*row), &Watch::never()) == Ok(true)
+                };
+                match found.filter(holds) {
                     Some(row) => {
                         let (block, slot) = snapshot.at(row);
                         let mut out = Vec::new();
@@ -145,15 +185,25 @@ impl Engine {
 
     /// Runs the filter-only operation; see [`Query::parse`] for the request.
     pub fn query(self: &Arc<Self>, id: &str, request: String, stop: StopFlag, done: Done<Page>) {
-        self.with(id, done, move |engine, database| {
-            Query::parse(&request, &engine.limits)?.run(database, &stop)
+        let (engine, database) = (Arc::clone(self), self.database(id));
+        self.run_query(done, move || {
+            let database = database?;
+            let query = Query::parse(&request, &engine.limits)?.bind(&database, stop);
+            Ok(if query.is_heavy() {
+                Step::Heavy(Box::new(move || query.run()))
+            } else {
+                Step::Done(query.run()?)
+            })
         });
     }
 
     /// Reads the change feed; see [`Changes::parse`] for the request.
     pub fn changes(self: &Arc<Self>, id: &str, request: String, done: Done<Vec<u8>>) {
-        self.with(id, done, move |engine, database| {
-            Changes::parse(&request, &engine.limits)?.run(database)
+        let (engine, database) = (Arc::clone(self), self.database(id));
+        self.run_query(done, move || {
+            let database = database?;
+            let changes = Changes::parse(&request, &engine.limits)?;
+            Ok(Step::Done(changes.run(&database)?))
         });
     }
 }

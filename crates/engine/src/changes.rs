@@ -3,7 +3,7 @@
 use crate::columns::{ColumnNames, ColumnsBuilder};
 use crate::database::Database;
 use crate::error::Error;
-use crate::filter::Filter;
+use crate::filter::{Filter, Watch};
 use crate::identity::{RecordId, RecordUuid, Variant};
 use crate::json::{parse_data, write_integer, write_time};
 use crate::limits::Limits;
@@ -85,14 +85,19 @@ impl Changes {
             let mut names = ColumnNames::default();
             let mut builder = ColumnsBuilder::default();
             builder.push_data(&data, &mut names);
-            return forced.bind(&names).matches(&builder.finish(), 0);
+            let held = forced
+                .bind(&names)
+                .matches(&builder.finish(), 0, &Watch::never());
+            return held == Ok(true);
         }
         database.with_published(|published| {
             let row = published
                 .index
                 .find_id(&published.snapshot, RecordId(change.id));
             let selection = Selection::bind(&published.snapshot, Some(forced), TimeRange::ALWAYS);
-            row.is_some_and(|row| selection.holds(published.snapshot.at(row)))
+            row.is_some_and(|row| {
+                selection.holds(published.snapshot.at(row), &Watch::never()) == Ok(true)
+            })
         })
     }
 }

@@ -25,7 +25,7 @@ use crate::meter::{Meter, MeterReading};
 use crate::search::{Scanner, ScannerStats};
 use crate::settings::Settings;
 use crate::shadow::Shadow;
-use crate::workers::Workers;
+use crate::workers::{Step, Workers};
 
 /// Called once with the outcome of a call, from one of the engine's threads.
 pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
@@ -41,7 +41,11 @@ pub struct Engine {
     /// Held while a database is created or dropped.
     files: Mutex<()>,
     pub(crate) scanner: Scanner,
-    workers: Workers,
+    /// For calls that must never wait for a query: listings of databases, single records, checks of writes.
+    control: Workers,
+    queries: Workers,
+    /// For queries and deletions whose filter takes long.
+    heavy: Arc<Workers>,
     closed: AtomicBool,
     /// Databases with the vectors of another model, in the making.
     shadows: Mutex<BTreeMap<String, Shadow>>,
@@ -66,7 +70,7 @@ pub(crate) enum Slot {
     },
 }
 
-/// Threads for what is not scanning: parsing, queries, reads.
+/// Threads of each kind for what is not scanning.
 const WORKERS: usize = 2;
 
 impl Engine {
@@ -119,7 +123,9 @@ impl Engine {
             scanner: Scanner::start(threads, Arc::clone(&meter)).map_err(file)?,
             meter,
             events,
-            workers: Workers::start(WORKERS).map_err(file)?,
+            control: Workers::start("cosift-control", WORKERS).map_err(file)?,
+            queries: Workers::start("cosift-query", WORKERS).map_err(file)?,
+            heavy: Arc::new(Workers::start("cosift-heavy-query", WORKERS).map_err(file)?),
             closed: AtomicBool::new(false),
             shadows: Mutex::default(),
             background: Mutex::default(),
@@ -378,7 +384,9 @@ impl Engine {
     pub fn close(&self) {
         self.closed.store(true, Relaxed);
         self.scanner.close();
-        self.workers.close();
+        self.queries.close();
+        self.heavy.close();
+        self.control.close();
         // What is under way sees that it is to end.
         let _background = self
             .background
@@ -450,7 +458,7 @@ impl Engine {
         done: Done<T>,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) {
-        self.workers.run(done, work);
+        self.control.run(done, work);
     }
 
     pub(crate) fn with<T: Send + 'static>(
@@ -466,6 +474,15 @@ impl Engine {
             }
             Err(error) => done(Err(error)),
         }
+    }
+
+    /// Runs a query, or as much of it as tells that it takes long: then others do the rest.
+    pub(crate) fn run_query<T: Send + 'static>(
+        &self,
+        done: Done<T>,
+        work: impl FnOnce() -> Result<Step<T>, Error> + Send + 'static,
+    ) {
+        self.queries.run_or_hand_over(&self.heavy, done, work);
     }
 }
 

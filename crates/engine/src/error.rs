@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::files::FileError;
+use crate::filter::Stopped;
 use crate::problem::{Problem, ProblemCode};
 use crate::store::StoreError;
 
@@ -70,7 +71,7 @@ pub enum Error {
         /// What clashes.
         detail: String,
     },
-    /// The texts must be embedded again: a record or the database's settings changed, or another model embedded them.
+    /// A record, or the database's model, changed since the texts were embedded: they must be embedded again.
     #[error("records or the model changed meanwhile: embed the texts again")]
     Stale,
     /// The stop flag of the call was set; nothing of it is kept.
@@ -121,6 +122,12 @@ pub enum Error {
         /// The panic's message.
         detail: String,
     },
+}
+
+impl From<Stopped> for Error {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
+    }
 }
 
 fn first_detail(problems: &[Problem]) -> String {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::block::Block;
 use crate::columns::ColumnNames;
 use crate::error::Error;
-use crate::filter::{BoundFilter, Filter};
+use crate::filter::{BoundFilter, Filter, Stopped, Watch};
 use crate::identity::Variant;
 use crate::search::RequestReader;
 use crate::snapshot::Snapshot;
@@ -69,24 +69,40 @@ impl BoundExplain {
     }
 
     /// Records of a snapshot that exist for the caller.
-    pub(crate) fn records(&self, snapshot: &Snapshot) -> usize {
-        match &self.forced {
-            None => snapshot.records(),
-            Some(forced) => {
-                let seen = |block: &Block| forced.mask(&block.body.columns, &block.alive).count();
-                snapshot.blocks.iter().map(seen).sum()
-            }
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn records(&self, snapshot: &Snapshot, watch: &Watch<'_>) -> Result<usize, Stopped> {
+        let Some(forced) = &self.forced else {
+            return Ok(snapshot.records());
+        };
+        let mut records = 0;
+        for block in &snapshot.blocks {
+            let seen = forced.mask(&block.body.columns, &block.alive, watch)?;
+            records += seen.count();
         }
+        Ok(records)
     }
 
     /// Appends why one result is one: `{"filter":…}` with the outcome of each of the caller's rules.
-    pub(crate) fn write_record(&self, block: &Block, slot: usize, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn write_record(
+        &self,
+        block: &Block,
+        slot: usize,
+        watch: &Watch<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Stopped> {
         out.push(b'{');
         if let Some(own) = &self.own {
             out.extend_from_slice(b"\"filter\":");
-            own.explain(&block.body.columns, slot).write_json(out);
+            own.explain(&block.body.columns, slot, watch)?
+                .write_json(out);
         }
         out.push(b'}');
+        Ok(())
     }
 }
 

@@ -261,10 +261,12 @@ impl Memory {
     /// True when it emptied one: there may be more, which the caller sees to after the writes that wait.
     pub(crate) fn tidy(&mut self, next: &mut Next) -> bool {
         let before = next.snapshot.blocks.len();
-        // Blocks that still grow stay, so that they remain neighbours and can be joined.
-        next.snapshot
-            .blocks
-            .retain(|block| block.living > 0 || block.len() < BLOCK_RECORDS);
+        let next_row = next.snapshot.next_row();
+        // Blocks that still grow stay, so that they remain neighbours and can be joined. The last one stays, so that
+        // no row is given twice: a deletion knows by its row that a record is the one it has tested.
+        next.snapshot.blocks.retain(|block| {
+            block.living > 0 || block.len() < BLOCK_RECORDS || block.row(block.len()) == next_row
+        });
         next.dirty |= next.snapshot.blocks.len() != before;
         self.seal(next);
         self.compact(next)

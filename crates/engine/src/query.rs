@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
@@ -16,11 +17,12 @@ use crate::database::Database;
 use crate::error::Error;
 use crate::explain::{Explain, milliseconds};
 use crate::facets::{Facet, FacetCounter};
-use crate::filter::Filter;
+use crate::filter::{Filter, Watch};
 use crate::identity::{IdKey, RecordRow, Variant};
 use crate::limits::Limits;
 use crate::search::{FilterKey, Page, PageWriter, RequestReader, StopFlag, TimeRange};
 use crate::select::Selection;
+use crate::snapshot::Snapshot;
 
 /// A filter-only request, parsed and checked.
 #[derive(Clone, Debug)]
@@ -246,18 +248,55 @@ impl Query {
         })
     }
 
-    /// Runs the query.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`] once `stop` is set; [`Error::Invalid`] when a facet has more intervals than a
-    /// response holds.
-    pub(crate) fn run(&self, database: &Database, stop: &StopFlag) -> Result<Page, Error> {
+    /// Binds the query to the newest snapshot.
+    pub(crate) fn bind(self, database: &Database, stop: StopFlag) -> BoundQuery {
         let start = Instant::now();
         let snapshot = database.snapshot();
         let mut selection = Selection::bind(&snapshot, self.filter.as_ref(), self.time_range);
         selection.keep_in(database.known_masks.look(self.filter_key, &snapshot));
-        let facets = FacetCounter::bind(&self.facets, &snapshot.names);
-        let column = match &self.sort.by {
+        BoundQuery {
+            query: self,
+            snapshot,
+            selection,
+            start,
+            stop,
+        }
+    }
+}
+
+/// A query bound to a snapshot.
+pub(crate) struct BoundQuery {
+    query: Query,
+    snapshot: Arc<Snapshot>,
+    selection: Selection,
+    start: Instant,
+    stop: StopFlag,
+}
+
+impl BoundQuery {
+    /// Whether other queries must not wait for this one.
+    pub(crate) fn is_heavy(&self) -> bool {
+        let explained = self.query.explain.as_ref().map_or(0, |_| self.query.limit);
+        self.selection.is_heavy(&self.snapshot, explained)
+    }
+
+    /// Runs the query.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] once the stop flag is set; [`Error::Invalid`] when a facet has more intervals than a
+    /// response holds.
+    pub(crate) fn run(&self) -> Result<Page, Error> {
+        let Self {
+            query,
+            snapshot,
+            selection,
+            start,
+            stop,
+        } = self;
+        let Query { sort, limit, .. } = query;
+        let watch = &Watch::new(stop);
+        let facets = FacetCounter::bind(&query.facets, &snapshot.names);
+        let column = match &sort.by {
             SortBy::Column(name) => snapshot.names.id(name),
             _ => None,
         };
@@ -267,28 +306,28 @@ impl Query {
             if stop.load(Relaxed) {
                 return Err(Error::Stopped);
             }
-            let mask = selection.mask(block);
+            let mask = selection.mask(block, watch)?;
             matches += mask.count();
             facets.count(block, &mask);
             for slot in mask.iter() {
-                let key = self.sort.key(block, slot, column);
+                let key = sort.key(block, slot, column);
                 let place = Place {
                     key,
-                    id: IdKey::new(self.variant, block.id(slot), block.uuid(slot)),
+                    id: IdKey::new(query.variant, block.id(slot), block.uuid(slot)),
                 };
-                if self
+                if query
                     .cursor
                     .as_ref()
-                    .is_some_and(|cursor| self.sort.rank(&place, cursor).is_le())
+                    .is_some_and(|cursor| sort.rank(&place, cursor).is_le())
                 {
                     continue;
                 }
                 let entry = Entry {
                     place,
                     row: block.row(slot),
-                    sort: &self.sort,
+                    sort,
                 };
-                if kept.len() <= self.limit {
+                if kept.len() <= *limit {
                     kept.push(entry);
                 } else if kept.peek().is_some_and(|last| entry < *last) {
                     kept.pop();
@@ -297,34 +336,37 @@ impl Query {
             }
         }
         let scan = start.elapsed();
-        let explain = self
+        let explain = query
             .explain
             .as_ref()
             .map(|explain| explain.bind(&snapshot.names));
         let entries = kept.into_sorted_vec();
         let mut writer =
-            PageWriter::new(&snapshot, self.variant, self.page_bytes, explain.as_ref());
-        let shown = entries.iter().take(self.limit).take_while(|entry| {
+            PageWriter::new(snapshot, query.variant, query.page_bytes, explain.as_ref());
+        let mut shown = 0;
+        for entry in entries.iter().take(*limit) {
             let (block, slot) = snapshot.at(entry.row);
-            writer.record(block, slot, None)
-        });
-        let shown = shown.count();
+            if !writer.record(block, slot, None, watch)? {
+                break;
+            }
+            shown += 1;
+        }
         let next = entries[..shown]
             .last()
             .filter(|_| shown < entries.len())
-            .map(|last| write_cursor(self.variant, &last.place));
-        writer.pagination(self.limit, next.as_deref());
-        if self.total {
+            .map(|last| write_cursor(query.variant, &last.place));
+        writer.pagination(*limit, next.as_deref());
+        if query.total {
             writer.member("total", format!("{{\"value\":{matches}}}").as_bytes());
         }
-        if !self.facets.is_empty() {
+        if !query.facets.is_empty() {
             writer.member("facets", &facets.write()?);
         }
         if let Some(explain) = &explain {
-            let filtered = explain.is_filtered() || self.time_range != TimeRange::ALWAYS;
+            let filtered = explain.is_filtered() || query.time_range != TimeRange::ALWAYS;
             let told = json!({
                 "plan": if filtered { "filter" } else { "all records" },
-                "records": explain.records(&snapshot),
+                "records": explain.records(snapshot, watch)?,
                 "matches": matches,
                 "times_ms": { "scan": milliseconds(scan), "total": milliseconds(start.elapsed()) },
             });

@@ -8,7 +8,6 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::commit::Embedded;
 use crate::database::{Database, store_path};
 use crate::describe::time;
 use crate::engine::{Done, Engine, Slot};
@@ -76,12 +75,12 @@ impl Engine {
         self: &Arc<Self>,
         id: &str,
         batch: Arc<ReembeddingBatch>,
-        embedded: Embedded,
+        vectors: Vec<f32>,
         done: Done<u64>,
     ) {
         self.with(id, done, move |engine, database| {
             engine.with_shadow(&database.id, |shadow| {
-                shadow.commit(&batch, &embedded)?;
+                shadow.commit(&batch, &vectors)?;
                 Ok(shadow.done)
             })
         });

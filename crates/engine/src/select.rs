@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use crate::block::Block;
-use crate::filter::{BoundFilter, Filter};
+use crate::filter::{BoundFilter, Filter, Stopped, Watch};
 use crate::mask::Mask;
 use crate::search::{Masks, TimeRange};
 use crate::snapshot::Snapshot;
+
+/// Nanoseconds from which a filter is heavy: a few hundred requests that take so long are done within a second.
+pub(crate) const HEAVY: f64 = 20e6;
 
 /// A filter and a time range, bound to a snapshot.
 #[derive(Debug)]
@@ -44,17 +47,50 @@ impl Selection {
     }
 
     /// Takes out the rules that are better tested on few records, judged by the largest block.
-    pub(crate) fn put_off(&mut self, snapshot: &Snapshot) -> Option<BoundFilter> {
-        let sample = snapshot.blocks.iter().max_by_key(|block| block.len())?;
-        let (cheap, lazy) = self.filter.as_ref()?.split(&sample.body.columns);
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn put_off(
+        &mut self,
+        snapshot: &Snapshot,
+        watch: &Watch<'_>,
+    ) -> Result<Option<BoundFilter>, Stopped> {
+        let sample = snapshot.blocks.iter().max_by_key(|block| block.len());
+        let (Some(sample), Some(filter)) = (sample, &self.filter) else {
+            return Ok(None);
+        };
+        let (cheap, lazy) = filter.split(&sample.body.columns, watch)?;
         if lazy.is_some() {
             self.filter = Some(cheap);
         }
-        lazy
+        Ok(lazy)
+    }
+
+    /// Whether the filter takes so long that other requests must not wait for it: to be tested on all records of the
+    /// snapshot, and then rule by rule on `explained` of them.
+    pub(crate) fn is_heavy(&self, snapshot: &Snapshot, explained: usize) -> bool {
+        let Some(filter) = &self.filter else {
+            return false;
+        };
+        let mut cost = 0.0;
+        for block in &snapshot.blocks {
+            let whole = filter.cost(&block.body.columns);
+            if !self.known.as_ref().is_some_and(|known| known.has(block)) {
+                cost += whole;
+            }
+            let of_record = whole / block.len().max(1) as f64;
+            if cost + of_record * explained as f64 > HEAVY {
+                return true;
+            }
+        }
+        false
     }
 
     /// The living records of a block that pass.
-    pub(crate) fn mask(&self, block: &Block) -> Mask {
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn mask(&self, block: &Block, watch: &Watch<'_>) -> Result<Mask, Stopped> {
         let columns = &block.body.columns;
         let mut mask = (*block.alive).clone();
         if self.with_vector
@@ -63,31 +99,42 @@ impl Selection {
             mask.and_not(without);
         }
         let mut filter = self.filter.as_ref();
-        if let (Some(known), Some(all)) = (&self.known, filter)
-            && let Some(passing) = known.of(block, || all.mask(columns, &Mask::full(block.len())))
-        {
-            mask.and(passing);
-            filter = None;
+        if let (Some(known), Some(all)) = (&self.known, filter) {
+            let all = || all.mask(columns, &Mask::full(block.len()), watch);
+            if let Some(passing) = known.of(block, all)? {
+                mask.and(passing);
+                filter = None;
+            }
         }
         if self.time_range != TimeRange::ALWAYS && !mask.is_empty() {
             let TimeRange { start, end } = self.time_range;
             mask = block.synced.mask_between(start, end, &mask);
         }
         match filter {
-            Some(filter) if !mask.is_empty() => filter.mask(columns, &mask),
-            _ => mask,
+            Some(filter) if !mask.is_empty() => filter.mask(columns, &mask, watch),
+            _ => Ok(mask),
         }
     }
 
     /// Whether one record passes.
-    pub(crate) fn holds(&self, (block, slot): (&Block, usize)) -> bool {
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn holds(
+        &self,
+        (block, slot): (&Block, usize),
+        watch: &Watch<'_>,
+    ) -> Result<bool, Stopped> {
         let range = self.time_range.start..=self.time_range.end;
-        block.alive.get(slot)
-            && (!self.with_vector || block.has_vector(slot))
-            && range.contains(&block.synced.get(slot))
-            && self
-                .filter
-                .as_ref()
-                .is_none_or(|filter| filter.matches(&block.body.columns, slot))
+        if !block.alive.get(slot)
+            || self.with_vector && !block.has_vector(slot)
+            || !range.contains(&block.synced.get(slot))
+        {
+            return Ok(false);
+        }
+        match &self.filter {
+            Some(filter) => filter.matches(&block.body.columns, slot, watch),
+            None => Ok(true),
+        }
     }
 }

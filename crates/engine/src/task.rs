@@ -2,17 +2,17 @@
 
 use crate::answer::Answer;
 use crate::commit::Commit;
-use crate::delete::Deletion;
+use crate::delete::{Deleted, Found};
 use crate::error::Error;
 
 /// A task for the writer.
 pub(crate) enum Task {
-    /// Write prepared records with the vectors of their texts.
+    /// Write prepared records with the vectors of their texts, `dimensions` each.
     Commit(Commit),
     /// Delete records.
     Delete {
-        deletion: Deletion,
-        answer: Answer<usize>,
+        found: Found,
+        answer: Answer<Deleted>,
     },
     /// A background job has something to hand over.
     Nudge,

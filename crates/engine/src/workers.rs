@@ -1,4 +1,4 @@
-//! Threads for short work that is not scanning, with a bounded queue.
+//! Threads for work that is not scanning, with a bounded queue.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -14,6 +14,13 @@ const MAX_WAITING: usize = 4096;
 /// Runs the work, or refuses it with the error.
 type Work = Box<dyn FnOnce(Option<Error>) + Send>;
 
+/// How far work came that may take long.
+pub(crate) enum Step<T> {
+    Done(T),
+    /// What is left takes long.
+    Heavy(Box<dyn FnOnce() -> Result<T, Error> + Send>),
+}
+
 /// The threads.
 pub(crate) struct Workers {
     queue: Mutex<Option<SyncSender<Work>>>,
@@ -21,17 +28,17 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Starts `threads` threads.
+    /// Starts `threads` threads called `name`.
     ///
     /// # Errors
     /// What the system says when a thread can't be started.
-    pub(crate) fn start(threads: usize) -> std::io::Result<Self> {
+    pub(crate) fn start(name: &str, threads: usize) -> std::io::Result<Self> {
         let (queue, work) = sync_channel::<Work>(MAX_WAITING);
         let work = Arc::new(Mutex::new(work));
         let start = |at| {
             let work = Arc::clone(&work);
             std::thread::Builder::new()
-                .name(format!("cosift-work-{at}"))
+                .name(format!("{name}-{at}"))
                 .spawn(move || run(&work))
         };
         let threads = (0..threads).map(start).collect::<Result<_, _>>()?;
@@ -73,6 +80,23 @@ impl Workers {
             })),
             Err(TrySendError::Disconnected(work)) => work(Some(Error::Closed)),
         }
+    }
+
+    /// Like [`Workers::run`] for work that may turn out to take long: `heavy` then does the rest.
+    pub(crate) fn run_or_hand_over<T: Send + 'static>(
+        &self,
+        heavy: &Arc<Self>,
+        done: Box<dyn FnOnce(Result<T, Error>) + Send>,
+        work: impl FnOnce() -> Result<Step<T>, Error> + Send + 'static,
+    ) {
+        let heavy = Arc::clone(heavy);
+        let done: Box<dyn FnOnce(Result<Step<T>, Error>) + Send> =
+            Box::new(move |result| match result {
+                Ok(Step::Done(value)) => done(Ok(value)),
+                Ok(Step::Heavy(rest)) => heavy.run(done, rest),
+                Err(error) => done(Err(error)),
+            });
+        self.run(done, work);
     }
 
     /// Finishes what was taken and ends the threads.

@@ -11,7 +11,7 @@ use crate::columns::ColumnNames;
 use crate::commit::{Commit, Committed, stage_commit};
 use crate::database::{Shared, now_ms};
 use crate::defect::message;
-use crate::delete::Deletion;
+use crate::delete::{Deleted, Found};
 use crate::derived::Derived;
 use crate::error::Error;
 use crate::events::EventCode;
@@ -37,6 +37,9 @@ const SLOW_COMMIT: Duration = Duration::from_secs(1);
 /// Without a task for so long, nobody is writing.
 const QUIET: Duration = Duration::from_secs(2);
 
+/// Nanoseconds that the writer spends on testing what was written while the records of a deletion were found.
+const MAX_FINDING: f64 = 2e6;
+
 /// The one who writes a database.
 pub(crate) struct Writer {
     settings: Settings,
@@ -47,16 +50,6 @@ pub(crate) struct Writer {
     shared: Arc<Shared>,
     /// A panic left unknown what is in memory: reads go on, writes are refused.
     broken: bool,
-    reclaim: Reclaim,
-}
-
-/// Whether free pages of the store are being given back to the file system.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reclaim {
-    Idle,
-    Running,
-    /// Not tried again until the database is opened again.
-    Failed,
 }
 
 impl Writer {
@@ -85,7 +78,6 @@ impl Writer {
             store,
             shared,
             broken: false,
-            reclaim: Reclaim::Idle,
         }
     }
 
@@ -130,9 +122,9 @@ impl Writer {
                     }
                     self.commit_group(group);
                 }
-                Task::Delete { deletion, answer } => {
+                Task::Delete { found, answer } => {
                     self.shared.meter.write_waits_no_more();
-                    let outcome = self.guarded(|writer| writer.delete(&deletion));
+                    let outcome = self.guarded(|writer| writer.delete(found));
                     answer.send(outcome);
                 }
                 Task::Nudge | Task::Quiet => {}
@@ -149,51 +141,13 @@ impl Writer {
 
     /// The next task; [`Task::Quiet`] where none comes and that is worth knowing.
     fn wait(&self, tasks: &Receiver<Task>) -> Option<Task> {
-        if let Ok(task) = tasks.try_recv() {
-            return Some(task);
+        if !Keeper::waits_for_quiet(&self.snapshot(), &self.memory) {
+            return tasks.recv().ok();
         }
-        let pause = match self.reclaim {
-            Reclaim::Running => Duration::ZERO,
-            _ if Keeper::waits_for_quiet(&self.snapshot(), &self.memory)
-                || self.has_space_to_reclaim() =>
-            {
-                QUIET
-            }
-            _ => return tasks.recv().ok(),
-        };
-        match tasks.recv_timeout(pause) {
+        match tasks.recv_timeout(QUIET) {
             Err(RecvTimeoutError::Timeout) => Some(Task::Quiet),
             received => received.ok(),
         }
-    }
-
-    fn has_space_to_reclaim(&self) -> bool {
-        self.reclaim != Reclaim::Failed
-            && !self.store.is_poisoned()
-            && self.store.has_space_to_reclaim().unwrap_or(false)
-    }
-
-    /// Gives some of the pages of deleted records back, while nothing is written.
-    fn reclaim(&mut self) {
-        if self.reclaim != Reclaim::Running && !self.has_space_to_reclaim() {
-            return;
-        }
-        let step = self.store.reclaim().and_then(|more| {
-            if !more {
-                // The file becomes shorter only now.
-                self.store.checkpoint()?;
-            }
-            Ok(more)
-        });
-        self.reclaim = match step {
-            Ok(true) => Reclaim::Running,
-            Ok(false) => Reclaim::Idle,
-            Err(error) => {
-                let text = format!("disk space of deleted records could not be freed: {error}");
-                self.shared.events.emit(EventCode::JobFailed, text);
-                Reclaim::Failed
-            }
-        };
     }
 
     fn close(&mut self) {
@@ -296,7 +250,7 @@ impl Writer {
         };
         let mut outcomes = Vec::with_capacity(group.len());
         for Commit {
-            prepared, embedded, ..
+            prepared, vectors, ..
         } in group
         {
             let mut prepared = prepared.lock();
@@ -305,7 +259,7 @@ impl Writer {
                 &self.settings,
                 &context,
                 &mut prepared,
-                embedded,
+                vectors,
                 &mut stage,
                 names,
                 uuids,
@@ -348,28 +302,31 @@ impl Writer {
             .collect())
     }
 
-    fn delete(&mut self, deletion: &Deletion) -> Result<usize, Error> {
+    fn delete(&mut self, found: Found) -> Result<Deleted, Error> {
         let start = Instant::now();
+        let finding = {
+            let published = self.shared.published.read();
+            found.bind_to_published(&published.unwrap_or_else(PoisonError::into_inner))
+        };
+        if finding.cost() > MAX_FINDING {
+            return Ok(Deleted::Outdated(finding.give_up()));
+        }
+        let found = finding.run()?;
+        if found.is_stopped() {
+            return Err(Error::Stopped);
+        }
         let mut stage = Stage::new(self.store.next_id());
         let now = now_ms();
-        let (found, names) = {
-            let published = self
-                .shared
-                .published
-                .read()
-                .unwrap_or_else(PoisonError::into_inner);
-            (
-                deletion.find(&published),
-                (*published.snapshot.names).clone(),
-            )
-        };
-        found
-            .iter()
-            .for_each(|&(id, row)| stage.delete(id, row, now));
+        let mut records = 0;
+        for (id, row) in found.records() {
+            stage.delete(id, row, now);
+            records += 1;
+        }
+        let names = (*self.snapshot().names).clone();
         self.write(&stage)?;
         self.publish(stage, names);
         self.committed(start);
-        Ok(found.len())
+        Ok(Deleted::Records(records))
     }
 
     /// Counts a commit that began at `start`.
@@ -479,12 +436,6 @@ impl Writer {
         let snapshot = self.snapshot();
         self.keeper
             .consider(&snapshot, self.store.version(), &self.memory, quiet);
-        if quiet {
-            self.reclaim();
-        } else if self.reclaim == Reclaim::Running {
-            // Somebody writes: it goes on after the next pause.
-            self.reclaim = Reclaim::Idle;
-        }
         self.note_disk_bytes();
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use cosift_engine::{Done, Embedded, Engine, Error, Format, Limits, Page};
+use cosift_engine::{Done, Engine, Error, Format, Limits, Page};
 use serde_json::{Value, json};
 
 const DIMENSIONS: usize = 8;
@@ -72,7 +72,7 @@ impl Server {
             let body = json!({ "records": batch }).to_string().into_bytes();
             let prepared = wait(|done| engine.prepare("db", body, Vec::new(), Format::Batch, done))
                 .expect("good");
-            wait(|done| engine.commit("db", Arc::new(prepared), Embedded::default(), done))
+            wait(|done| engine.commit("db", Arc::new(prepared), Vec::new(), done))
                 .expect("committed");
         }
         // Some are gone and some replaced: neither counts.
@@ -80,6 +80,7 @@ impl Server {
             engine.delete(
                 "db",
                 &json!({ "ids": (1..500).collect::<Vec<u64>>() }).to_string(),
+                Arc::default(),
                 done,
             )
         })
@@ -289,7 +290,7 @@ fn counts_that_were_kept_end_with_the_next_write() {
     assert_ne!(server.ask(false, &other)["total"], first["total"]);
 
     let gone = json!({ "ids": [first["results"][0]["id"]] }).to_string();
-    wait(|done| server.engine.delete("db", &gone, done)).expect("deleted");
+    wait(|done| server.engine.delete("db", &gone, Arc::default(), done)).expect("deleted");
     let count = first["total"]["value"].as_u64().expect("a number");
     let after = server.ask(false, &request);
     assert_eq!(after["total"]["value"], json!(count - 1));

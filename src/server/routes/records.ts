@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { checkDeleteRequest } from '../../schema/index.js';
-import { callerOf, databaseOf, refuseFiltered, scopeOf } from '../access.js';
+import { databaseOf, refuseFiltered, scopeOf } from '../access.js';
 import { untilGone } from '../in-flight.js';
 import { type Handlers, type Services, sendJson } from '../services.js';
 import { answerLines } from './lines.js';
@@ -20,7 +20,7 @@ export function recordHandlers(services: Services): Handlers {
       return sendJson(
         reply,
         await untilGone(request, reply, timeouts.writeMs, (signal) =>
-          backend.upsertBatch(id, body, { signal, caller: callerOf(request).keyId }),
+          backend.upsertBatch(id, body, { signal }),
         ),
       );
     },
@@ -36,14 +36,20 @@ export function recordHandlers(services: Services): Handlers {
 
     async deleteRecord(request, reply) {
       const rid = recordIdOf(request);
-      const { deleted } = await backend.deleteRecords(databaseOf(request), { ids: [rid] }, scopeOf(request));
+      const id = databaseOf(request);
+      const { deleted } = await untilGone(request, reply, timeouts.answerMs, (signal) =>
+        backend.deleteRecords(id, { ids: [rid] }, { scope: scopeOf(request), signal }),
+      );
       if (deleted === 0) throw new CosiftError('record_not_found', `there is no record ${rid}`);
       return reply.code(204).send();
     },
 
-    async deleteRecords(request) {
+    async deleteRecords(request, reply) {
       const deletion = checkDeleteRequest(request.body, limits, request.bodyBytes);
-      return backend.deleteRecords(databaseOf(request), deletion, scopeOf(request));
+      const id = databaseOf(request);
+      return untilGone(request, reply, timeouts.answerMs, (signal) =>
+        backend.deleteRecords(id, deletion, { scope: scopeOf(request), signal }),
+      );
     },
   };
 }

@@ -1,5 +1,4 @@
-import type { FastifyRequest } from 'fastify';
-import { callerOf, keyIn, sees } from '../access.js';
+import { keyIn, sees } from '../access.js';
 import { docsPage } from '../openapi/docs-page.js';
 import { openApiDocument } from '../openapi/document.js';
 import type { Handlers, Services } from '../services.js';
@@ -15,15 +14,6 @@ export function serviceHandlers({ readiness, keys, limits, metrics, inFlight }: 
     return document;
   };
 
-  /** Who asks; nobody while the keys cannot be read, which must not make the service unready. */
-  const knownCaller = (request: FastifyRequest) => {
-    try {
-      return keyIn(request, keys);
-    } catch {
-      return undefined;
-    }
-  };
-
   return {
     async livez() {
       return { status: 'ok' };
@@ -35,7 +25,7 @@ export function serviceHandlers({ readiness, keys, limits, metrics, inFlight }: 
       }
       const { ready, reasons, databases } = readiness();
       // Asked without a key: names of databases are for those who see them.
-      const caller = knownCaller(request);
+      const caller = keyIn(request, keys);
       const problems = databases.flatMap(({ id, loaded, writable, problem }) => {
         const name = caller !== undefined && sees(caller, id) ? `database "${id}"` : 'a database';
         if (problem !== undefined) return [`${name} could not be opened (${problem.code})`];
@@ -51,9 +41,8 @@ export function serviceHandlers({ readiness, keys, limits, metrics, inFlight }: 
       return reply.code(503).send({ status: 'not_ready', reasons: [...reasons, ...problems], progress });
     },
 
-    async metrics(request, reply) {
-      const { databases } = callerOf(request);
-      return reply.header('content-type', metrics.contentType).send(await metrics.text(databases));
+    async metrics(_request, reply) {
+      return reply.header('content-type', metrics.contentType).send(await metrics.text());
     },
 
     async openapi(_request, reply) {

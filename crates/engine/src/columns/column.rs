@@ -94,16 +94,23 @@ impl Column {
     }
 
     /// The slots of `within` that `test`, which sees rows, keeps.
-    pub(crate) fn by_row(&self, within: &Mask, test: impl FnOnce(&Mask) -> Mask) -> Mask {
+    ///
+    /// # Errors
+    /// Those of `test`.
+    pub(crate) fn by_row<E>(
+        &self,
+        within: &Mask,
+        test: impl FnOnce(&Mask) -> Result<Mask, E>,
+    ) -> Result<Mask, E> {
         let Some(slots) = &self.slots else {
             return test(within);
         };
         let rows = self.rows(within);
         let mut out = Mask::empty();
-        for row in test(&rows).iter() {
+        for row in test(&rows)?.iter() {
             out.set(slots[row].into());
         }
-        out
+        Ok(out)
     }
 
     /// The rows of `within` that hold this boolean.

@@ -4,6 +4,7 @@ use memchr::memmem::Finder;
 
 use super::form::{Damaged, FormReader};
 use super::integers::Integers;
+use crate::filter::{CHECK_BYTES, Stopped, Watch};
 use crate::mask::Mask;
 
 /// Up to 4,096 strings in one piece of text.
@@ -55,17 +56,6 @@ impl Strings {
         &self.text.as_bytes()[start..end]
     }
 
-    /// The rows of `within` whose bytes pass `test`.
-    pub(crate) fn mask(&self, within: &Mask, test: impl Fn(&[u8]) -> bool) -> Mask {
-        let mut out = Mask::empty();
-        for row in within.iter() {
-            if test(self.bytes(row)) {
-                out.set(row);
-            }
-        }
-        out
-    }
-
     /// The rows of `within` that equal `value`.
     pub(crate) fn equal(&self, value: &[u8], within: &Mask) -> Mask {
         let text = self.text.as_bytes();
@@ -101,31 +91,56 @@ impl Strings {
     }
 
     /// The rows of `within` that contain the finder's needle.
-    pub(crate) fn containing(&self, finder: &Finder<'_>, within: &Mask) -> Mask {
-        if finder.needle().is_empty() {
-            return within.clone();
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn containing(
+        &self,
+        finder: &Finder<'_>,
+        within: &Mask,
+        watch: &Watch<'_>,
+    ) -> Result<Mask, Stopped> {
+        let needle = finder.needle().len();
+        if needle == 0 {
+            return Ok(within.clone());
+        }
+        let mut out = Mask::empty();
+        if self.text.is_empty() {
+            return Ok(out);
         }
         // One search over the whole text beats a call per string, unless most would be in vain.
         if within.count() * 4 < self.len() {
-            return self.mask(within, |bytes| finder.find(bytes).is_some());
+            for row in within.iter() {
+                let bytes = self.bytes(row);
+                watch.tests(bytes.len())?;
+                if finder.find(bytes).is_some() {
+                    out.set(row);
+                }
+            }
+            return Ok(out);
         }
         let text = self.text.as_bytes();
-        let mut out = Mask::empty();
-        let (mut at, mut row) = (0, 0);
-        while let Some(found) = finder.find(&text[at..]) {
-            let start = at + found;
-            row = self.row_at(start, row);
-            let (_, end) = self.span(row);
-            if start + finder.needle().len() <= end {
-                out.set(row);
-                at = end;
-            } else {
-                // It straddles two strings; the next may begin one byte on.
-                at = start + 1;
+        let mut row = 0;
+        while row < self.len() {
+            // A piece of whole strings, so that the stop flag is seen in a long text too.
+            let (mut at, _) = self.span(row);
+            let last = self.row_at((at + CHECK_BYTES).min(text.len() - 1), row);
+            let (_, end) = self.span(last);
+            watch.tests(end - at)?;
+            while let Some(found) = finder.find(&text[at..end]) {
+                let start = at + found;
+                row = self.row_at(start, row);
+                // Where it crosses the end of a string, so does whatever begins later in that string.
+                (_, at) = self.span(row);
+                if start + needle <= at {
+                    out.set(row);
+                }
+                watch.tests(needle)?;
             }
+            row = last + 1;
         }
         out.and(within);
-        out
+        Ok(out)
     }
 
     /// The row whose text holds byte `at`, at or after `row`.
@@ -228,7 +243,9 @@ mod tests {
     fn a_match_across_two_strings_is_none() {
         let strings = Strings::build(["xaa", "", "ab", "aab", "", "b", "aaab"].into_iter());
         let finder = Finder::new("aab");
-        let mask = strings.containing(&finder, &Mask::full(7));
+        let mask = strings
+            .containing(&finder, &Mask::full(7), &Watch::never())
+            .expect("nothing stops it");
         assert_eq!(mask.iter().collect::<Vec<_>>(), [3, 6]);
     }
 }

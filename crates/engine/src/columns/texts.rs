@@ -1,11 +1,14 @@
 //! The strings of a column.
 
+use std::convert::Infallible;
+
 use hashbrown::HashMap;
 use memchr::memmem::Finder;
 
 use super::form::{Damaged, FormReader};
 use super::integers::Integers;
 use super::strings::Strings;
+use crate::filter::{Stopped, Watch};
 use crate::mask::{BLOCK_RECORDS, Mask};
 
 /// One string a row; rows without one hold a string that means nothing.
@@ -97,16 +100,38 @@ impl Texts {
     /// The rows of `within` that end with `suffix`.
     pub(crate) fn ending_with(&self, suffix: &str, within: &Mask) -> Mask {
         let suffix = suffix.as_bytes();
-        self.by_entry(within, |strings, rows| strings.ending_with(suffix, rows))
+        let tested: Result<Mask, Infallible> =
+            self.by_entry(
+                within,
+                |strings, rows| Ok(strings.ending_with(suffix, rows)),
+            );
+        tested.unwrap_or_else(|never| match never {})
     }
 
     /// The rows of `within` that contain the finder's needle.
-    pub(crate) fn containing(&self, finder: &Finder<'_>, within: &Mask) -> Mask {
-        self.by_entry(within, |strings, rows| strings.containing(finder, rows))
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn containing(
+        &self,
+        finder: &Finder<'_>,
+        within: &Mask,
+        watch: &Watch<'_>,
+    ) -> Result<Mask, Stopped> {
+        self.by_entry(within, |strings, rows| {
+            strings.containing(finder, rows, watch)
+        })
     }
 
     /// Tests each distinct string once where there is a dictionary.
-    fn by_entry(&self, within: &Mask, test: impl Fn(&Strings, &Mask) -> Mask) -> Mask {
+    ///
+    /// # Errors
+    /// Those of `test`.
+    pub(crate) fn by_entry<E>(
+        &self,
+        within: &Mask,
+        test: impl FnOnce(&Strings, &Mask) -> Result<Mask, E>,
+    ) -> Result<Mask, E> {
         match self {
             Self::Plain(strings) => test(strings, within),
             Self::Coded { codes, entries } => {
@@ -117,12 +142,12 @@ impl Texts {
                         .iter()
                         .for_each(|row| wanted.set(codes.delta(row) as usize));
                 }
-                let marked = test(entries, &wanted);
-                if marked.is_empty() {
+                let marked = test(entries, &wanted)?;
+                Ok(if marked.is_empty() {
                     marked
                 } else {
                     codes.mask_marked(&marked, within)
-                }
+                })
             }
         }
     }

@@ -1,9 +1,16 @@
 //! A filter bound to the columns of a database.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use memchr::memmem::Finder;
+
 use super::ast::{Condition, Filter, Group, Node};
+use super::needles::{Need, Needles};
 use super::test::Test;
 use super::trace::Trace;
-use crate::columns::{ColumnId, ColumnNames, Columns};
+use super::watch::{Stopped, Watch};
+use crate::columns::{ColumnId, ColumnNames, Columns, Value};
 use crate::mask::Mask;
 
 /// A filter that can run; nothing in it can fail.
@@ -14,14 +21,25 @@ pub struct BoundFilter {
 
 #[derive(Clone, Debug)]
 enum Bound {
-    All(Vec<Bound>),
-    Any(Vec<Bound>),
+    All(Parts),
+    Any(Parts),
     Rule {
         /// `None` where no record ever had the column.
         column: Option<ColumnId>,
         test: Test,
         negated: bool,
     },
+    /// Stands for several rules of a group.
+    Needles(Needles),
+}
+
+/// The rules of a group.
+#[derive(Clone, Debug)]
+struct Parts {
+    /// As they were written.
+    rules: Vec<Arc<Bound>>,
+    /// As they are tested: rules that one pass can test are one part.
+    tested: Vec<Arc<Bound>>,
 }
 
 /// A rule is worth putting off until after scoring when it costs this many nanoseconds a record …
@@ -55,132 +73,265 @@ fn bind(group: &Group, names: &ColumnNames) -> Bound {
                 }
             }
         })
+        .map(Arc::new)
         .collect();
+    let parts = Parts::new(rules, group.condition);
     match group.condition {
-        Condition::And => Bound::All(rules),
-        Condition::Or => Bound::Any(rules),
+        Condition::And => Bound::All(parts),
+        Condition::Or => Bound::Any(parts),
+    }
+}
+
+impl Parts {
+    fn new(rules: Vec<Arc<Bound>>, condition: Condition) -> Self {
+        // The rules that search one column for a substring, by column and whether they are complements.
+        let mut searches: BTreeMap<(Option<ColumnId>, bool), Vec<usize>> = BTreeMap::new();
+        for (at, rule) in rules.iter().enumerate() {
+            if let Bound::Rule {
+                column, negated, ..
+            } = &**rule
+                && rule.finder().is_some()
+            {
+                searches.entry((*column, *negated)).or_default().push(at);
+            }
+        }
+        let mut tested: Vec<Arc<Bound>> = Vec::new();
+        let mut together = vec![false; rules.len()];
+        for ((column, negated), places) in searches {
+            // That none is contained is that not one of them is, and so for the others.
+            let need = if (condition == Condition::And) != negated {
+                Need::All
+            } else {
+                Need::Any
+            };
+            let finders = places.iter().filter_map(|&at| rules[at].finder());
+            let finders = finders.map(Arc::clone).collect();
+            if let Some(needles) = Needles::new(column, need, negated, finders) {
+                tested.push(Arc::new(Bound::Needles(needles)));
+                places.into_iter().for_each(|at| together[at] = true);
+            }
+        }
+        let alone = rules
+            .iter()
+            .zip(&together)
+            .filter(|(_, together)| !**together);
+        tested.extend(alone.map(|(rule, _)| Arc::clone(rule)));
+        Self { rules, tested }
     }
 }
 
 impl BoundFilter {
     /// The records of `within` that the filter lets through.
-    pub fn mask(&self, columns: &Columns, within: &Mask) -> Mask {
-        self.root.mask(columns, within)
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub fn mask(
+        &self,
+        columns: &Columns,
+        within: &Mask,
+        watch: &Watch<'_>,
+    ) -> Result<Mask, Stopped> {
+        self.root.mask(columns, within, watch)
     }
 
     /// Whether the filter lets one record through.
     ///
+    /// # Errors
+    /// [`Stopped`].
+    ///
     /// # Panics
     /// When `slot` is not a record of `columns`.
-    pub fn matches(&self, columns: &Columns, slot: usize) -> bool {
-        self.root.matches(columns, slot)
+    pub fn matches(
+        &self,
+        columns: &Columns,
+        slot: usize,
+        watch: &Watch<'_>,
+    ) -> Result<bool, Stopped> {
+        self.root.matches(columns, slot, watch)
     }
 
     /// Which rules and groups hold for one record, with pointers into the filter.
     ///
+    /// # Errors
+    /// [`Stopped`].
+    ///
     /// # Panics
-    /// When `slot` is not a record of `columns`.
-    pub fn explain(&self, columns: &Columns, slot: usize) -> Trace {
-        self.root.explain(columns, slot, String::new())
+    /// When `slot` is not a record of `columns`, or the filter was split off another.
+    pub fn explain(
+        &self,
+        columns: &Columns,
+        slot: usize,
+        watch: &Watch<'_>,
+    ) -> Result<Trace, Stopped> {
+        self.root.explain(columns, slot, String::new(), watch)
     }
 
-    /// What [`BoundFilter::mask`] costs a record of this block, in rough nanoseconds.
+    /// What [`BoundFilter::mask`] costs for this block, in rough nanoseconds.
     pub fn cost(&self, columns: &Columns) -> f64 {
-        self.root.cost(columns) / columns.len().max(1) as f64
+        self.root.cost(columns)
     }
 
     /// Splits off the rules that are better tested on the best scored records than on all before:
-    /// those that are dear and keep many. Judged by a sample block; both parts together let through
-    /// what the whole does. Only the parts of an outermost AND come apart.
-    pub fn split(&self, sample: &Columns) -> (Self, Option<Self>) {
+    /// those that are expensive to evaluate and keep many. Judged by a sample block; both parts together
+    /// let through what the whole does. Only the parts of an outermost AND come apart.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub fn split(
+        &self,
+        sample: &Columns,
+        watch: &Watch<'_>,
+    ) -> Result<(Self, Option<Self>), Stopped> {
         let parts = match &self.root {
-            Bound::All(rules) => rules.clone(),
-            other => vec![other.clone()],
+            Bound::All(parts) => parts.tested.clone(),
+            other => vec![Arc::new(other.clone())],
         };
-        let (lazy, cheap): (Vec<_>, Vec<_>) =
-            parts.into_iter().partition(|part| part.is_lazy(sample));
-        let lazy = (!lazy.is_empty()).then_some(Self {
-            root: Bound::All(lazy),
-        });
-        (
-            Self {
-                root: Bound::All(cheap),
-            },
-            lazy,
-        )
+        let (mut lazy, mut cheap) = (Vec::new(), Vec::new());
+        for part in parts {
+            if part.is_lazy(sample, watch)? {
+                lazy.push(part);
+            } else {
+                cheap.push(part);
+            }
+        }
+        let all = |tested: Vec<Arc<Bound>>| Self {
+            root: Bound::All(Parts {
+                rules: Vec::new(),
+                tested,
+            }),
+        };
+        let lazy = (!lazy.is_empty()).then(|| all(lazy));
+        Ok((all(cheap), lazy))
     }
 }
 
 impl Bound {
-    fn mask(&self, columns: &Columns, within: &Mask) -> Mask {
+    /// What a rule searches for. The empty string is in every other: there is nothing to search.
+    fn finder(&self) -> Option<&Arc<Finder<'static>>> {
+        match self {
+            Self::Rule {
+                test: Test::Contains(finder),
+                ..
+            } if !finder.needle().is_empty() => Some(finder),
+            _ => None,
+        }
+    }
+
+    fn mask(&self, columns: &Columns, within: &Mask, watch: &Watch<'_>) -> Result<Mask, Stopped> {
         match self {
             Self::Rule {
                 column,
                 test,
                 negated,
             } => {
-                let held = test.mask(column.and_then(|id| columns.column(id)), within);
+                let held = test.mask(column.and_then(|id| columns.column(id)), within, watch)?;
                 if !negated {
-                    return held;
+                    return Ok(held);
                 }
                 let mut out = within.clone();
                 out.and_not(&held);
-                out
+                Ok(out)
             }
-            Self::All(rules) => {
+            Self::Needles(needles) => needles.mask(columns, within, watch),
+            Self::All(parts) => {
                 let mut left = within.clone();
-                for rule in cheapest_first(rules, columns) {
-                    left = rule.mask(columns, &left);
+                for part in cheapest_first(&parts.tested, columns) {
+                    left = part.mask(columns, &left, watch)?;
                     if left.is_empty() {
                         break;
                     }
                 }
-                left
+                Ok(left)
             }
-            Self::Any(rules) => {
+            Self::Any(parts) => {
                 let mut left = within.clone();
-                for rule in cheapest_first(rules, columns) {
-                    left.and_not(&rule.mask(columns, &left));
+                for part in cheapest_first(&parts.tested, columns) {
+                    left.and_not(&part.mask(columns, &left, watch)?);
                     if left.is_empty() {
-                        return within.clone();
+                        return Ok(within.clone());
                     }
                 }
                 let mut out = within.clone();
                 out.and_not(&left);
-                out
+                Ok(out)
             }
         }
     }
 
-    fn matches(&self, columns: &Columns, slot: usize) -> bool {
+    fn matches(&self, columns: &Columns, slot: usize, watch: &Watch<'_>) -> Result<bool, Stopped> {
         match self {
             Self::Rule {
                 column,
                 test,
                 negated,
-            } => test.holds(column.and_then(|id| columns.value(slot, id))) != *negated,
-            Self::All(rules) => rules.iter().all(|rule| rule.matches(columns, slot)),
-            Self::Any(rules) => rules.iter().any(|rule| rule.matches(columns, slot)),
+            } => {
+                let value = column.and_then(|id| columns.value(slot, id));
+                watch.tests(bytes_of(value))?;
+                Ok(test.holds(value) != *negated)
+            }
+            Self::Needles(needles) => {
+                let value = needles.column().and_then(|id| columns.value(slot, id));
+                let text = match value {
+                    Some(Value::Text(text)) => Some(text),
+                    _ => None,
+                };
+                needles.holds(text, watch)
+            }
+            Self::All(parts) => {
+                for part in &parts.tested {
+                    if !part.matches(columns, slot, watch)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Self::Any(parts) => {
+                for part in &parts.tested {
+                    if part.matches(columns, slot, watch)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
         }
     }
 
-    fn explain(&self, columns: &Columns, slot: usize, pointer: String) -> Trace {
-        let rules = match self {
-            Self::Rule { .. } => Vec::new(),
-            Self::All(rules) | Self::Any(rules) => rules
-                .iter()
-                .enumerate()
-                .map(|(at, rule)| rule.explain(columns, slot, format!("{pointer}/rules/{at}")))
-                .collect(),
+    fn explain(
+        &self,
+        columns: &Columns,
+        slot: usize,
+        pointer: String,
+        watch: &Watch<'_>,
+    ) -> Result<Trace, Stopped> {
+        let outcomes = |parts: &Parts| {
+            let rules = parts.rules.iter().enumerate();
+            rules
+                .map(|(at, rule)| {
+                    rule.explain(columns, slot, format!("{pointer}/rules/{at}"), watch)
+                })
+                .collect::<Result<Vec<Trace>, Stopped>>()
         };
-        Trace {
-            held: self.matches(columns, slot),
+        let (held, rules) = match self {
+            Self::Rule { .. } | Self::Needles(_) => {
+                (self.matches(columns, slot, watch)?, Vec::new())
+            }
+            Self::All(parts) => {
+                let rules = outcomes(parts)?;
+                (rules.iter().all(|rule| rule.held), rules)
+            }
+            Self::Any(parts) => {
+                let rules = outcomes(parts)?;
+                (rules.iter().any(|rule| rule.held), rules)
+            }
+        };
+        Ok(Trace {
+            held,
             pointer,
             rules,
-        }
+        })
     }
 
-    fn is_lazy(&self, sample: &Columns) -> bool {
+    fn is_lazy(&self, sample: &Columns, watch: &Watch<'_>) -> Result<bool, Stopped> {
         let tried = Mask::full(sample.len().min(TRIED));
         let records = tried.count() as f64;
         let (cost, hit_cost) = (
@@ -188,23 +339,25 @@ impl Bound {
             self.hit_cost(sample),
         );
         if records == 0.0 || cost + hit_cost <= LAZY_COST {
-            return false;
+            return Ok(false);
         }
-        let kept = self.mask(sample, &tried).count() as f64;
+        let kept = self.mask(sample, &tried, watch)?.count() as f64;
         let negated = matches!(self, Self::Rule { negated: true, .. });
         let held = if negated { records - kept } else { kept };
-        cost + hit_cost * held / records > LAZY_COST && kept > LAZY_SHARE * records
+        Ok(cost + hit_cost * held / records > LAZY_COST && kept > LAZY_SHARE * records)
     }
 
-    /// Rough nanoseconds that a record adds to the cost if the dearest test holds for it.
+    /// Rough nanoseconds that a record adds to the cost if the most expensive test holds for it.
     fn hit_cost(&self, columns: &Columns) -> f64 {
         match self {
             Self::Rule { column, test, .. } => {
                 test.hit_cost(column.and_then(|id| columns.column(id)))
             }
-            Self::All(rules) | Self::Any(rules) => rules
+            Self::Needles(_) => 0.0,
+            Self::All(parts) | Self::Any(parts) => parts
+                .tested
                 .iter()
-                .map(|rule| rule.hit_cost(columns))
+                .map(|part| part.hit_cost(columns))
                 .fold(0.0, f64::max),
         }
     }
@@ -213,19 +366,27 @@ impl Bound {
     fn cost(&self, columns: &Columns) -> f64 {
         match self {
             Self::Rule { column, test, .. } => test.cost(column.and_then(|id| columns.column(id))),
-            Self::All(rules) | Self::Any(rules) => {
-                rules.iter().map(|rule| rule.cost(columns)).sum()
+            Self::Needles(needles) => needles.cost(columns),
+            Self::All(parts) | Self::Any(parts) => {
+                parts.tested.iter().map(|part| part.cost(columns)).sum()
             }
         }
     }
 }
 
+fn bytes_of(value: Option<Value<'_>>) -> usize {
+    match value {
+        Some(Value::Text(text)) => text.len(),
+        _ => 0,
+    }
+}
+
 /// Later rules only look at the records that earlier ones left open.
-fn cheapest_first<'a>(rules: &'a [Bound], columns: &Columns) -> Vec<&'a Bound> {
-    let mut order: Vec<(f64, &Bound)> = rules
+fn cheapest_first<'a>(parts: &'a [Arc<Bound>], columns: &Columns) -> Vec<&'a Bound> {
+    let mut order: Vec<(f64, &Bound)> = parts
         .iter()
-        .map(|rule| (rule.cost(columns), rule))
+        .map(|part| (part.cost(columns), &**part))
         .collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0));
-    order.into_iter().map(|(_, rule)| rule).collect()
+    order.into_iter().map(|(_, part)| part).collect()
 }

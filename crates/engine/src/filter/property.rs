@@ -1,6 +1,6 @@
 //! Random records and filters: blocks, single records and a plain reading of the rules agree.
 
-use super::{Condition, Filter, Group, Node, Operator, Rule};
+use super::{Condition, Filter, Group, Node, Operator, Rule, Watch};
 use crate::columns::{ColumnNames, Columns, ColumnsBuilder, Data, OwnedValue};
 use crate::mask::Mask;
 
@@ -238,6 +238,7 @@ fn masks_single_records_and_a_plain_reading_agree() {
     let seed = 0x5eed_0001;
     println!("seed {seed:#x}");
     let random = &mut Random(seed);
+    let watch = &Watch::never();
     for round in 0..60 {
         let len = random.of(&[1, 5, 63, 64, 65, 700, 4096]);
         let styles: Vec<Style> = (0..1 + random.below(6))
@@ -260,8 +261,8 @@ fn masks_single_records_and_a_plain_reading_agree() {
                     .iter()
                     .for_each(|&slot| within.clear(slot));
             }
-            let mask = bound.mask(&columns, &within);
-            let (cheap, lazy) = bound.split(&columns);
+            let mask = bound.mask(&columns, &within, watch).expect("no stop");
+            let (cheap, lazy) = bound.split(&columns, watch).expect("no stop");
             for (slot, record) in records.iter().enumerate() {
                 let expected = reads(&filter.root, record);
                 let context = || format!("round {round}, record {slot} {record:?}, {filter:?}");
@@ -272,15 +273,15 @@ fn masks_single_records_and_a_plain_reading_agree() {
                     context()
                 );
                 assert_eq!(
-                    bound.matches(&columns, slot),
-                    expected,
+                    bound.matches(&columns, slot, watch),
+                    Ok(expected),
                     "single: {}",
                     context()
                 );
-                let parts = cheap.matches(&columns, slot)
+                let parts = cheap.matches(&columns, slot, watch) == Ok(true)
                     && lazy
                         .as_ref()
-                        .is_none_or(|lazy| lazy.matches(&columns, slot));
+                        .is_none_or(|lazy| lazy.matches(&columns, slot, watch) == Ok(true));
                 assert_eq!(parts, expected, "split: {}", context());
             }
         }
@@ -357,7 +358,7 @@ fn damaged_bytes_never_panic() {
                     root: group(random, &styles, 1),
                 }
                 .bind(&names);
-                let _ = bound.mask(&read, &Mask::full(read.len()));
+                let _ = bound.mask(&read, &Mask::full(read.len()), &Watch::never());
             }
         }
     }

@@ -1,10 +1,16 @@
 //! What a rule asks, without its complement: one value or a whole block at a time.
 
+use std::sync::Arc;
+
 use memchr::memmem::Finder;
 
 use super::ast::{Operator, Rule};
+use super::watch::{Stopped, Watch};
 use crate::columns::{Column, Comparison, OwnedValue, Texts, Value};
 use crate::mask::Mask;
+
+/// Bytes that a test of a block counts for, beside the text that a search goes through.
+const RULE_BYTES: usize = 4096;
 
 /// A positive question about one column.
 #[derive(Clone, Debug)]
@@ -15,7 +21,7 @@ pub(super) enum Test {
     Equals(Box<str>),
     StartsWith(Box<str>),
     EndsWith(Box<str>),
-    Contains(Box<Finder<'static>>),
+    Contains(Arc<Finder<'static>>),
     /// A value that the operator does not take: nothing holds. The parser lets none through.
     Never,
 }
@@ -31,7 +37,7 @@ impl Test {
             Some(OwnedValue::Text(text)) => test(text),
             _ => Self::Never,
         };
-        let contains = |text: &str| Self::Contains(Box::new(Finder::new(text).into_owned()));
+        let contains = |text: &str| Self::Contains(Arc::new(Finder::new(text).into_owned()));
         match rule.operator {
             Operator::Equals | Operator::NotEquals => {
                 let test = match &rule.value {
@@ -74,28 +80,40 @@ impl Test {
     }
 
     /// The slots of `within` for which it holds; `None` is a block without the column.
-    pub(super) fn mask(&self, column: Option<&Column>, within: &Mask) -> Mask {
+    pub(super) fn mask(
+        &self,
+        column: Option<&Column>,
+        within: &Mask,
+        watch: &Watch<'_>,
+    ) -> Result<Mask, Stopped> {
+        watch.tests(RULE_BYTES)?;
         match (self, column) {
-            (Self::Empty, None) => within.clone(),
+            (Self::Empty, None) => Ok(within.clone()),
             (Self::Empty, Some(column)) => {
                 let mut empty = within.clone();
-                empty.and_not(&column.by_row(within, |rows| filled(column, rows)));
-                empty
+                empty.and_not(&column.by_row(within, |rows| Ok(filled(column, rows)))?);
+                Ok(empty)
             }
-            (_, None) => Mask::empty(),
-            (_, Some(column)) => column.by_row(within, |rows| self.rows(column, rows)),
+            (_, None) => Ok(Mask::empty()),
+            (_, Some(column)) => column.by_row(within, |rows| self.rows(column, rows, watch)),
         }
     }
 
     /// The rows of `within` for which it holds; not for [`Test::Empty`].
-    fn rows(&self, column: &Column, within: &Mask) -> Mask {
+    fn rows(&self, column: &Column, within: &Mask, watch: &Watch<'_>) -> Result<Mask, Stopped> {
+        if let Self::Contains(finder) = self {
+            return match column.texts(within) {
+                Some((texts, rows)) => texts.containing(finder, &rows, watch),
+                None => Ok(Mask::empty()),
+            };
+        }
         let texts = |test: &dyn Fn(&Texts, &Mask) -> Mask| {
             column
                 .texts(within)
                 .map(|(texts, rows)| test(texts, &rows))
                 .unwrap_or(Mask::empty())
         };
-        match self {
+        Ok(match self {
             Self::Boolean(boolean) => column.booleans(*boolean, within),
             Self::Number(comparison, value) => match column.numbers(within) {
                 Some((numbers, rows)) => numbers.mask(*comparison, *value, &rows),
@@ -104,9 +122,8 @@ impl Test {
             Self::Equals(value) => texts(&|texts, rows| texts.equal(value, rows)),
             Self::StartsWith(prefix) => texts(&|texts, rows| texts.starting_with(prefix, rows)),
             Self::EndsWith(suffix) => texts(&|texts, rows| texts.ending_with(suffix, rows)),
-            Self::Contains(finder) => texts(&|texts, rows| texts.containing(finder, rows)),
-            Self::Empty | Self::Never => Mask::empty(),
-        }
+            Self::Contains(_) | Self::Empty | Self::Never => Mask::empty(),
+        })
     }
 
     /// What a record adds to the cost if it holds for it, in rough nanoseconds.
@@ -126,7 +143,7 @@ impl Test {
         };
         let text = texts.searched_bytes() as f64;
         match (self, texts) {
-            (Self::Contains(_), _) => 1000.0 + 0.03 * text,
+            (Self::Contains(_), _) => contains_cost(text),
             (Self::Equals(_) | Self::StartsWith(_), Texts::Coded { .. }) => 1000.0,
             (Self::EndsWith(_), Texts::Coded { entries, .. }) => {
                 2000.0 + 2.0 * entries.len() as f64
@@ -137,6 +154,11 @@ impl Test {
             _ => 1000.0,
         }
     }
+}
+
+/// What a search of so many bytes for one substring costs, in rough nanoseconds.
+pub(super) fn contains_cost(bytes: f64) -> f64 {
+    1000.0 + 0.03 * bytes
 }
 
 /// The rows of `within` that are not empty: any boolean, any number, any string with characters.

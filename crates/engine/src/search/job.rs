@@ -3,6 +3,8 @@
 mod answer;
 mod bind;
 
+pub(crate) use bind::{Arrival, Scope};
+
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,7 +19,7 @@ use crate::database::Database;
 use crate::error::Error;
 use crate::explain::BoundExplain;
 use crate::facets::FacetCounter;
-use crate::filter::BoundFilter;
+use crate::filter::{BoundFilter, Watch};
 use crate::identity::IdKey;
 use crate::mask::Mask;
 use crate::rank::Hit;
@@ -180,11 +182,16 @@ impl Job {
         settled
     }
 
-    /// Whether a record satisfies the rules that were put off until now.
-    pub(crate) fn passes_lazily(&self, block: &Block, slot: usize) -> bool {
+    /// Whether a record satisfies the rules that were put off until now. Once the search is stopped, none does.
+    pub(crate) fn passes_lazily(&self, block: &Block, slot: usize, watch: &Watch<'_>) -> bool {
         self.lazy
             .as_ref()
-            .is_none_or(|rules| rules.matches(&block.body.columns, slot))
+            .is_none_or(|rules| rules.matches(&block.body.columns, slot, watch) == Ok(true))
+    }
+
+    /// Ends the tests of filters once the search is stopped.
+    pub(crate) fn watch(&self) -> Watch<'_> {
+        Watch::new(&self.stop)
     }
 
     /// Counts the matches of a block, which comes once.

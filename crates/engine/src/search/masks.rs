@@ -100,8 +100,27 @@ impl Masks {
     }
 
     /// The mask of a block, which `find` finds if it is not known; `None` for a block of another snapshot.
-    pub(crate) fn of(&self, block: &Block, find: impl FnOnce() -> Mask) -> Option<&Mask> {
-        let mask = self.blocks.get(&block.body.serial)?;
-        Some(mask.get_or_init(|| Arc::new(find())))
+    ///
+    /// # Errors
+    /// Those of `find`; nothing is kept then.
+    pub(crate) fn of<E>(
+        &self,
+        block: &Block,
+        find: impl FnOnce() -> Result<Mask, E>,
+    ) -> Result<Option<&Mask>, E> {
+        let Some(kept) = self.blocks.get(&block.body.serial) else {
+            return Ok(None);
+        };
+        if let Some(mask) = kept.get() {
+            return Ok(Some(mask));
+        }
+        let found = find()?;
+        Ok(Some(kept.get_or_init(|| Arc::new(found))))
+    }
+
+    /// Whether the mask of a block is known.
+    pub(crate) fn has(&self, block: &Block) -> bool {
+        let kept = self.blocks.get(&block.body.serial);
+        kept.is_some_and(|kept| kept.get().is_some())
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::block::Block;
 use crate::cursor;
 use crate::explain::{BoundExplain, milliseconds};
+use crate::filter::{Stopped, Watch};
 use crate::identity::Variant;
 use crate::json::{write_data, write_integer, write_string, write_time};
 use crate::rank::Hit;
@@ -60,7 +61,16 @@ impl<'a> PageWriter<'a> {
     }
 
     /// Adds a record to the results. Returns `false`, and adds nothing, when the page has no room for it.
-    pub(crate) fn record(&mut self, block: &Block, slot: usize, score: Option<Score>) -> bool {
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn record(
+        &mut self,
+        block: &Block,
+        slot: usize,
+        score: Option<Score>,
+        watch: &Watch<'_>,
+    ) -> Result<bool, Stopped> {
         let end = self.out.len();
         if self.results > 0 {
             self.out.push(b',');
@@ -75,15 +85,15 @@ impl<'a> PageWriter<'a> {
         );
         if let Some(explain) = self.explain {
             self.out.extend_from_slice(b",\"explain\":");
-            explain.write_record(block, slot, &mut self.out);
+            explain.write_record(block, slot, watch, &mut self.out)?;
         }
         self.out.push(b'}');
         if self.results > 0 && self.out.len() - RESULTS.len() > self.max_bytes {
             self.out.truncate(end);
-            return false;
+            return Ok(false);
         }
         self.results += 1;
-        true
+        Ok(true)
     }
 
     /// Ends the results and adds `pagination`; `next` writes the cursor of the next page, if there is one.
@@ -164,7 +174,16 @@ fn write_open_record(
 }
 
 /// Writes the page of a search; `hits` has one more than fits when there is more.
-pub(crate) fn write_search(job: &Job, hits: &[Hit], counted: &Counted, scan: Duration) -> Vec<u8> {
+///
+/// # Errors
+/// [`Stopped`].
+pub(crate) fn write_search(
+    job: &Job,
+    hits: &[Hit],
+    counted: &Counted,
+    scan: Duration,
+) -> Result<Vec<u8>, Stopped> {
+    let watch = &job.watch();
     let search = &job.search;
     let mut writer = PageWriter::new(
         &job.snapshot,
@@ -172,11 +191,14 @@ pub(crate) fn write_search(job: &Job, hits: &[Hit], counted: &Counted, scan: Dur
         search.page_bytes,
         job.explain.as_ref(),
     );
-    let shown = hits.iter().take(search.limit).take_while(|hit| {
+    let mut shown = 0;
+    for hit in hits.iter().take(search.limit) {
         let (block, slot) = job.snapshot.at(hit.row);
-        writer.record(block, slot, Some(hit.position.score))
-    });
-    let shown = shown.count();
+        if !writer.record(block, slot, Some(hit.position.score), watch)? {
+            break;
+        }
+        shown += 1;
+    }
     let next = match hits[..shown].last() {
         Some(last) if shown < hits.len() => {
             let mut text = Vec::new();
@@ -199,18 +221,18 @@ pub(crate) fn write_search(job: &Job, hits: &[Hit], counted: &Counted, scan: Dur
         writer.member("facets", &counted.facets);
     }
     if let Some(explain) = &job.explain {
-        writer.member("explain", &explain_search(job, explain, scan));
+        writer.member("explain", &explain_search(job, explain, scan)?);
     }
-    writer.finish()
+    Ok(writer.finish())
 }
 
-fn explain_search(job: &Job, explain: &BoundExplain, scan: Duration) -> Vec<u8> {
+fn explain_search(job: &Job, explain: &BoundExplain, scan: Duration) -> Result<Vec<u8>, Stopped> {
     let counts = &job.counts;
     let (waited, total) = job.times();
     let mut told = serde_json::json!({
         "plan": job.plan(),
         "kernel": cosift_kernels::kernel_name(),
-        "records": explain.records(&job.snapshot),
+        "records": explain.records(&job.snapshot, &job.watch())?,
         "scanned": counts.scanned.load(Relaxed),
         "refined": counts.refined.load(Relaxed),
         "scored": counts.scored.load(Relaxed),
@@ -227,5 +249,5 @@ fn explain_search(job: &Job, explain: &BoundExplain, scan: Duration) -> Vec<u8> 
         }
         told["rotated"] = job.snapshot.rotated().into();
     }
-    told.to_string().into_bytes()
+    Ok(told.to_string().into_bytes())
 }

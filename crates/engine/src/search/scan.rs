@@ -68,10 +68,15 @@ pub(crate) fn scan_first(blocks: &[&Block], jobs: &[&Job], scratch: &mut Scratch
 fn look_at(block: &Block, jobs: &[&Job], look: &mut Look, bytes: &mut u64) {
     look.masks.clear();
     look.masks.extend(jobs.iter().map(|job| {
-        if job.is_over() || job.is_walked(block) {
+        if job.is_over() {
+            // Whoever stopped it waits for no other search of the pass.
+            job.finish();
             return None;
         }
-        let mask = job.selection.mask(block);
+        if job.is_walked(block) {
+            return None;
+        }
+        let mask = job.selection.mask(block, &job.watch()).ok()?;
         job.counts.scanned.fetch_add(mask.count() as u64, Relaxed);
         (!mask.is_empty()).then_some(mask)
     }));
@@ -117,9 +122,10 @@ fn foresee(block: &Block, job: &Job, found: &[Candidate], reached: &mut Vec<Scor
         ceiling,
         &mut best,
     );
+    let watch = &job.watch();
     let matching = best.iter().filter(|candidate| {
         job.ranking.surely_follows(candidate)
-            && job.passes_lazily(block, usize::from(candidate.slot))
+            && job.passes_lazily(block, usize::from(candidate.slot), watch)
     });
     reached.extend(matching.map(|candidate| Score::no_less(candidate.estimate - candidate.error)));
     job.ranking.foresee(block.len(), reached);
@@ -186,12 +192,13 @@ fn settle(
     job.counts.refined.fetch_add(found.len() as u64, Relaxed);
     refine(&block.coded.codes, job.query(block), floor, ceiling, found);
     let threshold = job.threshold().value() as f32;
+    let watch = &job.watch();
     for candidate in found.iter() {
         let slot = usize::from(candidate.slot);
         let enters = job.ranking.may_enter(candidate);
         if !(enters || job.counts_all())
             || job.is_settled(candidate, matches)
-            || !job.passes_lazily(block, slot)
+            || !job.passes_lazily(block, slot, watch)
         {
             continue;
         }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -11,7 +12,7 @@ use crate::database::Database;
 use crate::defect::message;
 use crate::error::Error;
 use crate::meter::Meter;
-use crate::search::job::{Job, Reply};
+use crate::search::job::{Arrival, Job, Reply, Scope};
 use crate::search::pass::Pass;
 use crate::search::request::Search;
 use crate::search::scan::Scratch;
@@ -25,9 +26,13 @@ const MAX_WAITING: usize = 4096;
 const MAX_RIDERS: usize = 64;
 
 /// The scan threads and what waits for them.
+///
+/// Searches whose filter takes long have threads of their own, so that no other search waits for them.
 pub(crate) struct Scanner {
     shared: Arc<Shared>,
+    heavy: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    heavy_threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// How busy the scanner is.
@@ -45,6 +50,8 @@ struct Shared {
     state: Mutex<State>,
     work: Condvar,
     meter: Arc<Meter>,
+    /// Takes the heavy searches; `None` where they are.
+    heavy: Option<Arc<Self>>,
 }
 
 #[derive(Default)]
@@ -57,15 +64,6 @@ struct State {
     closed: bool,
 }
 
-struct Arrival {
-    database: Arc<Database>,
-    search: Search,
-    vector: Vec<i32>,
-    stop: StopFlag,
-    at: Instant,
-    reply: Reply,
-}
-
 /// A step of work. What is nearest to an answer comes first.
 enum Step {
     Finish(Arc<Job>),
@@ -74,27 +72,18 @@ enum Step {
 }
 
 impl Scanner {
-    /// Starts `threads` scan threads.
+    /// Starts `threads` scan threads, and as many for heavy searches.
     ///
     /// # Errors
     /// What the system says when a thread can't be started.
     pub(crate) fn start(threads: usize, meter: Arc<Meter>) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared {
-            state: Mutex::default(),
-            work: Condvar::new(),
-            meter,
-        });
-        let handles = (0..threads.max(1))
-            .map(|at| {
-                let shared = Arc::clone(&shared);
-                std::thread::Builder::new()
-                    .name(format!("cosift-scan-{at}"))
-                    .spawn(move || shared.run())
-            })
-            .collect::<Result<_, _>>()?;
+        let heavy = Arc::new(Shared::new(Arc::clone(&meter), None));
+        let shared = Arc::new(Shared::new(meter, Some(Arc::clone(&heavy))));
         Ok(Self {
+            threads: Mutex::new(start_threads(&shared, threads, "cosift-scan")?),
+            heavy_threads: Mutex::new(start_threads(&heavy, threads, "cosift-heavy")?),
             shared,
-            threads: Mutex::new(handles),
+            heavy,
         })
     }
 
@@ -107,53 +96,91 @@ impl Scanner {
         stop: StopFlag,
         reply: Reply,
     ) {
-        let mut state = self.shared.lock();
-        if state.closed {
-            drop(state);
-            return reply(Err(Error::Closed));
-        }
-        if state.arrived.len() + state.bound.len() >= MAX_WAITING {
-            drop(state);
-            return reply(Err(Error::Busy {
-                what: "searches",
-                limit: MAX_WAITING,
-            }));
-        }
-        state.arrived.push_back(Arrival {
+        self.shared.take(Arrival {
             database,
             search,
             vector,
             stop,
             at: Instant::now(),
+            known_masks: None,
             reply,
         });
-        drop(state);
-        self.shared.work.notify_one();
     }
 
     pub(crate) fn stats(&self) -> ScannerStats {
-        let state = self.shared.lock();
-        ScannerStats {
-            waiting: state.arrived.len() + state.bound.len(),
-            passes: state.passes.len(),
-            answered: state.answered,
+        let mut stats = ScannerStats::default();
+        for shared in [&self.shared, &self.heavy] {
+            let state = shared.lock();
+            stats.waiting += state.arrived.len() + state.bound.len();
+            stats.passes += state.passes.len();
+            stats.answered += state.answered;
         }
+        stats
     }
 
     /// Answers what has been taken and ends the threads.
     pub(crate) fn close(&self) {
-        self.shared.lock().closed = true;
-        self.shared.work.notify_all();
-        let threads =
-            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        for thread in threads {
-            // A scan thread catches every panic of a step, so joining it can't fail.
-            let _ = thread.join();
+        // The first may hand searches to the second until they end.
+        for (shared, threads) in [
+            (&self.shared, &self.threads),
+            (&self.heavy, &self.heavy_threads),
+        ] {
+            shared.lock().closed = true;
+            shared.work.notify_all();
+            let threads =
+                std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
+            for thread in threads {
+                // A scan thread catches every panic of a step, so joining it can't fail.
+                let _ = thread.join();
+            }
         }
     }
 }
 
+fn start_threads(
+    shared: &Arc<Shared>,
+    threads: usize,
+    name: &str,
+) -> std::io::Result<Vec<JoinHandle<()>>> {
+    (0..threads.max(1))
+        .map(|at| {
+            let shared = Arc::clone(shared);
+            std::thread::Builder::new()
+                .name(format!("{name}-{at}"))
+                .spawn(move || shared.run())
+        })
+        .collect()
+}
+
 impl Shared {
+    fn new(meter: Arc<Meter>, heavy: Option<Arc<Self>>) -> Self {
+        Self {
+            state: Mutex::default(),
+            work: Condvar::new(),
+            meter,
+            heavy,
+        }
+    }
+
+    /// Takes a search, or answers that it can't be taken.
+    fn take(&self, arrival: Arrival) {
+        let mut state = self.lock();
+        let error = if state.closed {
+            Error::Closed
+        } else if state.arrived.len() + state.bound.len() >= MAX_WAITING {
+            Error::Busy {
+                what: "searches",
+                limit: MAX_WAITING,
+            }
+        } else {
+            state.arrived.push_back(arrival);
+            drop(state);
+            return self.work.notify_one();
+        };
+        drop(state);
+        (arrival.reply)(Err(error));
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -191,33 +218,34 @@ impl Shared {
         }
     }
 
-    fn bind(&self, arrival: Arrival, scratch: &mut Scratch) {
-        let Arrival {
-            database,
-            search,
-            vector,
-            stop,
-            at,
-            reply,
-        } = arrival;
+    fn bind(&self, mut arrival: Arrival, scratch: &mut Scratch) {
+        if arrival.stop.load(Relaxed) {
+            return (arrival.reply)(Err(Error::Stopped));
+        }
         // The reply must survive a panic while binding.
-        let slot = Arc::new(Mutex::new(Some(reply)));
+        let slot = Arc::new(Mutex::new(Some(arrival.reply)));
         let taken = Arc::clone(&slot);
-        let once: Reply = Box::new(move |result| {
+        arrival.reply = Box::new(move |result| {
             if let Some(reply) = taken.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 reply(result);
             }
         });
         let bound = catch_unwind(AssertUnwindSafe(|| {
-            let mut job = database.with_published(|published| {
-                Job::bind(&database, published, search, vector, stop, at, once)
-            });
+            let scope = Scope::of(&mut arrival);
+            if let Some(heavy) = &self.heavy
+                && scope.is_heavy(&arrival.search)
+            {
+                heavy.take(arrival);
+                return None;
+            }
+            let mut job = Job::bind(scope, arrival);
             let answered = approximate::answer(&mut job, scratch);
-            (job, answered)
+            Some((job, answered))
         }));
         self.meter.scanned(std::mem::take(&mut scratch.bytes));
         match bound {
-            Ok((job, answered)) => {
+            Ok(None) => {}
+            Ok(Some((job, answered))) => {
                 let mut state = self.lock();
                 if answered || job.is_known() {
                     state.scanned.push_back(Arc::new(job));

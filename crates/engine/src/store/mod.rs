@@ -4,7 +4,6 @@ mod carry;
 mod change;
 mod error;
 mod reader;
-mod reclaim;
 mod row;
 mod schema;
 mod state;

@@ -1,5 +1,6 @@
 //! Whole scenarios over the engine's public face, each in a file named as the sentence that it holds the engine to.
 
+mod a_filter_that_takes_long_holds_up_nobody;
 mod a_filtered_query_pages_in_any_order;
 mod an_approximate_search_finds_nearly_all;
 mod another_model_takes_over;
@@ -8,7 +9,6 @@ mod databases_have_a_limited_number_of_columns;
 mod deletions_take_what_they_name;
 mod derived_files_are_only_a_cache;
 mod every_call_is_answered;
-mod no_vector_of_another_model_is_stored;
 mod nothing_acknowledged_is_lost;
 mod pages_hold_a_limited_number_of_bytes;
 mod pages_show_every_record_once;

@@ -91,7 +91,7 @@ impl Job {
         let hits = self.hits()?;
         let shown = &hits[..hits.len().min(self.search.limit + 1)];
         let counted = self.counted()?;
-        let body = page::write_search(self, shown, &counted, scan.unwrap_or_default());
+        let body = page::write_search(self, shown, &counted, scan.unwrap_or_default())?;
         Ok(Page {
             body,
             scan_micros: scan.unwrap_or_default().as_micros() as u64,

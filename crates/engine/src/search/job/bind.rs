@@ -8,33 +8,99 @@ use cosift_kernels::Query;
 
 use super::{Counts, Job, Reply, StopFlag};
 use crate::block::Block;
-use crate::database::{Database, Published};
+use crate::database::Database;
 use crate::explain::Explain;
 use crate::facets::FacetCounter;
+use crate::filter::Watch;
+use crate::identity::RecordRow;
 use crate::rank::Position;
 use crate::score::{SCORE_STEPS, Score, q30_to_f32};
+use crate::search::masks::Masks;
 use crate::search::ranking::Ranking;
 use crate::search::request::Search;
 use crate::search::source::search_key;
 use crate::search::windows::Ahead;
 use crate::select::Selection;
 use crate::serial::Serial;
+use crate::snapshot::Snapshot;
 
 /// How far machines may be apart in the score of one record and query.
 const SAME_SCORE_STEPS: u32 = SCORE_STEPS / 10_000;
 
+/// A search that waits to be bound.
+pub(crate) struct Arrival {
+    pub(crate) database: Arc<Database>,
+    pub(crate) search: Search,
+    pub(crate) vector: Vec<i32>,
+    pub(crate) stop: StopFlag,
+    pub(crate) at: Instant,
+    /// What was kept of its filter when the search was first looked at: wherever it is bound then, the filter has
+    /// come once.
+    pub(crate) known_masks: Option<Option<Arc<Masks>>>,
+    pub(crate) reply: Reply,
+}
+
+/// The records that a search goes through.
+pub(crate) struct Scope {
+    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) selection: Selection,
+    /// The row of the record that the cursor names.
+    cursor_row: Option<RecordRow>,
+}
+
+impl Scope {
+    /// Binds the filters of a search to the newest snapshot.
+    pub(crate) fn of(arrival: &mut Arrival) -> Self {
+        let Arrival {
+            database,
+            search,
+            known_masks,
+            ..
+        } = arrival;
+        let (snapshot, cursor_row) = database.with_published(|published| {
+            let snapshot = Arc::clone(&published.snapshot);
+            let row = search.cursor.and_then(|cursor| {
+                let index = &published.index;
+                index.find(&snapshot, search.variant, cursor.id)
+            });
+            (snapshot, row)
+        });
+        let mut selection = Selection::bind(&snapshot, search.filter.as_ref(), search.time_range);
+        selection.only_with_vector();
+        let look = || database.known_masks.look(search.filter_key, &snapshot);
+        selection.keep_in(known_masks.get_or_insert_with(look).clone());
+        Self {
+            snapshot,
+            selection,
+            cursor_row,
+        }
+    }
+
+    /// Whether other searches must not wait for this one.
+    pub(crate) fn is_heavy(&self, search: &Search) -> bool {
+        let explained = search.explain.as_ref().map_or(0, |_| search.limit);
+        self.selection.is_heavy(&self.snapshot, explained)
+    }
+}
+
 impl Job {
-    /// Binds a search: resolves columns, prepares the query per basis, finds the cursor's place.
-    pub(crate) fn bind(
-        database: &Arc<Database>,
-        published: &Published,
-        search: Search,
-        vector: Vec<i32>,
-        stop: StopFlag,
-        arrived: Instant,
-        reply: Reply,
-    ) -> Self {
-        let snapshot = Arc::clone(&published.snapshot);
+    /// Binds a search: prepares the query per basis, finds the cursor's place, puts off rules that are expensive to
+    /// evaluate.
+    pub(crate) fn bind(scope: Scope, arrival: Arrival) -> Self {
+        let Scope {
+            snapshot,
+            mut selection,
+            cursor_row,
+        } = scope;
+        let Arrival {
+            database,
+            search,
+            vector,
+            stop,
+            at: arrived,
+            known_masks,
+            reply,
+        } = arrival;
         let mut floats = Vec::new();
         q30_to_f32(&vector, &mut floats);
         let mut queries: Vec<(Serial, Query)> = Vec::new();
@@ -54,25 +120,23 @@ impl Job {
             None
         };
         let counts_all = search.counts_all() && known_counts.is_none();
-        let mut selection = Selection::bind(&snapshot, search.filter.as_ref(), search.time_range);
-        selection.only_with_vector();
-        let known_masks = database.known_masks.look(search.filter_key, &snapshot);
         // Whoever counts all matches needs every rule for every record. A forced rule that is put off
         // would let what it hides into the numbers that explain the search.
         let at_once = counts_all || search.explain.as_ref().is_some_and(Explain::is_scoped);
-        let lazy = if at_once || known_masks.is_some() {
+        let lazy = if at_once || known_masks.flatten().is_some() {
             None
         } else {
-            selection.put_off(&snapshot)
+            // A search that is stopped finds nothing whatever its rules are.
+            let put_off = selection.put_off(&snapshot, &Watch::new(&stop));
+            put_off.unwrap_or_default()
         };
-        selection.keep_in(known_masks);
         let mut job = Self {
             selection,
             lazy,
             ranking: Ranking::new(search.limit + 1, threshold, search.cursor),
             known: None,
             walk: None,
-            database: Arc::clone(database),
+            database,
             key,
             known_counts,
             matches: AtomicU64::new(0),
@@ -94,7 +158,7 @@ impl Job {
             stop,
             arrived,
         };
-        job.settle_cursor(published);
+        job.settle_cursor(cursor_row);
         job.look_ahead();
         // An approximate search may go through few of the blocks.
         if !job.counts_all() && !job.search.approximate {
@@ -125,14 +189,8 @@ impl Job {
     ///
     /// A score that is another one altogether, since the record or the request is, says nothing about where
     /// the page before ended: then the cursor's own decides.
-    fn settle_cursor(&mut self, published: &Published) {
-        let Some(position) = self.ranking.after() else {
-            return;
-        };
-        let Some(row) = published
-            .index
-            .find(&self.snapshot, self.search.variant, position.id)
-        else {
+    fn settle_cursor(&mut self, row: Option<RecordRow>) {
+        let (Some(position), Some(row)) = (self.ranking.after(), row) else {
             return;
         };
         let (block, slot) = self.snapshot.at(row);

@@ -8,8 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use cosift_engine::{
-    Committed, Done, Embedded, Engine, Error, Format, Limits, Page, Prepared, ReembeddingBatch,
-    StopFlag,
+    Committed, Done, Engine, Error, Format, Limits, Page, Prepared, ReembeddingBatch, StopFlag,
 };
 use serde_json::{Value, json};
 
@@ -87,9 +86,9 @@ impl Server {
         &self,
         id: &str,
         prepared: Arc<Prepared>,
-        embedded: Embedded,
+        vectors: Vec<f32>,
     ) -> Result<Committed, Error> {
-        Pending::of(|done| self.engine.commit(id, prepared, embedded, done)).wait()
+        Pending::of(|done| self.engine.commit(id, prepared, vectors, done)).wait()
     }
 
     pub(crate) fn begin_reembedding(&self, id: &str, settings: &Value) -> Result<Value, Error> {
@@ -111,10 +110,10 @@ impl Server {
         &self,
         id: &str,
         batch: ReembeddingBatch,
-        embedded: Embedded,
+        vectors: Vec<f32>,
     ) -> Result<u64, Error> {
         let batch = Arc::new(batch);
-        Pending::of(|done| self.engine.commit_reembedding(id, batch, embedded, done)).wait()
+        Pending::of(|done| self.engine.commit_reembedding(id, batch, vectors, done)).wait()
     }
 
     pub(crate) fn warm_reembedding(&self, id: &str) -> Result<(), Error> {
@@ -140,10 +139,7 @@ impl Server {
     }
 
     pub(crate) fn commit(&self, id: &str, prepared: Prepared) -> Pending<Committed> {
-        Pending::of(|done| {
-            self.engine
-                .commit(id, Arc::new(prepared), Embedded::default(), done)
-        })
+        Pending::of(|done| self.engine.commit(id, Arc::new(prepared), Vec::new(), done))
     }
 
     /// Upserts a batch as JSON, vectors inside.
@@ -183,7 +179,15 @@ impl Server {
     }
 
     pub(crate) fn delete(&self, id: &str, request: &Value) -> Result<usize, Error> {
-        Pending::of(|done| self.engine.delete(id, &request.to_string(), done)).wait()
+        self.start_delete(id, request, stop_flag()).wait()
+    }
+
+    pub(crate) fn start_delete(&self, id: &str, request: &Value, stop: StopFlag) -> Pending<usize> {
+        Pending::of(|done| self.engine.delete(id, &request.to_string(), stop, done))
+    }
+
+    pub(crate) fn start_query(&self, id: &str, request: &Value, stop: StopFlag) -> Pending<Page> {
+        Pending::of(|done| self.engine.query(id, request.to_string(), stop, done))
     }
 
     pub(crate) fn start_search(
@@ -219,11 +223,7 @@ impl Server {
     }
 
     pub(crate) fn try_query(&self, id: &str, request: &Value) -> Result<Value, Error> {
-        let answer = Pending::of(|done| {
-            self.engine
-                .query(id, request.to_string(), stop_flag(), done)
-        })
-        .wait()?;
+        let answer = self.start_query(id, request, stop_flag()).wait()?;
         Ok(parse(&answer.body))
     }
 
