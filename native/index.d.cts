@@ -31,8 +31,8 @@ export declare class NativeEngine {
   commit(id: string, prepared: Prepared, vectors: Float32Array): Promise<NativeCommitted | NativeFailure>
   /** One record as a variant shows it; `request` holds `variant` and `forced_filter`. */
   record(id: string, record: string, request: string): Promise<Buffer | NativeFailure>
-  /** Deletes records and tells how many there were. */
-  deleteRecords(id: string, request: string): Promise<number | NativeFailure>
+  /** Deletes records and tells how many there were; none once it is stopped. */
+  deleteRecords(id: string, request: string, stop: StopFlag): Promise<number | NativeFailure>
   /** Searches by a vector. */
   search(id: string, request: string, vector: Float64Array, stop: StopFlag): Promise<NativePage | NativeFailure>
   /** Runs the filter-only operation. */

@@ -188,7 +188,7 @@ impl Engine {
         let (engine, database) = (Arc::clone(self), self.database(id));
         self.run_query(done, move || {
             let database = database?;
-            let query = Query::parse(&request, &engine.limits)?.bind(&database, stop);
+            let query = Query::parse(&request, &engine.limits)?.bind(&database, stop)?;
             Ok(if query.is_heavy() {
                 Step::Heavy(Box::new(move || query.run()))
             } else {

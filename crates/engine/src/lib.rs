@@ -50,6 +50,7 @@ mod serial;
 mod settings;
 mod shadow;
 mod snapshot;
+mod sort;
 mod stage;
 mod store;
 mod task;

@@ -6,13 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
-use crate::block::Block;
-use crate::columns::{ColumnId, Value};
-use crate::cursor;
 use crate::database::Database;
 use crate::error::Error;
 use crate::explain::{Explain, milliseconds};
@@ -23,6 +18,9 @@ use crate::limits::Limits;
 use crate::search::{FilterKey, Page, PageWriter, RequestReader, StopFlag, TimeRange};
 use crate::select::Selection;
 use crate::snapshot::Snapshot;
+use crate::sort::{Cursor, Place, Sort, SortBy, Start, write_cursor};
+
+const LOST_CURSOR: &str = "the record that the cursor names and those that followed it are changed or gone: begin with the first page again";
 
 /// A filter-only request, parsed and checked.
 #[derive(Clone, Debug)]
@@ -34,165 +32,15 @@ pub(crate) struct Query {
     filter_key: Option<FilterKey>,
     time_range: TimeRange,
     sort: Sort,
-    cursor: Option<Place>,
+    cursor: Option<Cursor>,
     total: bool,
     facets: Vec<Facet>,
     explain: Option<Explain>,
 }
 
-/// What orders the records; ties by identity, ascending.
-#[derive(Clone, Debug)]
-struct Sort {
-    by: SortBy,
-    descending: bool,
-}
-
-#[derive(Clone, Debug)]
-enum SortBy {
-    Created,
-    Changed,
-    Synced,
-    Column(String),
-}
-
-/// A value that records are ordered by. Records without one come last in either direction.
-#[derive(Clone, Debug, PartialEq)]
-enum SortKey {
-    Time(i64),
-    Boolean(bool),
-    Number(f64),
-    Text(String),
-    Missing,
-}
-
-/// A place in the order.
-#[derive(Clone, Debug)]
-struct Place {
-    key: SortKey,
-    id: IdKey,
-}
-
-impl SortKey {
-    fn kind(&self) -> u8 {
-        match self {
-            Self::Time(_) => 0,
-            Self::Boolean(_) => 1,
-            Self::Number(_) => 2,
-            Self::Text(_) => 3,
-            Self::Missing => 4,
-        }
-    }
-
-    fn of(value: Option<Value<'_>>) -> Self {
-        match value {
-            None | Some(Value::Null) => Self::Missing,
-            Some(Value::Boolean(value)) => Self::Boolean(value),
-            Some(Value::Number(value)) => Self::Number(value),
-            Some(Value::Text(value)) => Self::Text(value.to_owned()),
-        }
-    }
-
-    fn compare(&self, other: &Self, descending: bool) -> Ordering {
-        let order = match (self, other) {
-            (Self::Missing, Self::Missing) => return Ordering::Equal,
-            (Self::Missing, _) => return Ordering::Greater,
-            (_, Self::Missing) => return Ordering::Less,
-            (Self::Time(a), Self::Time(b)) => a.cmp(b),
-            (Self::Boolean(a), Self::Boolean(b)) => a.cmp(b),
-            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
-            (Self::Text(a), Self::Text(b)) => a.cmp(b),
-            (a, b) => a.kind().cmp(&b.kind()),
-        };
-        if descending { order.reverse() } else { order }
-    }
-
-    /// As a cursor holds it: a letter for the kind, then the value.
-    fn write(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::Time(ms) => out.extend_from_slice(format!("t{ms}").as_bytes()),
-            Self::Boolean(value) => out.extend_from_slice(if *value { b"b1" } else { b"b0" }),
-            // Hexadecimal bits: the exact number, without a character that the cursor's shape uses.
-            Self::Number(value) => {
-                out.extend_from_slice(format!("n{:x}", value.to_bits()).as_bytes())
-            }
-            Self::Text(text) => {
-                out.push(b's');
-                out.extend_from_slice(URL_SAFE_NO_PAD.encode(text).as_bytes());
-            }
-            Self::Missing => out.push(b'm'),
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let kind = text.chars().next()?;
-        let rest = &text[kind.len_utf8()..];
-        match kind {
-            't' => rest.parse().ok().map(Self::Time),
-            'b' => matches!(rest, "0" | "1").then(|| Self::Boolean(rest == "1")),
-            'n' => u64::from_str_radix(rest, 16)
-                .ok()
-                .map(|bits| Self::Number(f64::from_bits(bits))),
-            's' => String::from_utf8(URL_SAFE_NO_PAD.decode(rest).ok()?)
-                .ok()
-                .map(Self::Text),
-            'm' => rest.is_empty().then_some(Self::Missing),
-            _ => None,
-        }
-    }
-}
-
-impl Sort {
-    fn parse(request: &RequestReader) -> Result<Self, Error> {
-        let Some(sort) = request.get("sort") else {
-            return Ok(Self {
-                by: SortBy::Synced,
-                descending: true,
-            });
-        };
-        let member = |name: &str| sort.get(name).and_then(|value| value.as_str());
-        let by = match (member("column"), member("time")) {
-            (Some(column), None) => SortBy::Column(column.to_owned()),
-            (None, Some("created_at" | "first_seen_time")) => SortBy::Created,
-            (None, Some("changed_at" | "last_changed_time")) => SortBy::Changed,
-            (None, Some("synced_at" | "last_seen_time")) => SortBy::Synced,
-            _ => {
-                return Err(Error::invalid(
-                    "invalid_request",
-                    "/sort",
-                    "give either column or time",
-                ));
-            }
-        };
-        let descending = match member("direction") {
-            None | Some("asc") => false,
-            Some("desc") => true,
-            Some(_) => {
-                let detail = "must be \"asc\" or \"desc\"";
-                return Err(Error::invalid("invalid_request", "/sort/direction", detail));
-            }
-        };
-        Ok(Self { by, descending })
-    }
-
-    fn rank(&self, a: &Place, b: &Place) -> Ordering {
-        a.key.compare(&b.key, self.descending).then(a.id.cmp(&b.id))
-    }
-
-    fn key(&self, block: &Block, slot: usize, column: Option<ColumnId>) -> SortKey {
-        match &self.by {
-            SortBy::Created => SortKey::Time(block.body.created.get(slot)),
-            SortBy::Changed => SortKey::Time(block.body.changed.get(slot)),
-            SortBy::Synced => SortKey::Time(block.synced.get(slot)),
-            SortBy::Column(_) => {
-                SortKey::of(column.and_then(|column| block.body.columns.value(slot, column)))
-            }
-        }
-    }
-}
-
 /// A record that the page may show; the heap's root is the last of them.
 struct Entry<'a> {
-    place: Place,
+    place: Place<'a>,
     row: RecordRow,
     sort: &'a Sort,
 }
@@ -228,9 +76,8 @@ impl Query {
         let variant = request.variant()?;
         let cursor = match request.text("cursor")? {
             None => None,
-            Some(text) => Some(parse_cursor(variant, text).ok_or_else(|| {
-                let detail = "must be a next_cursor of this operation and variant";
-                Error::invalid("invalid_cursor", "/pagination/cursor", detail)
+            Some(text) => Some(Cursor::parse(variant, text).ok_or_else(|| {
+                invalid_cursor("must be a next_cursor of this operation and variant")
             })?),
         };
         Ok(Self {
@@ -249,18 +96,29 @@ impl Query {
     }
 
     /// Binds the query to the newest snapshot.
-    pub(crate) fn bind(self, database: &Database, stop: StopFlag) -> BoundQuery {
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a cursor whose place can't be found any more.
+    pub(crate) fn bind(self, database: &Database, stop: StopFlag) -> Result<BoundQuery, Error> {
         let start = Instant::now();
-        let snapshot = database.snapshot();
+        let (snapshot, after) = database.with_published(|published| {
+            let after = self.cursor.as_ref().map(|cursor| {
+                let found = cursor.find(published, self.variant, &self.sort);
+                found.ok_or_else(|| invalid_cursor(LOST_CURSOR))
+            });
+            (Arc::clone(&published.snapshot), after)
+        });
+        let after = after.transpose()?;
         let mut selection = Selection::bind(&snapshot, self.filter.as_ref(), self.time_range);
         selection.keep_in(database.known_masks.look(self.filter_key, &snapshot));
-        BoundQuery {
+        Ok(BoundQuery {
             query: self,
             snapshot,
             selection,
+            after,
             start,
             stop,
-        }
+        })
     }
 }
 
@@ -269,6 +127,7 @@ pub(crate) struct BoundQuery {
     query: Query,
     snapshot: Arc<Snapshot>,
     selection: Selection,
+    after: Option<Start>,
     start: Instant,
     stop: StopFlag,
 }
@@ -290,10 +149,13 @@ impl BoundQuery {
             query,
             snapshot,
             selection,
+            after,
             start,
             stop,
         } = self;
         let Query { sort, limit, .. } = query;
+        // The cursor of a long text names records beyond the page.
+        let places = *limit + 1 + sort.places_beyond();
         let watch = &Watch::new(stop);
         let facets = FacetCounter::bind(&query.facets, &snapshot.names);
         let column = match &sort.by {
@@ -315,10 +177,9 @@ impl BoundQuery {
                     key,
                     id: IdKey::new(query.variant, block.id(slot), block.uuid(slot)),
                 };
-                if query
-                    .cursor
+                if after
                     .as_ref()
-                    .is_some_and(|cursor| sort.rank(&place, cursor).is_le())
+                    .is_some_and(|after| !after.admits(sort, &place))
                 {
                     continue;
                 }
@@ -327,7 +188,7 @@ impl BoundQuery {
                     row: block.row(slot),
                     sort,
                 };
-                if kept.len() <= *limit {
+                if kept.len() < places {
                     kept.push(entry);
                 } else if kept.peek().is_some_and(|last| entry < *last) {
                     kept.pop();
@@ -354,7 +215,10 @@ impl BoundQuery {
         let next = entries[..shown]
             .last()
             .filter(|_| shown < entries.len())
-            .map(|last| write_cursor(query.variant, &last.place));
+            .map(|last| {
+                let following = entries[shown..].iter().map(|entry| &entry.place);
+                write_cursor(query.variant, &last.place, following)
+            });
         writer.pagination(*limit, next.as_deref());
         if query.total {
             writer.member("total", format!("{{\"value\":{matches}}}").as_bytes());
@@ -381,18 +245,6 @@ impl BoundQuery {
     }
 }
 
-fn parse_cursor(variant: Variant, text: &str) -> Option<Place> {
-    let (key, id) = text.rsplit_once(cursor::separator(variant))?;
-    Some(Place {
-        key: SortKey::parse(key)?,
-        id: cursor::parse_id(variant, id)?,
-    })
-}
-
-fn write_cursor(variant: Variant, place: &Place) -> Vec<u8> {
-    let mut out = Vec::new();
-    place.key.write(&mut out);
-    out.push(cursor::separator(variant) as u8);
-    cursor::write_id(variant, place.id, &mut out);
-    out
+fn invalid_cursor(detail: &str) -> Error {
+    Error::invalid("invalid_cursor", "/pagination/cursor", detail)
 }

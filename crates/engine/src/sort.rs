@@ -22,7 +22,7 @@ const MAX_TEXT: usize = 1024;
 /// is there unchanged.
 const FOLLOWING: usize = 32;
 
-/// Bytes of a text's digest: that another text has the same has a probability of 2^-64.
+/// Bytes of a value's digest: that another value has the same has a probability of 2^-64.
 const DIGEST: usize = 8;
 
 /// What orders the records; ties by identity, ascending.
@@ -73,7 +73,7 @@ pub(crate) enum Cursor {
     Records(Vec<Named>),
 }
 
-/// A record and the digest of its long text; zeros for another value.
+/// A record and the digest of the value that it was ordered by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named {
     id: IdKey,
@@ -142,11 +142,16 @@ impl<'a> SortKey<'a> {
     }
 
     fn digest(&self) -> [u8; DIGEST] {
-        let mut digest = [0; DIGEST];
-        if let Self::Text(text) = self {
-            digest.copy_from_slice(&content_hash(&[text.as_bytes()])[..DIGEST]);
-        }
-        digest
+        let mut written = Vec::new();
+        let value = match self {
+            Self::Text(text) => text.as_bytes(),
+            other => {
+                other.write(&mut written);
+                &written
+            }
+        };
+        let hash = content_hash(&[&[self.kind()], value]);
+        std::array::from_fn(|at| hash[at])
     }
 }
 

@@ -134,3 +134,120 @@ fn and_a_cursor_that_is_none_is_refused() {
     }
     server.close();
 }
+
+/// The request of a page after a cursor.
+fn after(request: &Value, page: &Value) -> Option<Value> {
+    let cursor = page["pagination"]["next_cursor"].as_str()?;
+    assert!(
+        cursor.len() <= 2_000,
+        "a cursor of {} characters",
+        cursor.len()
+    );
+    let mut request = request.clone();
+    request["cursor"] = json!(cursor);
+    Some(request)
+}
+
+#[test]
+fn by_texts_of_any_length_with_cursors_of_a_bounded_one() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 2);
+    let mut random = Random::new(23);
+    let shared = "x".repeat(20_000);
+    let texts: Vec<Value> = (0..120)
+        .map(|at| match at % 10 {
+            // The same text many times, its beginnings, and texts that differ at the end alone.
+            0 | 1 => json!(shared),
+            2 => json!(&shared[..19_000 + at]),
+            3 => json!(format!("{}é", "x".repeat(1_023))),
+            4 => json!("x".repeat(1_023 + at % 3)),
+            5 => Value::Null,
+            6 => json!(at),
+            _ => json!(format!("{shared}{}", random.below(40))),
+        })
+        .collect();
+    for (at, text) in texts.iter().enumerate() {
+        let record = json!([{ "id": at + 1, "data": { "text": text }, "vector": [1, at] }]);
+        server.upsert("db", &record).expect("written");
+    }
+    for (round, direction) in ["asc", "desc", "asc", "desc"].into_iter().enumerate() {
+        let variant = ["a", "b"][round / 2];
+        let request = json!({
+            "variant": variant, "limit": 7, "sort": { "column": "text", "direction": direction } });
+        let whole = json!({ "variant": variant, "limit": 1000, "sort": request["sort"] });
+        let expected = hits(&server.query("db", &whole));
+        let kind = |shown: &Value| match &shown["data"]["text"] {
+            Value::Number(_) => 0,
+            Value::String(_) => 1,
+            _ => 2,
+        };
+        let texts_in_order = expected.windows(2).all(|pair| {
+            let text = |at: usize| pair[at]["data"]["text"].as_str().unwrap_or_default();
+            let rising = direction == "asc";
+            kind(&pair[0]) != kind(&pair[1])
+                || if rising {
+                    text(0) <= text(1)
+                } else {
+                    text(0) >= text(1)
+                }
+        });
+        assert!(texts_in_order, "{request}");
+
+        // All pages, each after the cursor's record was deleted or changed, and some of those around it.
+        let mut gone = Vec::new();
+        let mut found = Vec::new();
+        let mut next = Some(request.clone());
+        while let Some(request) = next {
+            let page = server.query("db", &request);
+            let shown = hits(&page);
+            next = after(&request, &page);
+            let around = shown.iter().rev().take(1 + random.below(3)).chain(
+                // The record that comes next, too.
+                expected
+                    .iter()
+                    .skip_while(|known| shown.last().is_some_and(|last| known["id"] != last["id"]))
+                    .skip(1)
+                    .take(random.below(2)),
+            );
+            for (at, known) in around.enumerate() {
+                let id = known["id"].clone();
+                if at % 2 == 0 {
+                    server
+                        .delete("db", &json!({ "ids": [id] }))
+                        .expect("deleted");
+                } else {
+                    let member = if variant == "a" { "uuid" } else { "id" };
+                    let data = json!({ "text": "x".repeat(random.below(3_000)) });
+                    let record = json!([{ member: id, "data": data, "vector": [1, 1] }]);
+                    server.upsert("db", &record).expect("written");
+                }
+                gone.push(known["id"].clone());
+            }
+            found.extend(shown);
+        }
+        let stay = |results: &[Value]| -> Vec<Value> {
+            let stays = results.iter().filter(|shown| !gone.contains(&shown["id"]));
+            stays.cloned().collect()
+        };
+        assert_same(&stay(&found), &stay(&expected), &request);
+        assert!(gone.len() > 8, "{} went", gone.len());
+        // As it was, for the next round.
+        for (at, text) in texts.iter().enumerate() {
+            let record = json!([{ "id": at + 1, "data": { "text": text }, "vector": [1, at] }]);
+            server.upsert("db", &record).expect("written");
+        }
+    }
+
+    // Everything that a cursor names is changed: said, never guessed.
+    let request = json!({ "limit": 3, "sort": { "column": "text", "direction": "desc" } });
+    let page = server.query("db", &request);
+    let next = after(&request, &page).expect("more");
+    let all: Vec<u64> = (1..=120).collect();
+    server
+        .delete("db", &json!({ "ids": all }))
+        .expect("deleted");
+    let error = server.try_query("db", &next).expect_err("no place is left");
+    assert_eq!(error.code(), "invalid_cursor");
+    server.close();
+}
