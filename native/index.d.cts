@@ -27,8 +27,11 @@ export declare class NativeEngine {
   prepareBatch(id: string, body: Uint8Array, vectors: Float32Array): Promise<Prepared | NativeFailure>
   /** Checks lines of JSON, of which the first has number `first_line`. */
   prepareLines(id: string, body: Uint8Array, firstLine: number): Promise<Prepared | NativeFailure>
-  /** Writes prepared records with the vectors of their texts, one after the other. */
-  commit(id: string, prepared: Prepared, vectors: Float32Array): Promise<NativeCommitted | NativeFailure>
+  /**
+   * Writes prepared records with the vectors of their texts, one after the other, and the fingerprint of the
+   * model that made them.
+   */
+  commit(id: string, prepared: Prepared, vectors: Float32Array, fingerprint?: string | undefined | null): Promise<NativeCommitted | NativeFailure>
   /** One record as a variant shows it; `request` holds `variant` and `forced_filter`. */
   record(id: string, record: string, request: string): Promise<Buffer | NativeFailure>
   /** Deletes records and tells how many there were; none once it is stopped. */
@@ -45,8 +48,11 @@ export declare class NativeEngine {
   reembedding(id: string): Promise<Buffer | NativeFailure>
   /** Reads what is to be embedded next. */
   prepareReembedding(id: string): Promise<ReembeddingBatch | NativeFailure>
-  /** Stores a batch with the vectors of its texts, and tells how many records there are now. */
-  commitReembedding(id: string, batch: ReembeddingBatch, vectors: Float32Array): Promise<number | NativeFailure>
+  /**
+   * Stores a batch with the vectors of its texts and the fingerprint of the model that made them, and tells how
+   * many records there are now.
+   */
+  commitReembedding(id: string, batch: ReembeddingBatch, vectors: Float32Array, fingerprint: string): Promise<number | NativeFailure>
   /** Makes ready what is embedded so far, so that the switch is quick. */
   warmReembedding(id: string): Promise<undefined | NativeFailure>
   /** Puts what is embedded in the database's place; nothing may be written since the last batch. */

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { LIMITS, type Limits } from './schema/limits.js';
+import { MAX_EMBED_WORKERS, MAX_THREADS } from './schema/options.js';
 import { suggest } from './schema/suggest.js';
+import { AddressPolicy } from './server/webhooks/address-policy.js';
 
 /** Everything that `cosift serve` can be told. */
 export interface Config {
@@ -24,6 +26,8 @@ export interface Config {
   limits: Limits;
   /** Models beside the built-in one: their directories, absolute, by name. */
   models: Readonly<Record<string, string>>;
+  /** Addresses, CIDR ranges and host names that webhooks may reach although they are not public. */
+  webhookAllow: readonly string[];
 }
 
 export type Origin = 'flag' | 'environment' | 'file' | 'default';
@@ -32,6 +36,8 @@ export interface ResolvedConfig {
   config: Config;
   /** Each setting, its value as text with secrets hidden, and where it came from. */
   settings: { name: string; value: string; origin: Origin; source: string }[];
+  /** What was passed over, a line each. */
+  warnings: string[];
 }
 
 /** A setting that cannot be used; the message is one line for the person at the shell. */
@@ -67,14 +73,14 @@ const whole =
     if (typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most) {
       return number;
     }
-    throw new Error(`must be a whole number from ${least} to ${most}`);
+    throw new Error(`must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}`);
   };
 
 const oneOf =
   (values: readonly string[]) =>
   (value: unknown): string => {
     if (values.includes(value as string)) return value as string;
-    throw new Error(`must be one of ${values.join(', ')}`);
+    throw new Error(`must be one of ${values.join(', ')}, not ${JSON.stringify(value)}`);
   };
 
 /** `NAME=DIRECTORY`, one or several separated by commas or given as a list; or an object of them. */
@@ -97,6 +103,18 @@ export const modelDirectories = (value: unknown): Record<string, string> => {
     named.set(name, path.resolve(directory));
   }
   return Object.fromEntries(named);
+};
+
+/** Separated by commas, or as a list. */
+const addressList = (value: unknown): string[] => {
+  const entries = [value].flat().flatMap((list) => (typeof list === 'string' ? list.split(',') : [list]));
+  const names = entries.map((entry) => {
+    if (typeof entry !== 'string') throw new Error('must be texts');
+    return entry.trim();
+  });
+  // Only to check them.
+  new AddressPolicy(names);
+  return names;
 };
 
 const headerText = (value: unknown): string => {
@@ -174,14 +192,14 @@ export const SETTINGS: readonly Setting[] = [
     flag: '--threads',
     env: 'COSIFT_THREADS',
     help: 'engine threads (default: by the machine)',
-    parse: whole(1, 1024),
+    parse: whole(1, MAX_THREADS),
   },
   {
     name: 'embed_workers',
     flag: '--embed-workers',
     env: 'COSIFT_EMBED_WORKERS',
     help: 'texts embedded at once (default: by the machine)',
-    parse: whole(1, 256),
+    parse: whole(1, MAX_EMBED_WORKERS),
   },
   {
     name: 'models',
@@ -189,6 +207,14 @@ export const SETTINGS: readonly Setting[] = [
     env: 'COSIFT_MODELS',
     help: 'models beside the built-in one, NAME=DIRECTORY; may be repeated',
     parse: modelDirectories,
+    repeat: true,
+  },
+  {
+    name: 'webhook_allow',
+    flag: '--webhook-allow',
+    env: 'COSIFT_WEBHOOK_ALLOW',
+    help: 'addresses, CIDR ranges or host names, not public, that webhooks may reach; may be repeated',
+    parse: addressList,
     repeat: true,
   },
   ...Object.entries(LIMITS).map(([name, value]) => ({
@@ -216,15 +242,18 @@ export function resolveConfig(
   flags: Readonly<Record<string, unknown>>,
   env: Readonly<Record<string, string | undefined>>,
 ): ResolvedConfig {
+  const named = Object.keys(env).filter((name) => name.startsWith('COSIFT_') && env[name] !== undefined);
+  const injected = named.filter((name) => isInjected(name, env[name] as string));
   refuseUnknown(
-    Object.keys(env).filter((name) => name.startsWith('COSIFT_')),
+    named.filter((name) => !injected.includes(name)),
     [...SETTINGS.map((setting) => setting.env), ...OTHER_ENV],
     'environment variable',
   );
+  const ownEnv = Object.fromEntries(Object.entries(env).filter(([name]) => !injected.includes(name)));
   const file = readConfigFile((flags.config as string | undefined) ?? env.COSIFT_CONFIG);
   const values = new Map<string, unknown>();
   const settings = SETTINGS.map((setting) => {
-    const { given, origin, source } = find(setting, flags, env, file);
+    const { given, origin, source } = find(setting, flags, ownEnv, file);
     let value: unknown;
     try {
       value = given === undefined ? undefined : setting.parse(given);
@@ -235,7 +264,21 @@ export function resolveConfig(
     const shown = value === undefined ? '(not set)' : setting.secret ? '(hidden)' : textOf(value);
     return { name: setting.name, value: shown, origin, source };
   });
-  return { config: configOf(values), settings };
+  const warnings = injected.map(
+    (name) =>
+      `environment variable ${name} is ignored: Kubernetes sets it for a service of that name ` +
+      '(enableServiceLinks: false in the pod keeps it out)',
+  );
+  return { config: configOf(values), settings, warnings };
+}
+
+const SERVICE_NAME =
+  /^COSIFT_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
+const SERVICE_PORT = /^COSIFT_(\w+_)?PORT$/;
+
+/** Whether Kubernetes sets the variable in every pod for a service called `cosift` or `cosift-…`. */
+function isInjected(name: string, value: string): boolean {
+  return SERVICE_NAME.test(name) || (SERVICE_PORT.test(name) && /^(tcp|udp|sctp):\/\//.test(value));
 }
 
 function textOf(value: unknown): string {
@@ -333,6 +376,7 @@ function configOf(values: ReadonlyMap<string, unknown>): Config {
     threads: value('threads'),
     embedWorkers: value('embed_workers'),
     models: value<Record<string, string> | undefined>('models') ?? {},
+    webhookAllow: value<string[] | undefined>('webhook_allow') ?? [],
     limits: Object.fromEntries(
       Object.keys(LIMITS).map((name) => [name, value<number>(`limits.${name}`)]),
     ) as unknown as Limits,

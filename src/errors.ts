@@ -34,6 +34,7 @@ export const ERRORS = {
   not_ready: { status: 503, title: 'The service is not ready' },
   store_failed: { status: 503, title: 'The store does not take writes' },
   timed_out: { status: 503, title: 'The request took too long to answer' },
+  unreachable: { status: 503, title: 'The service cannot be reached' },
   disk_full: { status: 507, title: 'The disk is full' },
 } as const satisfies Record<string, { status: number; title: string }>;
 

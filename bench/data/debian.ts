@@ -30,7 +30,7 @@ export async function debianKey(say: (text: string) => void): Promise<DatasetKey
     const chunks: Buffer[] = [];
     for (let start = 0; start < texts.length; start += BATCH) {
       say(`embedding package descriptions: ${start} of ${texts.length}, once`);
-      chunks.push(bytesOf(await embedder.embedPassages(texts.slice(start, start + BATCH))));
+      chunks.push(bytesOf((await embedder.embedPassages(texts.slice(start, start + BATCH))).vectors));
     }
     for (const text of QUERY_TEXTS) chunks.push(bytesOf(await embedder.embedQuery(text)));
     writeFileSync(`${path}.${process.pid}`, Buffer.concat(chunks));

@@ -13,6 +13,8 @@ import type {
 
 /** What a caller's key adds to a request: a record outside `forcedFilter` does not exist for it. */
 export interface Scope {
+  /** The key's id: callers take turns where texts wait to be embedded. */
+  caller?: string;
   forcedFilter?: FilterGroup;
 }
 
@@ -96,14 +98,14 @@ export interface Backend {
   upsertBatch(
     id: string,
     body: Uint8Array,
-    /** `vectors`: those of records that come without, one after the other. */
-    options?: { signal?: AbortSignal; vectors?: Float32Array },
+    /** `vectors`: those of records that come without, one after the other; `caller`: see {@link Scope}. */
+    options?: { signal?: AbortSignal; vectors?: Float32Array; caller?: string },
   ): Promise<Uint8Array>;
   /** Takes NDJSON in committed batches; the last event is the summary. */
   upsertLines(
     id: string,
     chunks: AsyncIterable<Uint8Array>,
-    options?: { signal?: AbortSignal },
+    options?: { signal?: AbortSignal; caller?: string },
   ): AsyncIterable<LineEvent>;
   /** The JSON of one record; `recordId` is an integer or a UUID. */
   record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array>;

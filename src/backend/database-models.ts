@@ -1,5 +1,5 @@
-import type { Embedder } from '../embedding/index.js';
-import type { Engine, EngineDescription } from '../engine/index.js';
+import type { Embedder, EmbedOptions } from '../embedding/index.js';
+import type { Embedded, Engine, EngineDescription } from '../engine/index.js';
 import { CosiftError } from '../errors.js';
 import type { SearchRequest } from '../schema/index.js';
 import type { Models } from './models.js';
@@ -27,6 +27,11 @@ export class DatabaseModels {
     this.#known.set(id, { model, fingerprint, dimensions });
   }
 
+  /** Asks the engine what the database is made with now. */
+  async refresh(id: string): Promise<void> {
+    this.know(await this.#engine.describeDatabase(id));
+  }
+
   forget(id: string): void {
     this.#known.delete(id);
   }
@@ -51,25 +56,30 @@ export class DatabaseModels {
   }
 
   /**
-   * Embeds texts of records with whatever model the database has at the time of each call.
+   * Embeds texts of the records of one write with whatever model the database has at the time of each call.
    *
    * @throws {CosiftError} `model_mismatch` when it could not embed now.
    */
-  async passages(id: string): Promise<EmbedTexts> {
+  async passages(id: string, write: { caller?: string | undefined; patient: boolean }): Promise<EmbedTexts> {
+    const call = {};
     const embedder = async () => {
       const { model, fingerprint } = this.find(id);
       return model === null ? undefined : this.#embedderOf(id, model, fingerprint);
     };
     await embedder();
-    return async (texts, signal) =>
-      (await embedder())?.embedPassages(texts, { signal }) ?? new Float32Array();
+    return async (texts, signal): Promise<Embedded> => {
+      const made = await embedder();
+      if (made === undefined) return { vectors: new Float32Array() };
+      const { vectors } = await made.embedPassages(texts, { ...write, call, signal });
+      return { vectors, fingerprint: made.fingerprint };
+    };
   }
 
   /** The vector that a search looks for, and the fingerprint of the model that made it. */
   async queryVector(
     id: string,
     search: SearchRequest['search'],
-    signal: AbortSignal | undefined,
+    options: EmbedOptions,
   ): Promise<{ vector: Float64Array; fingerprint: string | null }> {
     const { model, fingerprint, dimensions } = this.find(id);
     if (search.text === undefined) {
@@ -88,7 +98,7 @@ export class DatabaseModels {
           got: vector.length,
         });
       }
-      return { vector, fingerprint };
+      return { vector, fingerprint: null };
     }
     if (model === null) {
       throw invalidSearch(
@@ -98,8 +108,8 @@ export class DatabaseModels {
       );
     }
     const embedder = await this.#embedderOf(id, model, fingerprint);
-    const vector = Float64Array.from(await embedder.embedQuery(search.text, { signal }));
-    return { vector, fingerprint };
+    const vector = Float64Array.from(await embedder.embedQuery(search.text, options));
+    return { vector, fingerprint: embedder.fingerprint };
   }
 
   /** The embedder of a database's model, which must be the very model its records were embedded with. */

@@ -9,4 +9,4 @@ export type {
 } from './backend.js';
 export { batchesOfLines } from './lines.js';
 export { LocalBackend, type LocalOptions } from './local-backend.js';
-export type { ModelDirectories } from './models.js';
+export { checkModelDirectories, type ModelDirectories } from './models.js';

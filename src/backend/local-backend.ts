@@ -60,7 +60,7 @@ export class LocalBackend implements Backend {
       models,
       modelOf: (id) => this.#databases.find(id),
       gateOf: (id) => this.#gate(id),
-      switched: async (id) => this.#databases.know(await engine.describeDatabase(id)),
+      switched: (id) => this.#databases.refresh(id),
     });
     this.ready = this.#start(resume);
     // Whoever needs the databases awaits it; a close meanwhile must not count as unhandled.
@@ -185,9 +185,9 @@ export class LocalBackend implements Backend {
   async upsertBatch(
     id: string,
     body: Uint8Array,
-    options: { signal?: AbortSignal; vectors?: Float32Array } = {},
+    options: { signal?: AbortSignal; vectors?: Float32Array; caller?: string } = {},
   ): Promise<Uint8Array> {
-    const destination = await this.#destination(id);
+    const destination = await this.#destination(id, { caller: options.caller, patient: false });
     const prepared = await this.#engine.prepareBatch(id, body, options.vectors);
     const committed = await embedAndCommit(destination, prepared, options.signal);
     this.#written.emit(id);
@@ -199,9 +199,9 @@ export class LocalBackend implements Backend {
   async *upsertLines(
     id: string,
     chunks: AsyncIterable<Uint8Array>,
-    options: { signal?: AbortSignal } = {},
+    options: { signal?: AbortSignal; caller?: string } = {},
   ): AsyncIterable<LineEvent> {
-    const destination = await this.#destination(id);
+    const destination = await this.#destination(id, { caller: options.caller, patient: true });
     const events = upsertLines(destination, chunks, this.#limits.line_bytes, options.signal);
     for await (const event of events) {
       if (event.type === 'progress') this.#written.emit(id);
@@ -218,6 +218,7 @@ export class LocalBackend implements Backend {
     request: DeleteRequest,
     options: { scope?: Scope; signal?: AbortSignal } = {},
   ): Promise<{ deleted: number }> {
+    this.#databases.find(id);
     const { scope, signal } = options;
     const deletion = { ...request, forced_filter: scope?.forcedFilter };
     const deleted = await this.#gate(id).pass(() => this.#engine.deleteRecords(id, deletion, signal));
@@ -229,7 +230,10 @@ export class LocalBackend implements Backend {
     const start = performance.now();
     const { search, pagination, ...rest } = request;
     for (;;) {
-      const { vector, fingerprint } = await this.#databases.queryVector(id, search, options.signal);
+      const { vector, fingerprint } = await this.#databases.queryVector(id, search, {
+        signal: options.signal,
+        caller: options.scope?.caller,
+      });
       const embedded = performance.now();
       try {
         const page = await this.#engine.search(
@@ -256,7 +260,7 @@ export class LocalBackend implements Backend {
       } catch (error) {
         // The database has got another model since the text was embedded.
         if (!isStale(error)) throw error;
-        this.#databases.know(await this.#engine.describeDatabase(id));
+        await this.#databases.refresh(id);
       }
     }
   }
@@ -356,10 +360,14 @@ export class LocalBackend implements Backend {
     return gate;
   }
 
-  /** Where records for a database go. Fails at once when they could not be embedded. */
-  async #destination(id: string): Promise<Destination> {
-    const embed = await this.#databases.passages(id);
-    return { engine: this.#engine, id, gate: this.#gate(id), embed };
+  /** Where the records of one write go. Fails at once when they could not be embedded. */
+  async #destination(
+    id: string,
+    write: { caller: string | undefined; patient: boolean },
+  ): Promise<Destination> {
+    const embed = await this.#databases.passages(id, write);
+    const refresh = () => this.#databases.refresh(id);
+    return { engine: this.#engine, id, gate: () => this.#gate(id), embed, refresh };
   }
 
   #described(database: EngineDescription): DatabaseDescription {

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { createEmbedder, type Embedder, type EmbedderStats } from '../embedding/index.js';
 import { CosiftError } from '../errors.js';
 import { suggest } from '../schema/index.js';
@@ -6,6 +7,18 @@ import { suggest } from '../schema/index.js';
 export type ModelDirectories = Readonly<Record<string, string>>;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/**
+ * Checks models that a person has named for this call. A server starts without them: only what needs them fails.
+ *
+ * @throws {CosiftError} `invalid_request` for a directory that is missing.
+ */
+export function checkModelDirectories(directories: ModelDirectories = {}): void {
+  for (const [name, directory] of Object.entries(directories)) {
+    if (statSync(directory, { throwIfNoEntry: false })?.isDirectory()) continue;
+    throw new CosiftError('invalid_request', `model "${name}": there is no directory "${directory}"`);
+  }
+}
 
 /** The models that databases can be made with, each loaded once, when it is first needed. */
 export class Models {

@@ -35,7 +35,10 @@ interface Job {
   ended: Promise<void>;
 }
 
-/** Milliseconds until another try, when the engine or the model has too much to do. */
+/** Whose texts these are where callers take turns: no key has this id. */
+const REEMBEDDING = 'reembedding';
+
+/** Milliseconds until another try, when the engine has too much to do. */
 const BUSY_MS = 500;
 
 /** Embeds databases with other models in the background, each with one at a time. */
@@ -202,8 +205,9 @@ export class Reembeddings {
       signal.throwIfAborted();
       const batch = await patiently(() => engine.prepareReembedding(id), signal);
       const texts = batch.texts();
-      const vectors = await patiently(() => embedder.embedPassages(texts, { signal }), signal);
-      job.done = await patiently(() => engine.commitReembedding(id, batch, vectors), signal);
+      const { vectors } = await embedder.embedPassages(texts, { signal, caller: REEMBEDDING, patient: true });
+      const commit = () => engine.commitReembedding(id, batch, vectors, embedder.fingerprint);
+      job.done = await patiently(commit, signal);
       last = batch.isLast;
     }
   }

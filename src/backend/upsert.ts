@@ -1,12 +1,12 @@
-import type { Engine, NativeLineProblem, Prepared } from '../engine/index.js';
+import type { Embedded, Engine, NativeLineProblem, Prepared } from '../engine/index.js';
 import { CosiftError } from '../errors.js';
 import type { LineEvent, LineProblem } from '../schema/index.js';
 import { batchesOfLines, type LineBatch } from './lines.js';
 import { isStale } from './reembeddings.js';
 import type { WriteGate } from './write-gate.js';
 
-/** Turns texts into vectors of the model that the database has now, one after the other; none without a model. */
-export type EmbedTexts = (texts: readonly string[], signal?: AbortSignal) => Promise<Float32Array>;
+/** Turns texts into vectors of the model that the database is known to have; none without a model. */
+export type EmbedTexts = (texts: readonly string[], signal?: AbortSignal) => Promise<Embedded>;
 
 /** Times a commit is tried whose records others change meanwhile. */
 const ATTEMPTS = 8;
@@ -21,38 +21,52 @@ export interface Destination {
   engine: Engine;
   /** The database. */
   id: string;
-  gate: WriteGate;
+  /** What the writes of the database pass now. */
+  gate: () => WriteGate;
   embed: EmbedTexts;
+  /** Finds out which model the database has now. */
+  refresh: () => Promise<void>;
 }
 
+/** What a commit without texts brings along. */
+const NOTHING: Embedded = { vectors: new Float32Array() };
+
 /**
- * Embeds what needs it, unless its vectors are `made` already, and commits. A record that another call changed in
- * between is embedded again, and so is all of it when the database has got another model.
+ * Embeds what needs it, unless that is `made` already, and commits. A record that another call changed in between is
+ * embedded again, and so is all of it when the database has another model than the one that embedded.
  */
 export async function embedAndCommit(
-  { engine, id, gate, embed }: Destination,
+  destination: Destination,
   prepared: Prepared,
   signal?: AbortSignal,
-  made?: Float32Array,
+  made?: Embedded,
 ): Promise<Committed> {
-  let vectors = made;
+  const { engine, id, gate, refresh } = destination;
+  let embedded = made;
   for (let attempt = 1; ; attempt += 1) {
-    const texts = vectors === undefined ? prepared.texts() : [];
-    vectors ??= texts.length === 0 ? new Float32Array() : await embed(texts, signal);
+    const current = embedded ?? (await embedTexts(destination, prepared, signal));
     signal?.throwIfAborted();
     try {
-      const made = vectors;
-      return await gate.pass(() => engine.commit(id, prepared, made), signal);
+      return await gate().pass(() => engine.commit(id, prepared, current), signal);
     } catch (error) {
       if (!isStale(error)) throw error;
-      vectors = undefined;
       if (attempt === ATTEMPTS) {
-        throw new CosiftError('busy', 'other writes keep changing the same records; try again', {
-          cause: error,
-        });
+        const detail = 'the records or the model keep changing; try again';
+        throw new CosiftError('busy', detail, { cause: error });
       }
     }
+    embedded = undefined;
+    await refresh();
   }
+}
+
+async function embedTexts(
+  { embed }: Destination,
+  prepared: Prepared,
+  signal: AbortSignal | undefined,
+): Promise<Embedded> {
+  const texts = prepared.texts();
+  return texts.length === 0 ? NOTHING : embed(texts, signal);
 }
 
 /** Upserts a stream of lines in committed batches; batches are embedded side by side and committed in order. */
@@ -62,16 +76,14 @@ export async function* upsertLines(
   maxLineBytes: number,
   signal?: AbortSignal,
 ): AsyncGenerator<LineEvent> {
-  const { engine, id, embed } = destination;
+  const { engine, id } = destination;
   const counts = { lines: 0, created: 0, changed: 0, unchanged: 0, failed: 0 };
   const ahead: Promise<Made>[] = [];
   const batches = batchesOfLines(chunks, maxLineBytes);
 
   const make = async (batch: LineBatch): Promise<Made> => {
     const prepared = await engine.prepareLines(id, batch.bytes, batch.firstLine);
-    const texts = prepared.texts();
-    const vectors = texts.length === 0 ? new Float32Array() : await embed(texts, signal);
-    return { batch, prepared, vectors };
+    return { batch, prepared, embedded: await embedTexts(destination, prepared, signal) };
   };
 
   try {
@@ -93,8 +105,8 @@ export async function* upsertLines(
         }
         continue;
       }
-      const { batch, prepared, vectors } = await ahead.shift()!;
-      const committed = await embedAndCommit(destination, prepared, signal, vectors);
+      const { batch, prepared, embedded } = await ahead.shift()!;
+      const committed = await embedAndCommit(destination, prepared, signal, embedded);
       const bad = [...prepared.problems(), ...committed.problems].map(lineProblem);
       for (const line of batch.tooLong) bad.push(tooLong(line, maxLineBytes));
       yield* bad.sort((a, b) => a.line - b.line);
@@ -120,7 +132,7 @@ export async function* upsertLines(
 interface Made {
   batch: LineBatch;
   prepared: Prepared;
-  vectors: Float32Array;
+  embedded: Embedded;
 }
 
 async function firstOf(made: Promise<unknown> | undefined, input: Promise<unknown> | undefined) {

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { resolveConfig, SETTINGS } from '../config.js';
+import { warn } from './failure.js';
 import { table } from './table.js';
 
 /** Adds a flag for every setting of the server, so that help and config cannot disagree. */
@@ -29,11 +30,9 @@ export function configCommand(): Command {
   return withSettings(new Command('config'))
     .description('show the settings that `serve` would use, and where each comes from')
     .action((flags: Record<string, unknown>) => {
-      const rows = resolveConfig(flags, process.env).settings.map(({ name, value, source }) => [
-        name,
-        value,
-        source,
-      ]);
+      const { settings, warnings } = resolveConfig(flags, process.env);
+      for (const warning of warnings) warn(warning);
+      const rows = settings.map(({ name, value, source }) => [name, value, source]);
       console.log(table(['setting', 'value', 'from'], rows, Number.POSITIVE_INFINITY));
     });
 }

@@ -5,6 +5,11 @@ export function report(error: unknown): void {
   console.error(`cosift: ${describe(error)}`);
 }
 
+/** Prints one line to stderr about something that does not stop the command. */
+export function warn(text: string): void {
+  console.error(`cosift: warning: ${text}`);
+}
+
 /** What went wrong in one line, with the places in the request where they add something. */
 export function describe(error: unknown): string {
   if (error instanceof CosiftError) {
@@ -14,7 +19,6 @@ export function describe(error: unknown): string {
     return [error.detail, ...places].join('; ');
   }
   if (!(error instanceof Error)) return String(error);
-  // What fetch and the sockets say about a server that is not there hides in the cause.
   const system = (error.cause ?? error) as NodeJS.ErrnoException;
   switch (system.code) {
     case 'ENOENT':
@@ -23,8 +27,6 @@ export function describe(error: unknown): string {
       return `${system.path} may not be read or written by this user`;
     case 'EADDRINUSE':
       return 'the port is in use; choose another with --port (0: any free one)';
-    case 'ECONNREFUSED':
-      return 'no server answers at that address';
     default:
       return error.message.split('\n')[0] ?? error.name;
   }

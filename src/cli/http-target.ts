@@ -15,12 +15,17 @@ import type {
   Reembedding,
   SearchRequest,
 } from '../schema/index.js';
+import { unreachable } from '../unreachable.js';
 import type { Target } from './target.js';
 
 /** A running server. */
 export class HttpTarget implements Target {
   readonly #base: string;
   readonly #key: string;
+
+  readonly #unreachable = (error: unknown): never => {
+    throw unreachable(this.#base, error);
+  };
 
   constructor(url: string, key: string) {
     this.#base = `${url}/v1`;
@@ -54,7 +59,13 @@ export class HttpTarget implements Target {
   async json(method: string, path: string, body?: unknown): Promise<unknown> {
     const answer = await this.#fetch(method, path, body);
     if (!answer.ok) throw await failureOf(answer);
-    return answer.status === 204 ? undefined : answer.json();
+    if (answer.status === 204) return undefined;
+    const text = await answer.text().catch(this.#unreachable);
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      throw new CosiftError('internal', `the response of ${this.#base} is not JSON`, { cause });
+    }
   }
 
   async close(): Promise<void> {}
@@ -77,7 +88,7 @@ export class HttpTarget implements Target {
     });
     // A server that refuses closes the request early: its answer tells more than the broken pipe.
     const sent = pipeline(Readable.from(chunks), request).catch((error: Error) => error);
-    const answer = await answered;
+    const answer = await answered.catch(this.#unreachable);
     if (answer.statusCode !== 200) {
       throw await failureOf(
         new Response(Readable.toWeb(answer) as ReadableStream, { status: answer.statusCode }),
@@ -91,19 +102,21 @@ export class HttpTarget implements Target {
       yield event;
     }
     const unsent = await sent;
-    if (unsent instanceof Error) throw unsent;
-    if (!ended) throw new Error('the server closed the connection before the end');
+    if (unsent instanceof Error) throw unreachable(url, unsent);
+    if (!ended) throw unreachable(url, new Error('the connection was closed before the end of the response'));
   }
 
   #fetch(method: string, path: string, body?: unknown): Promise<Response> {
     return fetch(`${this.#base}${path}`, {
       method,
+      // A redirect would take the key to another address.
+      redirect: 'manual',
       headers: {
         'x-api-key': this.#key,
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
+    }).catch(this.#unreachable);
   }
 }
 
@@ -115,6 +128,13 @@ async function failureOf(answer: Response): Promise<CosiftError> {
       problems: problem.errors,
     });
   } catch {
+    if (answer.status >= 300 && answer.status < 400) {
+      const target = answer.headers.get('location') ?? 'another address';
+      return new CosiftError(
+        'internal',
+        `the server redirects to ${target}, which is not followed: use that address`,
+      );
+    }
     return new CosiftError('internal', `the server answered ${answer.status}, which is no answer of cosift`);
   }
 }

@@ -18,6 +18,10 @@ interface CreateOptions extends TargetOptions {
   filter?: FilterGroup;
 }
 
+interface RevokeOptions extends TargetOptions {
+  descendants?: true;
+}
+
 export function keyCommand(): Command {
   return new Command('key')
     .description('issue, list and revoke API keys')
@@ -40,7 +44,10 @@ export function keyCommand(): Command {
       targetCommand('revoke')
         .description('revoke a key at once')
         .argument('<key-id>', 'as `list` shows it')
-        .action((keyId: string, options: TargetOptions) => withKeys(options, (keys) => revoke(keys, keyId))),
+        .option('--descendants', 'also revoke the keys that it issued, directly or through others')
+        .action((keyId: string, options: RevokeOptions) =>
+          withKeys(options, (keys) => revoke(keys, keyId, options)),
+        ),
     );
 }
 
@@ -75,18 +82,20 @@ async function list(keys: Keys): Promise<void> {
     key.actions.join(','),
     key.databases === '*' ? '*' : [...key.databases].join(','),
     key.expires_at ?? 'never',
+    key.issued_by ?? '',
     key.filter === undefined ? '' : JSON.stringify(key.filter),
   ]);
   if (rows.length === 0) console.log('no key was issued; the admin key is not listed');
   else {
-    const header = ['key id', 'name', 'actions', 'databases', 'expires', 'filter'];
+    const header = ['key id', 'name', 'actions', 'databases', 'expires', 'issued by', 'filter'];
     console.log(table(header, rows, Number.POSITIVE_INFINITY));
   }
 }
 
-async function revoke(keys: Keys, keyId: string): Promise<void> {
-  await keys.revoke(keyId);
-  console.log(`revoked ${keyId}`);
+async function revoke(keys: Keys, keyId: string, options: RevokeOptions): Promise<void> {
+  const descendants = options.descendants === true;
+  await keys.revoke(keyId, { descendants });
+  console.log(`revoked ${keyId}${descendants ? ' and the keys that it issued' : ''}`);
 }
 
 function json(text: string): FilterGroup {

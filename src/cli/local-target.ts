@@ -1,4 +1,9 @@
-import { type Backend, LocalBackend, type ModelDirectories } from '../backend/index.js';
+import {
+  type Backend,
+  checkModelDirectories,
+  LocalBackend,
+  type ModelDirectories,
+} from '../backend/index.js';
 import { CosiftError } from '../errors.js';
 import type { Reembedder } from '../reembed.js';
 import {
@@ -20,6 +25,7 @@ export class LocalTarget implements Target {
   }
 
   static async open(data: string, models?: ModelDirectories): Promise<LocalTarget> {
+    checkModelDirectories(models);
     try {
       return new LocalTarget(await LocalBackend.open({ directory: data, models, resume: false }));
     } catch (error) {

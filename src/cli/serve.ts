@@ -4,6 +4,7 @@ import { resolveConfig } from '../config.js';
 import { type Running, start, untilSignal } from '../server/main.js';
 import { withSettings } from './config.js';
 import { DEMO_DATABASE, ensureDemo } from './demo.js';
+import { warn } from './failure.js';
 
 export function serveCommand(): Command {
   return withSettings(new Command('serve'))
@@ -16,7 +17,8 @@ export function serveCommand(): Command {
 }
 
 async function serve(flags: Record<string, unknown>): Promise<void> {
-  const { config } = resolveConfig(flags, process.env);
+  const { config, warnings } = resolveConfig(flags, process.env);
+  for (const warning of warnings) warn(warning);
   const running = await start(config, {
     ...(flags.demo === true && { beforeServing: (backend) => ensureDemo(backend, config.data) }),
   });

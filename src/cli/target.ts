@@ -3,6 +3,7 @@ import path from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { modelDirectories } from '../config.js';
 import { CosiftError } from '../errors.js';
+import { isLoopback } from '../loopback.js';
 import type { Reembedder } from '../reembed.js';
 import type { DatabaseSettings, LineEvent, PageB, SearchRequest } from '../schema/index.js';
 import { HttpTarget } from './http-target.js';
@@ -43,7 +44,10 @@ export function targetCommand(name: string): Command {
         .argParser(addModels),
     )
     .addOption(
-      new Option('--key <key>', 'API key for the server (default: <data>/admin.key)').env('COSIFT_KEY'),
+      new Option(
+        '--key <key>',
+        'API key for the server (default: <data>/admin.key, for a server on this machine)',
+      ).env('COSIFT_KEY'),
     );
 }
 
@@ -52,9 +56,20 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
   return LocalTarget.open(options.data, options.models);
 }
 
-export function apiKey({ key, data }: TargetOptions): string {
+/**
+ * The key for a server: the given one, else the admin key of the data directory. That one is sent to this machine only:
+ * any other could be somebody else's, and hears it even where the address was mistyped.
+ */
+export function apiKey({ key, data, url }: TargetOptions): string {
   if (key !== undefined) return key;
   const file = path.join(data, 'admin.key');
+  const host = url === undefined ? undefined : new URL(url).hostname;
+  if (host !== undefined && !isLoopback(host)) {
+    throw new CosiftError(
+      'unauthorized',
+      `no API key for ${host}: give --key, or set COSIFT_KEY (${file} is only sent to this machine, such as 127.0.0.1)`,
+    );
+  }
   try {
     return readFileSync(file, 'utf8').trim();
   } catch {

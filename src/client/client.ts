@@ -6,6 +6,7 @@ import type {
   KeyRequest,
   Variant,
 } from '../schema/index.js';
+import { checkOptions } from '../schema/options.js';
 import { Database } from './database.js';
 import { type CallOptions, type ClientOptions, Transport } from './transport.js';
 
@@ -13,12 +14,15 @@ import { type CallOptions, type ClientOptions, Transport } from './transport.js'
 export class Client {
   readonly #transport: Transport;
 
+  /** @throws {CosiftError} `invalid_request` for an option that is unknown or has a value that is not allowed. */
   constructor(options: ClientOptions) {
+    checkOptions('client', options);
     this.#transport = new Transport(options);
   }
 
   /** A database, which is not asked for until it is used. */
   database<V extends Variant = 'b'>(id: string, variant: V = 'b' as V): Database<V> {
+    checkOptions('database', { id, variant });
     return new Database(this.#transport, id, variant);
   }
 
@@ -28,8 +32,11 @@ export class Client {
     settings: DatabaseSettings = {},
     options: CallOptions & { variant?: V } = {},
   ): Promise<Database<V>> {
-    await this.#transport.call('PUT', `/databases/${encodeURIComponent(id)}`, settings, options);
-    return this.database(id, options.variant);
+    checkOptions('clientDatabase', options);
+    const { variant, ...call } = options;
+    const database = this.database(id, variant);
+    await this.#transport.call('PUT', `/databases/${encodeURIComponent(id)}`, settings, call);
+    return database;
   }
 
   async databases(options?: CallOptions): Promise<DatabaseDescription[]> {
@@ -46,7 +53,9 @@ export class Client {
     return (await this.#transport.call<{ keys: KeyDescription[] }>('GET', '/keys', undefined, options)).keys;
   }
 
-  revokeKey(keyId: string, options?: CallOptions): Promise<void> {
-    return this.#transport.call('DELETE', `/keys/${encodeURIComponent(keyId)}`, undefined, options);
+  /** Revokes a key; with `descendants` also those that it issued, directly or through others. */
+  revokeKey(keyId: string, options: CallOptions & { descendants?: boolean } = {}): Promise<void> {
+    const query = options.descendants ? '?descendants=true' : '';
+    return this.#transport.call('DELETE', `/keys/${encodeURIComponent(keyId)}${query}`, undefined, options);
   }
 }

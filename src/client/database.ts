@@ -19,6 +19,7 @@ import type {
   WebhookDescription,
   WebhookRequest,
 } from '../schema/index.js';
+import { checkOptions } from '../schema/options.js';
 import type { CallOptions, Transport } from './transport.js';
 
 export type PageOf<V extends Variant> = V extends 'a' ? PageA : PageB;
@@ -50,6 +51,7 @@ export class Database<V extends Variant = 'b'> {
    * meanwhile; the change is at once. When the signal ends it, the database stays as it was.
    */
   reembed(model: string, options: ReembedOptions = {}): Promise<Reembedding> {
+    checkOptions('reembed', options);
     const path = `${this.#path}/reembedding`;
     const reembedder = {
       start: (model: string) => this.#transport.call<Reembedding>('POST', path, { model }),
@@ -128,8 +130,11 @@ export class Database<V extends Variant = 'b'> {
     request: { after?: number; limit?: number; wait?: number } = {},
     options?: CallOptions,
   ): Promise<Changes> {
+    checkOptions('clientChanges', request);
     const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(request)) query.set(name, String(value));
+    for (const [name, value] of Object.entries(request)) {
+      if (value !== undefined) query.set(name, String(value));
+    }
     return this.#transport.call('GET', `${this.#path}/changes?${query}`, undefined, options);
   }
 

@@ -1,5 +1,7 @@
 import { CosiftError, isErrorCode } from '../errors.js';
 import type { ProblemBody } from '../schema/index.js';
+import { checkOptions } from '../schema/options.js';
+import { unreachable } from '../unreachable.js';
 
 export interface ClientOptions {
   /** Where the service is: `http://127.0.0.1:8080`. */
@@ -29,7 +31,11 @@ export class Transport {
   readonly #maxWaitMs: number;
   readonly #fetch: typeof fetch;
 
+  /** Throws `invalid_request` for a URL that is not of HTTP. */
   constructor({ url, key, retries = 4, maxWaitMs = 60_000, fetch: own = fetch }: ClientOptions) {
+    if (!URL.canParse(url) || !/^https?:/i.test(url)) {
+      throw new CosiftError('invalid_request', `url: ${JSON.stringify(url)} is not an http address`);
+    }
     this.#base = `${url.replace(/\/+$/, '')}/v1`;
     this.#key = key;
     this.#retries = retries;
@@ -40,32 +46,47 @@ export class Transport {
   /**
    * The JSON of the answer; undefined where it has no body.
    *
-   * @throws {CosiftError} with the code, detail and problems of the service.
+   * @throws {CosiftError} with the code, detail and problems of the service; `unreachable` when it gave no response.
    */
-  async call<T>(method: string, path: string, body?: unknown, { signal }: CallOptions = {}): Promise<T> {
+  async call<T>(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<T> {
+    checkOptions('call', options);
+    const { signal } = options;
     for (let attempt = 0; ; attempt++) {
       const last = attempt >= this.#retries;
       let response: Response;
+      let text: string;
       try {
         response = await this.#send(method, path, body, signal);
+        text = await response.text();
       } catch (error) {
+        if (signal?.aborted) throw error;
         // What makes a new secret may have been done; every other operation then finds its work done.
         const makesSecret = method === 'POST' && MAKES_SECRET.test(path);
-        if (signal?.aborted || last || makesSecret) throw error;
+        if (last || makesSecret) throw unreachable(this.#base, error);
         await wait(backoffMs(attempt), signal);
         continue;
       }
-      if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
-      const error = await errorOf(response);
+      if (response.ok) return (response.status === 204 ? undefined : this.#parse(text)) as T;
+      const error = errorOf(response, text);
       const waitMs = retryMs(response, attempt);
       if (last || waitMs === undefined || waitMs > this.#maxWaitMs) throw error;
       await wait(waitMs, signal);
     }
   }
 
+  #parse(text: string): unknown {
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      throw new CosiftError('internal', `the response of ${this.#base} is not JSON`, { cause });
+    }
+  }
+
   #send(method: string, path: string, body: unknown, signal: AbortSignal | undefined): Promise<Response> {
     return this.#fetch(this.#base + path, {
       method,
+      // A redirect would take the key to another address.
+      redirect: 'manual',
       headers: {
         'x-api-key': this.#key,
         ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -88,15 +109,21 @@ function backoffMs(attempt: number): number {
   return 200 * 2 ** attempt * (0.5 + Math.random() / 2);
 }
 
-async function errorOf(response: Response): Promise<CosiftError> {
-  const text = await response.text();
+function errorOf({ status, headers }: Response, text: string): CosiftError {
   try {
     const { code, detail, errors = [], request_id } = JSON.parse(text) as ProblemBody;
     if (isErrorCode(code)) return new CosiftError(code, detail, { problems: errors, fields: { request_id } });
   } catch {
     // Not from the service: a proxy, or another server.
   }
-  return new CosiftError('internal', `the answer was ${response.status} ${text.slice(0, 200)}`);
+  if (status < 400) {
+    const target = headers.get('location') ?? 'another address';
+    return new CosiftError(
+      'internal',
+      `the response is a redirect to ${target}, which is not followed: use that address`,
+    );
+  }
+  return new CosiftError('internal', `the answer was ${status} ${text.slice(0, 200)}`);
 }
 
 function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {

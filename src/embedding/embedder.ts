@@ -1,3 +1,5 @@
+import type { Embedded } from './job.js';
+
 /** How much an {@link Embedder} has done and has before it. */
 export interface EmbedderStats {
   /** Texts that wait for a worker. */
@@ -16,12 +18,25 @@ export interface EmbedderStats {
 export interface EmbedOptions {
   /** Ends the wait with the signal's reason; texts that no worker has begun are dropped. */
   signal?: AbortSignal | undefined;
+  /** Who asks, such as the id of a key: callers take turns. */
+  caller?: string | undefined;
+}
+
+export interface PassageOptions extends EmbedOptions {
+  /** The same for all texts of one call: calls take turns. Default: these texts are a call of their own. */
+  call?: object | undefined;
+  /** Whether to wait for room for as long as it takes, as a stream does that must not fail in the middle. */
+  patient?: boolean | undefined;
 }
 
 /**
  * Turns texts into unit vectors. The same text gives the same bits whatever runs beside it.
  *
- * @throws {CosiftError} `busy` from either method when too many texts wait; nothing was queued.
+ * Queries and record texts share the workers, three parts to one while both wait; callers take turns, and so do the
+ * calls of a caller.
+ *
+ * @throws {CosiftError} `busy` from either method when so many texts of the caller wait that there is no room for
+ * more, and none is made for some seconds.
  */
 export interface Embedder {
   /** Name of the model, such as `all-MiniLM-L6-v2`. */
@@ -32,8 +47,11 @@ export interface Embedder {
   readonly dimensions: number;
   /** The vector of a search text. Cached; callers who want the same text at the same time share one run. */
   embedQuery(text: string, options?: EmbedOptions): Promise<Float32Array>;
-  /** The vectors of record texts, one after the other in the order of `texts`. Queries go before them. */
-  embedPassages(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array>;
+  /**
+   * The vectors of record texts in the order of `texts`. A text without a token, such as one of nothing but spaces,
+   * has a vector of zeros.
+   */
+  embedPassages(texts: readonly string[], options?: PassageOptions): Promise<Embedded>;
   stats(): EmbedderStats;
   /** Lets texts in hand finish, rejects those that wait, and frees the model. */
   close(): Promise<void>;
@@ -44,8 +62,12 @@ export interface EmbedderOptions {
   model?: string | undefined;
   /** Threads with a copy of the model each. Default: one a core, four at most. */
   workers?: number | undefined;
-  /** Queries that may wait, and likewise record texts; at the limit, callers get `busy`. Default 4096. */
+  /** Queries of a caller that may wait, and as many record texts; one more waits for room. Default 4096. */
   maxQueue?: number | undefined;
+  /** How long a call waits for room until it gets `busy`. Default 10,000. */
+  maxWaitMs?: number | undefined;
+  /** JavaScript memory of a worker in MiB; a worker that needs more is replaced. Default 1,024. */
+  workerMemoryMb?: number | undefined;
   /** Memory for vectors of past queries. Default 16 MiB. */
   cacheBytes?: number | undefined;
 }

@@ -1,2 +1,3 @@
-export type { Embedder, EmbedderOptions, EmbedderStats, EmbedOptions } from './embedder.js';
+export type { Embedder, EmbedderOptions, EmbedderStats, EmbedOptions, PassageOptions } from './embedder.js';
+export type { Embedded } from './job.js';
 export { createEmbedder } from './local-embedder.js';

@@ -1,50 +1,7 @@
-import { CosiftError } from '../errors.js';
+import { FairQueue } from './fair-queue.js';
+import type { Job, Kind } from './job.js';
 
-/** Whose texts wait: those of searches go before those of records. */
-export type Kind = 'query' | 'passage';
-
-/** One caller's texts, from the moment they are queued until the last has its vector. */
-export class Job {
-  readonly texts: readonly string[];
-  readonly vectors: Promise<Float32Array>;
-  readonly #dimensions: number;
-  readonly #out: Float32Array;
-  #resolve!: (vectors: Float32Array) => void;
-  #reject!: (reason: unknown) => void;
-  #unfinished: number;
-  /** The first text that no worker has begun. */
-  next = 0;
-
-  constructor(texts: readonly string[], dimensions: number) {
-    this.texts = texts;
-    this.#dimensions = dimensions;
-    this.#unfinished = texts.length;
-    this.#out = new Float32Array(texts.length * dimensions);
-    this.vectors = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-  }
-
-  get waiting(): number {
-    return this.texts.length - this.next;
-  }
-
-  /** Takes the vectors of the texts from `start` on. */
-  finish(start: number, vectors: Float32Array): void {
-    this.#out.set(vectors, start * this.#dimensions);
-    this.#unfinished -= vectors.length / this.#dimensions;
-    if (this.#unfinished === 0) {
-      this.#resolve(this.#out);
-    }
-  }
-
-  fail(reason: unknown): void {
-    this.#reject(reason);
-  }
-}
-
-/** Consecutive texts of one job, enough to be worth a message and few enough that a query need not wait long. */
+/** Consecutive texts of one job, enough to be worth a message and few enough that others need not wait long. */
 export interface Slice {
   job: Job;
   start: number;
@@ -54,71 +11,78 @@ export interface Slice {
 const SLICE_TEXTS = 16;
 const SLICE_CHARACTERS = 2_000;
 
-/** Jobs in the order they are served: queries first, then the jobs of records a slice each in turn. */
-export class WorkQueue {
-  readonly #limit: number;
-  readonly #jobs: Record<Kind, Job[]> = { query: [], passage: [] };
+/** Shares of the workers' time while both kinds wait: an import leaves searches three quarters, and no more is lost. */
+const WEIGHTS: Readonly<Record<Kind, number>> = { query: 3, passage: 1 };
 
-  /** `limit` is in texts and holds for each kind. */
+/** What a text costs, about, in characters: the model's window bounds it, and no text is free. */
+const TEXT_COST = 40;
+const LARGEST_COST = 1_200;
+
+/**
+ * Texts that wait for a worker.
+ *
+ * While both kinds wait, each gets its share of the work, whatever waits of the other. A kind that has not waited
+ * gains no credit by that.
+ */
+export class WorkQueue {
+  readonly #queues: Readonly<Record<Kind, FairQueue>>;
+  /** Work done per share, in characters: the kind that has had less is next. */
+  readonly #served: Record<Kind, number> = { query: 0, passage: 0 };
+
+  /** `limit`: see {@link FairQueue}; it holds for each kind. */
   constructor(limit: number) {
-    this.#limit = limit;
+    this.#queues = { query: new FairQueue(limit), passage: new FairQueue(limit) };
   }
 
   get waiting(): number {
-    return this.#waiting('query') + this.#waiting('passage');
+    return this.#queues.query.waiting + this.#queues.passage.waiting;
   }
 
-  /**
-   * Appends a job. One is taken whole while fewer texts than the limit wait, so that none is too long for ever.
-   *
-   * @throws {CosiftError} `busy` at the limit.
-   */
-  push(kind: Kind, job: Job): void {
-    const waiting = this.#waiting(kind);
-    if (waiting >= this.#limit) {
-      throw new CosiftError('busy', `${waiting} texts wait to be embedded; the limit is ${this.#limit}`, {
-        fields: { waiting, limit: this.#limit },
-      });
+  /** Adds a job; false when it waits for room. */
+  push(job: Job): boolean {
+    const other = job.kind === 'query' ? 'passage' : 'query';
+    if (this.#queues[job.kind].waiting === 0 && this.#queues[other].waiting > 0) {
+      this.#served[job.kind] = Math.max(this.#served[job.kind], this.#served[other]);
     }
-    this.#jobs[kind].push(job);
+    return this.#queues[job.kind].push(job);
+  }
+
+  /** Whether a job still waits for room. */
+  isOutside(job: Job): boolean {
+    return this.#queues[job.kind].isOutside(job);
   }
 
   /** Removes the next slice; undefined when nothing waits. */
   take(): Slice | undefined {
-    const line = this.#jobs.query.length > 0 ? this.#jobs.query : this.#jobs.passage;
-    const job = line.shift();
-    if (job === undefined) {
-      return undefined;
-    }
-    const start = job.next;
-    let characters = 0;
-    do {
-      characters += job.texts[job.next]!.length;
-      job.next += 1;
-    } while (job.waiting > 0 && job.next - start < SLICE_TEXTS && characters < SLICE_CHARACTERS);
-    if (job.waiting > 0) {
-      // To the end: a long import and a single record take turns.
-      line.push(job);
-    }
-    return { job, start, texts: job.texts.slice(start, job.next) };
+    const { query, passage } = this.#queues;
+    const kind =
+      passage.waiting === 0 || (query.waiting > 0 && this.#served.query <= this.#served.passage)
+        ? 'query'
+        : 'passage';
+    return this.#queues[kind].take((job) => this.#slice(job));
   }
 
   /** Removes what of a job nobody has begun. */
   drop(job: Job): void {
-    for (const line of Object.values(this.#jobs)) {
-      const index = line.indexOf(job);
-      if (index >= 0) {
-        line.splice(index, 1);
-      }
-    }
+    this.#queues[job.kind].drop(job);
   }
 
   /** Removes and returns everything. */
   clear(): Job[] {
-    return [...this.#jobs.query.splice(0), ...this.#jobs.passage.splice(0)];
+    return [...this.#queues.query.clear(), ...this.#queues.passage.clear()];
   }
 
-  #waiting(kind: Kind): number {
-    return this.#jobs[kind].reduce((sum, job) => sum + job.waiting, 0);
+  #slice(job: Job): Slice {
+    const start = job.next;
+    let characters = 0;
+    let cost = 0;
+    do {
+      const { length } = job.texts[job.next]!;
+      characters += length;
+      cost += TEXT_COST + Math.min(length, LARGEST_COST);
+      job.next += 1;
+    } while (job.waiting > 0 && job.next - start < SLICE_TEXTS && characters < SLICE_CHARACTERS);
+    this.#served[job.kind] += cost / WEIGHTS[job.kind];
+    return { job, start, texts: job.texts.slice(start, job.next) };
   }
 }

@@ -1,19 +1,40 @@
 import { join } from 'node:path';
 import { Piscina } from 'piscina';
 import { CosiftError } from '../errors.js';
+import { type Embedded, Job, type Kind, type Origin } from './job.js';
 import { type ModelDirectory, PACKAGE_ROOT } from './model-directory.js';
 import { NativeCalls } from './native-calls.js';
 import { loadRuntime } from './runtime.js';
-import { Job, type Kind, type Slice, WorkQueue } from './work-queue.js';
+import { type Slice, WorkQueue } from './work-queue.js';
 import type { Task, WorkerData } from './worker.js';
 
 // Compiled, also when this module runs from its source: a worker thread takes no TypeScript.
 const WORKER = join(PACKAGE_ROOT, 'dist', 'embedding', 'worker.js');
 
+/** How a pool works. */
+export interface PoolOptions {
+  workers: number;
+  /** Texts of one caller that may wait, of each kind; see `FairQueue`. */
+  maxQueue: number;
+  /** How long a call waits for room in the queue until it gets `busy`. */
+  maxWaitMs: number;
+  /** JavaScript memory of a worker, MiB. A worker that needs more ends and is replaced. The model's is not counted. */
+  workerMemoryMb: number;
+}
+
+/** Who asks for vectors, and for how long they wait. */
+export interface EmbedCall {
+  origin: Origin;
+  /** Whether to wait for room for as long as it takes. */
+  patient: boolean;
+  signal: AbortSignal | undefined;
+}
+
 /** Threads that each hold the model, fed from one queue. Lives as long as its embedder. */
 export class WorkerPool {
-  readonly #threads: Piscina<Task, Float32Array>;
+  readonly #threads: Piscina<Task, Embedded | undefined>;
   readonly #workers: number;
+  readonly #maxWaitMs: number;
   readonly #dimensions: number;
   readonly #queue: WorkQueue;
   readonly #calls = new NativeCalls();
@@ -23,19 +44,24 @@ export class WorkerPool {
   #inferences = 0;
   #totalMs = 0;
 
-  private constructor(directory: ModelDirectory, workers: number, maxQueue: number) {
+  private constructor(directory: ModelDirectory, options: PoolOptions) {
+    const { workers, maxQueue, maxWaitMs, workerMemoryMb } = options;
     this.#workers = workers;
+    this.#maxWaitMs = maxWaitMs;
     this.#dimensions = directory.dimensions;
     this.#queue = new WorkQueue(maxQueue);
-    this.#threads = new Piscina<Task, Float32Array>({
+    this.#threads = new Piscina<Task, Embedded | undefined>({
       filename: WORKER,
       minThreads: workers,
       maxThreads: workers,
       // Only for tasks that meet a thread being replaced: no more are given out than there are workers.
       maxQueue: workers,
       recordTiming: false,
+      resourceLimits: { maxOldGenerationSizeMb: workerMemoryMb },
       workerData: { directory, cells: this.#calls.cells } satisfies WorkerData,
     });
+    // The death of a worker that has nothing to do is nobody's failure: piscina replaces it.
+    this.#threads.on('error', () => undefined);
     process.on('exit', this.#calls.end);
   }
 
@@ -44,11 +70,11 @@ export class WorkerPool {
    *
    * @throws {CosiftError} `invalid_request` when onnxruntime cannot load it.
    */
-  static async open(directory: ModelDirectory, workers: number, maxQueue: number): Promise<WorkerPool> {
+  static async open(directory: ModelDirectory, options: PoolOptions): Promise<WorkerPool> {
     await loadRuntime();
-    const pool = new WorkerPool(directory, workers, maxQueue);
+    const pool = new WorkerPool(directory, options);
     try {
-      await pool.#everyWorker({ kind: 'embed', texts: [] });
+      await pool.#everyWorker({ kind: 'query', texts: [] });
     } catch (cause) {
       await pool.#end();
       throw new CosiftError(
@@ -74,29 +100,38 @@ export class WorkerPool {
   /**
    * The vectors of `texts` in their order.
    *
-   * @throws {CosiftError} `busy` at the queue's limit, `stopped` once the pool is closed; the signal's reason.
+   * @throws {CosiftError} `busy` when there is no room for too long, `stopped` once the pool is closed; the signal's
+   * reason.
    */
-  async embed(kind: Kind, texts: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
+  async embed(kind: Kind, texts: readonly string[], call: EmbedCall): Promise<Embedded> {
+    const { origin, patient, signal } = call;
     signal?.throwIfAborted();
     if (this.#closed) {
       throw closed();
     }
-    const job = new Job(texts, this.#dimensions);
+    const job = new Job(kind, texts, origin, this.#dimensions);
     if (texts.length === 0) {
-      return new Float32Array(0);
+      return { vectors: new Float32Array(0), truncated: 0 };
     }
-    this.#queue.push(kind, job);
-    this.#give();
-    // piscina must not see the signal: it would kill the worker, and its model with it.
-    const abandon = () => {
+    const abandon = (reason: unknown) => {
       this.#queue.drop(job);
-      job.fail(signal?.reason);
+      job.fail(reason);
     };
-    signal?.addEventListener('abort', abandon, { once: true });
+    const waits = !this.#queue.push(job) && !patient;
+    const refuse = () => {
+      if (this.#queue.isOutside(job)) abandon(this.#busy());
+    };
+    if (waits && this.#maxWaitMs === 0) refuse();
+    const timer = waits ? setTimeout(refuse, this.#maxWaitMs) : undefined;
+    // piscina must not see the signal: it would kill the worker, and its model with it.
+    const leave = () => abandon(signal?.reason);
+    signal?.addEventListener('abort', leave, { once: true });
+    this.#give();
     try {
-      return await job.vectors;
+      return await job.embedded;
     } finally {
-      signal?.removeEventListener('abort', abandon);
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', leave);
     }
   }
 
@@ -131,8 +166,11 @@ export class WorkerPool {
   async #run({ job, start, texts }: Slice): Promise<void> {
     const begin = performance.now();
     this.#running += texts.length;
+    const task: Task = { kind: job.kind, texts };
     try {
-      job.finish(start, await this.#threads.run({ kind: 'embed', texts }));
+      // Once more when it fails: the worker may have ended, and another has taken its place.
+      const embedded = await this.#threads.run(task).catch(() => this.#threads.run(task));
+      job.finish(start, embedded!);
       this.#inferences += texts.length;
     } catch (cause) {
       this.#queue.drop(job);
@@ -149,6 +187,11 @@ export class WorkerPool {
     // All have ended before one's failure is passed on: a thread must not be stopped inside onnxruntime.
     await Promise.allSettled(runs);
     await Promise.all(runs);
+  }
+
+  #busy(): CosiftError {
+    const detail = `too many texts wait to be embedded: no room within ${this.#maxWaitMs} ms; try again`;
+    return new CosiftError('busy', detail, { fields: { waiting: this.#queue.waiting } });
   }
 
   async #end(): Promise<void> {

@@ -1,13 +1,13 @@
 import { workerData } from 'node:worker_threads';
 import { env, InferenceSession, Tensor } from 'onnxruntime-node';
-import { move } from 'piscina';
+import type { Embedded, Kind } from './job.js';
 import type { ModelDirectory } from './model-directory.js';
 import { NativeCalls } from './native-calls.js';
 import { poolInto } from './pooling.js';
 import { TextTokenizer } from './tokenizer.js';
 
-/** Texts to embed, prompts included, or the end of this worker's model. */
-export type Task = { kind: 'embed'; texts: readonly string[] } | { kind: 'release' };
+/** Texts to embed, each after the prompt of their kind, or the end of this worker's model. */
+export type Task = { kind: Kind; texts: readonly string[] } | { kind: 'release' };
 
 /** What a worker is started with. */
 export interface WorkerData {
@@ -43,26 +43,30 @@ async function load(): Promise<Model> {
   return { session, tokenizer: new TextTokenizer(directory) };
 }
 
-/** Vectors of a task's texts, one after the other; the buffer is moved to the caller, not copied. */
-export default async function run(task: Task): Promise<unknown> {
+/** Vectors of a task's texts. That of a record's text without a token is all 0: the text has no meaning. */
+export default async function run(task: Task): Promise<Embedded | undefined> {
   model ??= load();
   const { session, tokenizer } = await model;
   if (task.kind === 'release') {
     await calls.run(() => session.release());
     return undefined;
   }
-  const { dimensions, pooling } = directory;
+  const { dimensions, pooling, prompts } = directory;
   const vectors = new Float32Array(task.texts.length * dimensions);
+  let truncated = 0;
   for (const [index, text] of task.texts.entries()) {
+    if (task.kind === 'passage' && !tokenizer.hasTokens(text)) continue;
+    const encoded = tokenizer.encode(prompts[task.kind] + text);
+    if (encoded.truncated) truncated += 1;
     // One text a run: in a batch, quantised activations would let texts change each other's vectors.
-    const inputs = feeds(session.inputNames, tokenizer.encode(text));
+    const inputs = feeds(session.inputNames, encoded.ids);
     const output = await calls.run(() => session.run(inputs));
     const name =
       ['last_hidden_state', 'token_embeddings'].find((known) => known in output) ?? session.outputNames[0]!;
     const start = index * dimensions;
     poolInto(vectors.subarray(start, start + dimensions), output[name]!.data as Float32Array, pooling);
   }
-  return move(vectors);
+  return { vectors, truncated };
 }
 
 function feeds(names: readonly string[], ids: readonly number[]): Record<string, Tensor> {

@@ -92,9 +92,14 @@ export class Engine {
     return settle(await this.#native.prepareLines(id, body, firstLine));
   }
 
-  /** Writes prepared records with the vectors of their texts; durable and searchable when it resolves. */
-  async commit(id: string, prepared: Prepared, vectors: Float32Array): Promise<NativeCommitted> {
-    return settle(await this.#native.commit(id, prepared, vectors));
+  /**
+   * Writes prepared records with the vectors of their texts; durable and searchable when it resolves.
+   *
+   * Fails as stale, and stores nothing, when another model made the vectors than the database has, or other texts are
+   * needed by now.
+   */
+  async commit(id: string, prepared: Prepared, { vectors, fingerprint }: Embedded): Promise<NativeCommitted> {
+    return settle(await this.#native.commit(id, prepared, vectors, fingerprint));
   }
 
   async record(id: string, record: string, request: object): Promise<Uint8Array> {
@@ -140,8 +145,13 @@ export class Engine {
   }
 
   /** Stores the vectors of a batch; resolves with how many records have theirs. */
-  async commitReembedding(id: string, batch: ReembeddingBatch, vectors: Float32Array): Promise<number> {
-    return settle(await this.#native.commitReembedding(id, batch, vectors));
+  async commitReembedding(
+    id: string,
+    batch: ReembeddingBatch,
+    vectors: Float32Array,
+    fingerprint: string,
+  ): Promise<number> {
+    return settle(await this.#native.commitReembedding(id, batch, vectors, fingerprint));
   }
 
   /** Makes ready what is embedded so far, so that the switch is quick. */
@@ -195,6 +205,13 @@ export interface EngineEvent {
   database?: string;
   /** The cause. */
   text: string;
+}
+
+/** Vectors of texts, one after the other, and the model that made them. */
+export interface Embedded {
+  vectors: Float32Array;
+  /** The model's fingerprint; undefined where nothing was embedded. */
+  fingerprint?: string | undefined;
 }
 
 /** How far a database has come, and its size. */

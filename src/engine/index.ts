@@ -1,6 +1,7 @@
 export type { NativeLineProblem, Prepared } from './binding.js';
 export {
   type DatabaseProgress,
+  type Embedded,
   Engine,
   type EngineDescription,
   type EngineEvents,

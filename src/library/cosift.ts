@@ -1,5 +1,10 @@
-import { LocalBackend } from '../backend/index.js';
-import { checkDatabaseSettings, type DatabaseDescription, type DatabaseSettings } from '../schema/index.js';
+import { checkModelDirectories, LocalBackend } from '../backend/index.js';
+import {
+  checkDatabaseSettings,
+  checkOptions,
+  type DatabaseDescription,
+  type DatabaseSettings,
+} from '../schema/index.js';
 import { Database } from './database.js';
 
 export interface OpenOptions {
@@ -23,10 +28,15 @@ export interface OpenOptions {
  * await cosift.close();
  * ```
  *
- * @throws {CosiftError} `data_locked` when another process has it open.
+ * @throws {CosiftError} `data_locked` when another process has it open; `invalid_request` for an option that is unknown
+ * or has a value that is not allowed, and for a model whose directory is missing.
  */
 export async function open(directory: string, options: OpenOptions = {}): Promise<Cosift> {
-  return new Cosift(await LocalBackend.open({ directory, ...options }));
+  checkOptions('directory', { directory });
+  checkOptions('open', options);
+  const { threads, embedWorkers, models } = options;
+  checkModelDirectories(models);
+  return new Cosift(await LocalBackend.open({ directory, threads, embedWorkers, models }));
 }
 
 /** The databases of a data directory. */
@@ -45,12 +55,14 @@ export class Cosift {
    * @throws {CosiftError} `database_exists` when it was made with other settings.
    */
   async createDatabase(id: string, settings: DatabaseSettings = {}): Promise<Database> {
+    checkOptions('database', { id });
     await this.#backend.createDatabase(id, checkDatabaseSettings(settings));
     return new Database(this.#backend, id);
   }
 
   /** @throws {CosiftError} `database_not_found` */
   async database(id: string): Promise<Database> {
+    checkOptions('database', { id });
     await this.#backend.describeDatabase(id);
     return new Database(this.#backend, id);
   }
@@ -61,6 +73,7 @@ export class Cosift {
 
   /** Drops a database with all its records. */
   async dropDatabase(id: string): Promise<void> {
+    checkOptions('database', { id });
     await this.#backend.dropDatabase(id);
   }
 

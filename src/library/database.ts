@@ -5,6 +5,7 @@ import {
   type BatchResult,
   type Changes,
   checkDeleteRequest,
+  checkOptions,
   checkQueryRequest,
   checkSearchRequest,
   type DatabaseDescription,
@@ -61,6 +62,7 @@ export class Database {
    * @throws {CosiftError} `invalid_request` for a model that is not there.
    */
   async reembed(model: string, options: ReembedOptions = {}): Promise<Reembedding> {
+    checkOptions('reembed', options);
     const backend = this.#backend;
     const reembedder = {
       start: (model: string) => backend.startReembedding(this.id, model),
@@ -84,6 +86,7 @@ export class Database {
     records: Iterable<RecordInput> | AsyncIterable<RecordInput>,
     options: { signal?: AbortSignal } = {},
   ): Promise<BatchResult> {
+    checkOptions('call', options);
     const sum: BatchResult = { results: [], created: 0, changed: 0, unchanged: 0 };
     let batch: RecordInput[] = [];
     const commit = async () => {
@@ -111,6 +114,7 @@ export class Database {
     request: SearchInput,
     options: CallOptions<V> = {},
   ): Promise<PageOf<V>> {
+    checkOptions('page', options);
     const variant = options.variant ?? 'b';
     const checked = checkSearchRequest(withPlainVector(request), variant);
     return pageOf<V>(await this.#backend.search(this.id, checked, { ...options, variant }));
@@ -129,6 +133,7 @@ export class Database {
     request: QueryRequest,
     options: CallOptions<V> = {},
   ): Promise<PageOf<V>> {
+    checkOptions('page', options);
     const variant = options.variant ?? 'b';
     const checked = checkQueryRequest(request, variant);
     return pageOf<V>(await this.#backend.query(this.id, checked, { ...options, variant }));
@@ -147,6 +152,7 @@ export class Database {
     id: number | string,
     options: { variant?: V } = {},
   ): Promise<RecordOf<V> | undefined> {
+    checkOptions('get', options);
     try {
       return parse(await this.#backend.record(this.id, String(id), options.variant ?? 'b', {}));
     } catch (error) {
@@ -165,6 +171,8 @@ export class Database {
     request: { after?: number; limit?: number; waitMs?: number } = {},
     options: { signal?: AbortSignal } = {},
   ): Promise<Changes> {
+    checkOptions('changes', request);
+    checkOptions('call', options);
     const { after = 0, limit = DEFAULTS.changes_limit, waitMs = 0 } = request;
     return parse(await this.#backend.changes(this.id, { after, limit, waitMs }, options));
   }

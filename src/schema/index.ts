@@ -17,6 +17,7 @@ export type { Action, IssuedKey, KeyDescription, KeyRequest } from './keys.js';
 export { ACTIONS } from './keys.js';
 export type { Limits } from './limits.js';
 export { DEFAULTS, jsonDepth, LIMITS } from './limits.js';
+export { checkOptions, MAX_EMBED_WORKERS, MAX_THREADS } from './options.js';
 export type { Data, FacetCounts, PageA, PageB, RecordA, RecordB } from './pages.js';
 export type { ProblemBody } from './problem.js';
 export type {
@@ -47,4 +48,4 @@ export type {
 } from './search.js';
 export { time } from './search.js';
 export { suggest } from './suggest.js';
-export type { CreatedWebhook, WebhookDescription, WebhookRequest } from './webhooks.js';
+export type { CreatedWebhook, DeliveryFailure, WebhookDescription, WebhookRequest } from './webhooks.js';

@@ -51,6 +51,11 @@ const described = {
   created_at: { type: 'string', format: 'date-time' },
   expires_at: { type: 'string', format: 'date-time' },
   filter,
+  issued_by: {
+    type: 'string',
+    pattern: '^([0-9a-z]{12}|admin)$',
+    description: 'Id of the key that issued this one. Keys of earlier releases lack it.',
+  },
 } as const;
 
 export const keyDescription = {

@@ -44,6 +44,9 @@ function problemOf(error: ErrorObject): Problem {
     case 'type': {
       if (error.data === undefined) return { pointer: instancePath, detail: 'is missing' };
       const types = [params.type].flat().join(' or ');
+      if (types === 'integer' && typeof error.data === 'number') {
+        return { pointer: instancePath, detail: `is ${error.data}, must be an integer` };
+      }
       return { pointer: instancePath, detail: `is ${typeName(error.data)}, must be of type ${types}` };
     }
     case 'propertyNames':
@@ -51,6 +54,13 @@ function problemOf(error: ErrorObject): Problem {
         pointer: `${instancePath}/${escapeToken(String(params.propertyName))}`,
         detail: 'is not a name for a column',
       };
+    case 'minimum':
+    case 'maximum':
+      return { pointer: instancePath, detail: `is ${error.data}, must be ${rangeOf(error)}` };
+    case 'instance': {
+      const given = typeof error.data === 'string' ? JSON.stringify(error.data) : typeName(error.data);
+      return { pointer: instancePath, detail: `is ${given}, must be ${withArticle(String(error.schema))}` };
+    }
     case 'minLength':
       return { pointer: instancePath, detail: 'must not be empty' };
     case 'minItems':
@@ -120,6 +130,16 @@ function branchesOf(error: ErrorObject): readonly Branch[] {
 /** What is looked at of a schema. */
 interface Branch {
   properties?: Record<string, { enum?: readonly string[] }>;
+}
+
+function rangeOf(error: ErrorObject): string {
+  const { minimum, maximum } = error.parentSchema as { minimum?: number; maximum?: number };
+  if (minimum !== undefined && maximum !== undefined) return `from ${minimum} to ${maximum}`;
+  return minimum === undefined ? `at most ${maximum}` : `at least ${minimum}`;
+}
+
+function withArticle(noun: string): string {
+  return `${/^[AEIOaeio]/.test(noun) ? 'an' : 'a'} ${noun}`;
 }
 
 /** A choice between members when that is what the branches are, between types otherwise. */

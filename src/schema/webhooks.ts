@@ -4,7 +4,9 @@ const url = {
   type: 'string',
   pattern: '^https?://[^\\s]+$',
   maxLength: 2048,
-  description: 'Where changes are posted to; any 2xx answer takes them, redirects are not followed.',
+  description:
+    'Where changes are posted to; any 2xx answer takes them, redirects are not followed. ' +
+    'Its host has a public address, unless the operator allows others.',
 } as const;
 
 const position = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
@@ -28,6 +30,13 @@ const described = {
   url,
   position: { ...position, description: 'The last change that was taken.' },
   failures: { type: 'integer', minimum: 0, description: 'Tries of the next delivery that failed so far.' },
+  last_failure: {
+    type: 'string',
+    enum: ['unreachable', 'rejected'],
+    description:
+      'Why the last try failed: `rejected` by a response other than 2xx, or `unreachable` for every other cause. ' +
+      'The log of the service has the cause.',
+  },
   created_at: { type: 'string', format: 'date-time' },
 } as const;
 
@@ -71,6 +80,7 @@ export const webhookDelivery = {
 
 export type WebhookRequest = TypeOf<typeof webhookRequest>;
 export type WebhookDescription = TypeOf<typeof webhookDescription>;
+export type DeliveryFailure = NonNullable<WebhookDescription['last_failure']>;
 export type CreatedWebhook = TypeOf<typeof createdWebhook>;
 
 declare module './type-of.js' {

@@ -56,8 +56,8 @@ export function databaseOf(request: FastifyRequest): string {
 }
 
 export function scopeOf(request: FastifyRequest): Scope {
-  const { filter } = callerOf(request);
-  return filter === undefined ? {} : { forcedFilter: filter };
+  const { keyId: caller, filter } = callerOf(request);
+  return filter === undefined ? { caller } : { caller, forcedFilter: filter };
 }
 
 /** Refuses what would show or change records outside the filter of a key. */

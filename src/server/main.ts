@@ -1,12 +1,16 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Backend, LocalBackend } from '../backend/index.js';
-import type { Config } from '../config.js';
+import { type Config, ConfigError } from '../config.js';
+import { isLoopback } from '../loopback.js';
 import { buildApp, CAPACITY, TIMEOUTS } from './app.js';
 import { EngineLog } from './engine-log.js';
 import { type AdminKey, adminKey, KeyStore } from './keys/key-store.js';
 import type { DeliveryTimes } from './webhooks/webhook.js';
 import { Webhooks } from './webhooks/webhooks.js';
+
+/** Characters of an admin key on an address that other machines reach. */
+const MIN_ADMIN_KEY = 16;
 
 /** A server that listens. */
 export interface Running {
@@ -49,8 +53,12 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     const admin = await adminKey(config.data, config.adminKey);
     // At once: a start that fails later must not leave a key that was never shown.
     if (admin.made) print(`admin key (shown once, kept in ${admin.file}): ${admin.key}`);
-    const keys = new KeyStore(config.data, admin.key);
-    webhooks = await Webhooks.open(config.data, backend, options.deliveryTimes);
+    checkAdminKey(config.host, admin);
+    const keys = await KeyStore.open(config.data, admin.key);
+    webhooks = await Webhooks.open(config.data, backend, {
+      times: options.deliveryTimes,
+      allow: config.webhookAllow,
+    });
     app = buildApp({
       backend,
       keys,
@@ -85,21 +93,48 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     print(`listening on ${url}`);
     let closed: Promise<void> | undefined;
     const close = () => {
-      closed ??= listening
-        .close()
-        .then(() => delivering.close())
-        .then(() => backend.close())
-        .finally(() => logging.stop());
+      closed ??= runEach([
+        () => listening.close(),
+        () => delivering.close(),
+        () => backend.close(),
+        () => logging.stop(),
+      ]);
       return closed;
     };
     return { url, app, backend, admin, close };
   } catch (error) {
-    await app?.close();
-    await webhooks?.close();
-    await backend.close();
-    engineLog?.stop();
+    // The reason of the failed start is what counts, whatever fails after it.
+    await runEach([
+      () => app?.close(),
+      () => webhooks?.close(),
+      () => backend.close(),
+      () => engineLog?.stop(),
+    ]).catch(() => undefined);
     throw error;
   }
+}
+
+/** Runs every step in order, whatever the ones before it met; then throws what they threw. */
+async function runEach(steps: readonly (() => unknown)[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length === 1) throw errors[0];
+  if (errors.length > 1) throw new AggregateError(errors, errors.map(String).join('; '));
+}
+
+/** A key that can be guessed is accepted only where no other machine can try one. */
+function checkAdminKey(host: string, { key, file }: AdminKey): void {
+  if (key.length >= MIN_ADMIN_KEY || isLoopback(host)) return;
+  throw new ConfigError(
+    `the admin key has ${key.length} characters; to listen on ${host} it needs at least ${MIN_ADMIN_KEY}: ` +
+      `set COSIFT_ADMIN_KEY to a longer one, or unset it and remove ${file} to have one made`,
+  );
 }
 
 /** Resolves once a signal asked for the stop and the stop is done. A second signal stops at once. */

@@ -62,9 +62,24 @@ export class Metrics {
     this.#stages.observe({ stage: 'total' }, totalMs / 1000);
   }
 
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  /** Everything; for a key of some databases only what is told of each of these. */
+  async text(databases: ReadonlySet<string> | undefined): Promise<string> {
+    const text = await this.#registry.metrics();
+    return databases === undefined ? text : ofDatabases(text, databases);
   }
+}
+
+/** The metrics that have a label `database`, with the values of these databases. */
+function ofDatabases(text: string, databases: ReadonlySet<string>): string {
+  const metrics = text.split(/^(?=# HELP )/m).map((metric) => {
+    const lines = metric.split('\n');
+    const values = lines.filter((line) => {
+      const [, database] = /^\w+\{(?:[^}]*,)?database="([^"]*)"/.exec(line) ?? [];
+      return database !== undefined && databases.has(database);
+    });
+    return values.length === 0 ? [] : [...lines.filter((line) => line.startsWith('#')), ...values, ''];
+  });
+  return metrics.flat().join('\n');
 }
 
 function addBackendMetrics(registers: Registry[], backend: Backend): void {

@@ -51,6 +51,7 @@ const searchErrors = [
 ] as const;
 const queryErrors = ['invalid_filter', 'invalid_cursor', 'invalid_time'] as const;
 const writeErrors = ['store_failed', 'disk_full'] as const;
+const keyErrors = ['busy', ...writeErrors] as const;
 
 const whole = { type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$' } as const;
 
@@ -197,6 +198,7 @@ export const OPERATIONS = {
     success: [
       { status: 201, description: 'The webhook, whose secret is shown this once', schema: 'CreatedWebhook' },
     ],
+    errors: writeErrors,
     gate: 'writes',
   },
   listWebhooks: {
@@ -214,7 +216,7 @@ export const OPERATIONS = {
     summary: 'End a webhook',
     actions: ['databases.manage'],
     success: [{ status: 204, description: 'It is gone' }],
-    errors: ['webhook_not_found'],
+    errors: ['webhook_not_found', ...writeErrors],
   },
   createDatabase: {
     method: 'PUT',
@@ -298,18 +300,18 @@ export const OPERATIONS = {
     tag: 'Keys',
     summary: 'Issue a key',
     description:
-      'A key can do no more than its issuer. With a `filter`, a record outside it does not exist for the key, ' +
+      'A key can do no more than its issuer and expires no later: without `expires_at` it expires with its issuer. With a `filter`, a record outside it does not exist for the key, ' +
       'which then cannot upsert, describe databases or manage anything.',
     actions: ['keys.manage'],
     body: 'KeyRequest',
     success: [{ status: 201, description: 'The key, whose secret is shown this once', schema: 'IssuedKey' }],
-    errors: ['invalid_filter', 'invalid_time'],
+    errors: ['invalid_filter', 'invalid_time', ...keyErrors],
   },
   listKeys: {
     method: 'GET',
     path: '/v1/keys',
     tag: 'Keys',
-    summary: 'List the issued keys',
+    summary: 'List the keys that this key could have issued',
     actions: ['keys.manage'],
     success: [{ status: 200, description: 'The keys, without their secrets', schema: 'KeyList' }],
   },
@@ -318,9 +320,18 @@ export const OPERATIONS = {
     path: '/v1/keys/{key_id}',
     tag: 'Keys',
     summary: 'Revoke a key at once',
+    description:
+      'Only keys that this key could have issued. Keys that the revoked one issued go on unless `descendants` is true.',
     actions: ['keys.manage'],
+    query: [
+      {
+        name: 'descendants',
+        description: 'Also revoke the keys that it issued, directly or through others; absent: `false`.',
+        schema: { type: 'string', enum: ['true', 'false'] },
+      },
+    ],
     success: [{ status: 204, description: 'It is revoked' }],
-    errors: ['key_not_found'],
+    errors: ['key_not_found', ...keyErrors],
   },
   livez: {
     method: 'GET',
@@ -346,6 +357,7 @@ export const OPERATIONS = {
     path: '/metrics',
     tag: 'Service',
     summary: 'Metrics for Prometheus',
+    description: 'A key of some databases gets only the metrics of each of these.',
     actions: ['databases.manage'],
     success: [{ status: 200, description: 'Prometheus text', type: 'text/plain' }],
   },
@@ -373,7 +385,8 @@ export type OperationId = keyof typeof OPERATIONS;
 export function errorsOf(operation: Operation): ErrorCode[] {
   const codes = new Set<ErrorCode>(operation.errors);
   if (!operation.open) {
-    codes.add('unauthorized').add('rate_limited').add('not_ready');
+    // `damaged`: the keys cannot be read.
+    codes.add('unauthorized').add('rate_limited').add('not_ready').add('damaged');
     if (operation.actions) codes.add('forbidden');
   }
   if (operation.path.includes('/{id}')) codes.add('database_not_found');

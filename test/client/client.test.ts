@@ -174,7 +174,7 @@ describe('against a service in trouble', () => {
     const cut = new Client({ url, key: 'k', retries: 1 });
     const made = async (call: Promise<unknown>) => {
       calls = [];
-      await expect(call).rejects.toThrow('fetch failed');
+      await expect(call).rejects.toMatchObject({ code: 'unreachable' });
       return calls;
     };
     const hook = 'POST /v1/databases/webhooks/webhooks';

@@ -56,7 +56,9 @@ test('prompts go before the texts of their kind', () => {
     async (embedder) => {
       expect(embedder.fingerprint).not.toBe(builtIn.fingerprint);
       expect(await embedder.embedQuery(TEXT)).toEqual(await builtIn.embedQuery(`query: ${TEXT}`));
-      expect(await embedder.embedPassages([TEXT])).toEqual(await builtIn.embedQuery(`passage: ${TEXT}`));
+      expect((await embedder.embedPassages([TEXT])).vectors).toEqual(
+        await builtIn.embedQuery(`passage: ${TEXT}`),
+      );
     },
   );
 });

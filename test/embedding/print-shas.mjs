@@ -10,6 +10,6 @@ const vectors = await Promise.all(texts.map((text) => embedder.embedPassages([te
 await embedder.close();
 console.log(
   JSON.stringify(
-    vectors.map((vector) => createHash('sha256').update(new Uint8Array(vector.buffer)).digest('hex')),
+    vectors.map(({ vectors }) => createHash('sha256').update(new Uint8Array(vectors.buffer)).digest('hex')),
   ),
 );

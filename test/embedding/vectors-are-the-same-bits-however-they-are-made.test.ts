@@ -14,7 +14,7 @@ let expected: string[];
 beforeAll(async () => {
   alone = await createEmbedder({ workers: 1 });
   pair = await createEmbedder({ workers: 2 });
-  expected = shasOf(await alone.embedPassages(TEXTS), alone.dimensions);
+  expected = shasOf((await alone.embedPassages(TEXTS)).vectors, alone.dimensions);
 });
 afterAll(() => Promise.all([alone.close(), pair.close()]));
 
@@ -27,11 +27,12 @@ test('different texts have different vectors', () => {
 });
 
 test('in any order, on two workers', async () => {
-  const reversed = await pair.embedPassages([...TEXTS].reverse());
+  const { vectors: reversed } = await pair.embedPassages([...TEXTS].reverse());
   expect(shasOf(reversed, pair.dimensions).reverse()).toEqual(expected);
   // Seed: a fixed step that has no factor in common with the number of texts.
   const order = TEXTS.map((_, i) => (i * 7 + 3) % TEXTS.length);
-  const mixed = shasOf(await pair.embedPassages(order.map((i) => TEXTS[i]!)), pair.dimensions);
+  const { vectors } = await pair.embedPassages(order.map((i) => TEXTS[i]!));
+  const mixed = shasOf(vectors, pair.dimensions);
   expect(mixed).toEqual(order.map((i) => expected[i]));
 });
 
@@ -40,8 +41,17 @@ test('as queries and records at the same time', async () => {
     Promise.all(TEXTS.map((text) => pair.embedQuery(text))),
     Promise.all(TEXTS.map((text) => pair.embedPassages([text, text]))),
   ]);
-  expect(queries.map(shaOf)).toEqual(expected);
-  for (const [i, vectors] of records.entries()) {
+  // A query without a token is embedded all the same; a record without one has no vector.
+  const without = TEXTS.flatMap((text, i) => (text.trim() === '' ? [i] : []));
+  expect(without).toHaveLength(2);
+  const zeros = shaOf(new Float32Array(pair.dimensions));
+  for (const i of without) expect(expected[i]).toBe(zeros);
+  const shas = queries.map(shaOf);
+  expect(shas.filter((_, i) => !without.includes(i))).toEqual(
+    expected.filter((_, i) => !without.includes(i)),
+  );
+  for (const i of without) expect(shas[i]).not.toBe(zeros);
+  for (const [i, { vectors }] of records.entries()) {
     expect(shasOf(vectors, pair.dimensions)).toEqual([expected[i], expected[i]]);
   }
 });

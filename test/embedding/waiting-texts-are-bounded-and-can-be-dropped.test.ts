@@ -6,7 +6,7 @@ const LONG = 'word '.repeat(200);
 const many = (count: number) => Array.from({ length: count }, (_, i) => `${LONG} ${i}`);
 
 async function withEmbedder(maxQueue: number, body: (embedder: Embedder) => Promise<void>): Promise<void> {
-  const embedder = await createEmbedder({ workers: 1, maxQueue });
+  const embedder = await createEmbedder({ workers: 1, maxQueue, maxWaitMs: 0 });
   try {
     await body(embedder);
   } finally {
@@ -22,8 +22,8 @@ test('at the limit callers get busy, and queries have a limit of their own', () 
     const queries = Array.from({ length: 8 }, (_, i) => embedder.embedQuery(`query ${i}`));
     await expect(embedder.embedQuery('one more')).rejects.toMatchObject({ code: 'busy' });
     await Promise.all(queries);
-    expect(await first).toHaveLength(40 * embedder.dimensions);
-    expect(await embedder.embedPassages(['one more'])).toHaveLength(embedder.dimensions);
+    expect((await first).vectors).toHaveLength(40 * embedder.dimensions);
+    expect((await embedder.embedPassages(['one more'])).vectors).toHaveLength(embedder.dimensions);
     expect(embedder.stats()).toMatchObject({ queued: 0, running: 0, inferences: 49 });
   }));
 

@@ -74,3 +74,66 @@ describe('what is unknown or unusable stops the start', () => {
     expect(resolve).toThrow(message);
   });
 });
+
+describe('what Kubernetes sets for a service called cosift', () => {
+  test('is passed over with a warning', () => {
+    const env = {
+      COSIFT_PORT: 'tcp://10.0.0.1:8080',
+      COSIFT_SERVICE_HOST: '10.0.0.1',
+      COSIFT_SERVICE_PORT: '8080',
+      COSIFT_SERVICE_PORT_HTTP: '8080',
+      COSIFT_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+      COSIFT_PORT_8080_TCP_PROTO: 'tcp',
+      COSIFT_PORT_8080_TCP_PORT: '8080',
+      COSIFT_PORT_8080_TCP_ADDR: '10.0.0.1',
+      COSIFT_BACKUP_SERVICE_HOST: '10.0.0.2',
+      COSIFT_BACKUP_PORT: 'udp://10.0.0.2:53',
+    };
+    const { config, warnings } = resolveConfig({}, { ...env, COSIFT_HOST: '0.0.0.0' });
+    expect(config).toMatchObject({ port: 8080, host: '0.0.0.0' });
+    expect(warnings.map((warning) => /variable (\w+) is ignored/.exec(warning)?.[1])).toEqual(
+      Object.keys(env),
+    );
+    expect(resolveConfig({ config: fileOf({ port: 7 }) }, env).config.port).toBe(7);
+  });
+
+  test.each<Record<string, string>>([
+    { COSIFT_PORT: '8080x' },
+    { COSIFT_PORT: 'http://10.0.0.1' },
+    { COSIFT_SERVICE: 'x' },
+    { COSIFT_SERVICE_HOSTS: '10.0.0.1' },
+    { COSIFT_BACKUP_PORT: '8080' },
+  ])('is not what only resembles it: %j', (env) => {
+    expect(() => resolveConfig({}, env)).toThrow(ConfigError);
+  });
+});
+
+test('targets of webhooks are checked as they are read', () => {
+  const allowed = (webhookAllow: unknown) => resolveConfig({ webhookAllow }, {}).config.webhookAllow;
+  expect(allowed(undefined)).toEqual([]);
+  expect(allowed(['10.0.0.0/8, 127.0.0.1', 'receiver.internal'])).toEqual([
+    '10.0.0.0/8',
+    '127.0.0.1',
+    'receiver.internal',
+  ]);
+  for (const wrong of ['10.0.0.0/99', 'a b', '', 'http://receiver']) {
+    expect(() => allowed(wrong), wrong).toThrow(/--webhook-allow/);
+  }
+});
+
+test.each(['-3', '0', '1.5', '1e2', '', ' 4', '4294967293', 'NaN'])(
+  'threads %j are refused wherever they are set, with the value and what is allowed',
+  (value) => {
+    for (const [name, most] of [
+      ['threads', 1024],
+      ['embed_workers', 256],
+    ] as const) {
+      const allowed = `must be a whole number from 1 to ${most}, not ${JSON.stringify(value)}`;
+      const flag = name === 'threads' ? 'threads' : 'embedWorkers';
+      expect(() => resolveConfig({ [flag]: value }, {})).toThrow(allowed);
+      expect(() => resolveConfig({}, { [`COSIFT_${name.toUpperCase()}`]: value })).toThrow(allowed);
+      const config = fileOf({ [name]: value === '' || value === 'NaN' ? null : Number(value) + 2 ** 40 });
+      expect(() => resolveConfig({ config }, {})).toThrow(`must be a whole number from 1 to ${most}, not `);
+    }
+  },
+);

@@ -1,76 +1,13 @@
-import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { resolveConfig } from '../../src/config.js';
-import { checkSchema } from '../../src/schema/index.js';
 import { start } from '../../src/server/main.js';
+import { Receiver } from './receiver.js';
 import { fan, Service } from './service.js';
 
 const RECORDS = fan(20);
 const deliveryTimes = { answerMs: 2000, firstRetryMs: 5, lastRetryMs: 50 };
-
-interface Delivery {
-  id: string;
-  // biome-ignore lint/suspicious/noExplicitAny: whatever was posted
-  body: any;
-  signed: boolean;
-}
-
-/** Takes posts, after refusing the first few. */
-class Receiver {
-  readonly #server: Server;
-  readonly deliveries: Delivery[] = [];
-  refusals: number;
-  posts = 0;
-  secret = '';
-
-  constructor(refusals = 0) {
-    this.refusals = refusals;
-    this.#server = createServer(async (request, response) => {
-      let text = '';
-      for await (const chunk of request) text += chunk;
-      this.posts += 1;
-      if (this.refusals > 0) {
-        this.refusals -= 1;
-        response.writeHead(500).end();
-        return;
-      }
-      const id = String(request.headers['webhook-id']);
-      const key = Buffer.from(this.secret.replace('whsec_', ''), 'base64');
-      const signature = createHmac('sha256', key)
-        .update(`${id}.${request.headers['webhook-timestamp']}.${text}`)
-        .digest('base64');
-      const body = JSON.parse(text);
-      checkSchema('WebhookDelivery', body);
-      this.deliveries.push({ id, body, signed: request.headers['webhook-signature'] === `v1,${signature}` });
-      response.writeHead(204).end();
-      this.#server.emit('taken');
-    });
-  }
-
-  async listen(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`;
-  }
-
-  /** Resolves once `count` changes were taken. */
-  async changes(count: number): Promise<string[]> {
-    const taken = () =>
-      this.deliveries.flatMap(({ body }) =>
-        body.changes.map(({ kind, id }: { kind: string; id: number }) => `${kind} ${id}`),
-      );
-    while (taken().length < count) await once(this.#server, 'taken');
-    return taken();
-  }
-
-  close(): void {
-    this.#server.closeAllConnections();
-    this.#server.close();
-  }
-}
+// The receivers of these tests listen on this machine.
+const webhookAllow = '127.0.0.1';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -78,7 +15,7 @@ afterEach(async () => {
 });
 
 const begin = async (refusals = 0) => {
-  const service = await Service.start({}, { deliveryTimes });
+  const service = await Service.start({ webhookAllow }, { deliveryTimes });
   closing.push(() => service.stop());
   const receiver = new Receiver(refusals);
   closing.push(() => receiver.close());
@@ -109,7 +46,10 @@ test('a webhook may start anywhere, outlives a restart, and ends when it is dele
   expect(await receiver.changes(2)).toEqual(['created 2', 'created 3']);
   await service.running.close();
 
-  const { config } = resolveConfig({ port: 0, data: service.directory, logLevel: 'silent' }, {});
+  const { config } = resolveConfig(
+    { port: 0, data: service.directory, logLevel: 'silent', webhookAllow },
+    {},
+  );
   const again = await start(config, { print: () => undefined, deliveryTimes });
   closing.push(() => again.close());
   const call = (method: string, path: string, payload?: object) =>

@@ -119,7 +119,12 @@ export class Cosift implements Peer {
     const texts = prepared.texts().length;
     if (texts !== end - start) throw new Error(`${texts} texts of ${end - start} records`);
     held(
-      await this.engine.commit(DATABASE, prepared, vectors.subarray(start * dimensions, end * dimensions)),
+      await this.engine.commit(
+        DATABASE,
+        prepared,
+        vectors.subarray(start * dimensions, end * dimensions),
+        this.#model.fingerprint,
+      ),
     );
   }
 

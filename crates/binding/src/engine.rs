@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cosift_engine::{Committed, Engine, Format, Status};
+use cosift_engine::{Committed, Embedded, Engine, Format, Status};
 use napi::Env;
 use napi::bindgen_prelude::{Buffer, Float32Array, Float64Array, Object, Result, Uint8Array};
 use napi_derive::napi;
@@ -144,7 +144,8 @@ impl NativeEngine {
         })
     }
 
-    /// Writes prepared records with the vectors of their texts, one after the other.
+    /// Writes prepared records with the vectors of their texts, one after the other, and the fingerprint of the
+    /// model that made them.
     #[napi(ts_return_type = "Promise<NativeCommitted | NativeFailure>")]
     pub fn commit<'env>(
         &self,
@@ -152,10 +153,15 @@ impl NativeEngine {
         id: String,
         prepared: &Prepared,
         vectors: Float32Array,
+        fingerprint: Option<String>,
     ) -> Result<Object<'env>> {
         let prepared = Arc::clone(&prepared.inner);
+        let embedded = Embedded {
+            vectors: vectors.to_vec(),
+            fingerprint,
+        };
         promise(env, committed, |done| {
-            self.engine.commit(&id, prepared, vectors.to_vec(), done)
+            self.engine.commit(&id, prepared, embedded, done)
         })
     }
 
@@ -261,7 +267,8 @@ impl NativeEngine {
         })
     }
 
-    /// Stores a batch with the vectors of its texts, and tells how many records there are now.
+    /// Stores a batch with the vectors of its texts and the fingerprint of the model that made them, and tells how
+    /// many records there are now.
     #[napi(ts_return_type = "Promise<number | NativeFailure>")]
     pub fn commit_reembedding<'env>(
         &self,
@@ -269,15 +276,17 @@ impl NativeEngine {
         id: String,
         batch: &ReembeddingBatch,
         vectors: Float32Array,
+        fingerprint: String,
     ) -> Result<Object<'env>> {
         let batch = Arc::clone(&batch.inner);
+        let embedded = Embedded {
+            vectors: vectors.to_vec(),
+            fingerprint: Some(fingerprint),
+        };
         promise(
             env,
             |records| records as f64,
-            |done| {
-                self.engine
-                    .commit_reembedding(&id, batch, vectors.to_vec(), done)
-            },
+            |done| self.engine.commit_reembedding(&id, batch, embedded, done),
         )
     }
 

@@ -1,6 +1,7 @@
 //! Functions of the module itself.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use cosift_engine::{Engine, Error, json};
 use napi::bindgen_prelude::{Either, Uint8Array};
@@ -8,21 +9,20 @@ use napi_derive::napi;
 
 use crate::engine::NativeEngine;
 use crate::failure::NativeFailure;
-use crate::options::EngineOptions;
+use crate::options::{EngineOptions, whole};
 use crate::promise::outcome;
 
 /// Checks that bytes are strict JSON: UTF-8, no duplicate keys, no lone surrogates, numbers that a
 /// double holds, at most `max_depth` deep. Returns what is wrong, or null.
 #[napi]
-pub fn check_json(body: Uint8Array, max_depth: u32) -> Option<NativeFailure> {
-    let problem = json::check(&body, max_depth as usize).err()?;
-    Some(
-        Error::Invalid {
+pub fn check_json(body: Uint8Array, max_depth: f64) -> Option<NativeFailure> {
+    let checked = whole("maxDepth", max_depth).and_then(|depth| {
+        json::check(&body, depth).map_err(|problem| Error::Invalid {
             code: "invalid_json",
             problems: vec![problem],
-        }
-        .into(),
-    )
+        })
+    });
+    checked.err().map(NativeFailure::from)
 }
 
 /// Opens a data directory and takes its lock.
@@ -31,9 +31,15 @@ pub fn open_engine(
     directory: String,
     options: EngineOptions,
 ) -> Either<NativeEngine, NativeFailure> {
-    let threads = options.threads.map(|threads| threads as usize);
-    outcome(
-        Engine::open(Path::new(&directory), threads, options.limits.into()).map(NativeEngine::new),
+    outcome(open(&directory, options).map(NativeEngine::new))
+}
+
+fn open(directory: &str, options: EngineOptions) -> Result<Arc<Engine>, Error> {
+    let threads = options.threads.map(|number| whole("threads", number));
+    Engine::open(
+        Path::new(directory),
+        threads.transpose()?,
+        options.limits.try_into()?,
     )
 }
 

@@ -1,14 +1,15 @@
 //! What an engine is opened with.
 
-use cosift_engine::Limits;
 use cosift_engine::filter::FilterLimits;
+use cosift_engine::problem::{Problem, ProblemCode};
+use cosift_engine::{Error, Limits};
 use napi_derive::napi;
 
 /// How an engine works.
 #[napi(object)]
 pub struct EngineOptions {
     /// Threads that scan; none given: one per core.
-    pub threads: Option<u32>,
+    pub threads: Option<f64>,
     /// What requests may hold at most.
     pub limits: EngineLimits,
 }
@@ -17,30 +18,51 @@ pub struct EngineOptions {
 #[napi(object)]
 pub struct EngineLimits {
     /// Groups within groups of a filter, the outermost counted.
-    pub filter_depth: u32,
+    pub filter_depth: f64,
     /// Rules of a filter.
-    pub filter_rules: u32,
+    pub filter_rules: f64,
     /// Bytes of one string in a filter.
-    pub filter_value_bytes: u32,
+    pub filter_value_bytes: f64,
     /// Records of a batch.
-    pub batch_records: u32,
+    pub batch_records: f64,
     /// Bytes of the records on one page.
-    pub page_bytes: u32,
+    pub page_bytes: f64,
     /// Distinct column names of a database.
-    pub database_columns: u32,
+    pub database_columns: f64,
 }
 
-impl From<EngineLimits> for Limits {
-    fn from(limits: EngineLimits) -> Self {
-        Self {
+impl TryFrom<EngineLimits> for Limits {
+    type Error = Error;
+
+    fn try_from(limits: EngineLimits) -> Result<Self, Error> {
+        Ok(Self {
             filter: FilterLimits {
-                depth: limits.filter_depth as usize,
-                rules: limits.filter_rules as usize,
-                value_bytes: limits.filter_value_bytes as usize,
+                depth: whole("filterDepth", limits.filter_depth)?,
+                rules: whole("filterRules", limits.filter_rules)?,
+                value_bytes: whole("filterValueBytes", limits.filter_value_bytes)?,
             },
-            batch_records: limits.batch_records as usize,
-            page_bytes: limits.page_bytes as usize,
-            database_columns: limits.database_columns as usize,
-        }
+            batch_records: whole("batchRecords", limits.batch_records)?,
+            page_bytes: whole("pageBytes", limits.page_bytes)?,
+            database_columns: whole("databaseColumns", limits.database_columns)?,
+        })
     }
+}
+
+/// A number of JavaScript as a whole one. napi's own conversion makes 4294967293 of -3, and 1 of 1.5.
+///
+/// # Errors
+/// `invalid_request` unless it is a whole number from 0 to 2^32 - 1.
+pub(crate) fn whole(name: &str, number: f64) -> Result<usize, Error> {
+    if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) {
+        return Ok(number as usize);
+    }
+    let detail = format!("is {number}, must be a whole number from 0 to {}", u32::MAX);
+    Err(Error::Invalid {
+        code: "invalid_request",
+        problems: vec![Problem {
+            pointer: format!("/{name}"),
+            code: ProblemCode::NumberOutOfRange,
+            detail,
+        }],
+    })
 }

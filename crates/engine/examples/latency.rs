@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
-use cosift_engine::{Done, Engine, Error, Format, Limits};
+use cosift_engine::{Done, Embedded, Engine, Error, Format, Limits};
 
 const DIMENSIONS: usize = 384;
 
@@ -111,7 +111,7 @@ fn ingest(
         let body = format!("{{\"records\":[{}]}}", items.join(",")).into_bytes();
         let vectors: Vec<f32> = (first..first + count).flat_map(row).collect();
         let prepared = wait(|done| engine.prepare("bench", body, vectors, Format::Batch, done))?;
-        wait(|done| engine.commit("bench", Arc::new(prepared), Vec::new(), done))?;
+        wait(|done| engine.commit("bench", Arc::new(prepared), Embedded::default(), done))?;
     }
     let seconds = start.elapsed().as_secs_f64();
     println!(

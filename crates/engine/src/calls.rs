@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::answer::Answer;
 use crate::changes::Changes;
-use crate::commit::{Commit, Committed};
+use crate::commit::{Commit, Committed, Embedded};
 use crate::database::Database;
 use crate::delete::{Deleted, Deletion, Found, RecordRef};
 use crate::engine::{Done, Engine};
@@ -38,15 +38,17 @@ impl Engine {
         });
     }
 
-    /// Commits prepared records; they are durable and searchable when `done` is called.
+    /// Commits prepared records with the vectors of their texts; they are durable and searchable when `done` is called.
     ///
-    /// `done` gets [`Error::DatabaseNotFound`] when the records were prepared for another database of that id, which
-    /// was dropped since.
+    /// `done` gets [`Error::Stale`], and nothing is stored, when `embedded` comes of another model than the database
+    /// has, or other texts are needed by now: ask for the texts again, embed them, and commit.
+    /// [`Error::DatabaseNotFound`] when the records were prepared for another database of that id, which was dropped
+    /// since.
     pub fn commit(
         &self,
         id: &str,
         prepared: Arc<Prepared>,
-        vectors: Vec<f32>,
+        embedded: Embedded,
         done: Done<Committed>,
     ) {
         match self.database(id) {
@@ -55,7 +57,7 @@ impl Engine {
             }
             Ok(database) => database.send(Task::Commit(Commit {
                 prepared,
-                vectors,
+                embedded,
                 answer: Answer::new(done),
             })),
             Err(error) => done(Err(error)),

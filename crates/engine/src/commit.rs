@@ -6,17 +6,28 @@ use crate::answer::Answer;
 use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::json::write_integer;
-use crate::prepare::{LineProblem, Prepared, PreparedRecord, PreparedRecords, VectorSource};
+use crate::prepare::{
+    LineProblem, Prepared, PreparedRecord, PreparedRecords, VectorSource, check_vector,
+};
 use crate::problem::{Problem, ProblemCode};
 use crate::score::text_vector;
 use crate::settings::Settings;
 use crate::stage::{Context, Stage, Standing, Status, Upserted};
 use crate::uuid::UuidMaker;
 
-/// Prepared records with the vectors of their texts, `dimensions` values each.
+/// Vectors of texts, and the model that made them.
+#[derive(Debug, Default)]
+pub struct Embedded {
+    /// The vectors one after the other, `dimensions` values each.
+    pub vectors: Vec<f32>,
+    /// Fingerprint of the model; `None` where nothing was embedded.
+    pub fingerprint: Option<String>,
+}
+
+/// Prepared records with the vectors of their texts.
 pub(crate) struct Commit {
     pub(crate) prepared: Arc<Prepared>,
-    pub(crate) vectors: Vec<f32>,
+    pub(crate) embedded: Embedded,
     pub(crate) answer: Answer<Committed>,
 }
 
@@ -61,28 +72,46 @@ impl Committed {
 /// Settles the records of a commit and stages what they write.
 ///
 /// # Errors
-/// [`Error::Stale`] when texts must be embedded again, [`Error::IdentityConflict`], [`Error::Invalid`].
+/// [`Error::Stale`] when texts must be embedded again, [`Error::Dimensions`], [`Error::IdentityConflict`],
+/// [`Error::Invalid`].
 pub(crate) fn stage_commit(
     settings: &Settings,
     context: &Context<'_>,
     prepared: &mut PreparedRecords,
-    vectors: &[f32],
+    Embedded {
+        vectors,
+        fingerprint,
+    }: &Embedded,
     stage: &mut Stage,
     names: &mut ColumnNames,
     uuids: &mut UuidMaker,
 ) -> Result<Committed, Error> {
     let dimensions = settings.dimensions;
-    if prepared.fingerprint != settings.fingerprint {
-        return Err(prepare_anew(settings, prepared));
+    let problems = check_given(settings, &prepared.records)?;
+    if prepared.settings != *settings {
+        prepared.outdate(settings);
     }
-    // The texts are others since they were embedded: an earlier try found records that had changed.
-    if vectors.len() != prepared.texts.len() * dimensions {
+    // A commit may be tried again with the same vectors, so a try must not change what they are held to.
+    if prepared.is_outdated()
+        || (!prepared.texts.is_empty() && *fingerprint != settings.fingerprint)
+    {
         return Err(Error::Stale);
     }
-    let mut committed = Committed::default();
-    let mut stale = Vec::new();
+    let expected = prepared.texts.len() * dimensions;
+    if vectors.len() != expected {
+        let got = vectors.len();
+        return Err(Error::Dimensions { expected, got });
+    }
+    let mut committed = Committed {
+        problems,
+        ..Committed::default()
+    };
+    let mut stale = false;
     stage.reserve(&prepared.records);
     for (at, record) in prepared.records.iter().enumerate() {
+        if check_vector(settings, record.given()).is_err() {
+            continue;
+        }
         let standing = match stage.standing(context, at, record) {
             Ok(standing) => standing,
             Err(error) => match (record.line, error) {
@@ -133,7 +162,7 @@ pub(crate) fn stage_commit(
             VectorSource::Text(text) => text_vector(&vectors[text * dimensions..][..dimensions])?,
             VectorSource::None => vec![0; dimensions],
             VectorSource::Unchanged => {
-                stale.push(at);
+                stale = true;
                 continue;
             }
         };
@@ -141,8 +170,8 @@ pub(crate) fn stage_commit(
             .results
             .push(stage.put(context, &standing, record, vector, names, uuids));
     }
-    if !stale.is_empty() {
-        ask_texts(settings, prepared);
+    if stale {
+        prepared.outdate(settings);
         return Err(Error::Stale);
     }
     Ok(committed)
@@ -155,24 +184,23 @@ fn too_many_columns(name: &str, max: usize) -> Problem {
         .within("data")
 }
 
-/// Asks for the text of every record that came without a vector.
-fn ask_texts(settings: &Settings, prepared: &mut PreparedRecords) {
-    prepared.texts.clear();
-    for at in 0..prepared.records.len() {
-        if !matches!(prepared.records[at].vector, VectorSource::Given(_)) {
-            prepared.ask_text(at, settings);
-        }
+/// Checks again which records come with a vector, for the settings that the database has now. Returns the bad lines.
+///
+/// # Errors
+/// [`Error::Invalid`] at the first bad record of a batch.
+fn check_given(settings: &Settings, records: &[PreparedRecord]) -> Result<Vec<LineProblem>, Error> {
+    let mut problems = Vec::new();
+    for (at, record) in records.iter().enumerate() {
+        let Err(problem) = check_vector(settings, record.given()) else {
+            continue;
+        };
+        let Some(line) = record.line else {
+            return Err(Error::Invalid {
+                code: "invalid_vector",
+                problems: vec![problem.within(at).within("records")],
+            });
+        };
+        problems.push(LineProblem { line, problem });
     }
-}
-
-/// Readies records for the model that the database has got since they were prepared, and says what to do.
-fn prepare_anew(settings: &Settings, prepared: &mut PreparedRecords) -> Error {
-    let given = |record: &PreparedRecord| matches!(record.vector, VectorSource::Given(_));
-    if prepared.records.iter().any(given) {
-        let detail = "the database has got a model meanwhile: leave the vector out";
-        return Error::invalid("invalid_vector", "/records", detail);
-    }
-    prepared.fingerprint.clone_from(&settings.fingerprint);
-    ask_texts(settings, prepared);
-    Error::Stale
+    Ok(problems)
 }

@@ -71,7 +71,7 @@ pub enum Error {
         /// What clashes.
         detail: String,
     },
-    /// A record, or the database's model, changed since the texts were embedded: they must be embedded again.
+    /// The texts must be embedded again: a record or the database's settings changed, or another model embedded them.
     #[error("records or the model changed meanwhile: embed the texts again")]
     Stale,
     /// The stop flag of the call was set; nothing of it is kept.

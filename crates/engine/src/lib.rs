@@ -58,7 +58,7 @@ mod uuid;
 mod workers;
 mod writer;
 
-pub use commit::Committed;
+pub use commit::{Committed, Embedded};
 pub use cosift_kernels::kernel_name;
 pub use database::Database;
 pub use engine::{Done, Engine};

@@ -44,10 +44,12 @@ pub struct Prepared {
     pub problems: Vec<LineProblem>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct PreparedRecords {
-    /// Of the model that the texts are for.
-    pub(crate) fingerprint: Option<String>,
+    /// Settings of the database that the texts are for.
+    pub(crate) settings: Settings,
+    /// Whether a commit found that other texts are needed.
+    outdated: bool,
     pub(crate) records: Vec<PreparedRecord>,
     pub(crate) texts: Vec<String>,
     /// Distinct column names that the database may have.
@@ -65,6 +67,16 @@ pub(crate) struct PreparedRecord {
     pub(crate) vector: VectorSource,
 }
 
+impl PreparedRecord {
+    /// How many values the vector has that the caller gave.
+    pub(crate) fn given(&self) -> Option<usize> {
+        match &self.vector {
+            VectorSource::Given(vector) => Some(vector.len()),
+            VectorSource::Text(_) | VectorSource::None | VectorSource::Unchanged => None,
+        }
+    }
+}
+
 /// Where a record's vector comes from.
 #[derive(Debug)]
 pub(crate) enum VectorSource {
@@ -80,9 +92,13 @@ pub(crate) enum VectorSource {
 
 impl Prepared {
     /// The texts to embed, in the order that their vectors are expected in.
+    ///
+    /// A commit holds vectors to the texts that were last asked for: ask again after [`Error::Stale`].
     #[must_use]
     pub fn texts(&self) -> Vec<String> {
-        self.lock().texts.clone()
+        let mut inner = self.lock();
+        inner.renew();
+        inner.texts.clone()
     }
 
     /// Records to write or touch.
@@ -97,10 +113,33 @@ impl Prepared {
 }
 
 impl PreparedRecords {
+    /// Notes that no vectors fit until the texts are asked for again, for a database with `settings`.
+    pub(crate) fn outdate(&mut self, settings: &Settings) {
+        self.settings.clone_from(settings);
+        self.outdated = true;
+    }
+
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.outdated
+    }
+
+    /// Where the texts are outdated, makes those of all records that came without a vector.
+    fn renew(&mut self) {
+        if !std::mem::take(&mut self.outdated) {
+            return;
+        }
+        self.texts.clear();
+        for at in 0..self.records.len() {
+            if self.records[at].given().is_none() {
+                self.ask_text(at);
+            }
+        }
+    }
+
     /// Asks for the text, if there is one, of a record that turned out to have changed.
-    pub(crate) fn ask_text(&mut self, at: usize, settings: &Settings) {
+    fn ask_text(&mut self, at: usize) {
         let record = &mut self.records[at];
-        record.vector = match settings.text_of(&record.new.data) {
+        record.vector = match self.settings.text_of(&record.new.data) {
             Some(text) => {
                 self.texts.push(text);
                 VectorSource::Text(self.texts.len() - 1)
@@ -164,7 +203,8 @@ pub(crate) fn prepare(
         }
     }
     let mut inner = PreparedRecords {
-        fingerprint: database.settings.fingerprint.clone(),
+        settings: database.settings.clone(),
+        outdated: false,
         records,
         texts: Vec::new(),
         max_columns: limits.database_columns,
@@ -223,6 +263,30 @@ fn invalid_vector(detail: impl Into<String>) -> Problem {
     }
 }
 
+/// Whether a record comes with a vector exactly where it must; `given` is how many values its vector has.
+pub(crate) fn check_vector(settings: &Settings, given: Option<usize>) -> Result<(), Problem> {
+    match (&settings.model, given) {
+        (Some(model), Some(_)) => Err(invalid_vector(format!(
+            "this database embeds its records with model {model}: leave the vector out"
+        ))),
+        (None, None) => Err(invalid_vector(format!(
+            "this database has no model: give {} numbers",
+            settings.dimensions
+        ))),
+        (None, Some(got)) if got != settings.dimensions => {
+            let error = Error::Dimensions {
+                expected: settings.dimensions,
+                got,
+            };
+            Err(Problem {
+                code: ProblemCode::InvalidDimensions,
+                ..invalid_vector(error.to_string())
+            })
+        }
+        (Some(_), None) | (None, Some(_)) => Ok(()),
+    }
+}
+
 /// Settles what parsing alone can't: the vector against the database's settings.
 fn check(
     settings: &Settings,
@@ -230,35 +294,12 @@ fn check(
     mut new: NewRecord,
 ) -> Result<PreparedRecord, Problem> {
     let given = new.vector.take();
-    let vector = match (&settings.model, &given) {
-        (Some(_), None) => VectorSource::Unchanged,
-        (Some(model), Some(_)) => {
-            let detail = format!(
-                "this database embeds its records with model {model}: leave the vector out"
-            );
-            return Err(invalid_vector(detail));
-        }
-        (None, None) => {
-            let detail = format!(
-                "this database has no model: give {} numbers",
-                settings.dimensions
-            );
-            return Err(invalid_vector(detail));
-        }
-        (None, Some(vector)) => {
-            if vector.len() != settings.dimensions {
-                let error = Error::Dimensions {
-                    expected: settings.dimensions,
-                    got: vector.len(),
-                };
-                return Err(Problem {
-                    code: ProblemCode::InvalidDimensions,
-                    ..invalid_vector(error.to_string())
-                });
-            }
-            let unit = to_unit_q30(vector).map_err(|error| invalid_vector(error.to_string()))?;
-            VectorSource::Given(unit)
-        }
+    check_vector(settings, given.as_ref().map(Vec::len))?;
+    let vector = match &given {
+        Some(vector) => VectorSource::Given(
+            to_unit_q30(vector).map_err(|error| invalid_vector(error.to_string()))?,
+        ),
+        None => VectorSource::Unchanged,
     };
     let mut json = Vec::new();
     write_cells(&new.data, &mut json);
@@ -308,7 +349,7 @@ fn find_unchanged(database: &Database, prepared: &mut PreparedRecords) -> Result
         let stored = id.and_then(|_| stored.next().flatten());
         let repeated = id.is_some_and(|id| !seen.insert(id));
         if repeated || stored.is_none_or(|stored| stored.hash != prepared.records[at].hash) {
-            prepared.ask_text(at, &database.settings);
+            prepared.ask_text(at);
         }
     }
     Ok(())

@@ -8,6 +8,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
+use crate::commit::Embedded;
 use crate::database::{Database, store_path};
 use crate::describe::time;
 use crate::engine::{Done, Engine, Slot};
@@ -75,12 +76,12 @@ impl Engine {
         self: &Arc<Self>,
         id: &str,
         batch: Arc<ReembeddingBatch>,
-        vectors: Vec<f32>,
+        embedded: Embedded,
         done: Done<u64>,
     ) {
         self.with(id, done, move |engine, database| {
             engine.with_shadow(&database.id, |shadow| {
-                shadow.commit(&batch, &vectors)?;
+                shadow.commit(&batch, &embedded)?;
                 Ok(shadow.done)
             })
         });

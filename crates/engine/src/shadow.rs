@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
 
+use crate::commit::Embedded;
 use crate::database::{CREATED_AT, now_ms, store_path};
 use crate::error::Error;
 use crate::exchange::remove_if_there;
@@ -184,13 +185,18 @@ impl Shadow {
     /// Stores a batch with the vectors of its texts, one after the other.
     ///
     /// # Errors
-    /// [`Error::Stale`] when another batch was stored since; [`Error::Dimensions`], [`Error::Vector`], [`Error::Store`].
+    /// [`Error::Stale`] when another model made the vectors, or another batch was stored since; [`Error::Dimensions`],
+    /// [`Error::Vector`], [`Error::Store`].
     pub(crate) fn commit(
         &mut self,
         batch: &ReembeddingBatch,
-        vectors: &[f32],
+        Embedded {
+            vectors,
+            fingerprint,
+        }: &Embedded,
     ) -> Result<(), Error> {
-        if batch.since != self.store.version() {
+        let made_elsewhere = !batch.texts.is_empty() && *fingerprint != self.settings.fingerprint;
+        if made_elsewhere || batch.since != self.store.version() {
             return Err(Error::Stale);
         }
         let dimensions = self.settings.dimensions;

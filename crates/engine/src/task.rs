@@ -7,7 +7,7 @@ use crate::error::Error;
 
 /// A task for the writer.
 pub(crate) enum Task {
-    /// Write prepared records with the vectors of their texts, `dimensions` each.
+    /// Write prepared records with the vectors of their texts.
     Commit(Commit),
     /// Delete records.
     Delete {

@@ -50,6 +50,16 @@ pub(crate) struct Writer {
     shared: Arc<Shared>,
     /// A panic left unknown what is in memory: reads go on, writes are refused.
     broken: bool,
+    reclaim: Reclaim,
+}
+
+/// Whether free pages of the store are being given back to the file system.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reclaim {
+    Idle,
+    Running,
+    /// Not tried again until the database is opened again.
+    Failed,
 }
 
 impl Writer {
@@ -78,6 +88,7 @@ impl Writer {
             store,
             shared,
             broken: false,
+            reclaim: Reclaim::Idle,
         }
     }
 
@@ -141,13 +152,51 @@ impl Writer {
 
     /// The next task; [`Task::Quiet`] where none comes and that is worth knowing.
     fn wait(&self, tasks: &Receiver<Task>) -> Option<Task> {
-        if !Keeper::waits_for_quiet(&self.snapshot(), &self.memory) {
-            return tasks.recv().ok();
+        if let Ok(task) = tasks.try_recv() {
+            return Some(task);
         }
-        match tasks.recv_timeout(QUIET) {
+        let pause = match self.reclaim {
+            Reclaim::Running => Duration::ZERO,
+            _ if Keeper::waits_for_quiet(&self.snapshot(), &self.memory)
+                || self.has_space_to_reclaim() =>
+            {
+                QUIET
+            }
+            _ => return tasks.recv().ok(),
+        };
+        match tasks.recv_timeout(pause) {
             Err(RecvTimeoutError::Timeout) => Some(Task::Quiet),
             received => received.ok(),
         }
+    }
+
+    fn has_space_to_reclaim(&self) -> bool {
+        self.reclaim != Reclaim::Failed
+            && !self.store.is_poisoned()
+            && self.store.has_space_to_reclaim().unwrap_or(false)
+    }
+
+    /// Gives some of the pages of deleted records back, while nothing is written.
+    fn reclaim(&mut self) {
+        if self.reclaim != Reclaim::Running && !self.has_space_to_reclaim() {
+            return;
+        }
+        let step = self.store.reclaim().and_then(|more| {
+            if !more {
+                // The file becomes shorter only now.
+                self.store.checkpoint()?;
+            }
+            Ok(more)
+        });
+        self.reclaim = match step {
+            Ok(true) => Reclaim::Running,
+            Ok(false) => Reclaim::Idle,
+            Err(error) => {
+                let text = format!("disk space of deleted records could not be freed: {error}");
+                self.shared.events.emit(EventCode::JobFailed, text);
+                Reclaim::Failed
+            }
+        };
     }
 
     fn close(&mut self) {
@@ -250,7 +299,7 @@ impl Writer {
         };
         let mut outcomes = Vec::with_capacity(group.len());
         for Commit {
-            prepared, vectors, ..
+            prepared, embedded, ..
         } in group
         {
             let mut prepared = prepared.lock();
@@ -259,7 +308,7 @@ impl Writer {
                 &self.settings,
                 &context,
                 &mut prepared,
-                vectors,
+                embedded,
                 &mut stage,
                 names,
                 uuids,
@@ -436,6 +485,12 @@ impl Writer {
         let snapshot = self.snapshot();
         self.keeper
             .consider(&snapshot, self.store.version(), &self.memory, quiet);
+        if quiet {
+            self.reclaim();
+        } else if self.reclaim == Reclaim::Running {
+            // Somebody writes: it goes on after the next pause.
+            self.reclaim = Reclaim::Idle;
+        }
         self.note_disk_bytes();
     }
 }

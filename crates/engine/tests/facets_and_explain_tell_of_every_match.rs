@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use cosift_engine::{Done, Engine, Error, Format, Limits, Page};
+use cosift_engine::{Done, Embedded, Engine, Error, Format, Limits, Page};
 use serde_json::{Value, json};
 
 const DIMENSIONS: usize = 8;
@@ -72,7 +72,7 @@ impl Server {
             let body = json!({ "records": batch }).to_string().into_bytes();
             let prepared = wait(|done| engine.prepare("db", body, Vec::new(), Format::Batch, done))
                 .expect("good");
-            wait(|done| engine.commit("db", Arc::new(prepared), Vec::new(), done))
+            wait(|done| engine.commit("db", Arc::new(prepared), Embedded::default(), done))
                 .expect("committed");
         }
         // Some are gone and some replaced: neither counts.

@@ -1,25 +1,37 @@
 import { readFileSync, statSync } from 'node:fs';
-import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import lockfile from 'proper-lockfile';
 import { CosiftError } from '../../errors.js';
-import type { KeyDescription } from '../../schema/index.js';
+import { checkSchema, type KeyDescription } from '../../schema/index.js';
+import { type FileKind, parseChecked, type ReadList, writeChecked } from '../checked-file.js';
+import { removeTemporaries, writeFailure } from '../secret-file.js';
 
 /** What is stored of a key: never the key itself. */
-export interface StoredKey extends KeyDescription {
+export interface StoredKey extends Omit<KeyDescription, 'issued_by'> {
   /** Hexadecimal hash of the whole key. */
   sha256: string;
+  /** Ids of the keys through which it was issued; the last one issued it. Keys of earlier releases lack them. */
+  ancestors?: string[];
 }
 
-/** Milliseconds after which a lock is one that a crash left. */
-const STALE_MS = 10_000;
+/** What `keys.json` holds. */
+export const KEYS_FILE: FileKind<StoredKey> = {
+  member: 'keys',
+  check: checkStored,
+  repair:
+    'put a sound copy in its place, or remove it and issue the keys again; until then no issued key is valid',
+};
 
-/** The keys in `keys.json` of a data directory, none when there is no such file. */
+/** The holder of a lock renews it each second, so one that is this old was left by a process that ended. */
+const STALE_MS = 5_000;
+const MAX_WAIT_MS = 15_000;
+const RETRY_MS = 10;
+
+/** The keys in `keys.json` of a data directory, none when there is no such file. Throws `damaged`. */
 export function readKeys(file: string): StoredKey[] {
-  if (stampOf(file) === undefined) return [];
-  const { version, keys } = JSON.parse(readFileSync(file, 'utf8')) as { version: number; keys: StoredKey[] };
-  if (version !== 1) throw new Error(`${file} has version ${version}, this release reads version 1`);
-  return keys;
+  return read(file).items;
 }
 
 /** What differs once a file was replaced; undefined where there is none. */
@@ -30,61 +42,80 @@ export function stampOf(file: string): string | undefined {
 
 /** Replaces the keys by what `change` makes of them. Durable when it resolves; one process at a time. */
 export async function changeKeys(file: string, change: (keys: StoredKey[]) => StoredKey[]): Promise<void> {
-  const unlock = await lock(`${file}.lock`);
-  try {
+  await withLock(file, (assertHeld) => {
     const keys = change(readKeys(file));
-    await writeSecret(file, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
+    assertHeld();
+    return writeChecked(file, keys, KEYS_FILE);
+  });
+}
+
+/**
+ * Prepares the file for a service: removes what killed processes left and gives a file of an earlier release its
+ * checksum. Throws `damaged` where the file was changed.
+ */
+export async function prepareKeys(file: string): Promise<void> {
+  await withLock(file, async () => {
+    await removeTemporaries(file);
+    const { items, hasChecksum } = read(file);
+    if (!hasChecksum) await writeChecked(file, items, KEYS_FILE);
+  });
+}
+
+function read(file: string): ReadList<StoredKey> {
+  if (stampOf(file) === undefined) return { items: [], hasChecksum: true };
+  return parseChecked(file, readFileSync(file, 'utf8'), KEYS_FILE);
+}
+
+function checkStored(value: unknown): StoredKey {
+  const { sha256, ancestors = [], ...description } = value as StoredKey;
+  checkSchema('KeyDescription', description);
+  if (!/^[0-9a-f]{64}$/.test(sha256)) throw new Error('a hash has the wrong form');
+  if (!Array.isArray(ancestors) || !ancestors.every((id) => /^[0-9a-z]{12}$/.test(id))) {
+    throw new Error('"ancestors" is not a list of key ids');
+  }
+  for (const time of [description.created_at, description.expires_at]) {
+    // NaN would compare as neither before nor after any time.
+    if (time !== undefined && new Date(time).toISOString() !== time) throw new Error(`${time} is not a time`);
+  }
+  return value as StoredKey;
+}
+
+/** Runs `work` while no other process changes the file. `work` calls `assertHeld` right before it writes. */
+async function withLock(file: string, work: (assertHeld: () => void) => Promise<void>): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 }).catch((error) => {
+    throw writeFailure(file, error);
+  });
+  let lost: Error | undefined;
+  const unlock = await lock(file, (error) => {
+    lost = error;
+  });
+  try {
+    await work(() => {
+      if (lost !== undefined) throw busy(file, lost);
+    });
   } finally {
-    await unlock();
+    if (lost === undefined) await unlock();
   }
 }
 
-async function lock(file: string): Promise<() => Promise<void>> {
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  const deadline = Date.now() + 2 * STALE_MS;
+async function lock(file: string, onCompromised: (error: Error) => void): Promise<() => Promise<void>> {
+  const lockfilePath = `${file}.locked`;
+  const options = { lockfilePath, realpath: false, stale: STALE_MS, update: 1_000, onCompromised };
+  const deadline = performance.now() + MAX_WAIT_MS;
   for (;;) {
     try {
-      await (await open(file, 'wx', 0o600)).close();
-      return () => rm(file, { force: true });
+      return await lockfile.lock(file, options);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      if (Date.now() > deadline) throw new CosiftError('busy', `${file} is held by another process`);
+      if ((error as NodeJS.ErrnoException).code !== 'ELOCKED') throw writeFailure(file, error);
+      if (performance.now() > deadline) throw busy(file, error);
     }
-    const held = await stat(file).catch(() => undefined);
-    if (held !== undefined && Date.now() - held.mtimeMs > STALE_MS) await rm(file, { force: true });
-    else await pause(10);
+    // After the clock was set back, an abandoned lock looks as if it were renewed in the future.
+    const renewedAt = statSync(lockfilePath, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (renewedAt > Date.now() + STALE_MS) await rm(lockfilePath, { recursive: true, force: true });
+    else await pause(RETRY_MS);
   }
 }
 
-export async function readIfThere(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
-/** Replaces `file` by one that only its owner can read; after a crash it holds the old text or the new. */
-export async function writeSecret(file: string, text: string): Promise<void> {
-  const directory = path.dirname(file);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const temporary = `${file}.${process.pid}.tmp`;
-  await rm(temporary, { force: true });
-  const handle = await open(temporary, 'wx', 0o600);
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await chmod(temporary, 0o600);
-  await rename(temporary, file);
-  // The rename itself is durable only once its directory is.
-  const parent = await open(directory, 'r');
-  try {
-    await parent.sync();
-  } finally {
-    await parent.close();
-  }
+function busy(file: string, cause: unknown): CosiftError {
+  return new CosiftError('busy', `${file} is being changed by another process; try again`, { cause });
 }

@@ -1,9 +1,10 @@
 import path from 'node:path';
-import { CosiftError } from '../../errors.js';
+import { CosiftError, type Problem } from '../../errors.js';
 import type { Action, FilterGroup, IssuedKey, KeyDescription, KeyRequest } from '../../schema/index.js';
 import { ACTIONS } from '../../schema/index.js';
 import { parseTime } from '../parse-time.js';
-import { changeKeys, readIfThere, readKeys, type StoredKey, stampOf, writeSecret } from './key-file.js';
+import { readIfThere, removeTemporaries, writeSecret } from '../secret-file.js';
+import { changeKeys, prepareKeys, readKeys, type StoredKey, stampOf } from './key-file.js';
 import { hashKey, keyIdOf, makeKey, sameHash } from './key-format.js';
 
 /** Who makes a request, and what they may do. */
@@ -12,14 +13,17 @@ export interface Caller {
   readonly actions: ReadonlySet<Action>;
   /** undefined: all of them. */
   readonly databases: ReadonlySet<string> | undefined;
+  /** Every group of it has a `condition`, so both variants accept it. */
   readonly filter: FilterGroup | undefined;
+  /** Milliseconds since 1970; infinite for a key that does not expire. */
+  readonly expiresAt: number;
+  /** Ids of the keys through which this one was issued. */
+  readonly ancestors: readonly string[];
 }
 
 interface LiveKey {
   stored: StoredKey;
   hash: Buffer;
-  /** Milliseconds since 1970. */
-  expiresAt: number;
   caller: Caller;
 }
 
@@ -30,7 +34,15 @@ export interface AdminKey {
   file: string;
 }
 
-const ADMIN: Caller = { keyId: 'admin', actions: new Set(ACTIONS), databases: undefined, filter: undefined };
+/** Whoever holds the admin key or can read the data directory. */
+export const ADMIN: Caller = {
+  keyId: 'admin',
+  actions: new Set(ACTIONS),
+  databases: undefined,
+  filter: undefined,
+  expiresAt: Number.POSITIVE_INFINITY,
+  ancestors: [],
+};
 
 /**
  * The keys of a data directory. A revocation is seen as soon as it is durable, whichever process made it: the
@@ -39,61 +51,84 @@ const ADMIN: Caller = { keyId: 'admin', actions: new Set(ACTIONS), databases: un
 export class KeyStore {
   readonly #file: string;
   readonly #adminHash: Buffer;
-  /** As the file was when `#stamp` was its stamp. */
-  #keys = new Map<string, LiveKey>();
-  #stamp: string | undefined;
+  /** What the file held when `stamp` was its stamp. */
+  #read: { stamp: string | undefined; keys?: ReadonlyMap<string, LiveKey>; error?: unknown } | undefined;
   #lastWrite: Promise<unknown> = Promise.resolve();
 
   constructor(dataDirectory: string, adminKey: string) {
-    this.#file = path.join(dataDirectory, 'keys.json');
+    this.#file = keysFile(dataDirectory);
     this.#adminHash = hashKey(adminKey);
     this.#current();
   }
 
-  /** The caller whose key this is; undefined for a key that is unknown, revoked or expired. */
+  /** The store of a service, which is the only one on its directory. Throws `damaged` where its file was changed. */
+  static async open(dataDirectory: string, adminKey: string): Promise<KeyStore> {
+    await prepareKeys(keysFile(dataDirectory));
+    return new KeyStore(dataDirectory, adminKey);
+  }
+
+  /**
+   * The caller whose key this is; undefined for a key that is unknown, revoked or expired. Throws `damaged` for every
+   * key but the admin key while the file cannot be read.
+   */
   authenticate(key: string, now = Date.now()): Caller | undefined {
     const hash = hashKey(key);
     if (sameHash(hash, this.#adminHash)) return ADMIN;
     const keyId = keyIdOf(key);
     const found = keyId === undefined ? undefined : this.#current().get(keyId);
-    if (found === undefined || !sameHash(hash, found.hash) || now >= found.expiresAt) return undefined;
+    if (found === undefined || !sameHash(hash, found.hash) || now >= found.caller.expiresAt) return undefined;
     return found.caller;
   }
 
-  /** Issues a key that may do no more than its issuer. Durable when it resolves. */
+  /**
+   * Issues a key that can do no more than its issuer and ends no later. Durable when it resolves.
+   *
+   * Throws `forbidden` with a pointer to each member of the request that exceeds the issuer.
+   */
   async issue(request: KeyRequest, issuer: Caller): Promise<IssuedKey> {
-    checkRequest(request, issuer);
+    const { name, actions, databases } = request;
+    const filter = joined(issuer.filter, request.filter);
+    const expiresAt = request.expires_at === undefined ? issuer.expiresAt : expiryOf(request.expires_at);
+    checkFilteredActions(actions, filter);
+    checkWithin(issuer, request, expiresAt);
     const { keyId, key } = makeKey();
-    const { name, actions, databases, filter } = request;
-    const description: KeyDescription = {
+    const stored: StoredKey = {
       key_id: keyId,
       name,
       actions,
       databases,
       created_at: new Date().toISOString(),
-      ...(request.expires_at !== undefined && { expires_at: expiryOf(request.expires_at) }),
+      ...(Number.isFinite(expiresAt) && { expires_at: new Date(expiresAt).toISOString() }),
       ...(filter !== undefined && { filter }),
+      ancestors: issuer.keyId === ADMIN.keyId ? [] : [...issuer.ancestors, issuer.keyId],
+      sha256: hashKey(key).toString('hex'),
     };
-    const stored = { ...description, sha256: hashKey(key).toString('hex') };
     await this.#replace((keys) => keys.set(keyId, live(stored)));
-    return { ...description, key };
+    return { ...describe(stored), key };
   }
 
   /** The keys that `caller` could have issued, oldest first. */
   list(caller: Caller): KeyDescription[] {
     return [...this.#current().values()]
-      .filter((key) => covers(caller, key.caller))
-      .map(({ stored: { sha256: _, ...description } }) => description);
+      .filter((key) => reaches(caller, key.caller))
+      .map(({ stored }) => describe(stored));
   }
 
-  /** Revokes a key. Throws `key_not_found` for one that `caller` could not have issued. */
-  async revoke(keyId: string, caller: Caller): Promise<void> {
+  /**
+   * Revokes a key, with `descendants` also those that it issued, directly or through others; these are found after the
+   * key itself is gone, too. Throws `key_not_found` for a key that `caller` could not have issued.
+   */
+  async revoke(keyId: string, caller: Caller, { descendants = false } = {}): Promise<void> {
     await this.#replace((keys) => {
       const found = keys.get(keyId);
-      if (found === undefined || !covers(caller, found.caller)) {
+      const revoked = [...keys.values()].filter(
+        (key) => key === found || (descendants && key.caller.ancestors.includes(keyId)),
+      );
+      const reached = revoked.filter((key) => reaches(caller, key.caller));
+      if (reached.length === 0 || (found !== undefined && !reached.includes(found))) {
         throw new CosiftError('key_not_found', `there is no key "${keyId}"`);
       }
-      keys.delete(keyId);
+      for (const { stored } of reached) keys.delete(stored.key_id);
     });
   }
 
@@ -114,12 +149,21 @@ export class KeyStore {
   #current(): ReadonlyMap<string, LiveKey> {
     // Taken before the file is read: what is written in between shows next time.
     const stamp = stampOf(this.#file);
-    if (stamp !== this.#stamp) {
-      this.#keys = byId(readKeys(this.#file));
-      this.#stamp = stamp;
+    if (this.#read === undefined || this.#read.stamp !== stamp) {
+      try {
+        this.#read = { stamp, keys: byId(readKeys(this.#file)) };
+      } catch (error) {
+        // The keys of before may be revoked by now: none is valid until the file can be read.
+        this.#read = { stamp, error };
+      }
     }
-    return this.#keys;
+    if (this.#read.keys === undefined) throw this.#read.error;
+    return this.#read.keys;
   }
+}
+
+function keysFile(dataDirectory: string): string {
+  return path.join(dataDirectory, 'keys.json');
 }
 
 function byId(keys: readonly StoredKey[]): Map<string, LiveKey> {
@@ -130,8 +174,18 @@ function byId(keys: readonly StoredKey[]): Map<string, LiveKey> {
 export async function adminKey(dataDirectory: string, given: string | undefined): Promise<AdminKey> {
   const file = path.join(dataDirectory, 'admin.key');
   if (given !== undefined) return { key: given, made: false, file };
+  await removeTemporaries(file);
   const kept = (await readIfThere(file))?.trim();
-  if (kept) return { key: kept, made: false, file };
+  if (kept) {
+    // A key that the service made has a checksum of its own.
+    if (kept.startsWith('cosift_') && keyIdOf(kept) === undefined) {
+      throw new CosiftError(
+        'damaged',
+        `${file} is damaged: remove it, and the next start makes a new admin key`,
+      );
+    }
+    return { key: kept, made: false, file };
+  }
   const { key } = makeKey();
   await writeSecret(file, `${key}\n`);
   return { key, made: true, file };
@@ -142,43 +196,83 @@ function live(stored: StoredKey): LiveKey {
   return {
     stored,
     hash: Buffer.from(stored.sha256, 'hex'),
-    expiresAt: stored.expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(stored.expires_at),
     caller: {
       keyId: stored.key_id,
       actions: new Set(stored.actions),
       databases: everywhere ? undefined : new Set(stored.databases),
-      filter: stored.filter,
+      filter: stored.filter && withConditions(stored.filter),
+      expiresAt: stored.expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(stored.expires_at),
+      ancestors: stored.ancestors ?? [],
     },
   };
 }
 
-function covers(issuer: Caller, other: Pick<Caller, 'actions' | 'databases'>): boolean {
-  for (const action of other.actions) if (!issuer.actions.has(action)) return false;
-  if (issuer.databases === undefined) return true;
+/** What may be shown of a key. Keys of earlier releases do not tell who issued them. */
+function describe({ sha256: _, ancestors, ...description }: StoredKey): KeyDescription {
+  if (ancestors === undefined) return description;
+  return { ...description, issued_by: ancestors.at(-1) ?? ADMIN.keyId };
+}
+
+/** Whether `caller` could have issued `other`. A key never reaches those through which it was issued itself. */
+function reaches(caller: Caller, other: Caller): boolean {
+  if (caller.ancestors.includes(other.keyId)) return false;
+  if (caller.filter !== undefined && !other.ancestors.includes(caller.keyId)) return false;
+  if (other.expiresAt > caller.expiresAt) return false;
+  for (const action of other.actions) if (!caller.actions.has(action)) return false;
+  if (caller.databases === undefined) return true;
   if (other.databases === undefined) return false;
-  for (const database of other.databases) if (!issuer.databases.has(database)) return false;
+  for (const database of other.databases) if (!caller.databases.has(database)) return false;
   return true;
 }
 
-function checkRequest(request: KeyRequest, issuer: Caller): void {
-  if (request.filter !== undefined) {
-    const managing = request.actions.find((action) => action.endsWith('.manage'));
-    if (managing !== undefined) {
-      const detail = `a key with a filter cannot have the action "${managing}"`;
-      throw new CosiftError('invalid_request', detail, { problems: [{ pointer: '/actions', detail }] });
-    }
-  }
-  const everywhere = request.databases === '*' || request.databases.includes('*');
-  const wanted = {
-    actions: new Set(request.actions),
-    databases: everywhere ? undefined : new Set(request.databases),
-  };
-  if (!covers(issuer, wanted)) {
-    throw new CosiftError('forbidden', 'a key cannot be given actions or databases that its issuer lacks');
-  }
+function checkFilteredActions(actions: readonly Action[], filter: FilterGroup | undefined): void {
+  if (filter === undefined) return;
+  const managing = actions.findIndex((action) => action.endsWith('.manage'));
+  if (managing < 0) return;
+  const detail = `a key with a filter cannot have the action "${actions[managing]}"`;
+  throw new CosiftError('invalid_request', detail, { problems: [{ pointer: '/actions', detail }] });
 }
 
-function expiryOf(text: string): string {
+/** Throws `forbidden` where a request asks for more than its issuer has. */
+function checkWithin(issuer: Caller, { actions, databases }: KeyRequest, expiresAt: number): void {
+  const problems: Problem[] = [];
+  for (const [i, action] of actions.entries()) {
+    if (!issuer.actions.has(action)) {
+      problems.push({ pointer: `/actions/${i}`, detail: `the issuer lacks the action "${action}"` });
+    }
+  }
+  for (const [i, database] of [databases].flat().entries()) {
+    if (issuer.databases === undefined || issuer.databases.has(database)) continue;
+    const which = database === '*' ? 'every database' : `the database "${database}"`;
+    const pointer = Array.isArray(databases) ? `/databases/${i}` : '/databases';
+    problems.push({ pointer, detail: `the issuer does not see ${which}` });
+  }
+  if (expiresAt > issuer.expiresAt) {
+    const end = new Date(issuer.expiresAt).toISOString();
+    problems.push({ pointer: '/expires_at', detail: `the issuer itself expires earlier, at ${end}` });
+  }
+  const [first] = problems;
+  if (first === undefined) return;
+  const detail = `a key cannot do more than its issuer: ${first.pointer}: ${first.detail}`;
+  throw new CosiftError('forbidden', detail, { problems });
+}
+
+/** Both filters at once, each group with its `condition`. */
+function joined(outer: FilterGroup | undefined, inner: FilterGroup | undefined): FilterGroup | undefined {
+  const [first, second] = [outer, inner].filter((filter) => filter !== undefined).map(withConditions);
+  return second === undefined ? first : { condition: 'AND', rules: [first as FilterGroup, second] };
+}
+
+/** The filter with `AND` wherever a condition is absent: variant A requires one, variant B takes it for granted. */
+function withConditions(group: FilterGroup): FilterGroup {
+  return {
+    condition: group.condition ?? 'AND',
+    rules: group.rules.map((rule) => ('rules' in rule ? withConditions(rule) : rule)),
+  };
+}
+
+/** Milliseconds since 1970. */
+function expiryOf(text: string): number {
   const time = parseTime(text);
   const refuse = (detail: string) =>
     new CosiftError('invalid_time', `/expires_at: ${detail}`, {
@@ -186,5 +280,5 @@ function expiryOf(text: string): string {
     });
   if (time === undefined) throw refuse('is not an ISO 8601 time');
   if (time <= Date.now()) throw refuse('is in the past');
-  return new Date(time).toISOString();
+  return time;
 }

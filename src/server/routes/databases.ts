@@ -2,7 +2,7 @@ import { checkDatabaseSettings, checkReembeddingRequest } from '../../schema/ind
 import { callerOf, databaseOf, refuseFiltered, sees } from '../access.js';
 import type { Handlers, Services } from '../services.js';
 
-export function databaseHandlers({ backend }: Services): Handlers {
+export function databaseHandlers({ backend, webhooks }: Services): Handlers {
   return {
     async createDatabase(request, reply) {
       const settings = checkDatabaseSettings(
@@ -41,7 +41,9 @@ export function databaseHandlers({ backend }: Services): Handlers {
     },
 
     async dropDatabase(request, reply) {
-      await backend.dropDatabase(databaseOf(request));
+      const id = databaseOf(request);
+      await backend.dropDatabase(id);
+      await webhooks.endOf(id);
       return reply.code(204).send();
     },
   };

@@ -1,3 +1,4 @@
+import { CosiftError } from '../../errors.js';
 import { checkKeyRequest } from '../../schema/index.js';
 import { callerOf } from '../access.js';
 import type { Handlers, Services } from '../services.js';
@@ -15,8 +16,21 @@ export function keyHandlers({ keys, limits }: Services): Handlers {
 
     async revokeKey(request, reply) {
       const { key_id } = request.params as { key_id: string };
-      await keys.revoke(key_id, callerOf(request));
+      await keys.revoke(key_id, callerOf(request), { descendants: descendantsOf(request.query) });
       return reply.code(204).send();
     },
   };
+}
+
+/** The parameter `descendants` of a request that has no other. */
+function descendantsOf(query: unknown): boolean {
+  for (const [name, value] of Object.entries(query as Record<string, unknown>)) {
+    if (name !== 'descendants')
+      throw new CosiftError('invalid_request', `the parameter "${name}" is not known`);
+    if (value !== 'true' && value !== 'false') {
+      throw new CosiftError('invalid_request', 'the parameter "descendants" is either true or false');
+    }
+    return value === 'true';
+  }
+  return false;
 }

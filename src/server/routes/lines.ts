@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import type { LineEvent, LineFailure } from '../../schema/index.js';
+import { callerOf } from '../access.js';
 import { asCosiftError, problemBody } from '../problem-reply.js';
 import type { Services } from '../services.js';
 
@@ -25,7 +26,8 @@ export async function answerLines(
   });
   // An aborted `stopped` ends the chunks, too: the backend then commits nothing more.
   const chunks = chunksOf(request.body as Readable, timeouts.bodyMs, stopped.signal);
-  const events = backend.upsertLines(id, chunks, { signal: stopped.signal })[Symbol.asyncIterator]();
+  const options = { signal: stopped.signal, caller: callerOf(request).keyId };
+  const events = backend.upsertLines(id, chunks, options)[Symbol.asyncIterator]();
 
   // What is wrong before the first line is an ordinary problem with a status of its own.
   let next: IteratorResult<LineEvent>;

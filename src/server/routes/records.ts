@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { checkDeleteRequest } from '../../schema/index.js';
-import { databaseOf, refuseFiltered, scopeOf } from '../access.js';
+import { callerOf, databaseOf, refuseFiltered, scopeOf } from '../access.js';
 import { untilGone } from '../in-flight.js';
 import { type Handlers, type Services, sendJson } from '../services.js';
 import { answerLines } from './lines.js';
@@ -20,7 +20,7 @@ export function recordHandlers(services: Services): Handlers {
       return sendJson(
         reply,
         await untilGone(request, reply, timeouts.writeMs, (signal) =>
-          backend.upsertBatch(id, body, { signal }),
+          backend.upsertBatch(id, body, { signal, caller: callerOf(request).keyId }),
         ),
       );
     },

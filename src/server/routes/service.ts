@@ -1,4 +1,5 @@
-import { keyIn, sees } from '../access.js';
+import type { FastifyRequest } from 'fastify';
+import { callerOf, keyIn, sees } from '../access.js';
 import { docsPage } from '../openapi/docs-page.js';
 import { openApiDocument } from '../openapi/document.js';
 import type { Handlers, Services } from '../services.js';
@@ -14,6 +15,15 @@ export function serviceHandlers({ readiness, keys, limits, metrics, inFlight }: 
     return document;
   };
 
+  /** Who asks; nobody while the keys cannot be read, which must not make the service unready. */
+  const knownCaller = (request: FastifyRequest) => {
+    try {
+      return keyIn(request, keys);
+    } catch {
+      return undefined;
+    }
+  };
+
   return {
     async livez() {
       return { status: 'ok' };
@@ -25,7 +35,7 @@ export function serviceHandlers({ readiness, keys, limits, metrics, inFlight }: 
       }
       const { ready, reasons, databases } = readiness();
       // Asked without a key: names of databases are for those who see them.
-      const caller = keyIn(request, keys);
+      const caller = knownCaller(request);
       const problems = databases.flatMap(({ id, loaded, writable, problem }) => {
         const name = caller !== undefined && sees(caller, id) ? `database "${id}"` : 'a database';
         if (problem !== undefined) return [`${name} could not be opened (${problem.code})`];
@@ -41,8 +51,9 @@ export function serviceHandlers({ readiness, keys, limits, metrics, inFlight }: 
       return reply.code(503).send({ status: 'not_ready', reasons: [...reasons, ...problems], progress });
     },
 
-    async metrics(_request, reply) {
-      return reply.header('content-type', metrics.contentType).send(await metrics.text());
+    async metrics(request, reply) {
+      const { databases } = callerOf(request);
+      return reply.header('content-type', metrics.contentType).send(await metrics.text(databases));
     },
 
     async openapi(_request, reply) {

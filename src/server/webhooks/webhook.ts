@@ -1,7 +1,9 @@
 import type { Backend } from '../../backend/backend.js';
 import { CosiftError } from '../../errors.js';
-import type { Changes, WebhookDescription } from '../../schema/index.js';
+import type { Changes, DeliveryFailure, WebhookDescription } from '../../schema/index.js';
 import type { Logger } from '../services.js';
+import type { AddressPolicy } from './address-policy.js';
+import { post } from './post.js';
 import { signatureHeaders } from './signature.js';
 
 /** What is kept of a webhook. */
@@ -22,28 +24,43 @@ export interface DeliveryTimes {
   lastRetryMs: number;
 }
 
+/** What every webhook of a service needs. */
+export interface Delivery {
+  backend: Backend;
+  times: DeliveryTimes;
+  policy: AddressPolicy;
+}
+
 const BATCH = 100;
 const FEED_WAIT_MS = 30_000;
 
 /** Follows the change feed of one database and posts what it tells, in order, until each post is taken. */
 export class Webhook {
   readonly stored: StoredWebhook;
-  readonly #backend: Backend;
-  readonly #times: DeliveryTimes;
+  readonly #delivery: Delivery;
   readonly #log: Logger | undefined;
   readonly #stop = new AbortController();
+  /** Ends the post that is under way, too. */
+  readonly #cut = new AbortController();
   #failures = 0;
+  #lastFailure: DeliveryFailure | undefined;
 
-  constructor(stored: StoredWebhook, backend: Backend, times: DeliveryTimes, log: Logger | undefined) {
+  constructor(stored: StoredWebhook, delivery: Delivery, log: Logger | undefined) {
     this.stored = stored;
-    this.#backend = backend;
-    this.#times = times;
+    this.#delivery = delivery;
     this.#log = log;
   }
 
   describe(): WebhookDescription {
     const { webhook_id, url, position, created_at } = this.stored;
-    return { webhook_id, url, position, failures: this.#failures, created_at };
+    return {
+      webhook_id,
+      url,
+      position,
+      failures: this.#failures,
+      ...(this.#lastFailure !== undefined && { last_failure: this.#lastFailure }),
+      created_at,
+    };
   }
 
   /** Runs until it is stopped or its database is gone; `taken` is awaited after each delivery. */
@@ -70,14 +87,21 @@ export class Webhook {
     return 'stopped';
   }
 
+  /** Posts nothing more; a post that is under way may still end, so that it need not be repeated. */
   stop(): void {
     this.#stop.abort();
+  }
+
+  /** Stops, and ends the post that is under way. */
+  cut(): void {
+    this.#stop.abort();
+    this.#cut.abort();
   }
 
   async #next(signal: AbortSignal): Promise<Changes> {
     const { database, position } = this.stored;
     const request = { after: position, limit: BATCH, waitMs: FEED_WAIT_MS };
-    const body = await this.#backend.changes(database, request, { signal });
+    const body = await this.#delivery.backend.changes(database, request, { signal });
     return JSON.parse(Buffer.from(body).toString('utf8'));
   }
 
@@ -86,42 +110,26 @@ export class Webhook {
     const { webhook_id, secret, url } = this.stored;
     const messageId = `${webhook_id}_${position}`;
     for (;;) {
-      const headers = signatureHeaders(secret, messageId, Math.floor(Date.now() / 1000), body);
-      const fault = await this.#post(url, { ...headers, 'content-type': 'application/json' }, body, signal);
+      const headers = {
+        ...signatureHeaders(secret, messageId, Math.floor(Date.now() / 1000), body),
+        'content-type': 'application/json',
+      };
+      const { policy, times } = this.#delivery;
+      const late = AbortSignal.timeout(times.answerMs);
+      const fault = await post(url, headers, body, policy, AbortSignal.any([this.#cut.signal, late]));
+      this.#lastFailure = fault?.kind;
       if (fault === undefined) {
         this.#failures = 0;
         return;
       }
       signal.throwIfAborted();
-      this.#log?.warn({ webhook_id, position, fault }, 'delivery failed');
+      this.#log?.warn({ webhook_id, position, fault: fault.detail }, 'delivery failed');
       await this.#pause(signal);
     }
   }
 
-  /** What went wrong, undefined when the delivery was taken. */
-  async #post(
-    url: string,
-    headers: Record<string, string>,
-    body: string,
-    signal: AbortSignal,
-  ): Promise<string | undefined> {
-    try {
-      const response = await fetch(url, {
-        method: 'POST',
-        headers,
-        body,
-        redirect: 'manual',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(this.#times.answerMs)]),
-      });
-      await response.body?.cancel();
-      return response.ok ? undefined : `status ${response.status}`;
-    } catch (error) {
-      return String(error);
-    }
-  }
-
   async #pause(signal: AbortSignal): Promise<void> {
-    const { firstRetryMs, lastRetryMs } = this.#times;
+    const { firstRetryMs, lastRetryMs } = this.#delivery.times;
     const longest = Math.min(firstRetryMs * 2 ** this.#failures, lastRetryMs);
     this.#failures += 1;
     // A random half keeps many webhooks of one failed receiver from coming back together.

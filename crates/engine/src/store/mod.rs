@@ -4,6 +4,7 @@ mod carry;
 mod change;
 mod error;
 mod reader;
+mod reclaim;
 mod row;
 mod schema;
 mod state;

@@ -3,35 +3,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use cosift_engine::{Error, Format, ReembeddingBatch};
+use cosift_engine::{Embedded, Error, Format, ReembeddingBatch};
 
-use crate::common::{Random, Server, assert_same, image};
+use crate::common::{Model, Random, Server, assert_same, embed, embedded, image, settings};
 
-const OLD: [usize; 2] = [8, 1];
-const NEW: [usize; 2] = [12, 2];
+const OLD: Model = [8, 1];
+const NEW: Model = [12, 2];
 
 /// Of a directory, from one name to the other.
 type Rename<'a> = (&'a str, &'a str);
-
-/// A stand-in for a model: the text alone decides the vector, and the two models differ in it and in its length.
-fn embed(texts: &[String], [dimensions, seed]: [usize; 2]) -> Vec<f32> {
-    let one = |text: &String| {
-        let mut state = text.bytes().fold(seed as u64, |sum, byte| {
-            (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        (0..dimensions)
-            .map(|_| {
-                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-                (state >> 40) as f32 - (1 << 23) as f32
-            })
-            .collect::<Vec<f32>>()
-    };
-    texts.iter().flat_map(one).collect()
-}
-
-fn settings([dimensions, seed]: [usize; 2]) -> Value {
-    json!({ "model": "m", "fingerprint": format!("f{seed}"), "dimensions": dimensions })
-}
 
 fn create(server: &Server) {
     server
@@ -39,19 +19,19 @@ fn create(server: &Server) {
         .expect("a new database");
 }
 
-fn put(server: &Server, records: &Value, model: [usize; 2]) {
+fn put(server: &Server, records: &Value, model: Model) {
     let body = json!({ "records": records }).to_string().into_bytes();
     let prepared = server
         .prepare("db", body, Vec::new(), Format::Batch)
         .expect("good records");
-    let vectors = embed(&prepared.texts(), model);
+    let embedded = embedded(&prepared.texts(), model);
     server
-        .commit_with("db", Arc::new(prepared), vectors)
+        .commit_with("db", Arc::new(prepared), embedded)
         .expect("committed");
 }
 
 /// One random write: a few records are created, changed, touched or deleted, now and then many.
-fn write(server: &Server, random: &mut Random, model: [usize; 2]) {
+fn write(server: &Server, random: &mut Random, model: Model) {
     let count = if random.below(12) == 0 { 300 } else { 4 };
     let mut ids: Vec<u64> = (0..count).map(|_| 1 + random.below(1_500) as u64).collect();
     ids.sort_unstable();
@@ -79,8 +59,8 @@ fn step(server: &Server) -> bool {
 }
 
 fn commit(server: &Server, batch: ReembeddingBatch) -> Result<u64, Error> {
-    let vectors = embed(batch.texts(), NEW);
-    server.commit_reembedding("db", batch, vectors)
+    let embedded = embedded(batch.texts(), NEW);
+    server.commit_reembedding("db", batch, embedded)
 }
 
 fn finish(server: &Server) {
@@ -128,7 +108,7 @@ fn check_contents(server: &Server, before: &(Value, Value, Value)) {
 }
 
 /// Every record is found by its own text with a score of 1: its vector is that of this model.
-fn check_vectors(server: &Server, model: [usize; 2]) {
+fn check_vectors(server: &Server, model: Model) {
     let (records, ..) = contents(server);
     let records = records.as_array().expect("results");
     assert!(records.len() > 100, "{} records", records.len());
@@ -258,7 +238,7 @@ fn or_not_at_all_wherever_the_exchange_is_cut_off() {
     while !step(&server) {}
     let before = contents(&server);
     server.close();
-    let cases: [(&[Rename<'_>], [usize; 2]); 4] = [
+    let cases: [(&[Rename<'_>], Model); 4] = [
         (&[], OLD),
         (&[(".next-db", ".ready-db")], NEW),
         (&[(".next-db", ".ready-db"), ("db", ".dropped-db")], NEW),
@@ -360,7 +340,7 @@ fn of_vectors_that_callers_gave() {
         .expect("begun");
     finish(&server);
     assert!(matches!(
-        server.commit_with("db", Arc::new(late), Vec::new()),
+        server.commit_with("db", Arc::new(late), Embedded::default()),
         Err(Error::Invalid { .. })
     ));
     check_vectors(&server, NEW);
@@ -393,7 +373,7 @@ fn and_what_was_embedded_before_it_is_embedded_again() {
             Format::Batch,
         )
         .expect("good records");
-    let old = embed(&prepared.texts(), OLD);
+    let old = embedded(&prepared.texts(), OLD);
     server
         .begin_reembedding("db", &settings(NEW))
         .expect("begun");
@@ -403,7 +383,7 @@ fn and_what_was_embedded_before_it_is_embedded_again() {
         server.commit_with("db", Arc::clone(&prepared), old),
         Err(Error::Stale)
     ));
-    let new = embed(&prepared.texts(), NEW);
+    let new = embedded(&prepared.texts(), NEW);
     server.commit_with("db", prepared, new).expect("committed");
     let query = embed(&["text: two".to_owned()], NEW);
     let page = server.search("db", &json!({ "threshold": 0.9999 }), &query);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use cosift_engine::Format;
+use cosift_engine::{Embedded, Format};
 
 use crate::common::{Random, Server, image, stop_flag};
 
@@ -52,15 +52,23 @@ fn with_text(random: &mut Random, id: u64) -> Value {
     json!({ "n": id, "text": text })
 }
 
+/// The vectors of `texts` with the model that made them.
+fn embedded(texts: &[String], dimensions: usize) -> Embedded {
+    Embedded {
+        vectors: embed(texts, dimensions),
+        fingerprint: Some(format!("f{dimensions}")),
+    }
+}
+
 fn put(server: &Server, records: &[Value]) {
     for batch in records.chunks(1_000) {
         let body = json!({ "records": batch }).to_string().into_bytes();
         let prepared = server
             .prepare("db", body, Vec::new(), Format::Batch)
             .expect("good records");
-        let vectors = embed(&prepared.texts(), DIMENSIONS);
+        let embedded = embedded(&prepared.texts(), DIMENSIONS);
         server
-            .commit_with("db", Arc::new(prepared), vectors)
+            .commit_with("db", Arc::new(prepared), embedded)
             .expect("committed");
     }
 }
@@ -219,9 +227,9 @@ fn by_any_search_at_any_threshold() {
         let batch = server.prepare_reembedding("db").expect("a batch");
         let last = batch.is_last();
         assert!(batch.texts().iter().all(|text| !text.trim().is_empty()));
-        let vectors = embed(batch.texts(), other);
+        let embedded = embedded(batch.texts(), other);
         server
-            .commit_reembedding("db", batch, vectors)
+            .commit_reembedding("db", batch, embedded)
             .expect("stored");
         if last {
             break;

@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use serde_json::json;
 
 use crate::common::{Known, Oracle, Random, Server, Vectors, random_data};
@@ -7,6 +9,12 @@ fn memory(server: &Server) -> u64 {
     let sizes = &server.describe("db")["sizes"];
     let size = |name: &str| sizes[name].as_u64().expect("a size");
     size("codes_bytes") + size("columns_bytes")
+}
+
+/// Bytes of the file of the database, without its log.
+fn file_bytes(directory: &Path) -> u64 {
+    let file = directory.join("databases/db/records.sqlite");
+    file.metadata().expect("the file is there").len()
 }
 
 #[test]
@@ -57,8 +65,8 @@ fn when_most_records_are_deleted() {
     let mut random = Random::new(71);
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());
-    server.create("db", 8);
-    let vectors = Vectors::new(8, &mut random);
+    server.create("db", 96);
+    let vectors = Vectors::new(96, &mut random);
     let mut oracle = Oracle::default();
     let records = (1..=40_960).map(|id| {
         Known::new(
@@ -71,6 +79,7 @@ fn when_most_records_are_deleted() {
     let records = records.collect();
     server.put_known("db", &mut oracle, records);
     let before = memory(&server);
+    let disk = file_bytes(directory.path());
     let gone: Vec<u64> = (1..=40_960).filter(|id| id % 10 != 0).collect();
     for ids in gone.chunks(20_000) {
         assert_eq!(
@@ -97,6 +106,23 @@ fn when_most_records_are_deleted() {
         assert!(
             start.elapsed().as_secs() < 30,
             "{memory} bytes of {before} are still held"
+        );
+    }
+    // So does the return of disk space, after a pause in writing, and across a restart.
+    server.close();
+    let server = Server::open(directory.path());
+    let start = std::time::Instant::now();
+    while file_bytes(directory.path()) > disk * 2 / 3 {
+        server.check(
+            "db",
+            &oracle,
+            &json!({ "threshold": 0, "limit": 100, "total": true }),
+            &vectors.draw(&mut random),
+        );
+        assert!(
+            start.elapsed().as_secs() < 60,
+            "{} bytes of {disk} are still taken",
+            file_bytes(directory.path())
         );
     }
     server.close();

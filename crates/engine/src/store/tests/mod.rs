@@ -9,6 +9,7 @@ mod lock;
 mod open;
 #[cfg(target_os = "linux")]
 mod poison;
+mod reclaim;
 mod replay;
 mod speed;
 mod support;

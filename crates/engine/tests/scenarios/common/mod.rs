@@ -1,11 +1,13 @@
 //! What the scenarios share: a blocking engine, random records, and the naive answer to every request.
 
 mod image;
+mod model;
 mod oracle;
 mod random;
 mod server;
 
 pub(crate) use image::image;
+pub(crate) use model::{Model, embed, embedded, fingerprint, settings};
 pub(crate) use oracle::{Known, Oracle, hits, total};
 pub(crate) use random::{Random, Vectors, random_data, random_filter, time};
 pub(crate) use server::{Server, assert_same, child, stop_flag};

@@ -8,7 +8,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use cosift_engine::{
-    Committed, Done, Engine, Error, Format, Limits, Page, Prepared, ReembeddingBatch, StopFlag,
+    Committed, Done, Embedded, Engine, Error, Format, Limits, Page, Prepared, ReembeddingBatch,
+    StopFlag,
 };
 use serde_json::{Value, json};
 
@@ -86,9 +87,9 @@ impl Server {
         &self,
         id: &str,
         prepared: Arc<Prepared>,
-        vectors: Vec<f32>,
+        embedded: Embedded,
     ) -> Result<Committed, Error> {
-        Pending::of(|done| self.engine.commit(id, prepared, vectors, done)).wait()
+        Pending::of(|done| self.engine.commit(id, prepared, embedded, done)).wait()
     }
 
     pub(crate) fn begin_reembedding(&self, id: &str, settings: &Value) -> Result<Value, Error> {
@@ -110,10 +111,10 @@ impl Server {
         &self,
         id: &str,
         batch: ReembeddingBatch,
-        vectors: Vec<f32>,
+        embedded: Embedded,
     ) -> Result<u64, Error> {
         let batch = Arc::new(batch);
-        Pending::of(|done| self.engine.commit_reembedding(id, batch, vectors, done)).wait()
+        Pending::of(|done| self.engine.commit_reembedding(id, batch, embedded, done)).wait()
     }
 
     pub(crate) fn warm_reembedding(&self, id: &str) -> Result<(), Error> {
@@ -139,7 +140,10 @@ impl Server {
     }
 
     pub(crate) fn commit(&self, id: &str, prepared: Prepared) -> Pending<Committed> {
-        Pending::of(|done| self.engine.commit(id, Arc::new(prepared), Vec::new(), done))
+        Pending::of(|done| {
+            self.engine
+                .commit(id, Arc::new(prepared), Embedded::default(), done)
+        })
     }
 
     /// Upserts a batch as JSON, vectors inside.

@@ -1,0 +1,56 @@
+//! Giving the pages of deleted records back to the file system, a few at a time.
+
+use super::schema::{INCREMENTAL, PAGE_BYTES};
+use super::{Store, StoreError};
+
+/// Pages of one step: 4 MiB, so that a write waits for a step only briefly.
+const STEP_PAGES: u64 = 4 * 1024 * 1024 / PAGE_BYTES;
+
+/// Free pages below which a file is left as it is: the next writes use them.
+const MIN_FREE_PAGES: u64 = STEP_PAGES;
+
+/// A file with free pages of more than one part in so many gives them back.
+const MIN_FREE_PART: u64 = 8;
+
+impl Store {
+    /// Whether so many pages are free that the file should give them back.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn has_space_to_reclaim(&self) -> Result<bool, StoreError> {
+        let free = self.free_pages()?;
+        Ok(free >= MIN_FREE_PAGES
+            && free >= self.pragma("page_count")? / MIN_FREE_PART
+            && self.pragma("auto_vacuum")? == INCREMENTAL.cast_unsigned())
+    }
+
+    /// Gives up to 4 MiB of free pages back. Returns whether it got anywhere and more are left. The file itself
+    /// becomes shorter when the log is next moved into it; see [`Store::checkpoint`].
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    pub(crate) fn reclaim(&mut self) -> Result<bool, StoreError> {
+        let before = self.free_pages()?;
+        self.write(|transaction| {
+            // Each row is one page that was given back: the statement works only as far as its rows are read.
+            let mut statement =
+                transaction.prepare(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;
+            let mut rows = statement.query([])?;
+            while rows.next()?.is_some() {}
+            Ok(())
+        })?;
+        let after = self.free_pages()?;
+        Ok(after < before && after > 0)
+    }
+
+    fn free_pages(&self) -> Result<u64, StoreError> {
+        self.pragma("freelist_count")
+    }
+
+    fn pragma(&self, name: &str) -> Result<u64, StoreError> {
+        let value = self
+            .connection
+            .pragma_query_value(None, name, |row| row.get::<_, i64>(0))?;
+        Ok(value.cast_unsigned())
+    }
+}

@@ -1,0 +1,278 @@
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, RwLock};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use cosift_engine::{Error, Format, Status};
+
+use crate::common::{Known, Model, Oracle, Random, Server, embed, embedded, fingerprint, settings};
+
+/// Equal dimensions: the length of a vector does not tell which model made it.
+const MODELS: [Model; 2] = [[8, 1], [8, 2]];
+
+const SWITCHES: usize = 200;
+const WRITERS: u64 = 8;
+const READERS: u64 = 2;
+
+/// Records that all writers write; beyond, each has its own.
+const SHARED: u64 = 40;
+const OWN: u64 = 30;
+
+/// What all threads share.
+struct World {
+    server: Server,
+    /// Writes pass; the last step of a switch holds it alone.
+    gate: RwLock<()>,
+    over: AtomicBool,
+    /// The data that was acknowledged last, of the records that one writer writes.
+    acknowledged: Mutex<BTreeMap<u64, Option<String>>>,
+    /// Commits that had to be embedded again.
+    again: AtomicUsize,
+    /// Records that were unchanged.
+    unchanged: AtomicUsize,
+}
+
+/// The model that a database has, as one that asks it is told.
+fn asked(server: &Server) -> Model {
+    let told = server.describe("db")["fingerprint"].clone();
+    let has = |&&model: &&Model| told == json!(fingerprint(model));
+    *MODELS.iter().find(has).expect("a model")
+}
+
+fn text(id: u64, kind: usize) -> String {
+    format!("record {id} of kind {kind}")
+}
+
+/// Holds `page` to what embedding the texts of its records again gives. Returns how many there are.
+fn check_page(page: &Value, model: Model, query: &[f32]) -> usize {
+    let results = page["results"].as_array().expect("results");
+    let mut oracle = Oracle::default();
+    for found in results {
+        let id = found["id"].as_u64().expect("an id");
+        let data = found["data"].as_object().expect("data").clone();
+        let own = format!("text: {}", data["text"].as_str().expect("a text"));
+        let known = Known::new(id, data, embed(&[own], model), 0);
+        oracle.records.insert(id, known);
+    }
+    let score = |found: &Value| (found["id"].clone(), found["relevance_score"].clone());
+    let expected: Vec<_> = oracle
+        .search(&json!({ "threshold": 0 }), query)
+        .iter()
+        .map(score)
+        .collect();
+    let found: Vec<_> = results.iter().map(score).collect();
+    assert_eq!(found, expected, "scores by {}", fingerprint(model));
+    found.len()
+}
+
+/// Every stored text, embedded again, has the vector that is stored.
+fn check_all(world: &World, model: Model) {
+    let query = embed(&["anything".to_owned()], model);
+    let request = json!({ "threshold": 0, "limit": 10_000, "embedded_by": fingerprint(model) });
+    let page = world.server.search("db", &request, &query);
+    let count = check_page(&page, model, &query);
+    assert_eq!(world.server.describe("db")["records"], json!(count));
+    let stored: HashMap<u64, &Value> = page["results"]
+        .as_array()
+        .expect("results")
+        .iter()
+        .map(|found| (found["id"].as_u64().expect("an id"), &found["data"]["text"]))
+        .collect();
+    let acknowledged = world.acknowledged.lock().expect("no thread panicked");
+    for (id, text) in acknowledged.iter() {
+        let text = text.as_ref().map(|text| json!(text));
+        assert_eq!(
+            stored.get(id).copied(),
+            text.as_ref(),
+            "acknowledged record {id}"
+        );
+    }
+}
+
+fn write(world: &World, seed: u64) {
+    let World { server, .. } = world;
+    let mut random = Random::new(100 + seed);
+    // As a caller that learns only from a refusal that the model is another one.
+    let mut model = asked(server);
+    let first = 1 + SHARED + seed * OWN;
+    while !world.over.load(Relaxed) {
+        let mut ids: Vec<u64> = (0..1 + random.below(6))
+            .map(|_| match random.below(2) {
+                0 => 1 + random.below(SHARED as usize) as u64,
+                _ => first + random.below(OWN as usize) as u64,
+            })
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        if random.chance(10) {
+            let _passed = world.gate.read().expect("no thread panicked");
+            server
+                .delete("db", &json!({ "ids": ids }))
+                .expect("deleted");
+            let mut acknowledged = world.acknowledged.lock().expect("no thread panicked");
+            acknowledged.extend(ids.iter().filter(|&&id| id >= first).map(|&id| (id, None)));
+            continue;
+        }
+        // Few contents: many records are as they were.
+        let texts: Vec<String> = ids.iter().map(|&id| text(id, random.below(2))).collect();
+        let records: Vec<Value> = ids
+            .iter()
+            .zip(&texts)
+            .map(|(id, text)| json!({ "id": id, "data": { "text": text, "n": id } }))
+            .collect();
+        let body = json!({ "records": records }).to_string().into_bytes();
+        let prepared = server.prepare("db", body, Vec::new(), Format::Batch);
+        let prepared = Arc::new(prepared.expect("good records"));
+        let committed = loop {
+            let embedded = embedded(&prepared.texts(), model);
+            thread::yield_now();
+            let _passed = world.gate.read().expect("no thread panicked");
+            match server.commit_with("db", Arc::clone(&prepared), embedded) {
+                Ok(committed) => {
+                    let mut acknowledged = world.acknowledged.lock().expect("no thread panicked");
+                    let own = ids.into_iter().zip(texts).filter(|&(id, _)| id >= first);
+                    acknowledged.extend(own.map(|(id, text)| (id, Some(text))));
+                    break committed;
+                }
+                Err(Error::Stale) => {
+                    world.again.fetch_add(1, Relaxed);
+                    model = asked(server);
+                }
+                Err(error) => panic!("{error}"),
+            }
+        };
+        world
+            .unchanged
+            .fetch_add(committed.count(Status::Unchanged), Relaxed);
+    }
+}
+
+fn read(world: &World, seed: u64) -> usize {
+    let mut random = Random::new(200 + seed);
+    let mut model = asked(&world.server);
+    let mut pages = 0;
+    while !world.over.load(Relaxed) {
+        let query = embed(&[text(random.below(99) as u64, 0)], model);
+        let request = json!({ "threshold": 0, "limit": 25, "embedded_by": fingerprint(model) });
+        match world.server.try_search("db", &request, &query) {
+            Ok(page) => {
+                check_page(&page, model, &query);
+                pages += 1;
+            }
+            Err(Error::Stale) => model = asked(&world.server),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    pages
+}
+
+#[test]
+fn by_a_commit_that_is_tried_again() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    let [old, new] = MODELS;
+    server.create_with("db", &settings(old)).expect("created");
+    let prepare = |id: u64| {
+        let record = json!({ "id": id, "data": { "text": text(id, 0) } });
+        let body = json!({ "records": [record] }).to_string().into_bytes();
+        let prepared = server.prepare("db", body, Vec::new(), Format::Batch);
+        Arc::new(prepared.expect("good records"))
+    };
+    let commit =
+        |prepared: &Arc<_>, embedded| server.commit_with("db", Arc::clone(prepared), embedded);
+    let before = prepare(1);
+    let texts = before.texts();
+    server
+        .begin_reembedding("db", &settings(new))
+        .expect("begun");
+    catch_up(&server, new);
+    server.switch_reembedding("db").expect("switched");
+    for _ in 0..3 {
+        let refused = commit(&before, embedded(&texts, old));
+        assert!(matches!(refused, Err(Error::Stale)));
+    }
+    // Prepared for the new model, but embedded by one who still has the old.
+    let after = prepare(2);
+    for prepared in [&before, &after] {
+        let refused = commit(prepared, embedded(&prepared.texts(), old));
+        assert!(matches!(refused, Err(Error::Stale)));
+        commit(prepared, embedded(&prepared.texts(), new)).expect("committed");
+    }
+    let query = embed(&["anything".to_owned()], new);
+    let page = server.search("db", &json!({ "threshold": 0 }), &query);
+    assert_eq!(check_page(&page, new, &query), 2);
+    server.close();
+}
+
+/// Embeds what the database has and its new vectors lack.
+fn catch_up(server: &Server, model: Model) {
+    let mut last = false;
+    while !last {
+        let batch = server.prepare_reembedding("db").expect("a batch");
+        last = batch.is_last();
+        let embedded = embedded(batch.texts(), model);
+        server
+            .commit_reembedding("db", batch, embedded)
+            .expect("stored");
+    }
+}
+
+#[test]
+fn however_often_models_change_under_writers() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server
+        .create_with("db", &settings(MODELS[0]))
+        .expect("created");
+    let world = World {
+        server,
+        gate: RwLock::default(),
+        over: AtomicBool::new(false),
+        acknowledged: Mutex::default(),
+        again: AtomicUsize::new(0),
+        unchanged: AtomicUsize::new(0),
+    };
+    let pages = thread::scope(|scope| {
+        for seed in 0..WRITERS {
+            let world = &world;
+            scope.spawn(move || write(world, seed));
+        }
+        let readers: Vec<_> = (0..READERS)
+            .map(|seed| {
+                let world = &world;
+                scope.spawn(move || read(world, seed))
+            })
+            .collect();
+        // A failed check must end the writers too.
+        let switched = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            for switch in 1..=SWITCHES {
+                let model = MODELS[switch % 2];
+                world
+                    .server
+                    .begin_reembedding("db", &settings(model))
+                    .expect("begun");
+                catch_up(&world.server, model);
+                world.server.warm_reembedding("db").expect("warm");
+                let _alone = world.gate.write().expect("no thread panicked");
+                check_all(&world, MODELS[(switch + 1) % 2]);
+                catch_up(&world.server, model);
+                world.server.switch_reembedding("db").expect("switched");
+                check_all(&world, model);
+            }
+        }));
+        world.over.store(true, Relaxed);
+        if let Err(panic) = switched {
+            std::panic::resume_unwind(panic);
+        }
+        let read = readers.into_iter().map(|reader| reader.join());
+        read.map(|pages| pages.expect("no wrong page"))
+            .sum::<usize>()
+    });
+    check_all(&world, MODELS[SWITCHES % 2]);
+    let [again, unchanged] = [&world.again, &world.unchanged].map(|count| count.load(Relaxed));
+    println!("{pages} pages, {again} commits embedded again, {unchanged} records unchanged");
+    assert!(again > 0 && unchanged > 0 && pages > 0);
+    world.server.close();
+}

@@ -1,0 +1,103 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { CosiftError } from '../errors.js';
+import { problemsOf } from './problems-of.js';
+
+const MAX_PROBLEMS = 20;
+
+/** Longest wait of a Node timer. */
+const MAX_WAIT_MS = 2_147_483_647;
+
+export const MAX_THREADS = 1024;
+export const MAX_EMBED_WORKERS = 256;
+
+const whole = (minimum: number, maximum: number) => ({ type: 'integer', minimum, maximum }) as const;
+const name = { type: 'string', minLength: 1 } as const;
+const variant = { type: 'string', enum: ['a', 'b'] } as const;
+const signal = { instance: 'AbortSignal' } as const;
+const callback = { instance: 'function' } as const;
+const text = { type: 'string' } as const;
+const databaseId = { type: 'string' } as const;
+
+/** Arguments and options of the library and the client: what each call takes, by name. */
+const OPTIONS = {
+  directory: { directory: name },
+  open: {
+    threads: whole(1, MAX_THREADS),
+    embedWorkers: whole(1, MAX_EMBED_WORKERS),
+    models: { type: 'object', additionalProperties: name },
+  },
+  database: { id: databaseId, variant },
+  call: { signal },
+  page: { variant, signal },
+  get: { variant },
+  reembed: { signal, onProgress: callback },
+  changes: {
+    after: whole(0, Number.MAX_SAFE_INTEGER),
+    limit: whole(1, 1000),
+    waitMs: whole(0, MAX_WAIT_MS),
+  },
+  client: {
+    url: { instance: 'URL of http or https' },
+    key: text,
+    retries: whole(0, 100),
+    maxWaitMs: whole(0, MAX_WAIT_MS),
+    fetch: callback,
+  },
+  clientDatabase: { signal, variant },
+  clientChanges: { after: whole(0, Number.MAX_SAFE_INTEGER), limit: whole(1, 1000), wait: whole(0, 3600) },
+} as const;
+
+const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
+  directory: ['directory'],
+  database: ['id'],
+  client: ['url', 'key'],
+};
+
+export type OptionsName = keyof typeof OPTIONS;
+
+/** Values that JSON does not have, and how each is told. */
+const INSTANCES: Record<string, (value: unknown) => boolean> = {
+  AbortSignal: (value) =>
+    typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value,
+  function: (value) => typeof value === 'function',
+  'URL of http or https': (value) =>
+    typeof value === 'string' && /^https?:/i.test(value) && URL.canParse(value),
+};
+
+const ajv = new Ajv2020({ allErrors: true, strict: true, verbose: true });
+ajv.addKeyword({
+  keyword: 'instance',
+  validate: (kind: string, value: unknown) => INSTANCES[kind]?.(value) ?? false,
+});
+const compiled = new Map<OptionsName, ValidateFunction>();
+
+/**
+ * Checks the options of a call by `OPTIONS`. A member that is undefined counts as absent.
+ *
+ * @throws {CosiftError} `invalid_request` that names each wrong option, its value and what is allowed.
+ */
+export function checkOptions(name: OptionsName, options: object): void {
+  let validate = compiled.get(name);
+  if (validate === undefined) {
+    validate = ajv.compile({
+      type: 'object',
+      additionalProperties: false,
+      properties: OPTIONS[name],
+      required: REQUIRED[name] ?? [],
+    });
+    compiled.set(name, validate);
+  }
+  if (validate(options)) return;
+  const problems = problemsOf(validate.errors ?? [], MAX_PROBLEMS);
+  const detail = problems
+    .map(({ pointer, detail }) =>
+      pointer === '' ? `the options: ${detail}` : `${optionOf(pointer)}: ${detail}`,
+    )
+    .join('; ');
+  throw new CosiftError('invalid_request', detail, { problems });
+}
+
+function optionOf(pointer: string): string {
+  const path = pointer.slice(1).split('/');
+  return path.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
+}

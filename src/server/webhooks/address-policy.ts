@@ -1,0 +1,71 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/**
+ * Which addresses webhooks may reach: public ones, and those that the setting `webhook_allow` lists.
+ *
+ * An entry of the list is an address, a range in CIDR notation, or a host name, which may then have any address.
+ */
+export class AddressPolicy {
+  readonly #ranges: [Address, number][] = [];
+  readonly #hosts = new Set<string>();
+
+  /** Throws for an entry that is none of these. */
+  constructor(allowed: readonly string[] = []) {
+    for (const entry of allowed) {
+      if (ipaddr.isValidCIDR(entry)) this.#ranges.push(ipaddr.parseCIDR(entry));
+      else if (isIP(entry) !== 0) this.#ranges.push(rangeOf(ipaddr.process(entry)));
+      else if (HOST.test(entry)) this.#hosts.add(entry.toLowerCase());
+      else
+        throw new Error(`${JSON.stringify(entry)} is neither an address, nor a CIDR range, nor a host name`);
+    }
+  }
+
+  /** Whether a webhook may connect to `address`, one of those of `host`. */
+  allows(host: string, address: string): boolean {
+    if (this.#hosts.has(host.toLowerCase())) return true;
+    const parsed = parse(address);
+    if (parsed === undefined) return false;
+    if (isPublic(parsed)) return true;
+    return this.#ranges.some(([base, bits]) => base.kind() === parsed.kind() && matches(parsed, base, bits));
+  }
+
+  /** Whether `host` itself tells, without a look at DNS, that no address of it is allowed. */
+  refusesHost(host: string): boolean {
+    const address = parse(host);
+    if (address !== undefined) return !this.allows(host, address.toString());
+    return (
+      /(^|\.)localhost\.?$/i.test(host) && !this.#hosts.has(host.toLowerCase()) && !this.#allowsLoopback()
+    );
+  }
+
+  #allowsLoopback(): boolean {
+    return this.allows('', '127.0.0.1') || this.allows('', '::1');
+  }
+}
+
+// A single number would be read as an IPv4 address by some resolvers.
+const HOST = /^(?=.*[a-z])[a-z0-9_]([a-z0-9_.-]*[a-z0-9_.])?$/i;
+
+/** Global unicast of IPv6: what lies outside is reserved. */
+const GLOBAL_V6 = ipaddr.parseCIDR('2000::/3');
+
+/** An IPv4 address that is written as IPv6 is treated as IPv4. */
+function parse(address: string): Address | undefined {
+  return isIP(address) === 0 ? undefined : ipaddr.process(address);
+}
+
+function isPublic(address: Address): boolean {
+  if (address.range() !== 'unicast') return false;
+  return address.kind() === 'ipv4' || address.match(GLOBAL_V6);
+}
+
+function rangeOf(address: Address): [Address, number] {
+  return [address, address.kind() === 'ipv4' ? 32 : 128];
+}
+
+function matches(address: Address, base: Address, bits: number): boolean {
+  return (address as ipaddr.IPv6).match(base as ipaddr.IPv6, bits);
+}

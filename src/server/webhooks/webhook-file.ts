@@ -1,0 +1,38 @@
+import { checkSchema, DATABASE_ID } from '../../schema/index.js';
+import { type FileKind, parseChecked, writeChecked } from '../checked-file.js';
+import { readIfThere, removeTemporaries } from '../secret-file.js';
+import type { StoredWebhook } from './webhook.js';
+
+/** What `webhooks.json` holds. */
+export const WEBHOOKS_FILE: FileKind<StoredWebhook> = {
+  member: 'webhooks',
+  check: checkStored,
+  repair: 'put a sound copy in its place, or remove it and create the webhooks again',
+};
+
+/**
+ * The webhooks in `webhooks.json` of a data directory, none when there is no such file. A file of an earlier release is
+ * given its checksum. Throws `damaged` for a file that was changed.
+ */
+export async function openWebhooks(file: string): Promise<StoredWebhook[]> {
+  await removeTemporaries(file);
+  const text = await readIfThere(file);
+  if (text === undefined) return [];
+  const { items, hasChecksum } = parseChecked(file, text, WEBHOOKS_FILE);
+  if (!hasChecksum) await writeWebhooks(file, items);
+  return items;
+}
+
+/** Replaces the webhooks durably. */
+export function writeWebhooks(file: string, webhooks: readonly StoredWebhook[]): Promise<void> {
+  return writeChecked(file, webhooks, WEBHOOKS_FILE);
+}
+
+function checkStored(value: unknown): StoredWebhook {
+  const { database, secret, ...described } = value as StoredWebhook;
+  checkSchema('WebhookDescription', { ...described, failures: 0 });
+  if (typeof database !== 'string' || !DATABASE_ID.test(database))
+    throw new Error('a database has no valid id');
+  if (!/^whsec_[0-9A-Za-z+/]{43}=$/.test(secret)) throw new Error('a secret has the wrong form');
+  return value as StoredWebhook;
+}

@@ -1,0 +1,42 @@
+import { CosiftError } from './errors.js';
+
+/** What a failed connection means, by the code of its cause. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there; `cosift serve` starts a service',
+  ENOTFOUND: 'there is no host of that name',
+  EAI_AGAIN: 'the name of the host cannot be looked up at the moment',
+  EHOSTUNREACH: 'there is no route to it',
+  ENETUNREACH: 'there is no route to it',
+  ETIMEDOUT: 'no connection was made in time; check the address and firewalls',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection was made in time; check the address and firewalls',
+  UND_ERR_HEADERS_TIMEOUT: 'no response came in time',
+  UND_ERR_BODY_TIMEOUT: 'no response came in time',
+  ECONNRESET: 'the connection was closed before the response; the request may have been carried out',
+  EPIPE: 'the connection was closed before the response; the request may have been carried out',
+  UND_ERR_SOCKET: 'the connection was closed before the response; the request may have been carried out',
+  EPROTO: 'it does not speak TLS; check whether the address begins with http or https',
+};
+
+/** What a request met that got no response: `unreachable`, with `host`, `port` and `reason` in its fields. */
+export function unreachable(url: string | URL, error: unknown): CosiftError {
+  const { hostname: host, port: given, protocol } = new URL(url);
+  const port = Number(given) || (protocol === 'https:' ? 443 : 80);
+  const { code, message } = rootOf(error);
+  const reason = code ?? message;
+  const meaning = code === undefined ? undefined : MEANINGS[code];
+  const detail = `the service at ${host}:${port} cannot be reached: ${meaning ?? message} (${reason})`;
+  return new CosiftError('unreachable', detail, { fields: { host, port, reason }, cause: error });
+}
+
+/** What a connection met: `fetch` hides it in causes, and several addresses of a host have one each. */
+function rootOf(error: unknown): { code?: string; message: string } {
+  let root = error as { code?: string; message?: string; cause?: unknown; errors?: readonly unknown[] };
+  for (let next: unknown = root; next instanceof Error; next = root.cause ?? root.errors?.[0]) {
+    root = next as Error & { code?: string };
+    if (typeof root.code === 'string') break;
+  }
+  return {
+    ...(typeof root?.code === 'string' && { code: root.code }),
+    message: root?.message || String(error),
+  };
+}

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { cosift, temporaryDirectory } from './processes.js';
+
+const withKey = async (key: string) => {
+  const data = path.join(await temporaryDirectory(), 'data');
+  await mkdir(data);
+  await writeFile(path.join(data, 'admin.key'), `${key}\n`);
+  return data;
+};
+
+test.each(['http://example.org', 'https://example.org:8443', 'http://192.0.2.1', 'http://0.0.0.0:8080'])(
+  'it is not sent to %s',
+  async (url) => {
+    const data = await withKey('secret-of-the-directory');
+    const { code, stderr } = await cosift('key', 'list', '--url', url, '--data', data);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`no API key for ${new URL(url).hostname}`);
+    expect(stderr).toMatch(/--key.*COSIFT_KEY/);
+    expect(stderr).not.toContain('secret-of-the-directory');
+  },
+);
+
+test('it is sent to a server of this machine, by any of its names', async () => {
+  const heard: unknown[] = [];
+  const server = createServer((request, response) => {
+    heard.push(request.headers['x-api-key']);
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{"keys":[]}');
+  }).listen(0);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const data = await withKey('secret-of-the-directory');
+  for (const host of ['localhost', '127.0.0.1']) {
+    const { code } = await cosift('key', 'list', '--url', `http://${host}:${port}`, '--data', data);
+    expect(code).toBe(0);
+  }
+  expect(heard).toEqual(['secret-of-the-directory', 'secret-of-the-directory']);
+  server.close();
+});
+
+test('a server that is not there is named with host, port and a hint', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  const target = ['--url', `http://127.0.0.1:${port}`, '--key', 'k', '--database', 'fan'];
+  const file = path.join(await temporaryDirectory(), 'records.ndjson');
+  await writeFile(file, '{"data":{}}\n');
+  for (const command of [
+    ['search', 'a tower', ...target],
+    ['import', file, ...target],
+  ]) {
+    const { code, stderr } = await cosift(...command);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`the service at 127.0.0.1:${port} cannot be reached`);
+    expect(stderr).toMatch(/cosift serve.*ECONNREFUSED/);
+  }
+});

@@ -1,0 +1,92 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { Client, CosiftError } from '../../src/client/index.js';
+
+const closing: (() => unknown)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+const listen = async (listener: RequestListener) => {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => server.closeAllConnections());
+  closing.push(() => server.close());
+  return (server.address() as AddressInfo).port;
+};
+const failure = async (url: string, retries = 0): Promise<CosiftError> => {
+  const thrown = await new Client({ url, key: 'k', retries }).databases().catch((error: unknown) => error);
+  expect(thrown).toBeInstanceOf(CosiftError);
+  return thrown as CosiftError;
+};
+
+test('nothing listens', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  const error = await failure(`http://127.0.0.1:${port}`);
+  expect(error).toMatchObject({
+    code: 'unreachable',
+    fields: { host: '127.0.0.1', port, reason: 'ECONNREFUSED' },
+    detail: expect.stringMatching(new RegExp(`127\\.0\\.0\\.1:${port}.*cosift serve.*ECONNREFUSED`)),
+  });
+  expect((error.cause as Error).message).toBe('fetch failed');
+});
+
+test('a host that does not exist', async () => {
+  const { code, fields } = await failure('https://no-such-host.invalid');
+  expect(code).toBe('unreachable');
+  expect(fields).toMatchObject({ host: 'no-such-host.invalid', port: 443 });
+  expect(fields.reason).toMatch(/^(ENOTFOUND|EAI_AGAIN)$/);
+});
+
+test('a connection that closes without a response, or in the middle of one', async () => {
+  const silent = await listen((request) => request.socket.destroy());
+  let tries = 0;
+  const broken = await listen((_, response) => {
+    tries += 1;
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 99 });
+    response.write('{"databases"', () => response.destroy());
+  });
+  for (const port of [silent, broken]) {
+    const { code, fields } = await failure(`http://127.0.0.1:${port}`, 1);
+    expect([code, fields.port]).toEqual(['unreachable', port]);
+    expect(fields.reason).toMatch(/^(ECONNRESET|UND_ERR_SOCKET)$/);
+  }
+  expect(tries).toBe(2);
+});
+
+test('what is no service, and an address that is none', async () => {
+  const port = await listen((_, response) => response.end('<html>'));
+  expect((await failure(`http://127.0.0.1:${port}`)).detail).toMatch(/is not JSON/);
+  expect(() => new Client({ url: 'localhost:8080', key: 'k' })).toThrow(
+    /localhost:8080.*not an http address/,
+  );
+});
+
+test('a redirect is not followed: the key goes to nobody else', async () => {
+  let asked = 0;
+  const other = await listen((_, response) => {
+    asked += 1;
+    response.end('{}');
+  });
+  const port = await listen((_, response) =>
+    response.writeHead(307, { location: `http://127.0.0.1:${other}/` }).end(),
+  );
+  const { detail } = await failure(`http://127.0.0.1:${port}`);
+  expect(detail).toContain(`redirect to http://127.0.0.1:${other}/`);
+  expect(asked).toBe(0);
+});
+
+test('the reason of a caller who stops is passed on as it is', async () => {
+  const port = await listen(() => undefined);
+  const client = new Client({ url: `http://127.0.0.1:${port}`, key: 'k' });
+  const controller = new AbortController();
+  const call = client.databases({ signal: controller.signal });
+  controller.abort(new Error('no more'));
+  await expect(call).rejects.toThrow('no more');
+});

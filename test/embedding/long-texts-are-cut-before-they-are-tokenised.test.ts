@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Tokenizer } from '@huggingface/tokenizers';
+import { expect, test } from 'vitest';
+import { BUILT_IN_MODEL, readModelDirectory } from '../../src/embedding/model-directory.js';
+import { cutPointsOf } from '../../src/embedding/text-cut.js';
+import { TextTokenizer } from '../../src/embedding/tokenizer.js';
+
+const SEED = 20_260_701;
+
+const read = (name: string) => JSON.parse(readFileSync(join(BUILT_IN_MODEL, name), 'utf8'));
+const whole = new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json'));
+const directory = await readModelDirectory(BUILT_IN_MODEL);
+const tokenizer = new TextTokenizer(directory);
+
+const tokensOf = (text: string): number[] => whole.encode(text, { add_special_tokens: false }).ids;
+
+/** What the whole text, tokenised at once, comes to. */
+function expected(text: string) {
+  const bare = tokensOf(text);
+  const room = directory.maxTokens - 2;
+  const [cls, sep] = whole.encode('').ids as [number, number];
+  return { ids: [cls, ...bare.slice(0, room), sep], truncated: bare.length > room };
+}
+
+/** Pieces that a cut could part, or that hide how far a text has come. */
+const PIECES = [
+  'word ',
+  'a',
+  'x'.repeat(99),
+  'x'.repeat(101),
+  'x'.repeat(5_000),
+  ' '.repeat(3_000),
+  '\t\r\n \u00a0\u3000\u2003',
+  '\u200b'.repeat(500),
+  '\u0000\ufffd',
+  'e\u0301',
+  `a${'\u0301'.repeat(2_000)}`,
+  'ΟΔΟΣ',
+  'Σ',
+  'Σ.Α',
+  `ΑΣ${'.'.repeat(300)}`,
+  'İstanbul',
+  '漢字',
+  '漢'.repeat(700),
+  'ひらがな',
+  '한국어 ',
+  '豈更',
+  '𠀀𠀁',
+  '😀👩‍👩‍👧',
+  '.',
+  "don't!?",
+  '...---',
+  '[SEP]',
+  '[MASK] ',
+  '[UNK',
+  '12345678901234567890',
+  'supercalifragilisticexpialidocious',
+  '\u05d0\u05b0\u05d1',
+  'ﬃ',
+];
+
+test.each(PIECES.map((piece) => [piece.slice(0, 12), piece]))('of nothing but %j', (_, piece) => {
+  for (const size of [100, 4_000, 4_100, 20_000]) {
+    const text = piece.repeat(Math.ceil(size / piece.length));
+    expect(tokenizer.encode(text)).toEqual(expected(text));
+  }
+});
+
+test('of many mixtures', () => {
+  let state = SEED;
+  const random = (below: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state % below;
+  };
+  let cut = 0;
+  for (let round = 0; round < 150; round += 1) {
+    const kinds = Array.from({ length: 1 + random(5) }, () => PIECES[random(PIECES.length)]!);
+    let text = '';
+    const size = 3_000 + random(9_000);
+    while (text.length < size) text += kinds[random(kinds.length)]!;
+    const found = tokenizer.encode(text);
+    expect(found, `round ${round} of seed ${SEED}`).toEqual(expected(text));
+    cut += Number(found.truncated);
+  }
+  expect(cut).toBeGreaterThan(75);
+});
+
+test('a prefix of a mebibyte is enough, with and without spaces', () => {
+  const cutPoint = cutPointsOf(read('tokenizer.json'))!;
+  for (const text of ['word '.repeat(200_000), '漢'.repeat(1_000_000)]) {
+    const end = cutPoint(text, 4_096)!;
+    expect(end).toBeGreaterThan(4_080);
+    expect(end).toBeLessThanOrEqual(4_096);
+    expect(tokenizer.encode(text)).toEqual(expected(text.slice(0, 2_000)));
+  }
+});
+
+test('a tokenizer of another kind sees the whole text', () => {
+  expect(cutPointsOf({ normalizer: null, pre_tokenizer: { type: 'Metaspace' } })).toBeUndefined();
+  expect(
+    cutPointsOf({ normalizer: { type: 'Replace' }, pre_tokenizer: { type: 'Whitespace' } }),
+  ).toBeUndefined();
+  expect(
+    cutPointsOf({ normalizer: null, pre_tokenizer: { type: 'ByteLevel', use_regex: false } }),
+  ).toBeUndefined();
+});
+
+test('texts without a token are told from those with one', () => {
+  for (const text of ['', ' \n\t ', '\u200b\u200d', '\u0000\u0007', '\u00a0\u3000', '\u0301'])
+    expect(tokenizer.hasTokens(text), JSON.stringify(text)).toBe(tokensOf(text).length > 0);
+  for (const text of ['a', '.', '😀', ' 1 ', '漢', `${' '.repeat(5_000)}!`])
+    expect(tokenizer.hasTokens(text)).toBe(true);
+});

@@ -1,0 +1,66 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { checkSchema } from '../../src/schema/index.js';
+
+interface Delivery {
+  id: string;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever was posted
+  body: any;
+  signed: boolean;
+}
+
+/** Accepts deliveries, after refusing the first few. */
+export class Receiver {
+  readonly #server: Server;
+  readonly deliveries: Delivery[] = [];
+  refusals: number;
+  posts = 0;
+  secret = '';
+
+  constructor(refusals = 0) {
+    this.refusals = refusals;
+    this.#server = createServer(async (request, response) => {
+      let text = '';
+      for await (const chunk of request) text += chunk;
+      this.posts += 1;
+      if (this.refusals > 0) {
+        this.refusals -= 1;
+        response.writeHead(500).end();
+        return;
+      }
+      const id = String(request.headers['webhook-id']);
+      const key = Buffer.from(this.secret.replace('whsec_', ''), 'base64');
+      const signature = createHmac('sha256', key)
+        .update(`${id}.${request.headers['webhook-timestamp']}.${text}`)
+        .digest('base64');
+      const body = JSON.parse(text);
+      checkSchema('WebhookDelivery', body);
+      this.deliveries.push({ id, body, signed: request.headers['webhook-signature'] === `v1,${signature}` });
+      response.writeHead(204).end();
+      this.#server.emit('taken');
+    });
+  }
+
+  async listen(address = '127.0.0.1'): Promise<string> {
+    this.#server.listen(0, address);
+    await once(this.#server, 'listening');
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`;
+  }
+
+  /** Resolves once `count` changes were taken. */
+  async changes(count: number): Promise<string[]> {
+    const taken = () =>
+      this.deliveries.flatMap(({ body }) =>
+        body.changes.map(({ kind, id }: { kind: string; id: number }) => `${kind} ${id}`),
+      );
+    while (taken().length < count) await once(this.#server, 'taken');
+    return taken();
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
