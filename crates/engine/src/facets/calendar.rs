@@ -21,7 +21,7 @@ pub(crate) enum Calendar {
     Hour,
     /// A day.
     Day,
-    /// Seven days from Monday.
+    /// Seven days from Monday; the first week of year 0 begins with the year.
     Week,
     /// A month of the Gregorian calendar.
     Month,
@@ -72,7 +72,8 @@ impl Calendar {
             Self::Minute => bucket * 60_000,
             Self::Hour => bucket * HOUR,
             Self::Day => bucket * DAY,
-            Self::Week => bucket * 7 * DAY + MONDAY,
+            // The first week of year 0 begins before the first time that there is.
+            Self::Week => (bucket * 7 * DAY + MONDAY).max(days_from_civil(0, 1, 1) * DAY),
             Self::Month => {
                 let (year, month, _) = civil_from_days(bucket);
                 days_from_civil(year, month, 1) * DAY

@@ -54,7 +54,8 @@ impl Grain {
         }
     }
 
-    /// The number that stands for a bucket: the value, or the start of the interval.
+    /// The number that stands for a bucket: the value, or the start of the interval, which is infinite where no double
+    /// holds it.
     fn number(self, bucket: i64) -> f64 {
         match self {
             Self::Value => bucket as f64,

@@ -173,7 +173,7 @@ impl Tally {
     /// Appends the counts as the response shows them; `at` is the facet's place in the request.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when there are more intervals than a response holds.
+    /// [`Error::Invalid`] when there are more intervals than a response holds, or one begins where no double does.
     pub(crate) fn write(self, facet: &Facet, at: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         match facet {
             Facet::Values { column, limit } => {
@@ -255,6 +255,13 @@ impl Tally {
         {
             counts.extend(numbers.finish(grain));
             counts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+            if counts.first().is_some_and(|(start, _)| start.is_infinite()) {
+                let detail = format!(
+                    "an interval of the matches begins below {:e}, the least number there is: take a shorter one",
+                    f64::MIN
+                );
+                return Err(invalid_interval(at, detail));
+            }
             found = records;
         }
         write_buckets(at, counts, write_number, out)?;
@@ -275,11 +282,7 @@ fn write_buckets<T>(
             "the matches fall into {} intervals; a facet has at most {MAX_BUCKETS}: take a longer one",
             counts.len()
         );
-        return Err(Error::invalid(
-            "invalid_request",
-            format!("/facets/{at}/interval"),
-            detail,
-        ));
+        return Err(invalid_interval(at, detail));
     }
     out.extend_from_slice(b",\"buckets\":[");
     for (place, (start, count)) in counts.enumerate() {
@@ -294,6 +297,10 @@ fn write_buckets<T>(
     }
     out.push(b']');
     Ok(())
+}
+
+fn invalid_interval(at: usize, detail: String) -> Error {
+    Error::invalid("invalid_request", format!("/facets/{at}/interval"), detail)
 }
 
 fn write_quoted_time(time: i64, out: &mut Vec<u8>) {
