@@ -220,6 +220,7 @@ export class LocalBackend implements Backend {
   ): Promise<{ deleted: number }> {
     this.#databases.find(id);
     const { scope, signal } = options;
+    this.#databases.find(id);
     const deletion = { ...request, forced_filter: scope?.forcedFilter };
     const deleted = await this.#gate(id).pass(() => this.#engine.deleteRecords(id, deletion, signal));
     if (deleted > 0) this.#written.emit(id);
