@@ -15,6 +15,7 @@ import {
   type Variant,
 } from '../schema/index.js';
 import type { Backend, BackendStats, PageOptions, PageReply, Readiness, Scope } from './backend.js';
+import { Calls } from './calls.js';
 import { DatabaseModels } from './database-models.js';
 import { type ModelDirectories, Models } from './models.js';
 import { isStale, Reembeddings } from './reembeddings.js';
@@ -36,6 +37,15 @@ export interface LocalOptions {
   resume?: boolean | undefined;
 }
 
+/** How a batch comes. */
+export interface BatchOptions {
+  signal?: AbortSignal;
+  /** The vectors of records that come without, one after the other. */
+  vectors?: Float32Array;
+  /** The id of the key that asks. */
+  caller?: string;
+}
+
 /** Answers from the engine in this process. */
 export class LocalBackend implements Backend {
   readonly #engine: Engine;
@@ -45,6 +55,7 @@ export class LocalBackend implements Backend {
   readonly #written = new EventEmitter().setMaxListeners(0);
   readonly #reembeddings: Reembeddings;
   readonly #gates = new Map<string, WriteGate>();
+  readonly #calls = new Calls();
   /** Settles once every database is in memory, or known to be one that cannot be. */
   readonly ready: Promise<void>;
   #starting: string | undefined = 'databases are being loaded';
@@ -130,6 +141,7 @@ export class LocalBackend implements Backend {
   }
 
   async listDatabases(): Promise<DatabaseDescription[]> {
+    using _call = this.#calls.begin();
     return (await this.#engine.listDatabases()).map((database) => this.#described(database));
   }
 
@@ -137,6 +149,7 @@ export class LocalBackend implements Backend {
     id: string,
     settings: DatabaseSettings,
   ): Promise<{ created: boolean; database: DatabaseDescription }> {
+    using _call = this.#calls.begin();
     const own = settings.model === undefined && settings.dimensions !== undefined;
     const model = own ? null : (settings.model ?? Models.builtIn);
     const embedder = model === null ? undefined : await this.#models.embedder(model);
@@ -157,10 +170,12 @@ export class LocalBackend implements Backend {
   }
 
   async describeDatabase(id: string): Promise<DatabaseDescription> {
+    using _call = this.#calls.begin();
     return this.#described(await this.#engine.describeDatabase(id));
   }
 
   async dropDatabase(id: string): Promise<void> {
+    using _call = this.#calls.begin();
     await this.#reembeddings.forget(id);
     await this.#engine.dropDatabase(id);
     this.#databases.forget(id);
@@ -168,10 +183,12 @@ export class LocalBackend implements Backend {
   }
 
   async startReembedding(id: string, model: string): Promise<Reembedding> {
-    return this.#reembeddings.start(id, model);
+    using _call = this.#calls.begin();
+    return await this.#reembeddings.start(id, model);
   }
 
   async reembedding(id: string): Promise<Reembedding> {
+    using _call = this.#calls.begin();
     this.#databases.find(id);
     const state = this.#reembeddings.state(id);
     if (state !== undefined) return state;
@@ -179,18 +196,37 @@ export class LocalBackend implements Backend {
   }
 
   async cancelReembedding(id: string): Promise<void> {
+    using _call = this.#calls.begin();
     await this.#reembeddings.cancel(id);
   }
 
-  async upsertBatch(
-    id: string,
-    body: Uint8Array,
-    options: { signal?: AbortSignal; vectors?: Float32Array; caller?: string } = {},
-  ): Promise<Uint8Array> {
+  async upsertBatch(id: string, body: Uint8Array, options: BatchOptions = {}): Promise<Uint8Array> {
+    using _call = this.#calls.begin();
+    return await this.#upsertBatch(id, body, options);
+  }
+
+  /**
+   * Runs a call that upserts `records` batch by batch, as one: a close waits for it. Records that come asynchronously
+   * end with `not_ready` at the close.
+   */
+  async upserting<R, T>(
+    records: Iterable<R> | AsyncIterable<R>,
+    work: (
+      records: Iterable<R> | AsyncIterable<R>,
+      upsertBatch: (id: string, body: Uint8Array, options: BatchOptions) => Promise<Uint8Array>,
+    ) => Promise<T>,
+  ): Promise<T> {
+    using _call = this.#calls.begin();
+    const isAsync = (of: typeof records): of is AsyncIterable<R> => Symbol.asyncIterator in Object(of);
+    const source = isAsync(records) ? this.#calls.untilClosing(records) : records;
+    return await work(source, (id, body, options) => this.#upsertBatch(id, body, options));
+  }
+
+  async #upsertBatch(id: string, body: Uint8Array, options: BatchOptions): Promise<Uint8Array> {
     const destination = await this.#destination(id, { caller: options.caller, patient: false });
     const prepared = await this.#engine.prepareBatch(id, body, options.vectors);
     const committed = await embedAndCommit(destination, prepared, options.signal);
-    this.#written.emit(id);
+    this.#written.emit(writtenTo(id));
     const { created, changed, unchanged, results } = committed;
     const counts = `,"created":${created},"changed":${changed},"unchanged":${unchanged}}`;
     return Buffer.concat([Buffer.from('{"results":'), results, Buffer.from(counts)]);
@@ -201,16 +237,18 @@ export class LocalBackend implements Backend {
     chunks: AsyncIterable<Uint8Array>,
     options: { signal?: AbortSignal; caller?: string } = {},
   ): AsyncIterable<LineEvent> {
+    using _call = this.#calls.begin();
     const destination = await this.#destination(id, { caller: options.caller, patient: true });
     const events = upsertLines(destination, chunks, this.#limits.line_bytes, options.signal);
     for await (const event of events) {
-      if (event.type === 'progress') this.#written.emit(id);
+      if (event.type === 'progress') this.#written.emit(writtenTo(id));
       yield event;
     }
   }
 
   async record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array> {
-    return this.#engine.record(id, recordId, { variant, forced_filter: scope.forcedFilter });
+    using _call = this.#calls.begin();
+    return await this.#engine.record(id, recordId, { variant, forced_filter: scope.forcedFilter });
   }
 
   async deleteRecords(
@@ -218,16 +256,18 @@ export class LocalBackend implements Backend {
     request: DeleteRequest,
     options: { scope?: Scope; signal?: AbortSignal } = {},
   ): Promise<{ deleted: number }> {
+    using _call = this.#calls.begin();
     this.#databases.find(id);
     const { scope, signal } = options;
     this.#databases.find(id);
     const deletion = { ...request, forced_filter: scope?.forcedFilter };
     const deleted = await this.#gate(id).pass(() => this.#engine.deleteRecords(id, deletion, signal));
-    if (deleted > 0) this.#written.emit(id);
+    if (deleted > 0) this.#written.emit(writtenTo(id));
     return { deleted };
   }
 
   async search(id: string, request: SearchRequest, options: PageOptions): Promise<PageReply> {
+    using _call = this.#calls.begin();
     const start = performance.now();
     const { search, pagination, ...rest } = request;
     for (;;) {
@@ -267,6 +307,7 @@ export class LocalBackend implements Backend {
   }
 
   async query(id: string, request: QueryRequest, options: PageOptions): Promise<PageReply> {
+    using _call = this.#calls.begin();
     const start = performance.now();
     const { pagination, ...rest } = request;
     const page = await this.#engine.query(
@@ -289,13 +330,16 @@ export class LocalBackend implements Backend {
     request: { after: number; limit: number; waitMs: number },
     options: { scope?: Scope; signal?: AbortSignal } = {},
   ): Promise<Uint8Array> {
+    using _call = this.#calls.begin();
     const { after, limit, waitMs } = request;
     const deadline = performance.now() + waitMs;
     for (;;) {
       // Listening starts before the look: a commit in between must not be slept through.
       const stop = new AbortController();
-      const signals = [stop.signal, ...(options.signal ? [options.signal] : [])];
-      const written = once(this.#written, id, { signal: AbortSignal.any(signals) }).catch(() => undefined);
+      const signals = [stop.signal, this.#calls.closing, ...(options.signal ? [options.signal] : [])];
+      const written = once(this.#written, writtenTo(id), { signal: AbortSignal.any(signals) }).catch(
+        () => undefined,
+      );
       try {
         const forced_filter = options.scope?.forcedFilter;
         const body = await this.#engine.changes(id, { after, limit, forced_filter });
@@ -303,6 +347,7 @@ export class LocalBackend implements Backend {
         if (
           left <= 0 ||
           options.signal?.aborted ||
+          this.#calls.closing.aborted ||
           !EMPTY.test(Buffer.from(body).toString('latin1', 0, 16))
         ) {
           return body;
@@ -344,15 +389,19 @@ export class LocalBackend implements Backend {
     return this.#engine.takeEvents();
   }
 
+  /** Refuses new calls, finishes those under way, and lets go of the directory. The same promise for every call. */
   close(): Promise<void> {
-    this.#closed ??= Promise.allSettled([
-      this.#reembeddings.close(),
-      this.#engine.close(),
-      this.#models.close(),
-    ]).then((results) => {
-      for (const result of results) if (result.status === 'rejected') throw result.reason;
-    });
+    this.#closed ??= this.#close();
     return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    const calls = this.#calls.close();
+    const results = await Promise.allSettled([calls, this.#reembeddings.close()]);
+    // Only now: those calls need both.
+    results.push(...(await Promise.allSettled([this.#engine.close()])));
+    results.push(...(await Promise.allSettled([this.#models.close()])));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
   #gate(id: string): WriteGate {
@@ -368,7 +417,8 @@ export class LocalBackend implements Backend {
   ): Promise<Destination> {
     const embed = await this.#databases.passages(id, write);
     const refresh = () => this.#databases.refresh(id);
-    return { engine: this.#engine, id, gate: () => this.#gate(id), embed, refresh };
+    const { closing } = this.#calls;
+    return { engine: this.#engine, id, gate: () => this.#gate(id), embed, refresh, closing };
   }
 
   #described(database: EngineDescription): DatabaseDescription {
@@ -382,6 +432,9 @@ export class LocalBackend implements Backend {
     return reembedding?.state === 'done' ? undefined : reembedding;
   }
 }
+
+/** The event of a write. A database may be called as an event that emitters treat in their own way, such as `error`. */
+const writtenTo = (id: string) => `written:${id}`;
 
 const DEFAULT_PAGE = { limit: DEFAULTS.limit };
 

@@ -1,6 +1,7 @@
 import type { Embedded, Engine, NativeLineProblem, Prepared } from '../engine/index.js';
 import { CosiftError } from '../errors.js';
 import type { LineEvent, LineProblem } from '../schema/index.js';
+import { closed } from './calls.js';
 import { batchesOfLines, type LineBatch } from './lines.js';
 import { isStale } from './reembeddings.js';
 import type { WriteGate } from './write-gate.js';
@@ -24,6 +25,8 @@ export interface Destination {
   /** What the writes of the database pass now. */
   gate: () => WriteGate;
   embed: EmbedTexts;
+  /** Aborted once the backend closes: a stream is then read no further. */
+  closing: AbortSignal;
   /** Finds out which model the database has now. */
   refresh: () => Promise<void>;
 }
@@ -69,16 +72,22 @@ async function embedTexts(
   return texts.length === 0 ? NOTHING : embed(texts, signal);
 }
 
-/** Upserts a stream of lines in committed batches; batches are embedded side by side and committed in order. */
+/**
+ * Upserts a stream of lines in committed batches; batches are embedded side by side and committed in order. When the
+ * backend closes, the lines that were read are committed.
+ *
+ * @throws {CosiftError} `not_ready` when the backend closes before the end of the stream.
+ */
 export async function* upsertLines(
   destination: Destination,
   chunks: AsyncIterable<Uint8Array>,
   maxLineBytes: number,
   signal?: AbortSignal,
 ): AsyncGenerator<LineEvent> {
-  const { engine, id } = destination;
+  const { engine, id, closing } = destination;
   const counts = { lines: 0, created: 0, changed: 0, unchanged: 0, failed: 0 };
   const ahead: Promise<Made>[] = [];
+  const ended = new AbortController();
   const batches = batchesOfLines(chunks, maxLineBytes);
 
   const make = async (batch: LineBatch): Promise<Made> => {
@@ -87,12 +96,17 @@ export async function* upsertLines(
   };
 
   try {
+    const closes = new Promise<void>((resolve) => {
+      closing.addEventListener('abort', () => resolve(), { once: true, signal: ended.signal });
+    });
     let input: Promise<IteratorResult<LineBatch>> | undefined = batches.next();
     while (input !== undefined || ahead.length > 0) {
       signal?.throwIfAborted();
       // Whichever comes first: what is made is committed even while the sender pauses.
-      const room = input !== undefined && ahead.length < AHEAD;
-      const next = room ? await firstOf(ahead[0], input) : 'made';
+      if (closing.aborted && ahead.length === 0) throw closed();
+      const room = input !== undefined && ahead.length < AHEAD && !closing.aborted;
+      const next = room ? await firstOf({ made: ahead[0], input, closing: closes }) : 'made';
+      if (next === 'closing') continue;
       if (next === 'input') {
         const taken: IteratorResult<LineBatch> = await input!;
         input = taken.done ? undefined : batches.next();
@@ -122,8 +136,12 @@ export async function* upsertLines(
       };
     }
   } finally {
+    ended.abort();
     await Promise.allSettled(ahead);
-    await batches.return(undefined);
+    const left = batches.return(undefined);
+    // A sender that pauses must not hold up the close.
+    if (closing.aborted) left.catch(() => undefined);
+    else await left;
   }
   yield { type: 'summary', ...counts };
 }
@@ -135,13 +153,17 @@ interface Made {
   embedded: Embedded;
 }
 
-async function firstOf(made: Promise<unknown> | undefined, input: Promise<unknown> | undefined) {
-  const tell =
-    <T>(what: T) =>
-    () =>
-      what;
-  const racers = [made?.then(tell('made'), tell('made')), input?.then(tell('input'), tell('input'))];
-  return Promise.race(racers.filter((racer) => racer !== undefined)) as Promise<'made' | 'input'>;
+/** The name of the promise that settles first. */
+async function firstOf<Name extends string>(
+  racers: Record<Name, Promise<unknown> | undefined>,
+): Promise<Name> {
+  const settled = (Object.entries(racers) as [Name, Promise<unknown> | undefined][]).flatMap(
+    ([name, racer]) => {
+      const tell = () => name;
+      return racer === undefined ? [] : [racer.then(tell, tell)];
+    },
+  );
+  return Promise.race(settled);
 }
 
 function tooLong(line: number, maxLineBytes: number): LineProblem {

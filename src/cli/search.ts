@@ -53,9 +53,8 @@ function show({ results, pagination }: PageB): void {
   const rows = results.map(({ relevance_score, id, data }) => [
     (relevance_score ?? 0).toFixed(4),
     String(id),
-    ...columns.map((column) =>
-      data[column] === undefined || data[column] === null ? '' : String(data[column]),
-    ),
+    // A column may be called as a member that every object inherits.
+    ...columns.map((column) => String((Object.hasOwn(data, column) ? data[column] : undefined) ?? '')),
   ]);
   console.log(table(['score', 'id', ...columns], rows, process.stdout.columns ?? 120));
   if (pagination.has_more) console.log(`the first ${results.length}; --limit shows more`);

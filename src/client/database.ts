@@ -1,4 +1,5 @@
 import { v7 } from 'uuid';
+import { upsertInBatches } from '../batches.js';
 import { type ReembedOptions, reembedOrCancel } from '../reembed.js';
 import type {
   BatchResult,
@@ -69,28 +70,22 @@ export class Database<V extends Variant = 'b'> {
   /**
    * Writes records in batches of 1,000; each is durable and searchable before the next is sent. A record without `id`
    * and `uuid` gets a version 7 UUID here, so that a batch that is sent again after a lost response is not stored twice.
+   *
+   * @throws {CosiftError} with the code of the service. Pointers such as `/records/1200/data/name` count from the first
+   * of `records`; `fields.committed` is the number of records that were committed before.
    */
   async upsert(
     records: Iterable<NewRecord> | AsyncIterable<NewRecord>,
     options?: CallOptions,
   ): Promise<BatchResult> {
-    const sum: BatchResult = { results: [], created: 0, changed: 0, unchanged: 0 };
-    let batch: NewRecord[] = [];
-    const send = async () => {
-      const body = { records: batch };
-      const result = await this.#transport.call<BatchResult>('POST', `${this.#path}/records`, body, options);
-      for (const record of result.results) sum.results.push(record);
-      sum.created += result.created;
-      sum.changed += result.changed;
-      sum.unchanged += result.unchanged;
-      batch = [];
-    };
-    for await (const record of records) {
-      batch.push(withIdentity(record));
-      if (batch.length === BATCH_RECORDS) await send();
-    }
-    if (batch.length > 0) await send();
-    return sum;
+    return upsertInBatches(records, BATCH_RECORDS, (batch) =>
+      this.#transport.call<BatchResult>(
+        'POST',
+        `${this.#path}/records`,
+        { records: batch.map(withIdentity) },
+        options,
+      ),
+    );
   }
 
   search(request: SearchRequest, options?: CallOptions): Promise<PageOf<V>> {

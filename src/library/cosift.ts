@@ -77,9 +77,13 @@ export class Cosift {
     await this.#backend.dropDatabase(id);
   }
 
-  /** Finishes what is under way and gives the directory free. */
-  async close(): Promise<void> {
-    await this.#backend.close();
+  /**
+   * Finishes the calls under way, saves what makes the next start fast, and releases the directory lock. Calls that
+   * wait for changes return at once. A later call fails with `not_ready`, and so do the next page of `searchAll` and
+   * `queryAll` and the next record of an asynchronous source of `upsert`. Closing again returns the same promise.
+   */
+  close(): Promise<void> {
+    return this.#backend.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,5 @@
 import type { LocalBackend, PageReply } from '../backend/index.js';
+import { upsertInBatches } from '../batches.js';
 import { CosiftError } from '../errors.js';
 import { type ReembedOptions, reembedOrCancel } from '../reembed.js';
 import {
@@ -80,33 +81,23 @@ export class Database {
   /**
    * Writes records, 1,000 a commit; each commit is durable and searchable before the next begins.
    *
-   * @throws {CosiftError} `invalid_record` and its like, with pointers from the first record of the failed commit.
+   * A close waits until all records of an array are written; an asynchronous source is read no further.
+   *
+   * @throws {CosiftError} `invalid_record` and its like. Pointers such as `/records/1200/data/name` count from the first
+   * of `records`; `fields.committed` is the number of records that were committed before.
    */
   async upsert(
     records: Iterable<RecordInput> | AsyncIterable<RecordInput>,
     options: { signal?: AbortSignal } = {},
   ): Promise<BatchResult> {
     checkOptions('call', options);
-    const sum: BatchResult = { results: [], created: 0, changed: 0, unchanged: 0 };
-    let batch: RecordInput[] = [];
-    const commit = async () => {
-      options.signal?.throwIfAborted();
-      const { body, vectors } = encode(batch);
-      const result: BatchResult = parse(
-        await this.#backend.upsertBatch(this.id, body, { ...options, ...(vectors && { vectors }) }),
-      );
-      for (const record of result.results) sum.results.push(record);
-      sum.created += result.created;
-      sum.changed += result.changed;
-      sum.unchanged += result.unchanged;
-      batch = [];
-    };
-    for await (const record of records) {
-      batch.push(record);
-      if (batch.length === LIMITS.batch_records) await commit();
-    }
-    if (batch.length > 0) await commit();
-    return sum;
+    return this.#backend.upserting(records, (records, upsertBatch) =>
+      upsertInBatches(records, LIMITS.batch_records, async (batch) => {
+        options.signal?.throwIfAborted();
+        const { body, vectors } = encode(batch);
+        return parse(await upsertBatch(this.id, body, { ...options, ...(vectors && { vectors }) }));
+      }),
+    );
   }
 
   /** One page of the records nearest in meaning that satisfy everything, best first. */
