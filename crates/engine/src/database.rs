@@ -127,7 +127,6 @@ impl Database {
             .and_then(|bytes| bytes.try_into().ok())
             .map_or(0, i64::from_le_bytes);
         let last_write_at = last_write_at(&reader, store.last_position())?.unwrap_or(created_at);
-        let epoch = store.epoch()?;
         let derived = directory.join("derived");
         let events = DatabaseEvents::new(events, id);
         let shared = Arc::new(Shared {
@@ -139,6 +138,7 @@ impl Database {
             approximation: settings.approximate.then(|| {
                 Arc::new(Approximation::new(
                     &derived,
+                    store.id(),
                     settings.dimensions,
                     events.clone(),
                 ))
@@ -146,14 +146,16 @@ impl Database {
             events,
         });
         let (sender, tasks) = sync_channel(MAX_WAITING);
+        let derived = Derived::new(&derived, settings.dimensions, &store);
         let mut writer = Writer::new(
             settings.clone(),
             store,
-            Derived::new(&derived, settings.dimensions, reader.clone()),
+            derived,
             Arc::clone(&shared),
             sender.clone(),
         );
         writer.load(progress)?;
+        let epoch = writer.epoch();
         let thread = std::thread::Builder::new()
             .name(format!("cosift-write-{id}"))
             .spawn(move || writer.run(&tasks))

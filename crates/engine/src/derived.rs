@@ -7,7 +7,9 @@
 //! | `N.rows` | a block: ids, UUIDs, created, changed, columns, exact vectors (rows of components and CRC-32), records without a vector |
 //! | `N.codes` | the codes of a block: head, rest |
 //! | `N.basis` | a basis |
-//! | `snapshot` | list of all of these with the commit it belongs to (JSON), living records and times of last sight |
+//! | `snapshot` | list of all of these with the commit and the stamp it belongs to (JSON), living records and times of last sight |
+//!
+//! Every file names the store that it was made from, and the list a [`Stamp`] that the store must know.
 
 use std::collections::HashSet;
 use std::fs;
@@ -24,12 +26,12 @@ use crate::basis::Basis;
 use crate::block::{Block, Body, Coded};
 use crate::cold::{ColdRows, FileRows};
 use crate::columns::{ColumnNames, Columns, Integers};
-use crate::files::{FileError, PartsFile, TEMPORARY, write_once};
+use crate::files::{FileError, Owner, PartsFile, TEMPORARY, write_once};
 use crate::identity::{RecordRow, RecordUuid};
 use crate::mask::Mask;
 use crate::serial::Serial;
 use crate::snapshot::Snapshot;
-use crate::store::Reader;
+use crate::store::{Reader, Stamp, Store, StoreError};
 
 /// How codes are to be read, counted up with each change of it.
 const KERNELS: u64 = 2;
@@ -47,12 +49,21 @@ const WITHOUT_VECTOR: usize = 6;
 #[derive(Debug)]
 pub(crate) struct Derived {
     directory: PathBuf,
+    owner: Owner,
     dimensions: usize,
     truth: Reader,
     /// Files known to be complete.
     written: Mutex<HashSet<(Serial, &'static str)>>,
     /// Bytes of all files when they were last measured.
     bytes: AtomicU64,
+}
+
+/// A snapshot as it was saved.
+pub(crate) struct SavedSnapshot {
+    pub(crate) snapshot: Snapshot,
+    /// The basis that its newest block is in.
+    pub(crate) basis: Option<Arc<Basis>>,
+    pub(crate) stamp: Stamp,
 }
 
 /// Why the files can't be used: they are made again.
@@ -64,6 +75,9 @@ pub(crate) enum Unusable {
     /// The system failed.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The columns of a block.
     #[error(transparent)]
     Columns(#[from] crate::columns::Damaged),
@@ -87,11 +101,12 @@ impl Unusable {
 }
 
 impl Derived {
-    pub(crate) fn new(directory: &Path, dimensions: usize, truth: Reader) -> Self {
+    pub(crate) fn new(directory: &Path, dimensions: usize, store: &Store) -> Self {
         Self {
             directory: directory.to_owned(),
+            owner: store.id(),
             dimensions,
-            truth,
+            truth: store.reader(),
             written: Mutex::default(),
             bytes: AtomicU64::new(0),
         }
@@ -101,7 +116,7 @@ impl Derived {
     pub(crate) fn write_rows(&self, block: &Block) -> Result<FileRows, Unusable> {
         let serial = block.body.serial;
         self.write(serial, "rows", || rows_parts(block))?;
-        let file = Arc::new(PartsFile::open(&self.path(serial, "rows"))?);
+        let file = Arc::new(self.open(serial, "rows")?);
         self.vectors(file, &block.body)
     }
 
@@ -116,13 +131,13 @@ impl Derived {
         .ok_or(Unusable::Content("a block has another number of vectors"))
     }
 
-    /// Saves a snapshot as of commit `version`, then removes the files it no longer needs.
+    /// Saves a snapshot that the store has recorded `stamp` for, then removes the files it no longer needs.
     ///
     /// Stops early, with what was saved before still in force, when `stop` says so.
     pub(crate) fn save(
         &self,
         snapshot: &Snapshot,
-        version: u64,
+        stamp: Stamp,
         stop: &dyn Fn() -> bool,
     ) -> io::Result<()> {
         let mut blocks = Vec::new();
@@ -154,21 +169,26 @@ impl Derived {
         }
         let names: Vec<&str> = snapshot.names.iter().map(|(_, name)| name).collect();
         let list = json!({
-            "version": version, "kernels": KERNELS, "dimensions": self.dimensions, "names": names, "blocks": blocks,
+            "version": snapshot.version, "stamp": stamp.name(), "kernels": KERNELS, "dimensions": self.dimensions, "names": names, "blocks": blocks,
         });
         write_once(
             &self.directory.join(SNAPSHOT),
+            &self.owner,
             &[list.to_string().as_bytes(), &moving],
         )?;
         self.remove_all_but(&needed, snapshot);
         Ok(())
     }
 
-    /// Reads the saved snapshot and the basis its newest block is in.
-    pub(crate) fn load(&self) -> Result<(Snapshot, Option<Arc<Basis>>), Unusable> {
-        let file = PartsFile::open(&self.directory.join(SNAPSHOT))?;
+    /// Reads the saved snapshot, if it belongs to the history of `store`.
+    pub(crate) fn load(&self, store: &Store) -> Result<SavedSnapshot, Unusable> {
+        let file = PartsFile::open(&self.directory.join(SNAPSHOT), &self.owner)?;
         let list: Value = serde_json::from_slice(&file.read_part(0)?).map_err(|_| LIST)?;
         let moving = file.read_part(1)?;
+        let stamp = store.find_stamp(list["stamp"].as_str().ok_or(LIST)?)?;
+        let stamp = stamp.ok_or(Unusable::Content(
+            "the files are from another state of the database",
+        ))?;
         if list["kernels"] != KERNELS || list["dimensions"] != self.dimensions {
             return Err(Unusable::Content(
                 "the files are of another version or other dimensions",
@@ -194,7 +214,7 @@ impl Derived {
             let basis = match bases.iter().find(|basis| basis.serial == of_basis) {
                 Some(basis) => Arc::clone(basis),
                 None => {
-                    let bytes = PartsFile::open(&self.path(of_basis, "basis"))?.read_part(0)?;
+                    let bytes = self.open(of_basis, "basis")?.read_part(0)?;
                     bases.push(Arc::new(Basis::from_bytes(of_basis, &bytes).ok_or(LIST)?));
                     Arc::clone(&bases[bases.len() - 1])
                 }
@@ -217,14 +237,15 @@ impl Derived {
         let newest = entries.last().map(|entry| Arc::clone(&entry.basis));
         let blocks = self.load_blocks(&entries)?;
         let version = list["version"].as_u64().ok_or(LIST)?;
-        Ok((
-            Snapshot {
+        Ok(SavedSnapshot {
+            snapshot: Snapshot {
                 version,
                 names: Arc::new(names),
                 blocks,
             },
-            newest,
-        ))
+            basis: newest,
+            stamp,
+        })
     }
 
     /// Reads blocks on all cores: the time goes into copying and checking.
@@ -258,7 +279,7 @@ impl Derived {
 
     fn load_block(&self, entry: &Entry<'_>) -> Result<Block, Unusable> {
         let records = entry.records;
-        let rows = Arc::new(PartsFile::open(&self.path(entry.rows, "rows"))?);
+        let rows = Arc::new(self.open(entry.rows, "rows")?);
         if rows.part_count() != WITHOUT_VECTOR + 1 {
             return Err(BLOCK);
         }
@@ -281,7 +302,7 @@ impl Derived {
                 bytes => Some(Box::new(Mask::from_bytes(bytes).ok_or(BLOCK)?)),
             },
         };
-        let codes = PartsFile::open(&self.path(entry.codes, "codes"))?;
+        let codes = self.open(entry.codes, "codes")?;
         if codes.part_count() != 2 || body.uuids.len() != records || body.columns.len() != records {
             return Err(BLOCK);
         }
@@ -320,6 +341,16 @@ impl Derived {
         })
     }
 
+    /// Removes all files, which belong to another state of the database or are damaged.
+    pub(crate) fn clear(&self) {
+        self.written
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+        // What stays is never read: the list names other files, and no list names a stamp of this store.
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+
     /// Bytes of all derived files when they were last measured.
     pub(crate) fn disk_bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
@@ -352,6 +383,10 @@ impl Derived {
             .flatten()
     }
 
+    fn open(&self, serial: Serial, kind: &str) -> Result<PartsFile, FileError> {
+        PartsFile::open(&self.path(serial, kind), &self.owner)
+    }
+
     fn path(&self, serial: Serial, kind: &str) -> PathBuf {
         self.directory.join(format!("{}.{kind}", serial.0))
     }
@@ -370,7 +405,7 @@ impl Derived {
         fs::create_dir_all(&self.directory)?;
         let parts = parts();
         let slices: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        write_once(&self.path(serial, kind), &slices)?;
+        write_once(&self.path(serial, kind), &self.owner, &slices)?;
         written().insert((serial, kind));
         Ok(())
     }

@@ -27,6 +27,8 @@ pub enum EventCode {
     JobFailed,
     /// Index files could not be used and are rebuilt from the records.
     IndexFilesRebuilt,
+    /// A database is in another state than it was left in, such as a backup that was put back.
+    StoreReplaced,
     /// A database could not be opened.
     OpenFailed,
     /// The files of a dropped database could not be removed.
@@ -72,11 +74,12 @@ pub struct TakenEvents {
 
 impl EventCode {
     /// Every code.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::WritesRefused,
         Self::Panic,
         Self::JobFailed,
         Self::IndexFilesRebuilt,
+        Self::StoreReplaced,
         Self::OpenFailed,
         Self::DropFailed,
         Self::TemporaryFilesRemoved,
@@ -91,6 +94,7 @@ impl EventCode {
             Self::Panic => "panic",
             Self::JobFailed => "job_failed",
             Self::IndexFilesRebuilt => "index_files_rebuilt",
+            Self::StoreReplaced => "store_replaced",
             Self::OpenFailed => "open_failed",
             Self::DropFailed => "drop_failed",
             Self::TemporaryFilesRemoved => "temporary_files_removed",
@@ -105,7 +109,9 @@ impl EventCode {
             Self::WritesRefused | Self::Panic | Self::OpenFailed | Self::DropFailed => {
                 EventLevel::Error
             }
-            Self::JobFailed | Self::IndexFilesRebuilt | Self::SlowCommit => EventLevel::Warn,
+            Self::JobFailed | Self::IndexFilesRebuilt | Self::StoreReplaced | Self::SlowCommit => {
+                EventLevel::Warn
+            }
             Self::TemporaryFilesRemoved => EventLevel::Info,
         }
     }

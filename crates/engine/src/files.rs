@@ -5,8 +5,9 @@
 //! | bytes | what |
 //! |---|---|
 //! | 8 | `cosift` and two zero bytes |
-//! | 4 | format, 1 |
+//! | 4 | format, 2 |
 //! | 4 | number of parts, n |
+//! | 16 | id of the store that the file was made from |
 //! | 16 n | per part: length (8), CRC-32 of the part (4), zero (4) |
 //! | 4 | CRC-32 of everything before |
 //! | … | the parts, each from the next multiple of 64 on, zeros between |
@@ -16,7 +17,9 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 8] = *b"cosift\0\0";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+/// Bytes before the table of the parts.
+const HEAD: usize = 32;
 /// A cache line, so that rows of 64 bytes never straddle two.
 const ALIGNMENT: u64 = 64;
 
@@ -44,11 +47,14 @@ pub enum FileError {
     },
 }
 
+/// Id of the store that a file was made from.
+pub(crate) type Owner = [u8; 16];
+
 /// Writes `parts` to `path`, in place of what is there, so that a crash leaves the old file or the new one.
 ///
 /// # Errors
 /// The system's; the old file is untouched, unless syncing the directory was what failed.
-pub(crate) fn write_once(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+pub(crate) fn write_once(path: &Path, owner: &Owner, parts: &[&[u8]]) -> io::Result<()> {
     let mut name = path
         .file_name()
         .ok_or(io::ErrorKind::InvalidInput)?
@@ -57,7 +63,7 @@ pub(crate) fn write_once(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     name.push(TEMPORARY);
     // In the same directory: a rename is atomic only within a file system.
     let temporary = path.with_file_name(name);
-    let written = write_parts(&temporary, parts).and_then(|()| fs::rename(&temporary, path));
+    let written = write_parts(&temporary, owner, parts).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // The first error is the one that tells why; the leftover is overwritten next time at the latest.
         let _ = fs::remove_file(&temporary);
@@ -98,8 +104,8 @@ fn sync_parent(path: &Path) -> io::Result<()> {
     sync_directory(directory.unwrap_or(Path::new(".")))
 }
 
-fn write_parts(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    let header = header(parts)?;
+fn write_parts(path: &Path, owner: &Owner, parts: &[&[u8]]) -> io::Result<()> {
+    let header = header(owner, parts)?;
     let mut file = BufWriter::new(File::create(path)?);
     file.write_all(&header)?;
     let mut end = header.len() as u64;
@@ -112,12 +118,13 @@ fn write_parts(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     file.into_inner()?.sync_all()
 }
 
-fn header(parts: &[&[u8]]) -> io::Result<Vec<u8>> {
+fn header(owner: &Owner, parts: &[&[u8]]) -> io::Result<Vec<u8>> {
     let count = u32::try_from(parts.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
-    let mut header = Vec::with_capacity(20 + parts.len() * 16);
+    let mut header = Vec::with_capacity(HEAD + parts.len() * 16 + 4);
     header.extend(MAGIC);
     header.extend(FORMAT.to_le_bytes());
     header.extend(count.to_le_bytes());
+    header.extend(owner);
     for part in parts {
         header.extend((part.len() as u64).to_le_bytes());
         header.extend(crc32fast::hash(part).to_le_bytes());
@@ -143,11 +150,11 @@ struct Part {
 }
 
 impl PartsFile {
-    /// Opens the file at `path`.
+    /// Opens the file at `path`, made from the store `owner`.
     ///
     /// # Errors
     /// [`FileError::Io`], [`FileError::Damaged`].
-    pub(crate) fn open(path: &Path) -> Result<PartsFile, FileError> {
+    pub(crate) fn open(path: &Path, owner: &Owner) -> Result<PartsFile, FileError> {
         let io = |source| FileError::Io {
             path: path.to_owned(),
             source,
@@ -158,7 +165,7 @@ impl PartsFile {
         };
         let mut file = File::open(path).map_err(io)?;
         let length = file.metadata().map_err(io)?.len();
-        let mut header = vec![0; 16];
+        let mut header = vec![0; HEAD];
         read_header(&mut file, &mut header)
             .map_err(io)?
             .ok_or_else(|| damaged("header cut short"))?;
@@ -182,9 +189,12 @@ impl PartsFile {
         if u64::from(crc32fast::hash(&header)) != number(&crc) {
             return Err(damaged("header changed"));
         }
+        if header[16..HEAD] != *owner {
+            return Err(damaged("made from another database"));
+        }
         let mut end = header.len() as u64 + 4;
         let mut parts = Vec::new();
-        for entry in header[16..].chunks_exact(16) {
+        for entry in header[HEAD..].chunks_exact(16) {
             let part = Part {
                 start: end.next_multiple_of(ALIGNMENT),
                 length: number(&entry[..8]),
@@ -298,6 +308,27 @@ fn read_exact_at(file: &File, mut into: &mut [u8], mut at: u64) -> io::Result<()
             read => {
                 into = &mut into[read..];
                 at += read as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes all of `bytes` at `at`, without moving anything else.
+#[cfg(unix)]
+pub(crate) fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+/// Writes all of `bytes` at `at`, without moving anything else.
+#[cfg(windows)]
+pub(crate) fn write_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_write(file, bytes, at)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            written => {
+                bytes = &bytes[written..];
+                at += written as u64;
             }
         }
     }

@@ -18,6 +18,7 @@ use crate::memory::Memory;
 use crate::score::q30_to_f32;
 use crate::serial::Serial;
 use crate::snapshot::Snapshot;
+use crate::store::{Stamp, Store};
 use crate::task::Task;
 
 /// Records from which a rotated basis pays.
@@ -64,20 +65,22 @@ pub(crate) struct Keeper {
 
 /// How far the saved snapshot reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Saved {
+pub(crate) struct Saved {
     version: u64,
     next_row: u32,
     /// The latest of its blocks' codes.
     codes: Option<Serial>,
+    stamp: Option<Stamp>,
 }
 
 impl Saved {
-    fn of(snapshot: &Snapshot, version: u64) -> Self {
+    pub(crate) fn of(snapshot: &Snapshot, stamp: Stamp) -> Self {
         let codes = snapshot.blocks.iter().map(|block| block.coded.serial).max();
         Self {
-            version,
+            version: snapshot.version,
             next_row: snapshot.next_row().0,
             codes,
+            stamp: Some(stamp),
         }
     }
 }
@@ -108,9 +111,9 @@ impl Keeper {
         self.derived.disk_bytes()
     }
 
-    /// The snapshot as it was read from disk is saved already.
-    pub(crate) fn loaded(&self, snapshot: &Snapshot) {
-        *self.lock_saved() = Saved::of(snapshot, snapshot.version);
+    /// The snapshot that was read from disk is saved already.
+    pub(crate) fn loaded(&self, saved: Saved) {
+        *self.lock_saved() = saved;
     }
 
     /// What jobs have made since the last call.
@@ -131,7 +134,7 @@ impl Keeper {
     pub(crate) fn consider(
         &mut self,
         snapshot: &Arc<Snapshot>,
-        version: u64,
+        store: &mut Store,
         memory: &Memory,
         quiet: bool,
     ) {
@@ -163,7 +166,10 @@ impl Keeper {
             .0
             .saturating_sub(self.lock_saved().next_row);
         if rows >= SAVE_ROWS.max(records as u32 / 4) {
-            return self.start(snapshot, move |snapshot, job| job.save(snapshot, version));
+            let Some(stamp) = self.stamp(snapshot, store) else {
+                return;
+            };
+            return self.start(snapshot, move |snapshot, job| job.save(snapshot, stamp));
         }
         if let Some(approximation) = self.approximation.clone()
             && let Some(upkeep) = approximation.due(snapshot)
@@ -175,7 +181,7 @@ impl Keeper {
     }
 
     /// Ends the running job and saves the last snapshot.
-    pub(crate) fn finish(&mut self, snapshot: &Snapshot, version: u64) -> std::io::Result<()> {
+    pub(crate) fn finish(&mut self, snapshot: &Snapshot, store: &mut Store) -> std::io::Result<()> {
         self.stop.store(true, Relaxed);
         if let Some(job) = self.running.take() {
             // A job that panicked made nothing; the snapshot is saved all the same.
@@ -185,10 +191,33 @@ impl Keeper {
             // What is not saved is built again.
             approximation.save();
         }
-        if *self.lock_saved() == Saved::of(snapshot, version) {
+        let saved = *self.lock_saved();
+        if let Some(stamp) = saved.stamp
+            && saved == Saved::of(snapshot, stamp)
+        {
             return Ok(());
         }
-        self.derived.save(snapshot, version, &|| false)
+        match self.stamp(snapshot, store) {
+            Some(stamp) => self.derived.save(snapshot, stamp, &|| false),
+            None => Ok(()),
+        }
+    }
+
+    /// Records a stamp for a snapshot; `None` when the snapshot cannot be saved.
+    fn stamp(&self, snapshot: &Snapshot, store: &mut Store) -> Option<Stamp> {
+        // After a panic between commit and publication they differ: the snapshot lacks a commit.
+        if snapshot.version != store.version() {
+            return None;
+        }
+        let saved = self.lock_saved().stamp;
+        match store.stamp(saved) {
+            Ok(stamp) => Some(stamp),
+            Err(error) => {
+                let text = format!("the index files could not be saved: {error}");
+                self.events.emit(EventCode::JobFailed, text);
+                None
+            }
+        }
     }
 
     fn lock_saved(&self) -> std::sync::MutexGuard<'_, Saved> {
@@ -326,8 +355,8 @@ impl Job {
         any
     }
 
-    fn save(&self, snapshot: &Snapshot, version: u64) -> bool {
-        let saved = self.derived.save(snapshot, version, &|| self.stopped());
+    fn save(&self, snapshot: &Snapshot, stamp: Stamp) -> bool {
+        let saved = self.derived.save(snapshot, stamp, &|| self.stopped());
         if let Err(error) = &saved {
             let text = format!("the index files could not be saved: {error}");
             self.events.emit(EventCode::JobFailed, text);
@@ -337,7 +366,7 @@ impl Job {
             *self
                 .saved
                 .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner) = Saved::of(snapshot, version);
+                .unwrap_or_else(std::sync::PoisonError::into_inner) = Saved::of(snapshot, stamp);
         }
         saved
     }

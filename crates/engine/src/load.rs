@@ -11,15 +11,16 @@ use crate::identity::{RecordId, RecordRow, RecordUuid};
 use crate::json::parse_data;
 use crate::mask::BLOCK_RECORDS;
 use crate::memory::{Memory, Next};
-use crate::store::{Reader, StoreError, StoredRecord};
+use crate::store::{Store, StoreError, StoredRecord};
 
-/// Applies the commits after the published snapshot.
+/// Applies the commits after the published snapshot, up to the last one of `store`.
 pub(crate) fn replay(
     memory: &mut Memory,
-    reader: &Reader,
+    store: &Store,
     published: &mut Published,
     progress: &dyn Fn(usize) -> bool,
 ) -> Result<(), Error> {
+    let reader = store.reader();
     let since = published.snapshot.version;
     let mut deleted = Vec::new();
     reader.deleted_since(since, |id| deleted.push(RecordId(id)))?;
@@ -30,7 +31,7 @@ pub(crate) fn replay(
         cell,
         names,
         rows: Vec::new(),
-        version: since,
+        version: store.version(),
     };
     replay.bury(&deleted);
     let mut failed = None;
@@ -105,7 +106,6 @@ impl Replay<'_> {
             .iter()
             .map(|(name, value)| (self.names.insert(name), value.clone()))
             .collect();
-        self.version = self.version.max(record.version);
         self.rows.push(NewRow {
             id: RecordId(record.id),
             uuid: RecordUuid(record.uuid),

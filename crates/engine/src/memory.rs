@@ -8,16 +8,16 @@ use crate::block::{Block, NewRow};
 use crate::cold::{ColdBuffer, ColdRows};
 use crate::columns::{ColumnNames, Data};
 use crate::database::Published;
-use crate::derived::Derived;
+use crate::derived::{Derived, SavedSnapshot};
 use crate::error::Error;
 use crate::events::{DatabaseEvents, EventCode};
 use crate::identity::RecordRow;
-use crate::keeper::HandedOver;
+use crate::keeper::{HandedOver, Saved};
 use crate::load;
 use crate::mask::BLOCK_RECORDS;
 use crate::settings::Settings;
 use crate::snapshot::{IdentityIndex, Snapshot};
-use crate::store::Reader;
+use crate::store::Store;
 
 /// A full block is emptied once fewer of its records than this are alive.
 const COMPACT_BELOW: usize = BLOCK_RECORDS / 2;
@@ -148,44 +148,78 @@ impl Memory {
         }
     }
 
-    /// Brings back the saved snapshot, then reads from the store what was committed after it.
+    /// Brings back the saved snapshot, then reads from the store what was committed after it. Returns how far the saved
+    /// snapshot reaches, where one was used.
     ///
-    /// `saved` gets the snapshot as it was saved.
+    /// Files that do not belong to the history of the store, or whose records are not as many as the store counts, are
+    /// removed; then everything is read from the store, which checks it completely.
+    ///
+    /// # Errors
+    /// [`Error::Store`] when the store is damaged, [`Error::Closed`] when `progress` ends it.
     pub(crate) fn load(
         &mut self,
-        reader: &Reader,
-        saved: impl FnOnce(&Snapshot),
+        store: &Store,
         progress: &dyn Fn(usize) -> bool,
-    ) -> Result<Published, Error> {
+    ) -> Result<(Published, Option<Saved>), Error> {
+        if let Some(loaded) = self.load_saved(store) {
+            let saved = Saved::of(&loaded.snapshot, loaded.stamp);
+            if let Some(basis) = loaded.basis {
+                // Without a rotation there may have been too few records, or no time, to learn one.
+                self.trained_at = if basis.is_rotated() {
+                    loaded.snapshot.records()
+                } else {
+                    0
+                };
+                self.basis = basis;
+            }
+            let published = self.replay(loaded.snapshot, store, progress)?;
+            let records = published.snapshot.records();
+            if records as u64 == store.records() {
+                return Ok((published, Some(saved)));
+            }
+            let counted = store.records();
+            let text = format!("they lead to {records} records, but the store counts {counted}");
+            self.events.emit(EventCode::IndexFilesRebuilt, text);
+            self.trained_at = 0;
+            self.basis = Arc::new(Basis::identity(self.dimensions));
+        }
+        self.derived.clear();
+        Ok((self.replay(Snapshot::empty(), store, progress)?, None))
+    }
+
+    fn load_saved(&self, store: &Store) -> Option<SavedSnapshot> {
+        if store.put_back().is_some() {
+            return None;
+        }
         let removed = self.derived.remove_temporary_files();
         if !removed.is_empty() {
             self.events
                 .emit(EventCode::TemporaryFilesRemoved, removed.join(", "));
         }
-        // A missing or damaged snapshot is made again from the store.
-        let (snapshot, newest) = self.derived.load().unwrap_or_else(|unusable| {
-            if !unusable.is_nothing_saved() {
-                self.events
-                    .emit(EventCode::IndexFilesRebuilt, unusable.to_string());
+        match self.derived.load(store) {
+            Ok(loaded) => Some(loaded),
+            Err(unusable) => {
+                if !unusable.is_nothing_saved() {
+                    let text = unusable.to_string();
+                    self.events.emit(EventCode::IndexFilesRebuilt, text);
+                }
+                None
             }
-            (Snapshot::empty(), None)
-        });
-        saved(&snapshot);
-        if let Some(basis) = newest {
-            // Without a rotation there may have been too few records, or no time, to learn one.
-            self.trained_at = if basis.is_rotated() {
-                snapshot.records()
-            } else {
-                0
-            };
-            self.basis = basis;
         }
+    }
+
+    fn replay(
+        &mut self,
+        snapshot: Snapshot,
+        store: &Store,
+        progress: &dyn Fn(usize) -> bool,
+    ) -> Result<Published, Error> {
         let mut published = Published {
             index: IdentityIndex::of(&snapshot),
             snapshot: Arc::new(snapshot),
         };
         progress(published.snapshot.records());
-        load::replay(self, reader, &mut published, progress)?;
+        load::replay(self, store, &mut published, progress)?;
         self.derived.measure();
         Ok(published)
     }

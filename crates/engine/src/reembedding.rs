@@ -91,10 +91,13 @@ impl Engine {
     pub fn warm_reembedding(self: &Arc<Self>, id: String, done: Done<()>) {
         self.in_background(done, move |engine| {
             let _busy = engine.begin_background()?;
+            let epoch = engine.database(&id)?.epoch;
             drop(engine.take_shadow(&id)?);
             let path = engine.shadow_path(&id);
             let warmed = engine.open_database(&id, &path).map(|next| next.close());
-            engine.keep_shadow(&id, Shadow::open(&path)?);
+            if let Some(shadow) = Shadow::open(&path, epoch)? {
+                engine.keep_shadow(&id, shadow);
+            }
             warmed
         });
     }
@@ -208,9 +211,7 @@ impl Engine {
         if !store_path(&path).exists() {
             return Ok(None);
         }
-        let shadow = Shadow::open(&path)?;
-        // One that follows another history holds records that the database never had.
-        Ok(Some(shadow).filter(|shadow| shadow.epoch == database.epoch))
+        Shadow::open(&path, database.epoch)
     }
 
     fn take_shadow(&self, id: &str) -> Result<Shadow, Error> {

@@ -29,8 +29,6 @@ pub(crate) struct Shadow {
     pub(crate) started_at: i64,
     /// Records so far.
     pub(crate) done: u64,
-    /// The history it follows: a database that was put back to another state has another one.
-    pub(crate) epoch: [u8; 16],
     store: Store,
 }
 
@@ -87,29 +85,34 @@ impl Shadow {
             settings,
             started_at,
             done: 0,
-            epoch,
             store,
         })
     }
 
-    /// Opens a shadow to go on with it.
+    /// Opens a shadow to go on with it; `None` when it cannot go on: it is damaged, or it does not follow the history
+    /// `epoch`, so that it may hold records that the database never had.
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub(crate) fn open(directory: &Path) -> Result<Self, Error> {
-        let store = Store::open(&store_path(directory))?;
+    pub(crate) fn open(directory: &Path, epoch: [u8; 16]) -> Result<Option<Self>, Error> {
+        let store = match Store::open(&store_path(directory)) {
+            Err(error) if error.code() == "damaged" => return Ok(None),
+            opened => opened?,
+        };
+        if store.put_back().is_some() || store.epoch() != epoch {
+            return Ok(None);
+        }
         let reader = store.reader();
         let json = reader.meta("settings")?.unwrap_or_default();
         let started_at = reader.meta(STARTED_AT)?;
-        Ok(Self {
+        Ok(Some(Self {
             settings: Settings::parse(&String::from_utf8_lossy(&json))?,
             started_at: started_at
                 .and_then(|bytes| bytes.try_into().ok())
                 .map_or(0, i64::from_le_bytes),
             done: reader.count()?,
-            epoch: store.epoch()?,
             store,
-        })
+        }))
     }
 
     /// Whether it must be opened again before anything can be stored.

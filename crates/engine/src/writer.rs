@@ -94,10 +94,18 @@ impl Writer {
 
     /// Brings the database to memory: the saved snapshot, then what was committed after it.
     pub(crate) fn load(&mut self, progress: &dyn Fn(usize) -> bool) -> Result<(), Error> {
-        let keeper = &self.keeper;
-        let published =
-            self.memory
-                .load(&self.store.reader(), |saved| keeper.loaded(saved), progress)?;
+        let (published, saved) = self.memory.load(&self.store, progress)?;
+        if let Some(saved) = saved {
+            self.keeper.loaded(saved);
+        }
+        if let Some(reason) = self.store.put_back() {
+            // All records were read and checked.
+            self.store.accept()?;
+            let text = format!(
+                "{reason}; the index files are rebuilt and the change feed has a new epoch"
+            );
+            self.shared.events.emit(EventCode::StoreReplaced, text);
+        }
         *self
             .shared
             .published
@@ -105,6 +113,11 @@ impl Writer {
             .unwrap_or_else(PoisonError::into_inner) = published;
         self.maintain(false);
         Ok(())
+    }
+
+    /// The history of the change feed.
+    pub(crate) fn epoch(&self) -> [u8; 16] {
+        self.store.epoch()
     }
 
     /// Works until [`Task::Close`].
@@ -202,7 +215,7 @@ impl Writer {
     fn close(&mut self) {
         let snapshot = self.snapshot();
         // What was not saved is read from the store again at the next start.
-        if let Err(error) = self.keeper.finish(&snapshot, self.store.version()) {
+        if let Err(error) = self.keeper.finish(&snapshot, &mut self.store) {
             let text = format!("the index files could not be saved: {error}");
             self.shared.events.emit(EventCode::JobFailed, text);
         }
@@ -484,7 +497,7 @@ impl Writer {
         }
         let snapshot = self.snapshot();
         self.keeper
-            .consider(&snapshot, self.store.version(), &self.memory, quiet);
+            .consider(&snapshot, &mut self.store, &self.memory, quiet);
         if quiet {
             self.reclaim();
         } else if self.reclaim == Reclaim::Running {

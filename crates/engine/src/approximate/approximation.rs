@@ -7,6 +7,7 @@ use super::file;
 use super::index::{Index, Member};
 use crate::derived::Unusable;
 use crate::events::{DatabaseEvents, EventCode};
+use crate::files::Owner;
 use crate::snapshot::Snapshot;
 
 /// New records that make a save worth while, beside a quarter of those saved.
@@ -15,6 +16,7 @@ const SAVE_RECORDS: usize = 65_536;
 /// The approximate index of a database that was made with one.
 pub(crate) struct Approximation {
     directory: PathBuf,
+    owner: Owner,
     dimensions: usize,
     events: DatabaseEvents,
     state: Mutex<State>,
@@ -44,9 +46,15 @@ pub(crate) enum Upkeep {
 
 impl Approximation {
     /// An index whose files are, or will be, in `directory`. Nothing is read yet.
-    pub(crate) fn new(directory: &Path, dimensions: usize, events: DatabaseEvents) -> Self {
+    pub(crate) fn new(
+        directory: &Path,
+        owner: Owner,
+        dimensions: usize,
+        events: DatabaseEvents,
+    ) -> Self {
         Self {
             directory: directory.to_owned(),
+            owner,
             dimensions,
             events,
             state: Mutex::default(),
@@ -112,7 +120,7 @@ impl Approximation {
         match upkeep {
             Upkeep::Load => {
                 // A saved index that is missing or damaged is built again.
-                let loaded = match file::load(&self.directory, self.dimensions) {
+                let loaded = match file::load(&self.directory, &self.owner, self.dimensions) {
                     Ok(index) => Some(Arc::new(index)),
                     Err(unusable) => {
                         if !unusable.is_nothing_saved() {
@@ -171,7 +179,7 @@ impl Approximation {
         let members = index.members();
         if members != saved {
             if self
-                .reported("saved", file::save(&index, &self.directory))
+                .reported("saved", file::save(&index, &self.directory, &self.owner))
                 .is_none()
             {
                 return false;

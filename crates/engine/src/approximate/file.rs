@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::graph::Graph;
 use super::index::{Index, Member};
 use crate::derived::Unusable;
-use crate::files::{PartsFile, write_once};
+use crate::files::{Owner, PartsFile, write_once};
 use crate::serial::Serial;
 
 /// Name of the list.
@@ -29,14 +29,15 @@ const CHUNK_BYTES: usize = 1 << 20;
 const LIST: Unusable = Unusable::Content("the list of the graph cannot be read");
 
 /// Saves an index in `directory`; a crash leaves the one saved before.
-pub(crate) fn save(index: &Index, directory: &Path) -> Result<(), Unusable> {
+pub(crate) fn save(index: &Index, directory: &Path, owner: &Owner) -> Result<(), Unusable> {
     fs::create_dir_all(directory)?;
     let members = index.members();
     let number = Serial::next();
     let path = graph_path(directory, number);
-    index.graph.save(&path)?;
-    let (bytes, crc) = check_sum(&path)?;
-    File::open(&path).and_then(|file| file.sync_all())?;
+    let (bytes, crc) = save_graph(index, &path).inspect_err(|_| {
+        // The error tells why; half a file is of no use.
+        let _ = fs::remove_file(&path);
+    })?;
     let blocks: Vec<Value> = members
         .iter()
         .map(|member| json!([member.body.0, member.held, member.vectors]))
@@ -45,14 +46,22 @@ pub(crate) fn save(index: &Index, directory: &Path) -> Result<(), Unusable> {
         "format": FORMAT, "graph": number.0, "bytes": bytes, "crc": crc,
         "scale": index.graph.scale().to_bits(), "blocks": blocks,
     });
-    write_once(&list_path(directory), &[list.to_string().as_bytes()])?;
+    write_once(&list_path(directory), owner, &[list.to_string().as_bytes()])?;
     remove_all_but(directory, &path);
     Ok(())
 }
 
+/// Writes the graph and syncs it; returns its length and CRC-32.
+fn save_graph(index: &Index, path: &Path) -> Result<(u64, u32), Unusable> {
+    index.graph.save(path)?;
+    let sums = check_sum(path)?;
+    File::open(path).and_then(|file| file.sync_all())?;
+    Ok(sums)
+}
+
 /// Reads the saved index.
-pub(crate) fn load(directory: &Path, dimensions: usize) -> Result<Index, Unusable> {
-    let list = PartsFile::open(&list_path(directory))?.read_part(0)?;
+pub(crate) fn load(directory: &Path, owner: &Owner, dimensions: usize) -> Result<Index, Unusable> {
+    let list = PartsFile::open(&list_path(directory), owner)?.read_part(0)?;
     let list: Value = serde_json::from_slice(&list).map_err(|_| LIST)?;
     let number = |value: &Value| value.as_u64().ok_or(LIST);
     if number(&list["format"])? != FORMAT {

@@ -120,8 +120,8 @@ impl Store {
         stretch: &Stretch,
         records: &[(CarriedRecord, Option<Vec<i32>>)],
     ) -> Result<i64, StoreError> {
-        let before = self.state;
-        self.state = self.write(|transaction| {
+        let before = self.standing.state;
+        self.standing.state = self.write(|transaction| {
             let mut tally = before.tally;
             for change in &stretch.changes {
                 log(transaction, change)?;
@@ -142,7 +142,8 @@ impl Store {
             write_meta(transaction, STATE, &state.to_bytes())?;
             Ok(state)
         })?;
-        let (before, after) = (before.tally.records, self.state.tally.records);
+        self.committed();
+        let (before, after) = (before.tally.records, self.standing.state.tally.records);
         Ok(after.cast_signed() - before.cast_signed())
     }
 }

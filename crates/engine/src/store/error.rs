@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
+use super::acknowledged::Acknowledged;
+use super::schema::beside;
+
 /// An error of the store, its lock or its files.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -28,6 +31,20 @@ pub enum StoreError {
     Inconsistent {
         /// What does not match.
         what: String,
+    },
+    /// Acknowledged commits are missing: the log was damaged or deleted.
+    #[error(
+        "{} lost {} acknowledged commits: it ends with commit {found}, but commit {acknowledged} was acknowledged. \
+         Its log {} was damaged or deleted. Put the log or a backup back, or delete {} to accept the loss",
+        path.display(), acknowledged - found, beside(path, "-wal").display(), Acknowledged::path(path).display()
+    )]
+    Lost {
+        /// The main file.
+        path: PathBuf,
+        /// The last commit that was acknowledged.
+        acknowledged: u64,
+        /// The last commit that is there.
+        found: u64,
     },
     /// Another process works in the data directory.
     #[error("data directory {} is in use by {}", path.display(), holder(*pid))]
@@ -126,7 +143,8 @@ impl StoreError {
             StoreError::DiskFull => "disk_full",
             StoreError::Damaged { .. }
             | StoreError::Corrupt { .. }
-            | StoreError::Inconsistent { .. } => "damaged",
+            | StoreError::Inconsistent { .. }
+            | StoreError::Lost { .. } => "damaged",
             StoreError::Locked { .. } => "data_locked",
             StoreError::Busy => "busy",
             _ => "store_failed",

@@ -1,5 +1,6 @@
 //! The truth: one SQLite file per database. Everything else is derived from it.
 
+mod acknowledged;
 mod carry;
 mod change;
 mod error;
@@ -7,6 +8,7 @@ mod reader;
 mod reclaim;
 mod row;
 mod schema;
+mod stamp;
 mod state;
 mod upgrade;
 mod write;
@@ -17,6 +19,7 @@ pub(crate) use change::{Change, ChangeKind};
 pub use error::StoreError;
 pub(crate) use reader::{Identity, Reader};
 pub(crate) use row::StoredRecord;
+pub(crate) use stamp::Stamp;
 pub(crate) use state::State;
 pub(crate) use write::{PutKind, Write};
 pub(crate) use writer::Store;

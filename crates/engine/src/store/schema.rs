@@ -8,6 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::StoreError;
+use super::acknowledged::{Acknowledged, Standing};
 use super::state::{EPOCH, STATE, STORE_ID, State};
 use super::upgrade::upgrade;
 use crate::files::sync_directory;
@@ -74,6 +75,9 @@ pub(super) fn create(path: &Path, settings: &[u8]) -> Result<(), StoreError> {
         unfinished.clone(),
         beside(&unfinished, "-wal"),
         beside(&unfinished, "-shm"),
+        // The log of a file that was deleted would be read as that of the new one.
+        beside(path, "-wal"),
+        beside(path, "-shm"),
     ] {
         if leftover.exists() {
             fs::remove_file(&leftover).map_err(|source| StoreError::io(&leftover, source))?;
@@ -102,6 +106,8 @@ pub(super) fn create(path: &Path, settings: &[u8]) -> Result<(), StoreError> {
         ),
     )?;
     connection.execute_batch("COMMIT")?;
+    // Before the file is in place, so that there is never one without evidence.
+    drop(Acknowledged::start(path, Standing::of(&connection)?, 0)?);
     // Closing moves the log into the file and deletes it, so that one rename carries everything.
     connection.close().map_err(|(_, error)| error)?;
     fs::rename(&unfinished, path).map_err(|source| StoreError::io(path, source))?;
@@ -123,19 +129,48 @@ pub(super) fn new_identity() -> [u8; 16] {
     bytes
 }
 
-/// Opens the file for its one writer. A file of format 1 is upgraded in place.
+/// Opens the file for its one writer and tells whether it was of format 1, which is upgraded in place. Closing the
+/// connection leaves the log as it is.
 ///
 /// # Errors
 /// [`StoreError::Foreign`], [`StoreError::Format`]: not a file for this engine; [`StoreError::ReadOnly`].
-pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
+pub(super) fn open_writer(path: &Path) -> Result<(Connection, bool), StoreError> {
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let format = format_of(&connection, path)?;
+    // Until the store is known to be complete: a checkpoint would mix a log with a main file that it does not belong to.
+    keep_log_on_close(&connection, true)?;
     prepare_writer(&connection, path)?;
     if format < FORMAT {
         upgrade(&mut connection)?;
         make_reclaimable(&connection);
     }
-    Ok(connection)
+    Ok((connection, format < FORMAT))
+}
+
+/// Whether closing the connection leaves the log as it is.
+pub(super) fn keep_log_on_close(connection: &Connection, keep: bool) -> Result<(), StoreError> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep)?;
+    Ok(())
+}
+
+/// What the main file holds without its log; `None` where that cannot be read.
+pub(super) fn at_rest(path: &Path) -> Option<Standing> {
+    // In a URI these three have a meaning of their own.
+    let escaped = path
+        .to_str()?
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let uri = if cfg!(windows) {
+        format!("file:///{}?immutable=1", escaped.replace('\\', "/"))
+    } else {
+        format!("file:{escaped}?immutable=1")
+    };
+    let connection = Connection::open_with_flags(uri, flags).ok()?;
+    Standing::of(&connection).ok()
 }
 
 /// Rewrites the file of an earlier format, once, so that free pages can be given back. It takes about 14 s for a million

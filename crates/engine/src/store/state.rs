@@ -14,7 +14,7 @@ pub(super) const STORE_ID: &str = "store_id";
 /// Key of the random bytes that identify the history of the change feed.
 pub(super) const EPOCH: &str = "epoch";
 
-const STATE_BYTES: usize = 4 * 8 + 16 + 4;
+pub(super) const STATE_BYTES: usize = 4 * 8 + 16 + 4;
 
 /// What the next commit continues from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,7 +180,7 @@ impl State {
     }
 
     /// `None` when the checksum does not match.
-    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; STATE_BYTES] = bytes.try_into().ok()?;
         let crc = crc32fast::hash(&bytes[..48]);
         if bytes[48..] != crc.to_le_bytes() {
@@ -212,15 +212,11 @@ pub(super) fn state_of(connection: &Connection) -> Result<State, StoreError> {
         })
 }
 
-/// What identifies the history of the change feed.
+/// The random bytes under `key`.
 ///
 /// # Errors
-/// [`StoreError::Inconsistent`] when it is missing.
-pub(super) fn epoch_of(connection: &Connection) -> Result<[u8; 16], StoreError> {
-    identity_of(connection, EPOCH)
-}
-
-fn identity_of(connection: &Connection, key: &str) -> Result<[u8; 16], StoreError> {
+/// [`StoreError::Inconsistent`] when they are missing.
+pub(super) fn identity_of(connection: &Connection, key: &str) -> Result<[u8; 16], StoreError> {
     let bytes = read_meta(connection, key)?;
     bytes
         .and_then(|bytes| bytes.try_into().ok())

@@ -1,5 +1,6 @@
 //! The store against a reference model, and against everything that goes wrong with disks and processes.
 
+mod acknowledged;
 mod beside;
 mod carry;
 mod damage;
