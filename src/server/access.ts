@@ -34,6 +34,12 @@ export function guardAccess(
     const { ready, reasons } = readiness();
     if (!ready) throw new CosiftError('not_ready', reasons.join('; '));
   });
+
+  // A body may take a while: a key that was revoked or has expired meanwhile does nothing more.
+  app.addHook('preHandler', async (request) => {
+    if (request.routeOptions.config.operation?.body !== undefined)
+      request.caller = authenticate(keys, request);
+  });
 }
 
 export function callerOf(request: FastifyRequest): Caller {

@@ -103,7 +103,7 @@ export class KeyStore {
       ancestors: issuer.keyId === ADMIN.keyId ? [] : [...issuer.ancestors, issuer.keyId],
       sha256: hashKey(key).toString('hex'),
     };
-    await this.#replace((keys) => keys.set(keyId, live(stored)));
+    await this.#replace(issuer, (keys) => keys.set(keyId, live(stored)));
     return { ...describe(stored), key };
   }
 
@@ -119,7 +119,7 @@ export class KeyStore {
    * key itself is gone, too. Throws `key_not_found` for a key that `caller` could not have issued.
    */
   async revoke(keyId: string, caller: Caller, { descendants = false } = {}): Promise<void> {
-    await this.#replace((keys) => {
+    await this.#replace(caller, (keys) => {
       const found = keys.get(keyId);
       const revoked = [...keys.values()].filter(
         (key) => key === found || (descendants && key.caller.ancestors.includes(keyId)),
@@ -132,11 +132,17 @@ export class KeyStore {
     });
   }
 
-  /** One change at a time: each starts from what the one before made durable. */
-  async #replace(change: (keys: Map<string, LiveKey>) => void): Promise<void> {
+  /**
+   * One change at a time: each starts from what the one before made durable. Throws `unauthorized` where that was the
+   * end of the caller's key.
+   */
+  async #replace(caller: Caller, change: (keys: Map<string, LiveKey>) => void): Promise<void> {
     const write = this.#lastWrite.then(() =>
       changeKeys(this.#file, (stored) => {
         const keys = byId(stored);
+        const isValid =
+          caller.keyId === ADMIN.keyId || (keys.has(caller.keyId) && Date.now() < caller.expiresAt);
+        if (!isValid) throw new CosiftError('unauthorized', 'the key is not valid');
         change(keys);
         return [...keys.values()].map((key) => key.stored);
       }),
@@ -173,8 +179,8 @@ function byId(keys: readonly StoredKey[]): Map<string, LiveKey> {
 /** The admin key: `given`, else the one in `admin.key` of the data directory, else a new one kept there. */
 export async function adminKey(dataDirectory: string, given: string | undefined): Promise<AdminKey> {
   const file = path.join(dataDirectory, 'admin.key');
-  if (given !== undefined) return { key: given, made: false, file };
   await removeTemporaries(file);
+  if (given !== undefined) return { key: given, made: false, file };
   const kept = (await readIfThere(file))?.trim();
   if (kept) {
     // A key that the service made has a checksum of its own.

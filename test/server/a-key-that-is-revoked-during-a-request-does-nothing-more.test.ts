@@ -1,0 +1,55 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ADMIN, KeyStore } from '../../src/server/keys/key-store.js';
+import { Service } from './service.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start({ webhookAllow: '127.0.0.1' });
+  await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });
+});
+afterAll(() => service.stop());
+
+const HOOK = JSON.stringify({ url: 'http://127.0.0.1:9/' });
+
+test('a body that arrives after the revocation is refused', async () => {
+  const wanted = { name: 'k', actions: ['databases.manage'], databases: '*' };
+  const { key, key_id } = (await service.call('POST', '/v1/keys', wanted)).body;
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+  const response = new Promise<string>((resolve, reject) => {
+    let text = '';
+    socket.on('error', reject).on('data', (chunk) => {
+      text += chunk;
+      if (text.includes('"request_id"')) resolve(text);
+    });
+  });
+  socket.write(
+    `POST /v1/databases/fan/webhooks HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${HOOK.length}\r\n\r\n${HOOK.slice(0, 5)}`,
+  );
+  // The key of the head has been accepted.
+  while (!/kind="writes"\} 1/.test((await service.call('GET', '/metrics')).text));
+  expect((await service.call('DELETE', `/v1/keys/${key_id}`)).status).toBe(204);
+  socket.write(HOOK.slice(5));
+  expect(await response).toMatch(/^HTTP\/1\.1 401 /);
+  socket.destroy();
+  expect((await service.call('GET', '/v1/databases/fan/webhooks')).body.webhooks).toEqual([]);
+});
+
+test('a key that was revoked a moment ago issues and revokes no other', async () => {
+  const keys = new KeyStore(`${service.directory}/apart`, 'admin');
+  const request = { name: 'k', actions: ['keys.manage' as const], databases: '*' as const };
+  const { key, key_id } = await keys.issue(request, ADMIN);
+  const caller = keys.authenticate(key);
+  if (caller === undefined) throw new Error('the key is not accepted');
+  const refused = expect.objectContaining({ code: 'unauthorized' });
+  const [revoked, issued, again] = await Promise.allSettled([
+    keys.revoke(key_id, ADMIN, { descendants: true }),
+    keys.issue(request, caller),
+    keys.revoke(key_id, caller),
+  ]);
+  expect(revoked.status).toBe('fulfilled');
+  expect(issued).toEqual({ status: 'rejected', reason: refused });
+  expect(again).toEqual({ status: 'rejected', reason: refused });
+  expect(keys.list(ADMIN)).toEqual([]);
+});
