@@ -239,7 +239,7 @@ export class LocalBackend implements Backend {
   ): AsyncIterable<LineEvent> {
     using _call = this.#calls.begin();
     const destination = await this.#destination(id, { caller: options.caller, patient: true });
-    const events = upsertLines(destination, chunks, this.#limits.line_bytes, options.signal);
+    const events = upsertLines(destination, chunks, this.#limits.record_bytes, options.signal);
     for await (const event of events) {
       if (event.type === 'progress') this.#written.emit(writtenTo(id));
       yield event;

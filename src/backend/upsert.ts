@@ -167,7 +167,7 @@ async function firstOf<Name extends string>(
 }
 
 function tooLong(line: number, maxLineBytes: number): LineProblem {
-  const detail = `the line is longer than ${maxLineBytes} bytes`;
+  const detail = `the record is larger than ${maxLineBytes} bytes`;
   return { type: 'problem', line, pointer: '', code: 'too_large', detail };
 }
 

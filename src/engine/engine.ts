@@ -34,17 +34,16 @@ export class Engine {
    * @throws {CosiftError} `data_locked` when another process has it open.
    */
   static open(directory: string, limits: Limits, threads?: number): Engine {
-    const { filter_depth, filter_rules, filter_value_bytes, batch_records, page_bytes, database_columns } =
-      limits;
     const options = {
       threads,
       limits: {
-        filterDepth: filter_depth,
-        filterRules: filter_rules,
-        filterValueBytes: filter_value_bytes,
-        batchRecords: batch_records,
-        pageBytes: page_bytes,
-        databaseColumns: database_columns,
+        filterDepth: limits.filter_depth,
+        filterRules: limits.filter_rules,
+        filterValueBytes: limits.filter_value_bytes,
+        batchRecords: limits.batch_records,
+        recordBytes: limits.record_bytes,
+        pageBytes: limits.page_bytes,
+        databaseColumns: limits.database_columns,
       },
     };
     return new Engine(settle(native.openEngine(directory, options)));

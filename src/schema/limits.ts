@@ -14,8 +14,8 @@ export const LIMITS = {
   batch_records: 1_000,
   /** Bytes of the body of one batch. */
   batch_bytes: 67_108_864,
-  /** Bytes of one NDJSON line. */
-  line_bytes: 1_048_576,
+  /** Bytes of one record as JSON, in a batch or on a line of NDJSON. */
+  record_bytes: 1_048_576,
   /** Bytes of the records on one page, unless the first record alone is longer. */
   page_bytes: 4_194_304,
   /** Distinct column names of a database. */

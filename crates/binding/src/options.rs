@@ -25,6 +25,8 @@ pub struct EngineLimits {
     pub filter_value_bytes: f64,
     /// Records of a batch.
     pub batch_records: f64,
+    /// Bytes of one record of a batch.
+    pub record_bytes: f64,
     /// Bytes of the records on one page.
     pub page_bytes: f64,
     /// Distinct column names of a database.
@@ -42,6 +44,7 @@ impl TryFrom<EngineLimits> for Limits {
                 value_bytes: whole("filterValueBytes", limits.filter_value_bytes)?,
             },
             batch_records: whole("batchRecords", limits.batch_records)?,
+            record_bytes: whole("recordBytes", limits.record_bytes)?,
             page_bytes: whole("pageBytes", limits.page_bytes)?,
             database_columns: whole("databaseColumns", limits.database_columns)?,
         })

@@ -9,6 +9,8 @@ pub struct Limits {
     pub filter: FilterLimits,
     /// Records of a batch.
     pub batch_records: usize,
+    /// Bytes of one record of a batch as JSON.
+    pub record_bytes: usize,
     /// Bytes of the records on one page. A page always holds at least one record.
     pub page_bytes: usize,
     /// Distinct column names of a database. A database that has more keeps them.
@@ -20,6 +22,7 @@ impl Default for Limits {
         Self {
             filter: FilterLimits::default(),
             batch_records: 1_000,
+            record_bytes: 1 << 20,
             page_bytes: 4 << 20,
             database_columns: 10_000,
         }

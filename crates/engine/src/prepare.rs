@@ -166,7 +166,7 @@ pub(crate) fn prepare(
     let mut records = Vec::new();
     match format {
         Format::Batch => {
-            let mut parsed = parse_batch(body, limits.batch_records).map_err(invalid_records)?;
+            let mut parsed = parse_batch(body, limits).map_err(invalid_records)?;
             give_vectors(&mut parsed, vectors, database.settings.dimensions)?;
             let mut faults = Vec::new();
             for (at, new) in parsed.into_iter().enumerate() {
@@ -242,6 +242,7 @@ fn invalid_records(problems: Vec<Problem>) -> Error {
     let code = match problems.first().map(|problem| problem.code) {
         Some(ProblemCode::InvalidVector) => "invalid_vector",
         Some(ProblemCode::InvalidDimensions) => "invalid_dimensions",
+        Some(ProblemCode::TooLarge) => "too_large",
         Some(ProblemCode::InvalidTime) => "invalid_time",
         Some(
             ProblemCode::MalformedJson

@@ -151,6 +151,8 @@ codes! {
     MixedTimeNames = "mixed_time_names",
     /// More records in one batch than allowed.
     TooManyRecords = "too_many_records",
+    /// A record larger than allowed.
+    TooLarge = "too_large",
     /// A column name beyond the number that a database may have.
     TooManyColumns = "too_many_columns",
     /// A value of the right type that is not allowed.

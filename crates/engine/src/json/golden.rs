@@ -1,6 +1,7 @@
 //! The golden records that TypeScript reads too.
 
 use super::{Json, check, parse, parse_batch, parse_data, parse_line, write_cells};
+use crate::limits::Limits;
 use crate::problem::{Problem, ProblemCode};
 
 const CASES: &[u8] = include_bytes!("../../../../test/golden/records.json");
@@ -71,7 +72,7 @@ fn every_record_is_taken_or_refused_as_the_file_says() {
 fn a_record_means_the_same_in_a_batch() {
     for case in cases() {
         let batch = format!("{{\"records\":[{{\"data\":{{}}}},{}]}}", case.text);
-        let found = parse_batch(batch.as_bytes(), 10);
+        let found = parse_batch(batch.as_bytes(), &Limits::default());
         match parse_line(case.text.as_bytes()) {
             Ok(record) => assert_eq!(found.expect("a good batch")[1], record, "{}", case.name),
             Err(problems) if problems[0].code == ProblemCode::MalformedJson => {
@@ -142,16 +143,31 @@ fn invalid_utf8_and_sizes_are_refused() {
         plain(problems),
         [(String::new(), "malformed_json".to_owned())]
     );
+    let one = Limits {
+        batch_records: 1,
+        ..Limits::default()
+    };
     let problems =
-        parse_batch(br#"{"records":[{"data":{}},{"data":{}},{}]}"#, 1).expect_err("too many");
+        parse_batch(br#"{"records":[{"data":{}},{"data":{}},{}]}"#, &one).expect_err("too many");
     assert_eq!(
         plain(problems),
         [("/records/1".to_owned(), "too_many_records".to_owned())]
     );
-    let problems = parse_batch(br#"{}"#, 1).expect_err("no records");
+    let problems = parse_batch(br#"{}"#, &one).expect_err("no records");
     assert_eq!(
         plain(problems),
         [(String::new(), "missing_member".to_owned())]
+    );
+    let small = Limits {
+        record_bytes: 20,
+        ..Limits::default()
+    };
+    let batch =
+        br#"{"records":[{"data":{"a":12345}} , {"data":{"a":1234567}} ,{"data":{"a":1234}}]}"#;
+    let problems = parse_batch(batch, &small).expect_err("too large");
+    assert_eq!(
+        plain(problems),
+        [("/records/1".to_owned(), "too_large".to_owned())]
     );
     let deep = "[".repeat(65) + &"]".repeat(65);
     assert_eq!(check(deep.as_bytes(), 65), Ok(()));

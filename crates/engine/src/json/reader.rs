@@ -65,6 +65,11 @@ impl<'a> Reader<'a> {
         self.byte()
     }
 
+    /// Bytes that are not taken yet.
+    pub(super) fn rest(&self) -> usize {
+        self.text.len() - self.at
+    }
+
     fn unexpected(&self, expected: &str) -> Problem {
         match self.text[self.at..].chars().next() {
             Some(found) => malformed(&format!("expected {expected}, found {found:?}"), self.at),

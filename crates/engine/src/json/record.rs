@@ -6,6 +6,7 @@ use super::reader::{Reader, Shape};
 use super::time::parse_time;
 use super::uuid::parse_uuid;
 use crate::columns::{Data, OwnedValue};
+use crate::limits::Limits;
 use crate::problem::{Problem, ProblemCode, Problems};
 
 /// A record to be stored, as parsed; what the caller left out is for the engine to make.
@@ -31,12 +32,13 @@ pub struct NewRecord {
 /// reported as a value of the wrong type and not as nested too deep.
 const DEPTH: usize = 16;
 
-/// Parses `{ "records": [ … ] }` of up to `max_records` records.
+/// Parses `{ "records": [ … ] }` of as many records, of as many bytes each, as `limits` say.
 ///
 /// # Errors
 /// Every problem found, with pointers such as `/records/3/data/name`; only the first where the JSON
 /// itself is at fault.
-pub fn parse_batch(bytes: &[u8], max_records: usize) -> Result<Vec<NewRecord>, Vec<Problem>> {
+pub fn parse_batch(bytes: &[u8], limits: &Limits) -> Result<Vec<NewRecord>, Vec<Problem>> {
+    let max_records = limits.batch_records;
     let mut records = None;
     let mut problems = Problems::default();
     whole(bytes, |reader| {
@@ -50,7 +52,15 @@ pub fn parse_batch(bytes: &[u8], max_records: usize) -> Result<Vec<NewRecord>, V
                     if at >= max_records {
                         return reader.skip();
                     }
-                    list.push(record(reader, problems)?);
+                    // White space before the record does not count.
+                    reader.shape()?;
+                    let start = reader.rest();
+                    let record = record(reader, problems)?;
+                    if start - reader.rest() > limits.record_bytes {
+                        problems.push(too_large(limits.record_bytes));
+                    } else {
+                        list.push(record);
+                    }
                     Ok(())
                 })
             }
@@ -224,6 +234,13 @@ fn vector(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Option<Vec
         Ok(())
     })?;
     Ok(Some(vector))
+}
+
+fn too_large(max: usize) -> Problem {
+    Problem::new(
+        ProblemCode::TooLarge,
+        format!("the record is larger than {max} bytes"),
+    )
 }
 
 fn too_many(max: usize) -> Problem {
