@@ -114,6 +114,8 @@ export interface EngineLimits {
   filterValueBytes: number
   /** Records of a batch. */
   batchRecords: number
+  /** Bytes of one record of a batch. */
+  recordBytes: number
   /** Bytes of the records on one page. */
   pageBytes: number
   /** Distinct column names of a database. */

@@ -42,7 +42,7 @@ export type ErrorCode = keyof typeof ERRORS;
 
 /**
  * What can be wrong with one member of a request or with one line of records: one row a code, never renamed. They are
- * those of the engine, and `too_large` for a line that is too long to be parsed.
+ * those of the engine.
  */
 export const PROBLEM_CODES = {
   malformed_json: 'It is not JSON, or not UTF-8',
@@ -70,7 +70,7 @@ export const PROBLEM_CODES = {
   invalid_vector: 'The database cannot take the vector',
   invalid_dimensions: 'The vector has another number of values than those of the database',
   identity_conflict: 'The id and the UUID belong to different records',
-  too_large: 'The line is longer than allowed',
+  too_large: 'The record is larger than allowed',
 } as const satisfies Record<string, string>;
 
 export type ProblemCode = keyof typeof PROBLEM_CODES;

@@ -21,6 +21,7 @@ import type {
   WebhookRequest,
 } from '../schema/index.js';
 import { checkOptions } from '../schema/options.js';
+import { checkRecordValues } from '../schema/record-values.js';
 import type { CallOptions, Transport } from './transport.js';
 
 export type PageOf<V extends Variant> = V extends 'a' ? PageA : PageB;
@@ -78,14 +79,11 @@ export class Database<V extends Variant = 'b'> {
     records: Iterable<NewRecord> | AsyncIterable<NewRecord>,
     options?: CallOptions,
   ): Promise<BatchResult> {
-    return upsertInBatches(records, BATCH_RECORDS, (batch) =>
-      this.#transport.call<BatchResult>(
-        'POST',
-        `${this.#path}/records`,
-        { records: batch.map(withIdentity) },
-        options,
-      ),
-    );
+    return upsertInBatches(records, BATCH_RECORDS, async (batch) => {
+      checkRecordValues(batch);
+      const body = { records: batch.map(withIdentity) };
+      return this.#transport.call<BatchResult>('POST', `${this.#path}/records`, body, options);
+    });
   }
 
   search(request: SearchRequest, options?: CallOptions): Promise<PageOf<V>> {

@@ -8,6 +8,7 @@ import {
   checkDeleteRequest,
   checkOptions,
   checkQueryRequest,
+  checkRecordValues,
   checkSearchRequest,
   type DatabaseDescription,
   DEFAULTS,
@@ -24,7 +25,10 @@ import {
   type Variant,
 } from '../schema/index.js';
 
-/** A record to upsert. Its vector, if any, may be a typed array; a column that is undefined is left out. */
+/**
+ * A record to upsert. Its vector, if any, may be a typed array; a column that is undefined is left out, and any other
+ * value that JSON cannot hold, such as NaN or a `Date`, is refused.
+ */
 export type RecordInput = Omit<NewRecord, 'data' | 'vector'> & {
   data: Record<string, string | number | boolean | null | undefined>;
   vector?: Float32Array | readonly number[];
@@ -189,6 +193,7 @@ async function* drain<V extends Variant>(
 
 /** A batch as JSON; typed vectors apart, as text they would be five times as large. */
 function encode(records: readonly RecordInput[]): { body: Uint8Array; vectors?: Float32Array } {
+  checkRecordValues(records);
   const typed = records.map(({ vector }) => (vector instanceof Float32Array ? vector : undefined));
   const dimensions = typed[0]?.length;
   if (dimensions === undefined || typed.some((vector) => vector?.length !== dimensions)) {

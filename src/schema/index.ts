@@ -20,6 +20,7 @@ export { DEFAULTS, jsonDepth, LIMITS } from './limits.js';
 export { checkOptions, MAX_EMBED_WORKERS, MAX_THREADS } from './options.js';
 export type { Data, FacetCounts, PageA, PageB, RecordA, RecordB } from './pages.js';
 export type { ProblemBody } from './problem.js';
+export { checkRecordValues } from './record-values.js';
 export type {
   BatchResult,
   Change,

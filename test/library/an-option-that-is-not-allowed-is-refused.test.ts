@@ -141,6 +141,7 @@ describe('of the native module', () => {
     filterRules: LIMITS.filter_rules,
     filterValueBytes: LIMITS.filter_value_bytes,
     batchRecords: LIMITS.batch_records,
+    recordBytes: LIMITS.record_bytes,
     pageBytes: LIMITS.page_bytes,
     databaseColumns: LIMITS.database_columns,
   };

@@ -152,6 +152,7 @@ export class Cosift implements Peer {
           filterRules: 1000,
           filterValueBytes: 10_000,
           batchRecords: 1000,
+          recordBytes: 1 << 20,
           pageBytes: 4_194_304,
           databaseColumns: 10_000,
         },

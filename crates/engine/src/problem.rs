@@ -151,8 +151,6 @@ codes! {
     MixedTimeNames = "mixed_time_names",
     /// More records in one batch than allowed.
     TooManyRecords = "too_many_records",
-    /// A record larger than allowed.
-    TooLarge = "too_large",
     /// A column name beyond the number that a database may have.
     TooManyColumns = "too_many_columns",
     /// A value of the right type that is not allowed.
@@ -163,4 +161,6 @@ codes! {
     InvalidDimensions = "invalid_dimensions",
     /// An id and a UUID that belong to different records.
     IdentityConflict = "identity_conflict",
+    /// A record larger than allowed.
+    TooLarge = "too_large",
 }

@@ -1,0 +1,99 @@
+import { CosiftError, type Problem } from '../errors.js';
+
+/** Problems that are told of one call. */
+const MAX_PROBLEMS = 100;
+
+/**
+ * Checks that JSON holds the values of records as they are: `JSON.stringify` writes NaN and Infinity as null, a date as
+ * text, a map as an empty object. What JSON holds is then the engine's to check.
+ *
+ * A value of `data` is a string, a finite number, a boolean or null; a column that is undefined is left out.
+ *
+ * @throws {CosiftError} `invalid_record` with a pointer to each value, `/records/2/data/price`.
+ */
+export function checkRecordValues(records: readonly unknown[]): void {
+  const problems: Problem[] = [];
+  for (const [at, record] of records.entries()) {
+    checkRecord(record, `/records/${at}`, problems);
+    if (problems.length >= MAX_PROBLEMS) break;
+  }
+  const [first, ...others] = problems;
+  if (first === undefined) return;
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  throw new CosiftError('invalid_record', `${first.pointer}: ${first.detail}${more}`, { problems });
+}
+
+function checkRecord(record: unknown, pointer: string, problems: Problem[]): void {
+  if (!isPlain(record)) {
+    problems.push({
+      pointer,
+      code: 'wrong_type',
+      detail: `a record is a plain object, not ${nameOf(record)}`,
+    });
+    return;
+  }
+  const { id, data, vector } = record;
+  if (id !== undefined) checkValue(id, `${pointer}/id`, problems);
+  if (Array.isArray(vector) || ArrayBuffer.isView(vector)) {
+    // Those of a Float32Array reach the engine as they are.
+    if (!(vector instanceof Float32Array)) checkVector(vector, `${pointer}/vector`, problems);
+  }
+  if (data === undefined) return;
+  if (!isPlain(data)) {
+    const detail = `data is a plain object, not ${nameOf(data)}`;
+    problems.push({ pointer: `${pointer}/data`, code: 'wrong_type', detail });
+    return;
+  }
+  for (const [column, value] of Object.entries(data)) {
+    if (value === undefined) continue;
+    checkValue(value, `${pointer}/data/${escaped(column)}`, problems);
+    if (problems.length >= MAX_PROBLEMS) return;
+  }
+}
+
+function checkVector(
+  vector: ArrayLike<unknown> | ArrayBufferView,
+  pointer: string,
+  problems: Problem[],
+): void {
+  for (const [at, value] of Array.from(vector as ArrayLike<unknown>).entries()) {
+    if (typeof value === 'number' && Number.isFinite(value)) continue;
+    const detail = `a vector holds finite numbers, not ${nameOf(value)}`;
+    problems.push({ pointer: `${pointer}/${at}`, code: 'wrong_type', detail });
+    return;
+  }
+}
+
+function checkValue(value: unknown, pointer: string, problems: Problem[]): void {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return;
+  if (typeof value === 'number') {
+    if (Number.isFinite(value)) return;
+    problems.push({
+      pointer,
+      code: 'number_out_of_range',
+      detail: `${value} is not a number that JSON holds`,
+    });
+    return;
+  }
+  const detail = `a value is a string, number, boolean or null, not ${nameOf(value)}`;
+  problems.push({ pointer, code: 'wrong_type', detail });
+}
+
+/** Whether JSON holds the members of a value, and only those. */
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return (
+    Object.prototype.toString.call(value) === '[object Object]' &&
+    typeof (value as { toJSON?: unknown }).toJSON !== 'function'
+  );
+}
+
+function nameOf(value: unknown): string {
+  if (value === null || value === undefined || typeof value === 'number') return String(value);
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  const name = Array.isArray(value) ? 'array' : (value.constructor?.name ?? 'object');
+  return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name === 'Object' ? 'object' : name}`;
+}
+
+function escaped(member: string): string {
+  return member.replaceAll('~', '~0').replaceAll('/', '~1');
+}
