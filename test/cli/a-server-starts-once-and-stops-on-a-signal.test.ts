@@ -66,7 +66,7 @@ test('the demo answers the requests that it prints, in both variants', async () 
 
 test('a setting that is unknown or unusable is one line', async () => {
   expect((await cosift('serve', '--port', '99999')).stderr).toBe(
-    'cosift: --port: must be a whole number from 0 to 65535\n',
+    'cosift: --port: must be a whole number from 0 to 65535, not "99999"\n',
   );
   const misspelt = new Command(['config'], { COSIFT_PROT: '1' });
   expect(await misspelt.ended()).toBe(1);
