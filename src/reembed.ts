@@ -43,17 +43,38 @@ export async function reembed(
   }
 }
 
-/** As {@link reembed}; when the signal ends the wait, what was made of it is removed. */
+/**
+ * As {@link reembed}; when the signal ends the wait, what was made of it is removed. A job that was under way before
+ * this call goes on: it is another caller's.
+ */
 export async function reembedOrCancel(
   database: Reembedder,
   model: string,
   options: ReembedOptions = {},
 ): Promise<Reembedding> {
+  options.signal?.throwIfAborted();
+  let begun = false;
+  const start = async (model: string) => {
+    const joins = await isUnderWay(database);
+    const state = await database.start(model);
+    begun = !joins;
+    return state;
+  };
   try {
-    return await reembed(database, model, options);
+    return await reembed({ ...database, start }, model, options);
   } catch (error) {
     // It may have ended meanwhile: then there is nothing to cancel.
-    if (options.signal?.aborted) await database.cancel().catch(() => undefined);
+    if (begun && options.signal?.aborted) await database.cancel().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function isUnderWay(database: Reembedder): Promise<boolean> {
+  try {
+    const { state } = await database.read();
+    return state === 'running' || state === 'switching';
+  } catch (error) {
+    if (error instanceof CosiftError && error.code === 'reembedding_not_found') return false;
     throw error;
   }
 }

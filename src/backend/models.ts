@@ -20,6 +20,9 @@ export function checkModelDirectories(directories: ModelDirectories = {}): void 
   }
 }
 
+/** How long a failed load is not tried again, in milliseconds: each try reads the whole model. */
+const RETRY_MS = 1_000;
+
 /** The models that databases can be made with, each loaded once, when it is first needed. */
 export class Models {
   /** The model of a database whose settings name none. */
@@ -30,6 +33,7 @@ export class Models {
   readonly #directories: ReadonlyMap<string, string | undefined>;
   readonly #loading = new Map<string, Promise<Embedder>>();
   readonly #loaded = new Map<string, Embedder>();
+  readonly #failed = new Map<string, { error: unknown; until: number }>();
   #closed = false;
 
   /**
@@ -56,21 +60,18 @@ export class Models {
   }
 
   /**
-   * The embedder of a model.
+   * The embedder of a model. One that could not be loaded is tried again by the first call a second later.
    *
    * @throws {CosiftError} `invalid_request` when there is no such model, or its directory is none.
    */
   async embedder(model: string): Promise<Embedder> {
     if (!this.has(model)) throw this.#unknown(model);
     if (this.#closed) throw new CosiftError('stopped', 'the models are closed');
+    const failure = this.#failed.get(model);
+    if (failure !== undefined && performance.now() < failure.until) throw failure.error;
     const loading = this.#loading.get(model) ?? this.#load(model);
     this.#loading.set(model, loading);
-    try {
-      return await loading;
-    } catch (error) {
-      this.#loading.delete(model);
-      throw error;
-    }
+    return loading;
   }
 
   /** Those of all models that are loaded together; undefined while there is none. */
@@ -106,8 +107,13 @@ export class Models {
       this.#loaded.set(model, embedder);
       return embedder;
     } catch (cause) {
-      if (!(cause instanceof CosiftError)) throw cause;
-      throw new CosiftError(cause.code, `model "${model}" cannot be used: ${cause.detail}`, { cause });
+      const error =
+        cause instanceof CosiftError
+          ? new CosiftError(cause.code, `model "${model}" cannot be used: ${cause.detail}`, { cause })
+          : cause;
+      this.#loading.delete(model);
+      this.#failed.set(model, { error, until: performance.now() + RETRY_MS });
+      throw error;
     }
   }
 

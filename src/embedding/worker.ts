@@ -29,6 +29,12 @@ interface Model {
 // Loaded by the first task and not with the module, so that a failure has somebody to go to.
 let model: Promise<Model> | undefined;
 
+/** How long a failed load is not tried again, in milliseconds. */
+const RETRY_MS = 1_000;
+
+/** When a failed load is tried again. A timer would not do: a worker without a task runs none. */
+let retryAt = Number.POSITIVE_INFINITY;
+
 const SESSION: InferenceSession.SessionOptions = {
   executionProviders: ['cpu'],
   executionMode: 'sequential',
@@ -38,6 +44,19 @@ const SESSION: InferenceSession.SessionOptions = {
   logSeverityLevel: 3,
 };
 
+/** The model, loaded by the first call. A load that failed is tried again, but not at once. */
+function loaded(): Promise<Model> {
+  if (performance.now() > retryAt) model = undefined;
+  if (model === undefined) {
+    retryAt = Number.POSITIVE_INFINITY;
+    model = load();
+    model.catch(() => {
+      retryAt = performance.now() + RETRY_MS;
+    });
+  }
+  return model;
+}
+
 async function load(): Promise<Model> {
   const session = await calls.run(() => InferenceSession.create(directory.graph, SESSION));
   return { session, tokenizer: new TextTokenizer(directory) };
@@ -45,12 +64,12 @@ async function load(): Promise<Model> {
 
 /** Vectors of a task's texts. That of a record's text without a token is all 0: the text has no meaning. */
 export default async function run(task: Task): Promise<Embedded | undefined> {
-  model ??= load();
-  const { session, tokenizer } = await model;
   if (task.kind === 'release') {
-    await calls.run(() => session.release());
+    const left = await model?.catch(() => undefined);
+    if (left !== undefined) await calls.run(() => left.session.release());
     return undefined;
   }
+  const { session, tokenizer } = await loaded();
   const { dimensions, pooling, prompts } = directory;
   const vectors = new Float32Array(task.texts.length * dimensions);
   let truncated = 0;

@@ -1,0 +1,63 @@
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, expect, test } from 'vitest';
+import { LocalBackend } from '../../src/backend/index.js';
+import { createEmbedder } from '../../src/embedding/index.js';
+import { firstTokenModel } from '../server/model-variant.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'cosift-late-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+/** Calls until it succeeds; the test's own limit ends what never does. */
+async function untilDone<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch {
+      await pause(50);
+    }
+  }
+}
+
+test('by a later call, and not by each', async () => {
+  const late = firstTokenModel(path.join(root, 'late'));
+  const graph = path.join(late, 'onnx/model_quantized.onnx');
+  renameSync(graph, `${graph}.away`);
+  const backend = await LocalBackend.open({ directory: path.join(root, 'data'), models: { late } });
+  try {
+    const create = () => backend.createDatabase('db', { model: 'late' });
+    const burst = await Promise.allSettled(Array.from({ length: 20 }, create));
+    burst.push(...(await Promise.allSettled([create()])));
+    const reasons = new Set(burst.map((outcome) => outcome.status === 'rejected' && outcome.reason));
+    // One error: it was loaded once.
+    expect([...reasons]).toEqual([expect.objectContaining({ code: 'invalid_request' })]);
+    renameSync(`${graph}.away`, graph);
+    const { database } = await untilDone(create);
+    expect(database.model).toBe('late');
+  } finally {
+    await backend.close();
+  }
+}, 60_000);
+
+test('by a worker that takes the place of another', async () => {
+  const model = firstTokenModel(path.join(root, 'replaced'));
+  const graph = path.join(model, 'onnx/model_quantized.onnx');
+  const embedder = await createEmbedder({ model, workers: 1, workerMemoryMb: 48 });
+  try {
+    const before = await embedder.embedQuery('a text');
+    renameSync(graph, `${graph}.away`);
+    // More than the worker has memory for: it ends, and the next one finds no model.
+    await expect(embedder.embedQuery('!'.repeat(4_000_000))).rejects.toMatchObject({ code: 'internal' });
+    await expect(embedder.embedPassages(['a text'])).rejects.toMatchObject({
+      code: 'internal',
+      detail: expect.stringContaining('model_quantized.onnx'),
+    });
+    renameSync(`${graph}.away`, graph);
+    const { vectors } = await untilDone(() => embedder.embedPassages(['a text']));
+    expect(vectors).toEqual(before);
+  } finally {
+    await embedder.close();
+  }
+}, 120_000);
