@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/global-setup.mjs'],
     // A process a file: native modules and worker pools do not share threads with other tests.
     pool: 'forks',
     maxWorkers: 2,

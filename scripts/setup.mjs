@@ -111,11 +111,14 @@ function packagesAreDue() {
   );
 }
 
+function isDone({ sources, product, stamp }) {
+  const last = existsSync(at(stamp)) ? readFileSync(at(stamp), 'utf8') : '';
+  return product() && last === hashOf(sources());
+}
+
 /** A build step: due when its product is missing or its sources differ from those of the last run. */
 function step({ title, takes, sources, product, stamp, make }) {
-  const now = hashOf(sources());
-  const last = existsSync(at(stamp)) ? readFileSync(at(stamp), 'utf8') : '';
-  if (product() && last === now) return;
+  if (isDone({ sources, product, stamp })) return;
   console.log(`cosift: ${title} (${takes})`);
   rmSync(at(stamp), { force: true });
   make();
@@ -148,30 +151,38 @@ function buildNative() {
   });
 }
 
-function buildTypeScript() {
-  step({
-    title: 'compiling the TypeScript',
-    takes: 'a few seconds',
-    stamp: 'dist/.stamp',
-    sources: () => [
-      'package.json',
-      'tsconfig.json',
+const TYPESCRIPT = {
+  title: 'compiling the TypeScript',
+  takes: 'a few seconds',
+  stamp: 'dist/.stamp',
+  sources: () => [
+    'package.json',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'native/index.d.cts',
+    ...files('src', () => true),
+  ],
+  product: () => existsSync(at('dist', 'cli', 'main.js')),
+  make: () => {
+    // A file that was removed from src must not live on in dist.
+    rmSync(at('dist'), { recursive: true, force: true });
+    run('The TypeScript build', process.execPath, [
+      at('node_modules', 'typescript', 'bin', 'tsc'),
+      '-p',
       'tsconfig.build.json',
-      'native/index.d.cts',
-      ...files('src', () => true),
-    ],
-    product: () => existsSync(at('dist', 'cli', 'main.js')),
-    make: () => {
-      // A file that was removed from src must not live on in dist.
-      rmSync(at('dist'), { recursive: true, force: true });
-      run('The TypeScript build', process.execPath, [
-        at('node_modules', 'typescript', 'bin', 'tsc'),
-        '-p',
-        'tsconfig.build.json',
-      ]);
-      chmodSync(at('dist', 'cli', 'main.js'), 0o755);
-    },
-  });
+    ]);
+    chmodSync(at('dist', 'cli', 'main.js'), 0o755);
+  },
+};
+
+/** Compiles `src` to `dist` when it has changed. */
+export function buildTypeScript() {
+  step(TYPESCRIPT);
+}
+
+/** Whether `dist` is compiled from `src` as it is now. */
+export function typeScriptIsBuilt() {
+  return isDone(TYPESCRIPT);
 }
 
 /** Brings the checkout up to date. `install: false` leaves the packages as they are. */

@@ -1,25 +1,71 @@
-// npm test: brings the checkout up to date, then runs every test.
+// npm test: brings the checkout up to date, then runs every test and tells which were skipped, and why.
 //
 //   node scripts/test.mjs          all of them
 //   node scripts/test.mjs rust     cargo test of the workspace; further arguments go to it
 //   node scripts/test.mjs node     vitest; further arguments go to it
-import { checkNode, checkRust, setup, succeeds } from './setup.mjs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkNode, checkRust, fail, root, setup } from './setup.mjs';
+import { skippedInCargo } from './skipped.mjs';
+
+/** Runs a command in the checkout; its output is shown and returned. */
+async function run(title, command, args, env = {}) {
+  const colours = process.stdout.isTTY ? { CARGO_TERM_COLOR: 'always', FORCE_COLOR: '1' } : {};
+  const child = spawn(command, args, {
+    cwd: root,
+    env: { ...colours, ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr']) {
+    child[name].setEncoding('utf8').on('data', (text) => {
+      output[name] += text;
+      process[name].write(text);
+    });
+  }
+  const { code, signal } = await new Promise((resolve) => {
+    child.on('error', (error) => fail(`${title} could not start: ${error.message}`));
+    child.on('close', (code, signal) => resolve({ code, signal }));
+  });
+  if (signal) process.kill(process.pid, signal);
+  return { passed: code === 0, output: `${output.stdout}\n${output.stderr}` };
+}
 
 const [which = 'all', ...rest] = process.argv.slice(2);
 const failures = [];
+const skipped = [];
 checkNode();
 if (which !== 'rust') setup();
 if (which !== 'node') {
   checkRust();
   console.log('\ncosift: Rust tests');
-  if (!succeeds('cargo test', 'cargo', ['test', '--workspace', ...rest])) failures.push('Rust');
+  const { passed, output } = await run('cargo test', 'cargo', ['test', '--workspace', ...rest]);
+  if (!passed) failures.push('Rust');
+  skipped.push(...skippedInCargo(output));
 }
 if (which !== 'rust') {
   console.log('\ncosift: Node tests');
-  const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...rest];
-  if (!succeeds('vitest', process.execPath, vitest)) failures.push('Node');
+  const directory = mkdtempSync(join(tmpdir(), 'cosift-tests-'));
+  const report = join(directory, 'skipped');
+  const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'skipped-reporter.mjs')}`];
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...rest];
+  const { passed } = await run('vitest', process.execPath, vitest, { SKIPPED_REPORT_FILE: report });
+  if (!passed) failures.push('Node');
+  try {
+    skipped.push(...readFileSync(report, 'utf8').split('\n').filter(Boolean));
+  } catch (error) {
+    failures.push('Node');
+    console.error(`cosift: vitest told nothing of skipped tests: ${error.message}`);
+  }
+  rmSync(directory, { recursive: true, force: true });
 }
+const summary = [`${skipped.length} skipped`, ...skipped.map((line) => `  ${line}`)].join('\n');
+console.log(`\ncosift: ${summary}`);
+// For a caller that adds up several checks.
+if (process.env.SKIPPED_TESTS_FILE) writeFileSync(process.env.SKIPPED_TESTS_FILE, `${summary}\n`);
 if (failures.length > 0) {
-  console.error(`\ncosift: failed: ${failures.join(' and ')} tests`);
+  console.error(`\ncosift: failed: ${[...new Set(failures)].join(' and ')} tests`);
   process.exitCode = 1;
 }

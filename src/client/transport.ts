@@ -31,11 +31,7 @@ export class Transport {
   readonly #maxWaitMs: number;
   readonly #fetch: typeof fetch;
 
-  /** Throws `invalid_request` for a URL that is not of HTTP. */
   constructor({ url, key, retries = 4, maxWaitMs = 60_000, fetch: own = fetch }: ClientOptions) {
-    if (!URL.canParse(url) || !/^https?:/i.test(url)) {
-      throw new CosiftError('invalid_request', `url: ${JSON.stringify(url)} is not an http address`);
-    }
     this.#base = `${url.replace(/\/+$/, '')}/v1`;
     this.#key = key;
     this.#retries = retries;

@@ -64,7 +64,7 @@ test('what is no service, and an address that is none', async () => {
   const port = await listen((_, response) => response.end('<html>'));
   expect((await failure(`http://127.0.0.1:${port}`)).detail).toMatch(/is not JSON/);
   expect(() => new Client({ url: 'localhost:8080', key: 'k' })).toThrow(
-    /localhost:8080.*not an http address/,
+    /localhost:8080.*must be a URL of http or https/,
   );
 });
 

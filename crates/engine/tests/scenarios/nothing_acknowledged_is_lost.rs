@@ -44,7 +44,7 @@ fn vectors() -> Vectors {
 
 /// Writes until it is killed; tells before each write what comes and after it that it is acknowledged.
 #[test]
-#[ignore = "run in a process of its own, which is killed"]
+#[ignore = "run in a process of its own by another test"]
 fn child_process() {
     let directory = std::env::var_os(DIRECTORY).expect("a directory");
     let seed: u64 = std::env::var(SEED)

@@ -158,12 +158,13 @@ unsafe fn sweep(codes: &Codes, scans: &mut [Scan<'_>]) {
 #[cfg(test)]
 mod tests {
     use super::{Amx, Multiplier, OPERAND_BYTES, Products, available};
-    use crate::check::Random;
+    use crate::check::{Random, skipped};
     use crate::x86::products::tests::Plain;
 
     #[test]
     fn unit_multiplies_as_its_manual_says_where_there_is_one() {
         if !available() {
+            skipped("this CPU lacks AMX");
             return;
         }
         let mut random = Random::new(5);

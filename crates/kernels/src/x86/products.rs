@@ -139,7 +139,7 @@ fn unpack(nibbles: &[u8], out: &mut [u8]) {
 #[cfg(test)]
 pub(super) mod tests {
     use super::{DIMS, Multiplier, OPERAND_BYTES, Products};
-    use crate::check::agrees_on;
+    use crate::check::{agrees_on, skipped};
     use crate::codes::Codes;
     use crate::kernel::Kernel;
     use crate::layout::Layout;
@@ -184,6 +184,7 @@ pub(super) mod tests {
     #[test]
     fn products_agree_with_the_reference_also_where_there_is_no_unit_for_them() {
         if !(AVX512_VNNI.available)() {
+            skipped("this CPU lacks AVX-512 VNNI");
             return;
         }
         let kernel = Kernel {

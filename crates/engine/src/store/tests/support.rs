@@ -91,18 +91,20 @@ pub(super) fn downgrade(path: &Path) {
         .expect("it is changed");
 }
 
-/// This test binary again, to run only `test` (its path in the crate) with `directory` for it in [`task`].
+/// This test binary again, to run only the ignored `test` (its path in the crate) with `directory` for it in [`task`].
 pub(super) fn child(test: &str, directory: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("a test knows its binary"));
     command
-        .args(["--exact", test, "--nocapture"])
+        .args(["--exact", test, "--ignored", "--nocapture"])
         .env(TASK, directory);
     command
 }
 
-/// The directory given by [`child`]; `None` in a run of all tests, where such a test has nothing to do.
-pub(super) fn task() -> Option<PathBuf> {
-    std::env::var_os(TASK).map(PathBuf::from)
+/// The directory given by [`child`].
+pub(super) fn task() -> PathBuf {
+    std::env::var_os(TASK)
+        .expect("a process made by `child`")
+        .into()
 }
 
 const TASK: &str = "COSIFT_STORE_TEST_DIRECTORY";

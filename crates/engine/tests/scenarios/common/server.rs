@@ -307,3 +307,17 @@ pub(crate) fn child(test: &str) -> Command {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     command
 }
+
+/// Tells that the test that runs could not test something here. Written past the harness, which shows nothing of a
+/// test that passes; `scripts/test.mjs` counts these lines.
+pub(crate) fn skipped(reason: &str) {
+    use std::io::Write;
+
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    // In one write: other tests print at the same time.
+    let line = format!("\nskipped: {test}: {reason}\n");
+    std::io::stderr()
+        .write_all(line.as_bytes())
+        .expect("stderr takes a line");
+}

@@ -1,0 +1,2 @@
+export function buildTypeScript(): void;
+export function typeScriptIsBuilt(): boolean;

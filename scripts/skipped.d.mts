@@ -1,0 +1,1 @@
+export function skippedInCargo(output: string): string[];
