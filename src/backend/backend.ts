@@ -37,7 +37,6 @@ export interface Readiness {
   ready: boolean;
   /** Why not. */
   reasons: string[];
-  databases: DatabaseState[];
 }
 
 /** How far a database has come. */
@@ -80,7 +79,10 @@ export interface BackendStats {
 
 /** What answers requests: the local engine, or a distributed one. Failures are `CosiftError`s. */
 export interface Backend {
+  /** Asked by every request: it costs nothing. */
   readiness(): Readiness;
+  /** How far every database has come. */
+  databases(): DatabaseState[];
   listDatabases(): Promise<DatabaseDescription[]>;
   createDatabase(
     id: string,

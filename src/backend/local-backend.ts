@@ -14,7 +14,15 @@ import {
   type SearchRequest,
   type Variant,
 } from '../schema/index.js';
-import type { Backend, BackendStats, PageOptions, PageReply, Readiness, Scope } from './backend.js';
+import type {
+  Backend,
+  BackendStats,
+  DatabaseState,
+  PageOptions,
+  PageReply,
+  Readiness,
+  Scope,
+} from './backend.js';
 import { Calls } from './calls.js';
 import { DatabaseModels } from './database-models.js';
 import { type ModelDirectories, Models } from './models.js';
@@ -130,14 +138,17 @@ export class LocalBackend implements Backend {
       ...(this.#starting === undefined ? [] : [this.#starting]),
       ...(this.#closed === undefined ? [] : ['the service is stopping']),
     ];
-    const databases = this.#engine.progress().databases.map(({ id, loaded, writable, records, problem }) => ({
+    return { ready: reasons.length === 0, reasons };
+  }
+
+  databases(): DatabaseState[] {
+    return this.#engine.progress().databases.map(({ id, loaded, writable, records, problem }) => ({
       id,
       loaded,
       writable,
       records,
       ...(problem && { problem }),
     }));
-    return { ready: reasons.length === 0, reasons, databases };
   }
 
   async listDatabases(): Promise<DatabaseDescription[]> {

@@ -66,7 +66,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       readiness: () => {
         const state = backend.readiness();
         if (!state.ready || preparing === undefined) return state;
-        return { ...state, ready: false, reasons: [preparing] };
+        return { ready: false, reasons: [preparing] };
       },
       limits: config.limits,
       ...(config.rateLimit > 0 && { rate: { quota: config.rateLimit, windowSeconds: 60 } }),

@@ -5,7 +5,7 @@ import { openApiDocument } from '../openapi/document.js';
 import type { Handlers, Services } from '../services.js';
 
 /** Health, metrics and the description of the interface. */
-export function serviceHandlers({ readiness, keys, limits, metrics, inFlight }: Services): Handlers {
+export function serviceHandlers({ backend, readiness, keys, limits, metrics, inFlight }: Services): Handlers {
   let document: { json: string; page: string } | undefined;
   const described = () => {
     if (document === undefined) {
@@ -33,7 +33,8 @@ export function serviceHandlers({ readiness, keys, limits, metrics, inFlight }: 
       if (inFlight.closing.aborted) {
         return reply.code(503).send({ status: 'not_ready', reasons: ['the server is stopping'] });
       }
-      const { ready, reasons, databases } = readiness();
+      const { ready, reasons } = readiness();
+      const databases = backend.databases();
       // Asked without a key: names of databases are for those who see them.
       const caller = knownCaller(request);
       const problems = databases.flatMap(({ id, loaded, writable, problem }) => {
