@@ -64,6 +64,16 @@ impl NativeEngine {
     }
 }
 
+impl Drop for NativeEngine {
+    /// Closes an engine whose handle is garbage-collected, or whose JavaScript environment ends, without `close`. It
+    /// takes a thread of its own, because saving may take seconds.
+    fn drop(&mut self) {
+        if !self.engine.is_closed() {
+            Engine::close_in_background(&self.engine, Box::new(|_| ()));
+        }
+    }
+}
+
 #[napi]
 impl NativeEngine {
     /// Brings every database to memory.

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use cosift_kernels::{Codec, Codes, Layout, Query, Steps, rotate};
-use nalgebra::{DMatrix, SymmetricEigen};
+use nalgebra::DMatrix;
 
+use crate::axes::{CHUNK, principal_axes};
 use crate::cost;
 use crate::serial::Serial;
 
@@ -27,6 +28,13 @@ const FINE_DIMENSIONS: usize = 64;
 /// Coarse dimensions that the head of a rotated code may have.
 const COARSE_DIMENSIONS: [usize; 4] = [64, 128, 192, 256];
 
+/// Axes of a band that are mixed with each other at most, so that mixing takes seconds however many there are.
+const MAX_MIXED: usize = 1024;
+
+/// Products that rotating the sample takes at most for each head that is judged: all of a sample of 8,192 vectors up
+/// to 1,448 dimensions, 1,024 of its vectors with 4,096.
+const MAX_JUDGED_PRODUCTS: usize = 1 << 34;
+
 impl Basis {
     /// The unrotated basis of `dimensions`: all of a code is its head.
     pub(crate) fn identity(dimensions: usize) -> Self {
@@ -43,12 +51,20 @@ impl Basis {
     /// Learns the basis of a sample: its principal axes, with the head that makes searches cheapest.
     ///
     /// `sample` holds unit vectors of `dimensions` components, one after the other, out of `records`. `None`
-    /// when the unrotated codes are as cheap.
-    pub(crate) fn train(dimensions: usize, sample: &[f32], records: usize) -> Option<Self> {
+    /// when the unrotated codes are as cheap, or when `stop` says so: it is asked every few hundred million products.
+    pub(crate) fn train(
+        dimensions: usize,
+        sample: &[f32],
+        records: usize,
+        stop: &dyn Fn() -> bool,
+    ) -> Option<Self> {
         let dims = padded(dimensions);
-        let axes = principal_axes(dimensions, dims, sample)?;
+        let axes = principal_axes(dimensions, dims, sample, stop)?;
+        let judged = (MAX_JUDGED_PRODUCTS / (dims * dims)).max(1);
+        let step = (sample.len() / dimensions).div_ceil(judged).max(1);
         let padded: Vec<f32> = sample
             .chunks_exact(dimensions)
+            .step_by(step)
             .flat_map(|vector| pad(vector, dims).into_owned())
             .collect();
         let plain = Self::identity(dimensions).codec;
@@ -58,8 +74,14 @@ impl Basis {
             let Some(layout) = Layout::new(dims, FINE_DIMENSIONS, coarse) else {
                 continue;
             };
-            let rotation = mixed_within_bands(&axes, &layout);
-            rotate(&rotation, &padded, &mut rotated);
+            let rotation = mixed_within_bands(&axes, &layout, stop)?;
+            let chunk = CHUNK * dims;
+            for (from, to) in padded.chunks(chunk).zip(rotated.chunks_mut(chunk)) {
+                if stop() {
+                    return None;
+                }
+                rotate(&rotation, from, to);
+            }
             let codec = Codec::new(layout, Steps::train(&layout, &rotated));
             let cost = cost::of_search(&codec, &rotated, records);
             if cost < best.0 {
@@ -176,32 +198,35 @@ fn pad(vector: &[f32], dims: usize) -> Cow<'_, [f32]> {
     padded.into()
 }
 
-/// An orthonormal matrix, `dims x dims`, whose columns are the directions in which a sample is longest,
-/// longest first.
-fn principal_axes(dimensions: usize, dims: usize, sample: &[f32]) -> Option<DMatrix<f64>> {
-    if sample.is_empty() {
-        return None;
-    }
-    let eigen = SymmetricEigen::new(second_moments(dimensions, dims, sample));
-    let mut order: Vec<usize> = (0..dims).collect();
-    order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
-    Some(eigen.eigenvectors.select_columns(&order))
-}
-
 /// Rows of an orthonormal matrix: the axes, those of each band of a layout mixed with each other.
 ///
 /// The few long axes of a band would set the step that all of its codes are rounded by. Mixed, the
-/// components are about as long as each other, and the same bits leave out a sixth less.
-fn mixed_within_bands(axes: &DMatrix<f64>, layout: &Layout) -> Vec<f32> {
+/// components are about as long as each other, and the same bits leave out a sixth less. `None` when `stop` says so.
+fn mixed_within_bands(
+    axes: &DMatrix<f64>,
+    layout: &Layout,
+    stop: &dyn Fn() -> bool,
+) -> Option<Vec<f32>> {
     let mut mixed = axes.clone();
     let mut start = 0;
-    for width in [layout.fine(), layout.coarse(), layout.tail()] {
-        let band = axes.columns(start, width) * cosines(width);
-        mixed.columns_mut(start, width).copy_from(&band);
-        start += width;
+    for band in [layout.fine(), layout.coarse(), layout.tail()] {
+        let end = start + band;
+        while start < end {
+            let width = MAX_MIXED.min(end - start);
+            let (axes, cosines) = (axes.columns(start, width), cosines(width));
+            for at in (0..width).step_by(CHUNK) {
+                if stop() {
+                    return None;
+                }
+                let some = CHUNK.min(width - at);
+                let columns = axes * cosines.columns(at, some);
+                mixed.columns_mut(start + at, some).copy_from(&columns);
+            }
+            start += width;
+        }
     }
     // Column after column, which are the rows of the rotation.
-    mixed.iter().map(|&part| part as f32).collect()
+    Some(mixed.iter().map(|&part| part as f32).collect())
 }
 
 /// The orthonormal matrix of the discrete cosine transform: every entry of a column is of like size,
@@ -213,18 +238,4 @@ fn cosines(width: usize) -> DMatrix<f64> {
         let angle = PI / size * (axis as f64 + 0.5) * wave as f64;
         f64::sqrt(norm / size) * angle.cos()
     })
-}
-
-/// The mean outer product of the sample, not centred: a score is a product with the whole vector.
-fn second_moments(dimensions: usize, dims: usize, sample: &[f32]) -> DMatrix<f64> {
-    let rows = sample.len() / dimensions;
-    let vectors = DMatrix::<f32>::from_column_slice(dimensions, rows, &sample[..rows * dimensions]);
-    let product = &vectors * vectors.transpose();
-    let mut moments = DMatrix::zeros(dims, dims);
-    for column in 0..dimensions {
-        for row in 0..dimensions {
-            moments[(row, column)] = f64::from(product[(row, column)]) / rows as f64;
-        }
-    }
-    moments
 }

@@ -39,7 +39,6 @@ pub(crate) struct Times {
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(crate) serial: Serial,
-    pub(crate) first: RecordRow,
     pub(crate) ids: Integers,
     pub(crate) uuids: Vec<RecordUuid>,
     pub(crate) created: Integers,
@@ -59,6 +58,8 @@ pub(crate) struct Coded {
 /// A block of a snapshot. Its parts are shared: a new version of a block copies only what differs.
 #[derive(Clone)]
 pub(crate) struct Block {
+    /// The number of its first record.
+    pub(crate) first: RecordRow,
     pub(crate) body: Arc<Body>,
     pub(crate) coded: Arc<Coded>,
     pub(crate) cold: Arc<ColdRows>,
@@ -90,7 +91,6 @@ impl Block {
             |of: fn(&NewRow) -> i64| Integers::build(&rows.iter().map(of).collect::<Vec<_>>());
         let body = Body {
             serial: Serial::next(),
-            first,
             ids: integers(|row| row.id.0 as i64),
             uuids: rows.iter().map(|row| row.uuid).collect(),
             created: integers(|row| row.times.created),
@@ -103,6 +103,7 @@ impl Block {
             ),
         };
         Self {
+            first,
             body: Arc::new(body),
             coded: Arc::new(Coded {
                 serial: Serial::next(),
@@ -121,7 +122,7 @@ impl Block {
     /// # Errors
     /// When the exact vectors of one are in a file that can't be read.
     pub(crate) fn join(left: &Self, right: &Self) -> Result<Self, FileError> {
-        debug_assert_eq!(left.row(left.len()), right.body.first);
+        debug_assert_eq!(left.row(left.len()), right.first);
         let dimensions = left.cold.dimensions();
         let mut cold = MemoryRows::new(dimensions);
         for block in [left, right] {
@@ -137,7 +138,6 @@ impl Block {
             .for_each(|slot| alive.set(left.len() + slot));
         let body = Body {
             serial: Serial::next(),
-            first: left.body.first,
             ids: join_integers(&left.body.ids, &right.body.ids),
             uuids: [left.body.uuids.as_slice(), &right.body.uuids].concat(),
             created: join_integers(&left.body.created, &right.body.created),
@@ -163,9 +163,11 @@ impl Block {
                 codes,
             }
         } else {
-            recode(&cold, body.uuids.len(), &right.coded.basis)?
+            let coded = recode(&cold, body.uuids.len(), &right.coded.basis, &|| false)?;
+            coded.expect("nothing stops it")
         };
         Ok(Self {
+            first: left.first,
             body: Arc::new(body),
             coded: Arc::new(coded),
             cold: Arc::new(cold),
@@ -189,7 +191,7 @@ impl Block {
 
     /// Number of the record in `slot`.
     pub(crate) fn row(&self, slot: usize) -> RecordRow {
-        RecordRow(self.body.first.0 + slot as u32)
+        RecordRow(self.first.0 + slot as u32)
     }
 
     pub(crate) fn id(&self, slot: usize) -> RecordId {
@@ -282,24 +284,28 @@ impl BlockMemory {
     }
 }
 
-/// Codes the exact vectors of a block in `basis`.
+/// Codes the exact vectors of a block in `basis`; `None` when `stop` says so, which it is asked before each vector.
 pub(crate) fn recode(
     cold: &ColdRows,
     records: usize,
     basis: &Arc<Basis>,
-) -> Result<Coded, FileError> {
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Coded>, FileError> {
     let mut codes = Codes::new(basis.layout(), records);
     let mut buffer = ColdBuffer::default();
     let mut vector = Vec::new();
     for slot in 0..records {
+        if stop() {
+            return Ok(None);
+        }
         q30_to_f32(cold.vector(slot, &mut buffer)?, &mut vector);
         basis.encode(&vector, &mut codes);
     }
-    Ok(Coded {
+    Ok(Some(Coded {
         serial: Serial::next(),
         basis: Arc::clone(basis),
         codes,
-    })
+    }))
 }
 
 /// `None` for an empty mask.

@@ -56,6 +56,9 @@ pub(crate) struct Shared {
     pub(crate) events: DatabaseEvents,
     /// Whether writes are taken. Once false it stays so until the database is opened again.
     pub(crate) writable: AtomicBool,
+    /// Has the writer panic after the next commit, before it is published.
+    #[cfg(test)]
+    pub(crate) panic_after_commit: AtomicBool,
     /// For a database that was made with one.
     pub(crate) approximation: Option<Arc<Approximation>>,
 }
@@ -135,6 +138,8 @@ impl Database {
             disk_bytes: AtomicU64::new(0),
             meter: Arc::clone(meter),
             writable: AtomicBool::new(true),
+            #[cfg(test)]
+            panic_after_commit: AtomicBool::new(false),
             approximation: settings.approximate.then(|| {
                 Arc::new(Approximation::new(
                     &derived,
@@ -244,8 +249,18 @@ impl Database {
         if let Some(thread) = thread {
             // The writer may be gone after a defect: then there is nothing left to close.
             let _ = self.writer.send(Task::Close);
-            let _ = thread.join();
+            // The last handle of a database may be dropped by its writer, which then ends by itself.
+            if thread.thread().id() != std::thread::current().id() {
+                let _ = thread.join();
+            }
         }
+    }
+}
+
+impl Drop for Database {
+    /// Ends the writer of a database that was not closed: it holds a sender of its own queue, so it would wait for ever.
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
@@ -266,3 +281,6 @@ pub(crate) fn now_ms() -> i64 {
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis() as i64)
 }
+
+#[cfg(test)]
+mod tests;

@@ -187,7 +187,12 @@ impl Found {
         (Arc::clone(&published.snapshot), named)
     }
 
-    fn bind_to(self, snapshot: Arc<Snapshot>, named: Option<Vec<RecordRow>>) -> Finding {
+    fn bind_to(mut self, snapshot: Arc<Snapshot>, named: Option<Vec<RecordRow>>) -> Finding {
+        if self.snapshot.numbering != snapshot.numbering {
+            // The rows that were found name other records by now.
+            self.snapshot = Arc::new(Snapshot::empty());
+            self.rows.clear();
+        }
         let candidates = self.deletion.candidates(&snapshot, named.as_deref());
         let mut untested = candidates.clone();
         for (block, untested) in snapshot.blocks.iter().zip(&mut untested) {

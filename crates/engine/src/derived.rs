@@ -26,7 +26,7 @@ use crate::basis::Basis;
 use crate::block::{Block, Body, Coded};
 use crate::cold::{ColdRows, FileRows};
 use crate::columns::{ColumnNames, Columns, Integers};
-use crate::files::{FileError, Owner, PartsFile, TEMPORARY, write_once};
+use crate::files::{FileError, Owner, PartsFile, TEMPORARY, create_directories, write_once};
 use crate::identity::{RecordRow, RecordUuid};
 use crate::mask::Mask;
 use crate::serial::Serial;
@@ -241,6 +241,7 @@ impl Derived {
             snapshot: Snapshot {
                 version,
                 names: Arc::new(names),
+                numbering: 0,
                 blocks,
             },
             basis: newest,
@@ -286,7 +287,6 @@ impl Derived {
         let uuids = rows.read_part(1)?;
         let body = Body {
             serial: entry.rows,
-            first: entry.first,
             ids: Integers::read(&rows.read_part(0)?, records)?,
             uuids: uuids
                 .as_chunks::<16>()
@@ -328,6 +328,7 @@ impl Derived {
             (entry.basis.serial, "basis"),
         ]);
         Ok(Block {
+            first: entry.first,
             living: mask.count(),
             body,
             coded: Arc::new(Coded {
@@ -402,7 +403,7 @@ impl Derived {
         if written().contains(&(serial, kind)) {
             return Ok(());
         }
-        fs::create_dir_all(&self.directory)?;
+        create_directories(&self.directory)?;
         let parts = parts();
         let slices: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
         write_once(&self.path(serial, kind), &self.owner, &slices)?;

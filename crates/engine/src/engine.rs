@@ -380,9 +380,12 @@ impl Engine {
         }
     }
 
-    /// Answers what was taken, saves what makes the next start fast, and gives the directory free.
+    /// Answers what was taken, saves what makes the next start fast, and releases the directory. Does nothing when
+    /// the engine is closed.
     pub fn close(&self) {
         self.closed.store(true, Relaxed);
+        // Held to the end: of two that close at once, the second returns when the first is done.
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.scanner.close();
         self.queries.close();
         self.heavy.close();
@@ -399,10 +402,7 @@ impl Engine {
                 database.close();
             }
         }
-        self.lock
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        lock.take();
     }
 
     /// The directory of the databases.
@@ -414,7 +414,9 @@ impl Engine {
         self.root().join(id)
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
+    /// Whether it is closed or closing.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
         self.closed.load(Relaxed)
     }
 
@@ -483,6 +485,13 @@ impl Engine {
         work: impl FnOnce() -> Result<Step<T>, Error> + Send + 'static,
     ) {
         self.queries.run_or_hand_over(&self.heavy, done, work);
+    }
+}
+
+impl Drop for Engine {
+    /// Closes an engine that was not closed: its threads end before the lock of the directory is released.
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

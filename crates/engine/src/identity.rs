@@ -17,6 +17,12 @@ pub struct RecordUuid(pub [u8; 16]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RecordRow(pub u32);
 
+impl RecordRow {
+    /// Once the next row is at or above it, all rows are numbered anew, without gaps. Above are more rows than a
+    /// commit and the compaction after it can add.
+    pub(crate) const RENUMBER_FROM: Self = Self(u32::MAX - (1 << 28));
+}
+
 /// Largest integer identity: JavaScript numbers are exact up to here.
 pub(crate) const MAX_RECORD_ID: u64 = (1 << 53) - 1;
 

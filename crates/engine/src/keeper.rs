@@ -180,8 +180,21 @@ impl Keeper {
         }
     }
 
-    /// Ends the running job and saves the last snapshot.
-    pub(crate) fn finish(&mut self, snapshot: &Snapshot, store: &mut Store) -> std::io::Result<()> {
+    /// Notes that the rows are numbered anew: how far the saved snapshot reaches is no longer known.
+    pub(crate) fn renumbered(&self) {
+        let mut saved = self.lock_saved();
+        *saved = Saved {
+            stamp: saved.stamp,
+            ..Saved::default()
+        };
+    }
+
+    /// Ends the running job and saves the last snapshot, if there is one to be saved.
+    pub(crate) fn finish(
+        &mut self,
+        snapshot: Option<&Snapshot>,
+        store: &mut Store,
+    ) -> std::io::Result<()> {
         self.stop.store(true, Relaxed);
         if let Some(job) = self.running.take() {
             // A job that panicked made nothing; the snapshot is saved all the same.
@@ -191,6 +204,9 @@ impl Keeper {
             // What is not saved is built again.
             approximation.save();
         }
+        let Some(snapshot) = snapshot else {
+            return Ok(());
+        };
         let saved = *self.lock_saved();
         if let Some(stamp) = saved.stamp
             && saved == Saved::of(snapshot, stamp)
@@ -205,7 +221,7 @@ impl Keeper {
 
     /// Records a stamp for a snapshot; `None` when the snapshot cannot be saved.
     fn stamp(&self, snapshot: &Snapshot, store: &mut Store) -> Option<Stamp> {
-        // After a panic between commit and publication they differ: the snapshot lacks a commit.
+        // A snapshot that lacks a commit must not be saved as if it had all of them.
         if snapshot.version != store.version() {
             return None;
         }
@@ -323,7 +339,10 @@ impl Job {
                 sample.extend_from_slice(&vector);
             }
         }
-        let basis = Basis::train(dimensions, &sample, records).map(Arc::new);
+        let basis = Basis::train(dimensions, &sample, records, &|| self.stopped()).map(Arc::new);
+        if self.stopped() {
+            return false;
+        }
         self.hand_over(HandedOver::Trained { basis, records });
         true
     }
@@ -335,11 +354,9 @@ impl Job {
             .iter()
             .filter(|block| block.coded.basis.serial != basis.serial)
         {
-            if self.stopped() {
-                return false;
-            }
-            match recode(&block.cold, block.len(), basis) {
-                Ok(coded) => {
+            match recode(&block.cold, block.len(), basis, &|| self.stopped()) {
+                Ok(None) => return false,
+                Ok(Some(coded)) => {
                     self.hand_over(HandedOver::Recoded {
                         body: Arc::clone(&block.body),
                         coded: Arc::new(coded),

@@ -6,6 +6,7 @@
 
 mod answer;
 mod approximate;
+mod axes;
 mod basis;
 mod block;
 mod calls;

@@ -118,8 +118,8 @@ impl Next {
             let full = growing.iter().map(Block::len).sum::<usize>() == BLOCK_RECORDS;
             let [.., left, right] = growing else { return };
             // Neighbours that could not be joined before may be too much for one block by now.
-            let fits = left.len() + right.len() <= BLOCK_RECORDS
-                && left.row(left.len()) == right.body.first;
+            let fits =
+                left.len() + right.len() <= BLOCK_RECORDS && left.row(left.len()) == right.first;
             if !fits || !(full || right.len() * 2 >= left.len()) {
                 return;
             }
@@ -313,7 +313,7 @@ impl Memory {
             .iter()
             .rev()
             .find(|block| block.len() == BLOCK_RECORDS);
-        let newest_full = newest_full.map(|block| block.body.first);
+        let newest_full = newest_full.map(|block| block.first);
         if self.seal_failed.is_some() && self.seal_failed == newest_full {
             return;
         }

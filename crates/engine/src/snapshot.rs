@@ -1,5 +1,6 @@
 //! A snapshot: every record of a database as of one commit, for as long as somebody reads it.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use hashbrown::HashTable;
@@ -14,6 +15,8 @@ pub struct Snapshot {
     /// The commit.
     pub version: u64,
     pub(crate) names: Arc<ColumnNames>,
+    /// How often the rows were numbered anew. Rows of snapshots in which it differs are not comparable.
+    pub(crate) numbering: u64,
     /// By rising first row. Rows of dropped blocks leave gaps.
     pub(crate) blocks: Vec<Block>,
 }
@@ -23,6 +26,7 @@ impl Snapshot {
         Self {
             version: 0,
             names: Arc::default(),
+            numbering: 0,
             blocks: Vec::new(),
         }
     }
@@ -46,9 +50,9 @@ impl Snapshot {
     pub(crate) fn locate(&self, row: RecordRow) -> Option<(usize, usize)> {
         let at = self
             .blocks
-            .partition_point(|block| block.body.first <= row)
+            .partition_point(|block| block.first <= row)
             .checked_sub(1)?;
-        let slot = (row.0 - self.blocks[at].body.first.0) as usize;
+        let slot = (row.0 - self.blocks[at].first.0) as usize;
         (slot < self.blocks[at].len()).then_some((at, slot))
     }
 
@@ -64,6 +68,18 @@ impl Snapshot {
             .last()
             .map_or(RecordRow(0), |block| block.row(block.len()))
     }
+
+    /// The same records with rows numbered from `first`, without gaps.
+    pub(crate) fn renumbered(&self, first: RecordRow) -> Self {
+        let mut renumbered = self.clone();
+        renumbered.numbering += 1;
+        let mut next = first.0;
+        for block in &mut renumbered.blocks {
+            block.first = RecordRow(next);
+            next += block.len() as u32;
+        }
+        renumbered
+    }
 }
 
 /// Finds living records by their identities. Holds row numbers only; the identities are in the blocks.
@@ -71,42 +87,41 @@ impl Snapshot {
 pub(crate) struct IdentityIndex {
     ids: HashTable<RecordRow>,
     uuids: HashTable<RecordRow>,
+    hasher: IdentityHasher,
 }
 
 impl IdentityIndex {
     /// The index of a snapshot's living records.
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
         let records = snapshot.records();
-        let mut index = Self {
-            ids: HashTable::with_capacity(records),
-            uuids: HashTable::with_capacity(records),
-        };
+        let hasher = IdentityHasher::default();
+        let mut ids = HashTable::with_capacity(records);
+        let mut uuids = HashTable::with_capacity(records);
         for block in &snapshot.blocks {
             for slot in block.alive.iter() {
                 let row = block.row(slot);
-                index
-                    .ids
-                    .insert_unique(hash_id(block.id(slot)), row, |&other| {
-                        hash_id(id_of(snapshot, other))
-                    });
-                let hash = hash_uuid(block.uuid(slot));
-                index
-                    .uuids
-                    .insert_unique(hash, row, |&other| hash_uuid(uuid_of(snapshot, other)));
+                ids.insert_unique(hasher.id(block.id(slot)), row, |&other| {
+                    hasher.id(id_of(snapshot, other))
+                });
+                uuids.insert_unique(hasher.uuid(block.uuid(slot)), row, |&other| {
+                    hasher.uuid(uuid_of(snapshot, other))
+                });
             }
         }
-        index
+        Self { ids, uuids, hasher }
     }
 
     pub(crate) fn find_id(&self, snapshot: &Snapshot, id: RecordId) -> Option<RecordRow> {
         self.ids
-            .find(hash_id(id), |&row| id_of(snapshot, row) == id)
+            .find(self.hasher.id(id), |&row| id_of(snapshot, row) == id)
             .copied()
     }
 
     pub(crate) fn find_uuid(&self, snapshot: &Snapshot, uuid: RecordUuid) -> Option<RecordRow> {
         self.uuids
-            .find(hash_uuid(uuid), |&row| uuid_of(snapshot, row) == uuid)
+            .find(self.hasher.uuid(uuid), |&row| {
+                uuid_of(snapshot, row) == uuid
+            })
             .copied()
     }
 
@@ -128,18 +143,19 @@ impl IdentityIndex {
     /// `snapshot` must hold the new row and every row that the index holds.
     pub(crate) fn insert(&mut self, snapshot: &Snapshot, row: RecordRow) {
         let (id, uuid) = (id_of(snapshot, row), uuid_of(snapshot, row));
+        let hasher = &self.hasher;
         self.ids
             .entry(
-                hash_id(id),
+                hasher.id(id),
                 |&other| id_of(snapshot, other) == id,
-                |&other| hash_id(id_of(snapshot, other)),
+                |&other| hasher.id(id_of(snapshot, other)),
             )
             .insert(row);
         self.uuids
             .entry(
-                hash_uuid(uuid),
+                hasher.uuid(uuid),
                 |&other| uuid_of(snapshot, other) == uuid,
-                |&other| hash_uuid(uuid_of(snapshot, other)),
+                |&other| hasher.uuid(uuid_of(snapshot, other)),
             )
             .insert(row);
     }
@@ -147,12 +163,13 @@ impl IdentityIndex {
     /// Forgets a record's identities. `snapshot` must still hold the row.
     pub(crate) fn remove(&mut self, snapshot: &Snapshot, row: RecordRow) {
         let (id, uuid) = (id_of(snapshot, row), uuid_of(snapshot, row));
-        if let Ok(entry) = self.ids.find_entry(hash_id(id), |&other| other == row) {
+        let hasher = &self.hasher;
+        if let Ok(entry) = self.ids.find_entry(hasher.id(id), |&other| other == row) {
             entry.remove();
         }
         if let Ok(entry) = self
             .uuids
-            .find_entry(hash_uuid(uuid), |&other| other == row)
+            .find_entry(hasher.uuid(uuid), |&other| other == row)
         {
             entry.remove();
         }
@@ -173,18 +190,52 @@ fn uuid_of(snapshot: &Snapshot, row: RecordRow) -> RecordUuid {
     block.uuid(slot)
 }
 
-/// Mixes an integer so that neighbours fall far apart (the finaliser of MurmurHash3).
-fn mix(mut value: u64) -> u64 {
-    value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    value ^ (value >> 33)
+/// Hashes identities with a key of its own. Callers choose the identities: nobody can know which ones share a place.
+#[derive(Debug, Default)]
+struct IdentityHasher(RandomState);
+
+impl IdentityHasher {
+    fn id(&self, id: RecordId) -> u64 {
+        self.0.hash_one(id.0)
+    }
+
+    fn uuid(&self, uuid: RecordUuid) -> u64 {
+        self.0.hash_one(u128::from_be_bytes(uuid.0))
+    }
 }
 
-fn hash_id(id: RecordId) -> u64 {
-    mix(id.0)
-}
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
 
-fn hash_uuid(uuid: RecordUuid) -> u64 {
-    let value = u128::from_be_bytes(uuid.0);
-    mix(value as u64 ^ mix((value >> 64) as u64))
+    use super::*;
+
+    /// The finaliser of MurmurHash3, of which the hash of a UUID was once made without a key.
+    fn mix(mut value: u64) -> u64 {
+        value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+        value ^ (value >> 33)
+    }
+
+    #[test]
+    fn callers_cannot_choose_uuids_that_share_a_place() {
+        // All of these have the unkeyed hash mix(17).
+        let uuids: Vec<RecordUuid> = (0..20_000_u64)
+            .map(|high| {
+                let low = mix(high) ^ 17;
+                RecordUuid((u128::from(high) << 64 | u128::from(low)).to_be_bytes())
+            })
+            .collect();
+        let hashers = [IdentityHasher::default(), IdentityHasher::default()];
+        let hashes = hashers.each_ref().map(|hasher| {
+            let hashes = uuids.iter().map(|&uuid| hasher.uuid(uuid));
+            hashes.collect::<HashSet<u64>>()
+        });
+        // By chance two of them share one of 2^64 hashes with a probability of 1e-11.
+        assert_eq!(hashes.each_ref().map(HashSet::len), [20_000, 20_000]);
+        assert!(
+            hashes[0].is_disjoint(&hashes[1]),
+            "each index has a key of its own"
+        );
+    }
 }

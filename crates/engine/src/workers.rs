@@ -108,8 +108,11 @@ impl Workers {
         for thread in
             std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner))
         {
-            // The work's panics are caught where it runs.
-            let _ = thread.join();
+            // The last handle of an engine may be dropped by one of these threads, which then ends by itself.
+            if thread.thread().id() != std::thread::current().id() {
+                // The work's panics are caught where it runs.
+                let _ = thread.join();
+            }
         }
     }
 }

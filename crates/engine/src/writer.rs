@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 
 use crate::columns::ColumnNames;
 use crate::commit::{Commit, Committed, stage_commit};
-use crate::database::{Shared, now_ms};
+use crate::database::{Published, Shared, now_ms};
 use crate::defect::message;
 use crate::delete::{Deleted, Found};
 use crate::derived::Derived;
 use crate::error::Error;
 use crate::events::EventCode;
-use crate::identity::{RecordId, RecordUuid};
+use crate::identity::{RecordId, RecordRow, RecordUuid};
 use crate::keeper::Keeper;
 use crate::memory::{Memory, Next};
 use crate::settings::Settings;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{IdentityIndex, Snapshot};
 use crate::stage::{Context, Stage, StagedRow, StagedWrite};
 use crate::store::{Identity, PutKind, Store, StoreError, Write};
 use crate::task::Task;
@@ -213,9 +213,10 @@ impl Writer {
     }
 
     fn close(&mut self) {
-        let snapshot = self.snapshot();
-        // What was not saved is read from the store again at the next start.
-        if let Err(error) = self.keeper.finish(&snapshot, &mut self.store) {
+        // After a panic the snapshot may lack what was committed. What is not saved is read from the store again at
+        // the next start.
+        let snapshot = (!self.broken).then(|| self.snapshot());
+        if let Err(error) = self.keeper.finish(snapshot.as_deref(), &mut self.store) {
             let text = format!("the index files could not be saved: {error}");
             self.shared.events.emit(EventCode::JobFailed, text);
         }
@@ -268,6 +269,7 @@ impl Writer {
     fn commit_group(&mut self, group: Vec<Commit>) {
         let staged = self.guarded(|writer| {
             let start = Instant::now();
+            writer.renumber_when_due()?;
             let mut names = (*writer.snapshot().names).clone();
             let (stage, outcomes) = writer.stage_group(&group, &mut names)?;
             writer.write(&stage)?;
@@ -366,6 +368,7 @@ impl Writer {
 
     fn delete(&mut self, found: Found) -> Result<Deleted, Error> {
         let start = Instant::now();
+        self.renumber_when_due()?;
         let finding = {
             let published = self.shared.published.read();
             found.bind_to_published(&published.unwrap_or_else(PoisonError::into_inner))
@@ -445,6 +448,11 @@ impl Writer {
 
     /// Shows readers what was committed.
     fn publish(&mut self, stage: Stage, names: ColumnNames) {
+        #[cfg(test)]
+        assert!(
+            !self.shared.panic_after_commit.load(Relaxed),
+            "a panic was asked for"
+        );
         if stage.writes.is_empty() {
             return;
         }
@@ -475,6 +483,32 @@ impl Writer {
     fn note_disk_bytes(&self) {
         let bytes = self.store.file_bytes() + self.keeper.disk_bytes();
         self.shared.disk_bytes.store(bytes, Relaxed);
+    }
+
+    /// Numbers all rows anew, without gaps, before the numbers run out. Searches go on in the old snapshot.
+    fn renumber_when_due(&mut self) -> Result<(), Error> {
+        if self.snapshot().next_row() < RecordRow::RENUMBER_FROM {
+            return Ok(());
+        }
+        let snapshot = self.snapshot().renumbered(RecordRow(0));
+        if snapshot.next_row() >= RecordRow::RENUMBER_FROM {
+            let limit = RecordRow::RENUMBER_FROM.0 as usize;
+            return Err(Error::Busy {
+                what: "records",
+                limit,
+            });
+        }
+        self.keeper.renumbered();
+        let published = Published {
+            index: IdentityIndex::of(&snapshot),
+            snapshot: Arc::new(snapshot),
+        };
+        *self
+            .shared
+            .published
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = published;
+        Ok(())
     }
 
     /// Makes the next snapshot with `change` and publishes it.

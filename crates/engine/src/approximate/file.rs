@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::graph::Graph;
 use super::index::{Index, Member};
 use crate::derived::Unusable;
-use crate::files::{Owner, PartsFile, write_once};
+use crate::files::{Owner, PartsFile, create_directories, write_once};
 use crate::serial::Serial;
 
 /// Name of the list.
@@ -30,7 +30,7 @@ const LIST: Unusable = Unusable::Content("the list of the graph cannot be read")
 
 /// Saves an index in `directory`; a crash leaves the one saved before.
 pub(crate) fn save(index: &Index, directory: &Path, owner: &Owner) -> Result<(), Unusable> {
-    fs::create_dir_all(directory)?;
+    create_directories(directory)?;
     let members = index.members();
     let number = Serial::next();
     let path = graph_path(directory, number);

@@ -119,7 +119,7 @@ impl Job {
     /// Whether the approximate index has seen to a block.
     pub(crate) fn is_walked(&self, block: &Block) -> bool {
         self.walk.as_ref().is_some_and(|walk| {
-            let place = self.snapshot.locate(block.body.first);
+            let place = self.snapshot.locate(block.first);
             place.is_some_and(|(at, _)| walk.covers(at))
         })
     }

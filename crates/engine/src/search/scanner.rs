@@ -130,6 +130,10 @@ impl Scanner {
             let threads =
                 std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
             for thread in threads {
+                // The last handle of an engine may be dropped by one of these threads, which then ends by itself.
+                if thread.thread().id() == std::thread::current().id() {
+                    continue;
+                }
                 // A scan thread catches every panic of a step, so joining it can't fail.
                 let _ = thread.join();
             }

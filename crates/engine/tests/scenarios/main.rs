@@ -1,5 +1,6 @@
 //! Whole scenarios over the engine's public face, each in a file named as the sentence that it holds the engine to.
 
+mod a_close_waits_for_no_background_job;
 mod a_database_that_was_put_back_is_what_it_was;
 mod a_filter_that_takes_long_holds_up_nobody;
 mod a_filtered_query_pages_in_any_order;
@@ -19,5 +20,7 @@ mod records_without_text_are_never_found;
 mod restarts_bring_everything_back;
 mod scores_are_canonical;
 mod search_is_exact;
+#[cfg(target_os = "linux")]
+mod the_disk_may_stall_fail_or_lose_power;
 mod updates_do_not_pile_up;
 mod writes_say_what_they_did;

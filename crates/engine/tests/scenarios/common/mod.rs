@@ -1,11 +1,15 @@
 //! What the scenarios share: a blocking engine, random records, and the naive answer to every request.
 
+#[cfg(target_os = "linux")]
+mod faults;
 mod image;
 mod model;
 mod oracle;
 mod random;
 mod server;
 
+#[cfg(target_os = "linux")]
+pub(crate) use faults::{Faults, assert_names_are_synced, run_with_faults};
 pub(crate) use image::image;
 pub(crate) use model::{Model, embed, embedded, fingerprint, settings};
 pub(crate) use oracle::{Known, Oracle, hits, total};

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use cosift_engine::{
-    Committed, Done, Embedded, Engine, Error, Format, Limits, Page, Prepared, ReembeddingBatch,
-    StopFlag,
+    Committed, Done, Embedded, Engine, Error, Event, Format, Limits, Page, Prepared,
+    ReembeddingBatch, StopFlag,
 };
 use serde_json::{Value, json};
 
@@ -257,6 +257,31 @@ impl Server {
                 .wait()
                 .expect("described"),
         )
+    }
+
+    /// Starts to create a database of two dimensions.
+    pub(crate) fn start_create(&self, id: &str) -> Pending<Vec<u8>> {
+        let settings = json!({ "model": null, "dimensions": 2 }).to_string();
+        Pending::of(|done| self.engine.create_database(id.into(), settings, done))
+    }
+
+    /// How a database stands; `null` when there is none.
+    pub(crate) fn state(&self, id: &str) -> Value {
+        let progress = self.engine.progress();
+        let databases = progress["databases"].as_array().expect("a list");
+        let found = databases.iter().find(|database| database["id"] == id);
+        found.cloned().unwrap_or(Value::Null)
+    }
+
+    /// The events since the last call: code, database and text.
+    pub(crate) fn events(&self) -> Vec<(&'static str, Option<String>, String)> {
+        let taken = self.engine.take_events();
+        assert_eq!(taken.dropped, 0);
+        let event = |event: Event| {
+            let database = event.database.as_deref().map(str::to_owned);
+            (event.code.name(), database, event.text)
+        };
+        taken.events.into_iter().map(event).collect()
     }
 
     pub(crate) fn drop_database(&self, id: &str) -> Pending<()> {
