@@ -78,6 +78,8 @@ export declare class Prepared {
   texts(): Array<string>
   /** Bad lines that were left out. */
   problems(): Array<NativeLineProblem>
+  /** Identifies the database that the records were prepared for, among all that had its id. */
+  get epoch(): string
   /** Records to write or touch. */
   get records(): number
 }

@@ -19,6 +19,8 @@ export interface Config {
   /** Searches under way at once. */
   maxSearches: number;
   answerTimeoutSeconds: number;
+  /** Connections that are open at once. */
+  maxConnections: number;
   /** Engine threads; undefined: the engine's own choice. */
   threads: number | undefined;
   /** Embedding processes; undefined: the embedder's own choice. */
@@ -186,6 +188,14 @@ export const SETTINGS: readonly Setting[] = [
     help: 'longest time for a search',
     default: 30,
     parse: whole(1, 3600),
+  },
+  {
+    name: 'max_connections',
+    flag: '--max-connections',
+    env: 'COSIFT_MAX_CONNECTIONS',
+    help: 'connections open at once; more are closed at once',
+    default: 10_000,
+    parse: whole(1, 1_000_000),
   },
   {
     name: 'threads',
@@ -373,6 +383,7 @@ function configOf(values: ReadonlyMap<string, unknown>): Config {
     rateLimit: value('rate_limit'),
     maxSearches: value('max_searches'),
     answerTimeoutSeconds: value('answer_timeout_seconds'),
+    maxConnections: value('max_connections'),
     threads: value('threads'),
     embedWorkers: value('embed_workers'),
     models: value<Record<string, string> | undefined>('models') ?? {},

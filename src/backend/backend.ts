@@ -103,11 +103,14 @@ export interface Backend {
     /** `vectors`: those of records that come without, one after the other; `caller`: see {@link Scope}. */
     options?: { signal?: AbortSignal; vectors?: Float32Array; caller?: string },
   ): Promise<Uint8Array>;
-  /** Takes NDJSON in committed batches; the last event is the summary. */
+  /**
+   * Takes NDJSON in committed batches; the last event is the summary. `check` is called before each batch is committed;
+   * what it throws ends the stream.
+   */
   upsertLines(
     id: string,
     chunks: AsyncIterable<Uint8Array>,
-    options?: { signal?: AbortSignal; caller?: string },
+    options?: { signal?: AbortSignal; check?: () => void; caller?: string },
   ): AsyncIterable<LineEvent>;
   /** The JSON of one record; `recordId` is an integer or a UUID. */
   record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array>;

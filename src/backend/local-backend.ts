@@ -236,7 +236,7 @@ export class LocalBackend implements Backend {
   async #upsertBatch(id: string, body: Uint8Array, options: BatchOptions): Promise<Uint8Array> {
     const destination = await this.#destination(id, { caller: options.caller, patient: false });
     const prepared = await this.#engine.prepareBatch(id, body, options.vectors);
-    const committed = await embedAndCommit(destination, prepared, options.signal);
+    const committed = await embedAndCommit(destination, prepared, options);
     this.#written.emit(writtenTo(id));
     const { created, changed, unchanged, results } = committed;
     const counts = `,"created":${created},"changed":${changed},"unchanged":${unchanged}}`;
@@ -246,11 +246,11 @@ export class LocalBackend implements Backend {
   async *upsertLines(
     id: string,
     chunks: AsyncIterable<Uint8Array>,
-    options: { signal?: AbortSignal; caller?: string } = {},
+    options: { signal?: AbortSignal; check?: () => void; caller?: string } = {},
   ): AsyncIterable<LineEvent> {
     using _call = this.#calls.begin();
     const destination = await this.#destination(id, { caller: options.caller, patient: true });
-    const events = upsertLines(destination, chunks, this.#limits.record_bytes, options.signal);
+    const events = upsertLines(destination, chunks, this.#limits.record_bytes, options);
     for await (const event of events) {
       if (event.type === 'progress') this.#written.emit(writtenTo(id));
       yield event;

@@ -41,7 +41,7 @@ const NOTHING: Embedded = { vectors: new Float32Array() };
 export async function embedAndCommit(
   destination: Destination,
   prepared: Prepared,
-  signal?: AbortSignal,
+  { signal, check }: { signal?: AbortSignal | undefined; check?: (() => void) | undefined } = {},
   made?: Embedded,
 ): Promise<Committed> {
   const { engine, id, gate, refresh } = destination;
@@ -50,7 +50,10 @@ export async function embedAndCommit(
     const current = embedded ?? (await embedTexts(destination, prepared, signal));
     signal?.throwIfAborted();
     try {
-      return await gate().pass(() => engine.commit(id, prepared, current), signal);
+      return await gate().pass(() => {
+        check?.();
+        return engine.commit(id, prepared, current);
+      }, signal);
     } catch (error) {
       if (!isStale(error)) throw error;
       if (attempt === ATTEMPTS) {
@@ -73,8 +76,9 @@ async function embedTexts(
 }
 
 /**
- * Upserts a stream of lines in committed batches; batches are embedded side by side and committed in order. When the
- * backend closes, the lines that were read are committed.
+ * Upserts a stream of lines in committed batches; batches are embedded side by side and committed in order. `check` is
+ * called before each batch is embedded and committed; what it throws ends the stream. When the backend closes, the
+ * lines that were read are committed.
  *
  * @throws {CosiftError} `not_ready` when the backend closes before the end of the stream.
  */
@@ -82,16 +86,26 @@ export async function* upsertLines(
   destination: Destination,
   chunks: AsyncIterable<Uint8Array>,
   maxLineBytes: number,
-  signal?: AbortSignal,
+  options: { signal?: AbortSignal; check?: () => void } = {},
 ): AsyncGenerator<LineEvent> {
   const { engine, id, closing } = destination;
+  const { check } = options;
+  // A failure ends the wait for the sender and the work ahead, so that it is told at once.
+  const ended = new AbortController();
+  const signal = AbortSignal.any([ended.signal, ...(options.signal ? [options.signal] : [])]);
   const counts = { lines: 0, created: 0, changed: 0, unchanged: 0, failed: 0 };
   const ahead: Promise<Made>[] = [];
-  const ended = new AbortController();
-  const batches = batchesOfLines(chunks, maxLineBytes);
+  const batches = batchesOfLines(endedBy(signal, chunks), maxLineBytes);
 
+  /** Of the database that the stream began with. */
+  let epoch: string | undefined;
   const make = async (batch: LineBatch): Promise<Made> => {
+    check?.();
     const prepared = await engine.prepareLines(id, batch.bytes, batch.firstLine);
+    epoch ??= prepared.epoch;
+    if (prepared.epoch !== epoch) {
+      throw new CosiftError('database_not_found', `database "${id}" was dropped`);
+    }
     return { batch, prepared, embedded: await embedTexts(destination, prepared, signal) };
   };
 
@@ -101,7 +115,7 @@ export async function* upsertLines(
     });
     let input: Promise<IteratorResult<LineBatch>> | undefined = batches.next();
     while (input !== undefined || ahead.length > 0) {
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
       // Whichever comes first: what is made is committed even while the sender pauses.
       if (closing.aborted && ahead.length === 0) throw closed();
       const room = input !== undefined && ahead.length < AHEAD && !closing.aborted;
@@ -120,7 +134,7 @@ export async function* upsertLines(
         continue;
       }
       const { batch, prepared, embedded } = await ahead.shift()!;
-      const committed = await embedAndCommit(destination, prepared, signal, embedded);
+      const committed = await embedAndCommit(destination, prepared, { signal, check }, embedded);
       const bad = [...prepared.problems(), ...committed.problems].map(lineProblem);
       for (const line of batch.tooLong) bad.push(tooLong(line, maxLineBytes));
       yield* bad.sort((a, b) => a.line - b.line);
@@ -138,12 +152,34 @@ export async function* upsertLines(
   } finally {
     ended.abort();
     await Promise.allSettled(ahead);
-    const left = batches.return(undefined);
-    // A sender that pauses must not hold up the close.
-    if (closing.aborted) left.catch(() => undefined);
-    else await left;
+    await batches.return(undefined);
   }
   yield { type: 'summary', ...counts };
+}
+
+/** `chunks`, until `signal` is aborted: the chunk that is waited for is then given up. */
+async function* endedBy<T>(signal: AbortSignal, chunks: AsyncIterable<T>): AsyncGenerator<T> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const next = () =>
+    new Promise<IteratorResult<T>>((resolve, reject) => {
+      const abort = () => reject(signal.reason);
+      signal.addEventListener('abort', abort, { once: true });
+      iterator
+        .next()
+        .then(resolve, reject)
+        .finally(() => signal.removeEventListener('abort', abort));
+    });
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const { done, value } = await next();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    // Not awaited: a generator ends only once the chunk that it waits for has come.
+    Promise.resolve(iterator.return?.()).catch(() => undefined);
+  }
 }
 
 /** A batch whose texts are embedded. */

@@ -47,6 +47,20 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.caller;
 }
 
+/** Whom limits count a request for: its key, or all callers without one. */
+export function keyOf(request: FastifyRequest): string {
+  return request.caller?.keyId ?? '';
+}
+
+/** Refuses what a request goes on to do when its key has been revoked, or has expired, since the request came. */
+export function checkKeyAgain(keys: KeyStore, request: FastifyRequest): void {
+  const { operation } = request.routeOptions.config;
+  const caller = authenticate(keys, request);
+  if (operation !== undefined) checkActions(operation, caller);
+  request.caller = caller;
+  if ('id' in (request.params as object)) databaseOf(request);
+}
+
 /**
  * The database of the path, if the caller sees it. Handlers ask for it last, when the rest of the request is
  * known to be sound: an absent and a hidden database then answer alike whatever else was sent.

@@ -12,12 +12,13 @@ import { LIMITS, type Limits } from '../schema/index.js';
 import { databaseNotFound, guardAccess } from './access.js';
 import { readBodies } from './body.js';
 import { refuseBrokenRequests } from './broken-request.js';
-import { releaseConnections } from './connections.js';
-import { type Capacity, InFlight } from './in-flight.js';
+import { limitConnections } from './connections.js';
+import { type Capacity, InFlight, leased } from './in-flight.js';
 import type { KeyStore } from './keys/key-store.js';
 import { logRequests, TRACEPARENT } from './log.js';
 import { Metrics } from './metrics.js';
 import { OPERATIONS, type Operation, type OperationId } from './operations.js';
+import { sendInParts } from './parts.js';
 import { allowedMethods } from './paths.js';
 import { asCosiftError, sendProblem } from './problem-reply.js';
 import { changeHandlers } from './routes/changes.js';
@@ -48,18 +49,25 @@ export interface AppOptions {
   /** What one key may ask for; absent: as much as it likes. */
   rate?: Rate;
   capacity?: Capacity;
+  /** Connections that are open at once. */
+  maxConnections?: number;
   timeouts?: Timeouts;
   logger?: FastifyServerOptions['logger'];
 }
 
-export const CAPACITY: Capacity = { searches: 256, writes: 16, waits: 1024 };
+export const CAPACITY: Capacity = { searches: 256, reads: 1024, writes: 16, streams: 16, waits: 1024 };
+export const MAX_CONNECTIONS = 10_000;
 export const TIMEOUTS: Timeouts = {
   headersMs: 10_000,
   bodyMs: 60_000,
   answerMs: 30_000,
   writeMs: 600_000,
+  sendMs: 30_000,
   stopMs: 5_000,
 };
+
+/** Bytes of unsent responses that one key may have, unless its pages are larger. */
+const UNSENT_BYTES = 64 << 20;
 
 const RESERVED = new Set(['search', 'query', 'delete']);
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
@@ -73,7 +81,11 @@ export function buildApp(options: AppOptions): FastifyInstance {
     // Bodies have a timeout of their own, as a stream of records may take as long as it needs.
     requestTimeout: 0,
     keepAliveTimeout: 65_000,
-    http: { headersTimeout: timeouts.headersMs },
+    // Node looks for requests that are late only every 30 s by default.
+    http: {
+      headersTimeout: timeouts.headersMs,
+      connectionsCheckingInterval: Math.min(1_000, timeouts.headersMs),
+    },
     bodyLimit: limits.batch_bytes,
     routerOptions: { maxParamLength: 1024 },
     return503OnClosing: false,
@@ -93,7 +105,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     },
   });
 
-  const inFlight = new InFlight(capacity);
+  const inFlight = new InFlight(capacity, byteCapacity(limits));
   const metrics = new Metrics(backend, inFlight);
   const readiness = options.readiness ?? (() => backend.readiness());
   const services: Services = { backend, readiness, keys, webhooks, limits, timeouts, inFlight, metrics };
@@ -106,14 +118,26 @@ export function buildApp(options: AppOptions): FastifyInstance {
     // Before any body is read: there is nothing here to read it for.
     return unknown ? answerUnknown(request, reply) : undefined;
   });
+  const { maxConnections = MAX_CONNECTIONS } = options;
+  limitConnections(app, { maxConnections, sendMs: timeouts.sendMs, stopMs: timeouts.stopMs });
   logRequests(app, metrics);
   guardAccess(app, services, options.rate);
   inFlight.guard(app);
-  releaseConnections(app, timeouts.stopMs);
-  readBodies(app, limits, timeouts.bodyMs);
+  sendInParts(app);
+  readBodies(app, inFlight, limits, timeouts.bodyMs);
   answerErrors(app);
   addRoutes(app, services);
   return app;
+}
+
+/** How many bytes requests hold at once; one key may always send a batch of the largest size. */
+function byteCapacity({ batch_bytes, body_bytes, page_bytes }: Limits) {
+  const bodies = Math.max(batch_bytes, body_bytes);
+  const unsent = Math.max(UNSENT_BYTES, 2 * page_bytes);
+  return {
+    bodies: { total: 2 * bodies, perKey: bodies },
+    unsent: { total: 4 * unsent, perKey: unsent },
+  };
 }
 
 function answerErrors(app: FastifyInstance): void {
@@ -152,7 +176,7 @@ function addRoutes(app: FastifyInstance, services: Services): void {
       method: operation.method,
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { operation, operationId },
-      handler: handlers[operationId],
+      handler: leased(handlers[operationId]),
     });
   }
 }

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CosiftError } from '../errors.js';
 import { jsonDepth, type Limits } from '../schema/index.js';
+import type { InFlight } from './in-flight.js';
 import { parseStrictJson } from './strict-json.js';
 
 declare module 'fastify' {
@@ -15,7 +16,12 @@ declare module 'fastify' {
  * How bodies are read: JSON strictly, within its limits and its time; a batch of records stays a buffer
  * for the engine's own parser; NDJSON stays a stream.
  */
-export function readBodies(app: FastifyInstance, limits: Limits, bodyTimeoutMs: number): void {
+export function readBodies(
+  app: FastifyInstance,
+  inFlight: InFlight,
+  limits: Limits,
+  bodyTimeoutMs: number,
+): void {
   const depth = jsonDepth(limits);
   app.decorateRequest('bodyBytes', 0);
   app.removeAllContentTypeParsers();
@@ -31,7 +37,9 @@ export function readBodies(app: FastifyInstance, limits: Limits, bodyTimeoutMs: 
     const most = batch ? limits.batch_bytes : limits.body_bytes;
     const declared = Number(request.headers['content-length'] ?? 0);
     if (declared > most) throw tooLarge(most);
-    const body = await collect(payload, most, bodyTimeoutMs);
+    const room = new Room(most, (bytes) => inFlight.takeBody(request, bytes));
+    if (declared > 0) room.grow(declared);
+    const body = await collect(payload, room, bodyTimeoutMs);
     if (body.length === 0 && (operation?.body === undefined || operation.bodyOptional)) return undefined;
     if (batch) return body;
     request.bodyBytes = body.length;
@@ -46,6 +54,9 @@ export function readBodies(app: FastifyInstance, limits: Limits, bodyTimeoutMs: 
   });
 }
 
+/** A body whose length is not declared starts with this much room. */
+const MIN_ROOM = 16_384;
+
 function checkCoding(request: FastifyRequest): void {
   const coding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (coding !== 'identity') {
@@ -57,24 +68,56 @@ function checkCoding(request: FastifyRequest): void {
   }
 }
 
-/** The whole body. The stream is not destroyed when it is refused: that would take away the way to answer. */
-function collect(payload: Readable, most: number, timeoutMs: number): Promise<Buffer> {
+/** The bytes of a body that has arrived so far. Room for them is taken before they are kept. */
+class Room {
+  readonly #most: number;
+  readonly #take: (bytes: number) => void;
+  #buffer = Buffer.alloc(0);
+  #length = 0;
+
+  /** `take` throws when there is no room for so many bytes more. */
+  constructor(most: number, take: (bytes: number) => void) {
+    this.#most = most;
+    this.#take = take;
+  }
+
+  grow(size: number): void {
+    this.#take(size - this.#buffer.length);
+    const larger = Buffer.allocUnsafeSlow(size);
+    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#buffer = larger;
+  }
+
+  add(chunk: Buffer): void {
+    const length = this.#length + chunk.length;
+    if (length > this.#most) throw tooLarge(this.#most);
+    if (length > this.#buffer.length) this.grow(Math.min(this.#most, Math.max(2 * length, MIN_ROOM)));
+    chunk.copy(this.#buffer, this.#length);
+    this.#length = length;
+  }
+
+  bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+}
+
+/** The whole body. The stream is not destroyed when it is refused, so that the response can still be sent. */
+function collect(payload: Readable, room: Room, timeoutMs: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
     const settle = (error?: CosiftError) => {
       clearTimeout(timer);
       payload.off('data', take).off('end', settle).off('close', breakOff).off('error', breakOff);
-      if (error === undefined)
-        return resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+      if (error === undefined) return resolve(room.bytes());
       // What still comes is let through unread; a broken stream must not bring the process down.
       payload.on('error', () => undefined).resume();
       return reject(error);
     };
     const take = (chunk: Buffer) => {
-      length += chunk.length;
-      chunks.push(chunk);
-      if (length > most) settle(tooLarge(most));
+      try {
+        room.add(chunk);
+      } catch (error) {
+        settle(error as CosiftError);
+      }
     };
     // The caller went away or broke off; nobody reads this answer.
     const breakOff = () => settle(new CosiftError('stopped', 'the body ended early'));

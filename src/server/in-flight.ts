@@ -1,31 +1,67 @@
 import { setMaxListeners } from 'node:events';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CosiftError } from '../errors.js';
-import { Gate } from './gate.js';
+import { keyOf } from './access.js';
+import { onEnded } from './ended.js';
+import { Lease } from './lease.js';
+import { Limiter } from './limiter.js';
 import type { Operation } from './operations.js';
+import type { Handler } from './services.js';
 
-type GateName = NonNullable<Operation['gate']>;
+export type Kind = NonNullable<Operation['kind']> | 'streams';
 
-export interface Capacity {
-  /** Calls under way at once; more are refused with `busy`. */
-  searches: number;
-  writes: number;
-  waits: number;
+/** Requests of each kind that are under way at once; more are refused with `busy`. */
+export type Capacity = Record<Kind, number>;
+
+/** Bytes that requests hold at once. */
+export interface ByteCapacity {
+  /** Of request bodies, until their requests are done. */
+  bodies: { total: number; perKey: number };
+  /** Of responses, until they are sent. */
+  unsent: { total: number; perKey: number };
 }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** null on operations that need no key. */
+    lease: Lease | null;
+  }
+}
+
+const KINDS: Record<Kind, string> = {
+  searches: 'searches under way',
+  reads: 'reads under way',
+  writes: 'writes under way',
+  streams: 'streams of records under way',
+  waits: 'waits for changes under way',
+};
+
+/** Responses up to this size are not counted: a refusal must always be sent. */
+const UNCOUNTED_BYTES = 1_024;
+
+const LINES = /^\s*application\/x-ndjson\s*(;|$)/i;
 
 /** What is under way: how much of it there may be, and how each call ends early. */
 export class InFlight {
-  readonly #gates: Record<GateName, Gate>;
+  readonly #limiters: Record<Kind, Limiter>;
+  readonly #bodies: Limiter;
+  readonly #unsent: Limiter;
   readonly #closing = new AbortController();
 
-  constructor(capacity: Capacity) {
-    // As many listen as calls are under way, which the gates bound.
+  constructor(capacity: Capacity, bytes: ByteCapacity) {
+    // As many listen as calls are under way, which the limiters bound.
     setMaxListeners(0, this.#closing.signal);
-    this.#gates = {
-      searches: new Gate('searches', capacity.searches),
-      writes: new Gate('writes', capacity.writes),
-      waits: new Gate('waits for changes', capacity.waits),
+    const limiter = (kind: Kind) =>
+      new Limiter(KINDS[kind], { total: capacity[kind], perKey: shareOf(capacity[kind]) });
+    this.#limiters = {
+      searches: limiter('searches'),
+      reads: limiter('reads'),
+      writes: limiter('writes'),
+      streams: limiter('streams'),
+      waits: limiter('waits'),
     };
+    this.#bodies = new Limiter('bytes of request bodies', bytes.bodies);
+    this.#unsent = new Limiter('bytes of responses that are not sent yet', bytes.unsent);
   }
 
   /** Aborted once the server stops: what may take long ends early then. */
@@ -33,34 +69,66 @@ export class InFlight {
     return this.#closing.signal;
   }
 
-  counts(): Record<GateName, number> {
-    const { searches, writes, waits } = this.#gates;
-    return { searches: searches.inside, writes: writes.inside, waits: waits.inside };
+  /** Requests under way, by kind. */
+  counts(): Record<Kind, number> {
+    const { searches, reads, writes, streams, waits } = this.#limiters;
+    return {
+      searches: searches.held,
+      reads: reads.held,
+      writes: writes.held,
+      streams: streams.held,
+      waits: waits.held,
+    };
+  }
+
+  /** Bytes of request bodies and of responses that are held. */
+  bytes(): { bodies: number; unsent: number } {
+    return { bodies: this.#bodies.held, unsent: this.#unsent.held };
+  }
+
+  /**
+   * Takes room for `bytes` more of the body of a request, until the request is done.
+   *
+   * @throws {CosiftError} `busy`
+   */
+  takeBody(request: FastifyRequest, bytes: number): void {
+    request.lease?.add(this.#bodies.take(keyOf(request), bytes));
   }
 
   guard(app: FastifyInstance): void {
+    app.decorateRequest('lease', null);
     app.addHook('onRequest', async (request, reply) => {
-      const name = request.routeOptions.config.operation?.gate;
-      if (name === undefined) return;
-      const gate = this.#gates[name];
-      gate.enter();
-      // Closes after every answer and after every way in which there is none.
-      reply.raw.once('close', () => gate.leave());
+      if (request.caller === null) return;
+      const kind = kindOf(request);
+      const release = kind && this.#limiters[kind].take(keyOf(request));
+      const lease = new Lease();
+      if (release) lease.add(release);
+      request.lease = lease;
+      onEnded(request, reply, () => lease.abandon());
     });
     app.addHook('preClose', async () => {
       this.#closing.abort(new CosiftError('not_ready', 'the server is stopping'));
     });
-    app.addHook('onSend', async (_request, reply) => {
+    app.addHook<unknown>('onSend', async (request, reply, payload) => {
+      request.lease?.end();
       if (this.#closing.signal.aborted) reply.header('connection', 'close');
+      const bytes = typeof payload === 'string' ? Buffer.byteLength(payload) : lengthOf(payload);
+      if (bytes > UNCOUNTED_BYTES) onEnded(request, reply, this.#unsent.take(keyOf(request), bytes));
     });
   }
 }
 
+/** `handler`, whose request holds what it has taken until the handler is done. */
+export function leased(handler: Handler): Handler {
+  return (request, reply) =>
+    request.lease === null ? handler(request, reply) : request.lease.run(() => handler(request, reply));
+}
+
 /**
- * Runs `call` with a signal that is aborted when the caller goes away or after `timeoutMs`, and then
- * throws `stopped` or `timed_out`.
+ * Runs `call` with a signal that is aborted when the caller goes away or after `timeoutMs`. A call that ends early for
+ * it throws `stopped` or `timed_out`; the result of one that succeeds all the same counts.
  */
-export async function untilGone<T>(
+export async function stopWithin<T>(
   request: FastifyRequest,
   reply: FastifyReply,
   timeoutMs: number,
@@ -68,19 +136,57 @@ export async function untilGone<T>(
 ): Promise<T> {
   const controller = new AbortController();
   const { signal } = controller;
-  const gone = () => {
-    if (!reply.raw.writableFinished) controller.abort(new CosiftError('stopped', 'the caller went away'));
-  };
-  const late = () => controller.abort(new CosiftError('timed_out', `took longer than ${timeoutMs} ms`));
-  const timer = setTimeout(late, timeoutMs);
-  reply.raw.once('close', gone);
-  if (request.raw.destroyed && reply.raw.destroyed) gone();
+  const timer = setTimeout(() => controller.abort(timedOut(timeoutMs)), timeoutMs);
+  const forget = onEnded(request, reply, () =>
+    controller.abort(new CosiftError('stopped', 'the caller went away')),
+  );
   try {
     return await call(signal);
   } catch (error) {
     throw signal.aborted ? signal.reason : error;
   } finally {
     clearTimeout(timer);
-    reply.raw.off('close', gone);
+    forget();
   }
+}
+
+/**
+ * Waits for a call that cannot be stopped, and throws `timed_out` after `timeoutMs`. What the request has taken is held
+ * until the call is done.
+ */
+export async function answerWithin<T>(
+  request: FastifyRequest,
+  timeoutMs: number,
+  call: () => Promise<T>,
+): Promise<T> {
+  const release = request.lease?.hold();
+  const called = call().finally(() => release?.());
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(timedOut(timeoutMs)), timeoutMs);
+  });
+  try {
+    return await Promise.race([called, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function timedOut(timeoutMs: number): CosiftError {
+  return new CosiftError('timed_out', `took longer than ${timeoutMs} ms`);
+}
+
+/** What one key may have of a capacity: never all of it, unless there is only one. */
+function shareOf(capacity: number): number {
+  return Math.max(1, Math.floor((capacity * 3) / 4));
+}
+
+function kindOf(request: FastifyRequest): Kind | undefined {
+  const { operation } = request.routeOptions.config;
+  if (operation?.lines !== undefined && LINES.test(request.headers['content-type'] ?? '')) return 'streams';
+  return operation?.kind;
+}
+
+function lengthOf(payload: unknown): number {
+  return payload instanceof Uint8Array ? payload.byteLength : 0;
 }

@@ -6,6 +6,7 @@ import { isLoopback } from '../loopback.js';
 import { buildApp, CAPACITY, TIMEOUTS } from './app.js';
 import { EngineLog } from './engine-log.js';
 import { type AdminKey, adminKey, KeyStore } from './keys/key-store.js';
+import type { Timeouts } from './services.js';
 import type { DeliveryTimes } from './webhooks/webhook.js';
 import { Webhooks } from './webhooks/webhooks.js';
 
@@ -28,6 +29,8 @@ export interface StartOptions {
   beforeServing?(backend: Backend, url: string): Promise<void>;
   /** How patiently webhooks are delivered. */
   deliveryTimes?: DeliveryTimes;
+  /** Instead of the usual ones. */
+  timeouts?: Partial<Timeouts>;
   /** Takes the lines for the person who starts it; default: standard output. */
   print?(line: string): void;
 }
@@ -71,7 +74,8 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       limits: config.limits,
       ...(config.rateLimit > 0 && { rate: { quota: config.rateLimit, windowSeconds: 60 } }),
       capacity: { ...CAPACITY, searches: config.maxSearches },
-      timeouts: { ...TIMEOUTS, answerMs: config.answerTimeoutSeconds * 1000 },
+      maxConnections: config.maxConnections,
+      timeouts: { ...TIMEOUTS, answerMs: config.answerTimeoutSeconds * 1000, ...options.timeouts },
       // Logs are not for the reader of standard output, who waits for one line.
       logger: { level: config.logLevel, stream: process.stderr },
     });

@@ -44,6 +44,15 @@ export class Metrics {
         for (const [kind, count] of Object.entries(inFlight.counts())) this.set({ kind }, count);
       },
     });
+    new Gauge({
+      name: 'cosift_in_flight_bytes',
+      help: 'Bytes that requests hold: bodies, and responses that are not sent yet.',
+      labelNames: ['kind'],
+      registers,
+      collect() {
+        for (const [kind, bytes] of Object.entries(inFlight.bytes())) this.set({ kind }, bytes);
+      },
+    });
     addBackendMetrics(registers, backend);
   }
 

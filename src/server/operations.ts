@@ -37,8 +37,8 @@ export interface Operation {
   success: readonly Success[];
   /** Beyond those that every operation of its kind can meet. */
   errors?: readonly ErrorCode[];
-  /** Calls of one gate are limited in number. */
-  gate?: 'searches' | 'writes' | 'waits';
+  /** How many requests of one kind may be under way is limited. */
+  kind?: 'searches' | 'reads' | 'writes' | 'waits';
 }
 
 const searchErrors = [
@@ -67,7 +67,7 @@ export const OPERATIONS = {
     body: 'SearchRequestA',
     success: [{ status: 200, description: 'A page, most relevant first', schema: 'PageA' }],
     errors: searchErrors,
-    gate: 'searches',
+    kind: 'searches',
   },
   searchB: {
     method: 'POST',
@@ -81,7 +81,7 @@ export const OPERATIONS = {
     body: 'SearchRequestB',
     success: [{ status: 200, description: 'A page, most relevant first', schema: 'PageB' }],
     errors: searchErrors,
-    gate: 'searches',
+    kind: 'searches',
   },
   queryA: {
     method: 'POST',
@@ -93,7 +93,7 @@ export const OPERATIONS = {
     body: 'QueryRequestA',
     success: [{ status: 200, description: 'A page, last synced first unless sorted', schema: 'PageA' }],
     errors: queryErrors,
-    gate: 'searches',
+    kind: 'searches',
   },
   queryB: {
     method: 'POST',
@@ -105,7 +105,7 @@ export const OPERATIONS = {
     body: 'QueryRequestB',
     success: [{ status: 200, description: 'A page, last seen first unless sorted', schema: 'PageB' }],
     errors: queryErrors,
-    gate: 'searches',
+    kind: 'searches',
   },
   upsertRecords: {
     method: 'POST',
@@ -132,7 +132,7 @@ export const OPERATIONS = {
       'model_mismatch',
       ...writeErrors,
     ],
-    gate: 'writes',
+    kind: 'writes',
   },
   readRecord: {
     method: 'GET',
@@ -143,6 +143,7 @@ export const OPERATIONS = {
     actions: ['records.read'],
     success: [{ status: 200, description: 'The record', schema: 'Record' }],
     errors: ['record_not_found'],
+    kind: 'reads',
   },
   deleteRecord: {
     method: 'DELETE',
@@ -152,7 +153,7 @@ export const OPERATIONS = {
     actions: ['records.write'],
     success: [{ status: 204, description: 'It is gone' }],
     errors: ['record_not_found', ...writeErrors],
-    gate: 'writes',
+    kind: 'writes',
   },
   deleteRecords: {
     method: 'POST',
@@ -164,7 +165,7 @@ export const OPERATIONS = {
     body: 'DeleteRequest',
     success: [{ status: 200, description: 'How many are gone', schema: 'DeleteResult' }],
     errors: ['invalid_filter', 'invalid_time', ...writeErrors],
-    gate: 'writes',
+    kind: 'writes',
   },
   changes: {
     method: 'GET',
@@ -183,7 +184,7 @@ export const OPERATIONS = {
       },
     ],
     success: [{ status: 200, description: 'Changes after the position', schema: 'Changes' }],
-    gate: 'waits',
+    kind: 'waits',
   },
   createWebhook: {
     method: 'POST',
@@ -199,7 +200,7 @@ export const OPERATIONS = {
       { status: 201, description: 'The webhook, whose secret is shown this once', schema: 'CreatedWebhook' },
     ],
     errors: writeErrors,
-    gate: 'writes',
+    kind: 'writes',
   },
   listWebhooks: {
     method: 'GET',
@@ -208,6 +209,7 @@ export const OPERATIONS = {
     summary: 'List the webhooks of a database and how far each has come',
     actions: ['databases.manage'],
     success: [{ status: 200, description: 'The webhooks', schema: 'WebhookList' }],
+    kind: 'reads',
   },
   deleteWebhook: {
     method: 'DELETE',
@@ -231,7 +233,7 @@ export const OPERATIONS = {
       { status: 200, description: 'It exists with these settings', schema: 'DatabaseDescription' },
     ],
     errors: ['database_exists', 'model_mismatch', 'invalid_dimensions', ...writeErrors],
-    gate: 'writes',
+    kind: 'writes',
   },
   listDatabases: {
     method: 'GET',
@@ -240,6 +242,7 @@ export const OPERATIONS = {
     summary: 'List the databases that the key sees',
     actions: ['databases.manage', 'records.read'],
     success: [{ status: 200, description: 'The databases', schema: 'DatabaseList' }],
+    kind: 'reads',
   },
   describeDatabase: {
     method: 'GET',
@@ -248,6 +251,7 @@ export const OPERATIONS = {
     summary: 'Describe a database',
     actions: ['databases.manage', 'records.read'],
     success: [{ status: 200, description: 'The database', schema: 'DatabaseDescription' }],
+    kind: 'reads',
   },
   dropDatabase: {
     method: 'DELETE',
@@ -257,7 +261,7 @@ export const OPERATIONS = {
     actions: ['databases.manage'],
     success: [{ status: 204, description: 'It is gone' }],
     errors: writeErrors,
-    gate: 'writes',
+    kind: 'writes',
   },
   startReembedding: {
     method: 'POST',
@@ -271,7 +275,7 @@ export const OPERATIONS = {
     body: 'ReembeddingRequest',
     success: [{ status: 202, description: 'How it stands', schema: 'Reembedding' }],
     errors: ['reembedding_running', ...writeErrors],
-    gate: 'writes',
+    kind: 'writes',
   },
   readReembedding: {
     method: 'GET',
@@ -282,6 +286,7 @@ export const OPERATIONS = {
     actions: ['databases.manage', 'records.read'],
     success: [{ status: 200, description: 'How it stands', schema: 'Reembedding' }],
     errors: ['reembedding_not_found'],
+    kind: 'reads',
   },
   cancelReembedding: {
     method: 'DELETE',
@@ -292,7 +297,7 @@ export const OPERATIONS = {
     actions: ['databases.manage'],
     success: [{ status: 204, description: 'It has ended' }],
     errors: ['reembedding_not_found', ...writeErrors],
-    gate: 'writes',
+    kind: 'writes',
   },
   issueKey: {
     method: 'POST',
@@ -395,6 +400,6 @@ export function errorsOf(operation: Operation): ErrorCode[] {
     codes.add('invalid_json').add('invalid_request').add('too_large');
     codes.add('unsupported_media_type').add('request_timeout');
   }
-  if (operation.gate) codes.add('busy').add('timed_out');
+  if (operation.kind) codes.add('busy').add('timed_out');
   return [...codes.add('internal')];
 }

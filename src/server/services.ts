@@ -16,6 +16,8 @@ export interface Timeouts {
   answerMs: number;
   /** For a batch of records or a delete to be durable. */
   writeMs: number;
+  /** For a caller to take more of a response. */
+  sendMs: number;
   /** For the rest of a request to arrive once the server stops. */
   stopMs: number;
 }

@@ -58,6 +58,12 @@ impl Prepared {
             .collect()
     }
 
+    /// Identifies the database that the records were prepared for, among all that had its id.
+    #[napi(getter)]
+    pub fn epoch(&self) -> String {
+        self.inner.epoch()
+    }
+
     /// Records to write or touch.
     #[napi(getter)]
     pub fn records(&self) -> u32 {

@@ -101,6 +101,13 @@ impl Prepared {
         inner.texts.clone()
     }
 
+    /// Identifies the database that the records were prepared for: 32 hexadecimal digits. Another one that is created
+    /// under the same id has another epoch.
+    #[must_use]
+    pub fn epoch(&self) -> String {
+        format!("{:032x}", u128::from_be_bytes(self.epoch))
+    }
+
     /// Records to write or touch.
     #[must_use]
     pub fn records(&self) -> usize {

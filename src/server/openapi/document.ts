@@ -186,12 +186,12 @@ function contentOf({ schema, type }: Success): Record<string, object> | undefine
   return schema && { 'application/json': { schema: reference(schema) } };
 }
 
-function headersOf({ gate }: Operation, status: number): object {
+function headersOf({ kind }: Operation, status: number): object {
   const named = (name: string) => ({ $ref: `#/components/headers/${name}` });
   return {
     'x-request-id': named('RequestId'),
     ...((status === 429 || status === 503) && { 'retry-after': named('RetryAfter') }),
-    ...(status === 200 && gate === 'searches' && { 'server-timing': named('ServerTiming') }),
+    ...(status === 200 && kind === 'searches' && { 'server-timing': named('ServerTiming') }),
   };
 }
 

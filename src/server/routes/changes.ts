@@ -1,12 +1,12 @@
 import { CosiftError } from '../../errors.js';
 import { DEFAULTS } from '../../schema/index.js';
-import { databaseOf, scopeOf } from '../access.js';
-import { untilGone } from '../in-flight.js';
+import { checkKeyAgain, databaseOf, scopeOf } from '../access.js';
+import { answerWithin, stopWithin } from '../in-flight.js';
 import { type Handlers, type Services, sendJson } from '../services.js';
 
 const MOST_CHANGES = 1000;
 
-export function changeHandlers({ backend, limits, timeouts, inFlight }: Services): Handlers {
+export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: Services): Handlers {
   return {
     async changes(request, reply) {
       const query = request.query as Record<string, unknown>;
@@ -23,7 +23,7 @@ export function changeHandlers({ backend, limits, timeouts, inFlight }: Services
       const id = databaseOf(request);
       const scope = scopeOf(request);
       const ask = (waitMs: number) =>
-        untilGone(request, reply, waitMs + timeouts.answerMs, (gone) =>
+        stopWithin(request, reply, waitMs + timeouts.answerMs, (gone) =>
           backend.changes(
             id,
             { after, limit, waitMs },
@@ -33,12 +33,17 @@ export function changeHandlers({ backend, limits, timeouts, inFlight }: Services
       // A server that stops answers those who wait with what there is now.
       if (waitSeconds > 0 && !inFlight.closing.aborted) {
         try {
-          return sendJson(reply, await ask(waitSeconds * 1000));
+          const changes = await ask(waitSeconds * 1000);
+          checkKeyAgain(keys, request);
+          return sendJson(reply, changes);
         } catch (error) {
           if (!inFlight.closing.aborted) throw error;
         }
       }
-      return sendJson(reply, await backend.changes(id, { after, limit, waitMs: 0 }, { scope }));
+      const changes = await answerWithin(request, timeouts.answerMs, () =>
+        backend.changes(id, { after, limit, waitMs: 0 }, { scope }),
+      );
+      return sendJson(reply, changes);
     },
   };
 }

@@ -1,33 +1,41 @@
 import { checkDatabaseSettings, checkReembeddingRequest } from '../../schema/index.js';
 import { callerOf, databaseOf, refuseFiltered, sees } from '../access.js';
+import { answerWithin } from '../in-flight.js';
 import type { Handlers, Services } from '../services.js';
 
-export function databaseHandlers({ backend, webhooks }: Services): Handlers {
+export function databaseHandlers({ backend, webhooks, timeouts }: Services): Handlers {
+  const { answerMs, writeMs } = timeouts;
   return {
     async createDatabase(request, reply) {
       const settings = checkDatabaseSettings(
         request.body === undefined ? {} : request.body,
         request.bodyBytes,
       );
-      const { created, database } = await backend.createDatabase(databaseOf(request), settings);
+      const id = databaseOf(request);
+      const { created, database } = await answerWithin(request, writeMs, () =>
+        backend.createDatabase(id, settings),
+      );
       return reply.code(created ? 201 : 200).send(database);
     },
 
     async listDatabases(request) {
       refuseFiltered(request, 'describe databases');
       const caller = callerOf(request);
-      const databases = await backend.listDatabases();
+      const databases = await answerWithin(request, answerMs, () => backend.listDatabases());
       return { databases: databases.filter(({ id }) => sees(caller, id)) };
     },
 
     async describeDatabase(request) {
       refuseFiltered(request, 'describe databases');
-      return backend.describeDatabase(databaseOf(request));
+      const id = databaseOf(request);
+      return answerWithin(request, answerMs, () => backend.describeDatabase(id));
     },
 
     async startReembedding(request, reply) {
       const { model } = checkReembeddingRequest(request.body, request.bodyBytes);
-      return reply.code(202).send(await backend.startReembedding(databaseOf(request), model));
+      const id = databaseOf(request);
+      const started = await answerWithin(request, writeMs, () => backend.startReembedding(id, model));
+      return reply.code(202).send(started);
     },
 
     async readReembedding(request) {
@@ -36,14 +44,17 @@ export function databaseHandlers({ backend, webhooks }: Services): Handlers {
     },
 
     async cancelReembedding(request, reply) {
-      await backend.cancelReembedding(databaseOf(request));
+      const id = databaseOf(request);
+      await answerWithin(request, writeMs, () => backend.cancelReembedding(id));
       return reply.code(204).send();
     },
 
     async dropDatabase(request, reply) {
       const id = databaseOf(request);
-      await backend.dropDatabase(id);
-      await webhooks.endOf(id);
+      await answerWithin(request, writeMs, async () => {
+        await backend.dropDatabase(id);
+        await webhooks.endOf(id);
+      });
       return reply.code(204).send();
     },
   };

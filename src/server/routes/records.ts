@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { checkDeleteRequest } from '../../schema/index.js';
 import { callerOf, databaseOf, refuseFiltered, scopeOf } from '../access.js';
-import { untilGone } from '../in-flight.js';
+import { answerWithin, stopWithin } from '../in-flight.js';
 import { type Handlers, type Services, sendJson } from '../services.js';
 import { answerLines } from './lines.js';
 
@@ -19,7 +19,7 @@ export function recordHandlers(services: Services): Handlers {
       const body = request.body;
       return sendJson(
         reply,
-        await untilGone(request, reply, timeouts.writeMs, (signal) =>
+        await stopWithin(request, reply, timeouts.writeMs, (signal) =>
           backend.upsertBatch(id, body, { signal, caller: callerOf(request).keyId }),
         ),
       );
@@ -28,16 +28,19 @@ export function recordHandlers(services: Services): Handlers {
     async readRecord(request, reply) {
       const rid = recordIdOf(request);
       const variant = typeof rid === 'number' ? 'b' : 'a';
+      const id = databaseOf(request);
       return sendJson(
         reply,
-        await backend.record(databaseOf(request), String(rid), variant, scopeOf(request)),
+        await answerWithin(request, timeouts.answerMs, () =>
+          backend.record(id, String(rid), variant, scopeOf(request)),
+        ),
       );
     },
 
     async deleteRecord(request, reply) {
       const rid = recordIdOf(request);
       const id = databaseOf(request);
-      const { deleted } = await untilGone(request, reply, timeouts.answerMs, (signal) =>
+      const { deleted } = await stopWithin(request, reply, timeouts.answerMs, (signal) =>
         backend.deleteRecords(id, { ids: [rid] }, { scope: scopeOf(request), signal }),
       );
       if (deleted === 0) throw new CosiftError('record_not_found', `there is no record ${rid}`);
@@ -47,7 +50,7 @@ export function recordHandlers(services: Services): Handlers {
     async deleteRecords(request, reply) {
       const deletion = checkDeleteRequest(request.body, limits, request.bodyBytes);
       const id = databaseOf(request);
-      return untilGone(request, reply, timeouts.answerMs, (signal) =>
+      return stopWithin(request, reply, timeouts.answerMs, (signal) =>
         backend.deleteRecords(id, deletion, { scope: scopeOf(request), signal }),
       );
     },

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PageReply } from '../../backend/backend.js';
 import { checkQueryRequest, checkSearchRequest, type Variant } from '../../schema/index.js';
 import { databaseOf, scopeOf } from '../access.js';
-import { untilGone } from '../in-flight.js';
+import { stopWithin } from '../in-flight.js';
 import { type Handler, type Handlers, type Services, sendJson } from '../services.js';
 
 /** Search and query, in both variants. */
@@ -22,7 +22,7 @@ export function searchHandlers({ backend, limits, timeouts, metrics }: Services)
     async (request, reply) => {
       const search = checkSearchRequest(request.body, variant, limits, request.bodyBytes);
       const id = databaseOf(request);
-      const page = await untilGone(request, reply, timeouts.answerMs, (signal) =>
+      const page = await stopWithin(request, reply, timeouts.answerMs, (signal) =>
         backend.search(id, search, { variant, scope: scopeOf(request), signal }),
       );
       return send(reply, page);
@@ -33,7 +33,7 @@ export function searchHandlers({ backend, limits, timeouts, metrics }: Services)
     async (request: FastifyRequest, reply) => {
       const query = checkQueryRequest(request.body, variant, limits, request.bodyBytes);
       const id = databaseOf(request);
-      const page = await untilGone(request, reply, timeouts.answerMs, (signal) =>
+      const page = await stopWithin(request, reply, timeouts.answerMs, (signal) =>
         backend.query(id, query, { variant, scope: scopeOf(request), signal }),
       );
       return send(reply, page);

@@ -1,0 +1,53 @@
+import { CosiftError } from '../errors.js';
+
+/** How much may be held at once. */
+export interface Bounds {
+  /** By all callers together. */
+  total: number;
+  /** By the callers with one key. */
+  perKey: number;
+}
+
+/** Bounds how much of something is held at once; what would be more is refused with `busy`. */
+export class Limiter {
+  readonly #what: string;
+  readonly #bounds: Bounds;
+  readonly #byKey = new Map<string, number>();
+  #held = 0;
+
+  constructor(what: string, bounds: Bounds) {
+    this.#what = what;
+    this.#bounds = bounds;
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  /**
+   * Takes `amount` for `key`; the function that it returns gives it back, and does nothing when it is called again.
+   *
+   * @throws {CosiftError} `busy`
+   */
+  take(key: string, amount = 1): () => void {
+    const { total, perKey } = this.#bounds;
+    const ofKey = this.#byKey.get(key) ?? 0;
+    if (ofKey + amount > perKey) throw busy(`this key has reached its limit of ${perKey} ${this.#what}`);
+    if (this.#held + amount > total) throw busy(`the limit of ${total} ${this.#what} is reached`);
+    this.#held += amount;
+    this.#byKey.set(key, ofKey + amount);
+    let taken = true;
+    return () => {
+      if (!taken) return;
+      taken = false;
+      this.#held -= amount;
+      const rest = (this.#byKey.get(key) ?? 0) - amount;
+      if (rest > 0) this.#byKey.set(key, rest);
+      else this.#byKey.delete(key);
+    };
+  }
+}
+
+function busy(detail: string): CosiftError {
+  return new CosiftError('busy', `${detail}; try again`, { fields: { retry_after: 1 } });
+}

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ALL_ZERO, gauges, issueKey, Raw, request, searchAndWrite, untilGauges } from './raw.js';
+import { Service } from './service.js';
+
+const MIB = 1 << 20;
+const READERS = 100;
+const QUERY = '/v1/databases/long/query';
+
+/** A service with 30 records of 300 kB. */
+async function begin(sendMs: number): Promise<Service> {
+  const service = await Service.start({}, { timeouts: { sendMs } });
+  for (const id of ['long', 'other']) await service.call('PUT', `/v1/databases/${id}`, { dimensions: 2 });
+  const records = Array.from({ length: 30 }, (_, i) => ({
+    id: i + 1,
+    data: { text: String(i % 10).repeat(300_000) },
+    vector: [1, i],
+  }));
+  for (const half of [records.slice(0, 15), records.slice(15)]) {
+    await service.call('POST', '/v1/databases/long/records', { records: half });
+  }
+  return service;
+}
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await begin(600_000);
+});
+afterAll(() => service.stop());
+
+test('pages of many bytes have fewer records, and no record is lost over them', async () => {
+  const found: number[] = [];
+  let pagination: { limit: number; cursor?: string } = { limit: 100 };
+  for (let pages = 1; ; pages += 1) {
+    const { body, text } = await service.call('POST', QUERY, { pagination });
+    expect(text.length).toBeLessThan(4 * MIB + 1_000);
+    for (const { id, data } of body.results) {
+      expect(data.text).toHaveLength(300_000);
+      found.push(id);
+    }
+    if (!body.pagination.has_more) {
+      expect(pages).toBe(3);
+      break;
+    }
+    expect(body.results).toHaveLength(13);
+    pagination = { limit: 100, cursor: body.pagination.next_cursor };
+  }
+  expect(found.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, i) => i + 1));
+});
+
+test('readers that never read hold no search and few bytes, and another key is served beside them', {
+  timeout: 120_000,
+}, async () => {
+  const [hostile, other] = await Promise.all([issueKey(service, ['search']), issueKey(service)]);
+  const readers = Array.from({ length: READERS }, () => new Raw(service, { reads: false }));
+  for (const { socket } of readers) {
+    socket.write(request(hostile.key, 'POST', QUERY, '{"pagination":{"limit":100}}').repeat(2));
+  }
+  await Promise.all(readers.map((reader) => reader.connected()));
+  // Each has its result, or a refusal, although nobody has taken it.
+  const told = async () => {
+    const { text } = await service.call('GET', '/metrics');
+    return Number(/^cosift_search_stage_seconds_count\{stage="total"\} (\d+)$/m.exec(text)?.[1]);
+  };
+  const before = READERS * 2;
+  while ((await told()) < before) {
+    expect((await gauges(service))['in_flight_bytes unsent']).toBeLessThanOrEqual(64 * MIB);
+  }
+  await untilGauges(service, { 'in_flight searches': 0 });
+  expect((await gauges(service))['in_flight_bytes unsent']).toBeGreaterThan(16 * MIB);
+  await searchAndWrite(service, other.key, 'other');
+  // The key itself is told that its responses must be taken first.
+  const headers = { 'x-api-key': hostile.key };
+  const refused = await service.call('POST', QUERY, { pagination: { limit: 100 } }, headers);
+  expect([refused.status, refused.body.code]).toEqual([503, 'busy']);
+  expect(refused.headers.get('retry-after')).toBe('1');
+  for (const { socket } of readers) socket.destroy();
+  await untilGauges(service, ALL_ZERO);
+});
+
+test('a reader that never reads is cut off, whose key was revoked too', { timeout: 120_000 }, async () => {
+  const impatient = await begin(300);
+  const { key, key_id } = await issueKey(impatient, ['search']);
+  const readers = Array.from({ length: 4 }, () => new Raw(impatient, { reads: false }));
+  for (const { socket } of readers) {
+    socket.write(request(key, 'POST', QUERY, '{"pagination":{"limit":100}}').repeat(3));
+  }
+  await expect
+    .poll(async () => (await impatient.call('GET', '/metrics')).text, { timeout: 60_000 })
+    .toMatch(/^cosift_search_stage_seconds_count\{stage="total"\} [1-9]/m);
+  expect((await impatient.call('DELETE', `/v1/keys/${key_id}`)).status).toBe(204);
+  // Nobody here closes a connection.
+  await untilGauges(impatient, ALL_ZERO);
+  for (const { socket } of readers) socket.destroy();
+  await impatient.stop();
+});
+
+test('a reader who reads slowly, but reads, gets all of a page', { timeout: 60_000 }, async () => {
+  const reader = new Raw(service, { reads: false });
+  reader.socket.write(
+    request(service.adminKey, 'POST', QUERY, '{"pagination":{"limit":100}}', { connection: 'close' }),
+  );
+  let bytes = 0;
+  let expected = Number.POSITIVE_INFINITY;
+  const pauses = setInterval(() => reader.socket.resume(), 20);
+  reader.socket.on('data', (chunk) => {
+    if (bytes === 0) {
+      const head = chunk.toString('latin1').split('\r\n\r\n', 1)[0]!;
+      expected = head.length + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1]);
+    }
+    bytes += chunk.length;
+    reader.socket.pause();
+  });
+  await reader.closed;
+  clearInterval(pauses);
+  expect(bytes).toBe(expected);
+});
