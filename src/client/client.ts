@@ -54,8 +54,10 @@ export class Client {
   }
 
   /** Revokes a key; with `descendants` also those that it issued, directly or through others. */
-  revokeKey(keyId: string, options: CallOptions & { descendants?: boolean } = {}): Promise<void> {
-    const query = options.descendants ? '?descendants=true' : '';
-    return this.#transport.call('DELETE', `/keys/${encodeURIComponent(keyId)}${query}`, undefined, options);
+  async revokeKey(keyId: string, options: CallOptions & { descendants?: boolean } = {}): Promise<void> {
+    checkOptions('clientRevocation', options);
+    const { descendants = false, ...call } = options;
+    const query = descendants ? '?descendants=true' : '';
+    return this.#transport.call('DELETE', `/keys/${encodeURIComponent(keyId)}${query}`, undefined, call);
   }
 }

@@ -44,6 +44,7 @@ const OPTIONS = {
     fetch: callback,
   },
   clientDatabase: { signal, variant },
+  clientRevocation: { signal, descendants: { type: 'boolean' } },
   clientChanges: { after: whole(0, Number.MAX_SAFE_INTEGER), limit: whole(1, 1000), wait: whole(0, 3600) },
 } as const;
 

@@ -37,3 +37,22 @@ test('on a running server and on its data directory alike', async () => {
   const answer = await fetch(`${again.url}/v1/keys`, { headers: { 'x-api-key': offline.stdout.trim() } });
   expect(answer.status).toBe(403);
 });
+
+test('a revocation takes along what the key has issued where it is asked to', async () => {
+  const data = await temporaryDirectory();
+  const { url } = await serve(data);
+  const create = async (key: string) => {
+    const name = ['--name', 'k', '--actions', 'keys.manage'];
+    const { stdout, stderr } = await cosift('key', 'create', ...name, '--url', url, '--key', key);
+    return { key: stdout.trim(), id: /^key (\w+),/.exec(stderr)?.[1] ?? '' };
+  };
+  const parent = await create(KEY);
+  const child = await create(parent.key);
+  const listed = async () => (await cosift('key', 'list', '--data', data)).stdout;
+  expect(await listed()).toMatch(new RegExp(`${child.id}.*${parent.id}`));
+  expect(await cosift('key', 'revoke', parent.id, '--data', data)).toMatchObject({ code: 0 });
+  expect(await listed()).toContain(child.id);
+  const revoked = await cosift('key', 'revoke', parent.id, '--descendants', '--url', url, '--key', KEY);
+  expect(revoked).toMatchObject({ code: 0, stdout: `revoked ${parent.id} and the keys that it issued\n` });
+  expect(await listed()).toContain('no key was issued');
+});

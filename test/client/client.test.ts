@@ -64,6 +64,28 @@ describe('against a service', () => {
     expect(await client.databases()).toEqual([]);
   });
 
+  test('revokes a key alone or with what it has issued', async () => {
+    const family = async () => {
+      const parent = await client.issueKey({ name: 'p', actions: ['keys.manage'], databases: '*' });
+      const child = await new Client({ url: service.url, key: parent.key }).issueKey({
+        name: 'c',
+        actions: ['keys.manage'],
+        databases: '*',
+      });
+      expect(child.issued_by).toBe(parent.key_id);
+      return [parent.key_id, child.key_id] as const;
+    };
+    const listed = async () => (await client.keys()).map(({ key_id }) => key_id);
+    const [parent, child] = await family();
+    await client.revokeKey(parent);
+    expect(await listed()).toEqual([child]);
+    await client.revokeKey(parent, { descendants: true });
+    expect(await listed()).toEqual([]);
+    const [other] = await family();
+    await client.revokeKey(other, { descendants: true });
+    expect(await listed()).toEqual([]);
+  });
+
   test('creates, lists and deletes webhooks', async () => {
     const posted: unknown[] = [];
     const { server, url } = await listen(async (request, response) => {
