@@ -23,10 +23,16 @@ export async function writeSecret(file: string, text: string): Promise<void> {
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     await rm(temporary, { force: true });
-    await writeDurably(temporary, text);
-    await rename(temporary, file);
-    // The rename itself is durable only once its directory is.
-    await syncDirectory(directory);
+    // Opened first: after the rename nothing but the disk can fail, so a refused change has not happened.
+    const parent = await open(directory, 'r');
+    try {
+      await writeDurably(temporary, text);
+      await rename(temporary, file);
+      // The rename itself is durable only once its directory is.
+      await parent.sync();
+    } finally {
+      await parent.close();
+    }
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw writeFailure(file, error);
@@ -57,15 +63,6 @@ async function writeDurably(file: string, text: string): Promise<void> {
   const handle = await open(file, 'wx', 0o600);
   try {
     await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
-  try {
     await handle.sync();
   } finally {
     await handle.close();
