@@ -40,8 +40,8 @@ export declare class NativeEngine {
   search(id: string, request: string, vector: Float64Array, stop: StopFlag): Promise<NativePage | NativeFailure>
   /** Runs the filter-only operation. */
   query(id: string, request: string, stop: StopFlag): Promise<NativePage | NativeFailure>
-  /** Reads the change feed: `{"changes","position","has_more"}`. */
-  changes(id: string, request: string): Promise<Buffer | NativeFailure>
+  /** Reads the change feed: `{"changes","position","has_more","epoch"}`. */
+  changes(id: string, request: string, stop: StopFlag): Promise<Buffer | NativeFailure>
   /** Begins to embed a database with another model, or goes on: as `reembedding`. `settings` is JSON. */
   beginReembedding(id: string, settings: string): Promise<Buffer | NativeFailure>
   /** How far it has come: `{"model","fingerprint","done","started_at"}` or `null`. */

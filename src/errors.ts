@@ -23,6 +23,8 @@ export const ERRORS = {
   model_mismatch: { status: 409, title: 'The database was made with another model' },
   reembedding_running: { status: 409, title: 'The database is being embedded with another model' },
   data_locked: { status: 409, title: 'Another process uses the data directory' },
+  feed_restarted: { status: 410, title: 'The position is of another change feed' },
+  changes_removed: { status: 410, title: 'Changes after the position are no longer kept' },
   too_large: { status: 413, title: 'The request is too large' },
   unsupported_media_type: { status: 415, title: 'The media type is not supported' },
   rate_limited: { status: 429, title: 'The key has used up its rate' },

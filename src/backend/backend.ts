@@ -25,6 +25,16 @@ export interface PageOptions {
   signal?: AbortSignal;
 }
 
+export interface ChangesRequest {
+  /** Position to go on from. */
+  after: number;
+  limit: number;
+  /** How long an answer without changes may wait for a first one. */
+  waitMs: number;
+  /** The feed that `after` is a position of; absent: whichever there is. */
+  epoch?: string | undefined;
+}
+
 export interface PageReply {
   /** The response body: one page as JSON. */
   body: Uint8Array;
@@ -125,7 +135,7 @@ export interface Backend {
   /** The JSON of a `Changes`; waits up to `waitMs` for a first change after `after`. */
   changes(
     id: string,
-    request: { after: number; limit: number; waitMs: number },
+    request: ChangesRequest,
     options: { scope?: Scope; signal?: AbortSignal },
   ): Promise<Uint8Array>;
   stats(): BackendStats;

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { Engine, type EngineDescription, type EngineEvents } from '../engine/index.js';
 import { CosiftError } from '../errors.js';
 import {
+  type Changes,
   type DatabaseDescription,
   type DatabaseSettings,
   DEFAULTS,
@@ -17,6 +18,7 @@ import {
 import type {
   Backend,
   BackendStats,
+  ChangesRequest,
   DatabaseState,
   PageOptions,
   PageReply,
@@ -270,7 +272,6 @@ export class LocalBackend implements Backend {
     using _call = this.#calls.begin();
     this.#databases.find(id);
     const { scope, signal } = options;
-    this.#databases.find(id);
     const deletion = { ...request, forced_filter: scope?.forcedFilter };
     const deleted = await this.#gate(id).pass(() => this.#engine.deleteRecords(id, deletion, signal));
     if (deleted > 0) this.#written.emit(writtenTo(id));
@@ -338,13 +339,14 @@ export class LocalBackend implements Backend {
 
   async changes(
     id: string,
-    request: { after: number; limit: number; waitMs: number },
+    request: ChangesRequest,
     options: { scope?: Scope; signal?: AbortSignal } = {},
   ): Promise<Uint8Array> {
     using _call = this.#calls.begin();
-    const { after, limit, waitMs } = request;
+    const { limit, waitMs, epoch } = request;
+    const forced_filter = options.scope?.forcedFilter;
     const deadline = performance.now() + waitMs;
-    for (;;) {
+    for (let { after } = request; ; ) {
       // Listening starts before the look: a commit in between must not be slept through.
       const stop = new AbortController();
       const signals = [stop.signal, this.#calls.closing, ...(options.signal ? [options.signal] : [])];
@@ -352,8 +354,7 @@ export class LocalBackend implements Backend {
         () => undefined,
       );
       try {
-        const forced_filter = options.scope?.forcedFilter;
-        const body = await this.#engine.changes(id, { after, limit, forced_filter });
+        const body = await this.#engine.changes(id, { after, limit, epoch, forced_filter }, options.signal);
         const left = deadline - performance.now();
         if (
           left <= 0 ||
@@ -363,9 +364,14 @@ export class LocalBackend implements Backend {
         ) {
           return body;
         }
+        // What a filter hides is not read again.
+        const feed = parseChanges(body);
+        after = feed.position;
+        if (feed.has_more) continue;
         const timer = setTimeout(() => stop.abort(), left);
         await written;
         clearTimeout(timer);
+        if (options.signal?.aborted) return body;
       } finally {
         stop.abort();
       }
@@ -451,3 +457,7 @@ const DEFAULT_PAGE = { limit: DEFAULTS.limit };
 
 /** The start of a change feed's answer without changes. */
 const EMPTY = /^\{"changes":\[\]/;
+
+function parseChanges(body: Uint8Array): Changes {
+  return JSON.parse(Buffer.from(body).toString('utf8'));
+}

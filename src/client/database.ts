@@ -118,9 +118,9 @@ export class Database<V extends Variant = 'b'> {
     return (await this.#transport.call<{ deleted: number }>('POST', path, request, options)).deleted;
   }
 
-  /** One answer of the change feed; `wait` is in seconds. */
+  /** One answer of the change feed; `wait` is in seconds, `epoch` that of the answer before. */
   changes(
-    request: { after?: number; limit?: number; wait?: number } = {},
+    request: { after?: number; limit?: number; wait?: number; epoch?: string } = {},
     options?: CallOptions,
   ): Promise<Changes> {
     checkOptions('clientChanges', request);
@@ -131,12 +131,16 @@ export class Database<V extends Variant = 'b'> {
     return this.#transport.call('GET', `${this.#path}/changes?${query}`, undefined, options);
   }
 
-  /** Every change after a position, for as long as the loop goes on. */
+  /**
+   * Every change after a position, for as long as the loop goes on. Throws `feed_restarted` once the database is made
+   * again, and `changes_removed` when changes after the position are no longer kept.
+   */
   async *follow(after = 0, options?: CallOptions): AsyncGenerator<Change, never, undefined> {
-    for (let position = after; ; ) {
-      const answer = await this.changes({ after: position, limit: BATCH_RECORDS, wait: 30 }, options);
+    let place: { after: number; epoch?: string } = { after };
+    for (;;) {
+      const answer = await this.changes({ ...place, limit: BATCH_RECORDS, wait: 30 }, options);
       yield* answer.changes;
-      position = answer.position;
+      place = { after: answer.position, epoch: answer.epoch };
     }
   }
 

@@ -121,8 +121,9 @@ export class Engine {
     return settle(await stoppable(signal, (stop) => this.#native.query(id, text, stop)));
   }
 
-  async changes(id: string, request: object): Promise<Uint8Array> {
-    return settle(await this.#native.changes(id, JSON.stringify(request)));
+  async changes(id: string, request: object, signal?: AbortSignal): Promise<Uint8Array> {
+    const text = JSON.stringify(request);
+    return settle(await stoppable(signal, (stop) => this.#native.changes(id, text, stop)));
   }
 
   /** Begins to embed a database with another model, or goes on where that was left. */

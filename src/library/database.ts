@@ -161,15 +161,15 @@ export class Database {
     return (await this.#backend.deleteRecords(this.id, checkDeleteRequest(request))).deleted;
   }
 
-  /** Changes after a position, oldest first; waits up to `waitMs` for a first one. */
+  /** Changes after a position of the feed `epoch`, oldest first; waits up to `waitMs` for a first one. */
   async changes(
-    request: { after?: number; limit?: number; waitMs?: number } = {},
+    request: { after?: number; limit?: number; waitMs?: number; epoch?: string } = {},
     options: { signal?: AbortSignal } = {},
   ): Promise<Changes> {
     checkOptions('changes', request);
     checkOptions('call', options);
-    const { after = 0, limit = DEFAULTS.changes_limit, waitMs = 0 } = request;
-    return parse(await this.#backend.changes(this.id, { after, limit, waitMs }, options));
+    const { after = 0, limit = DEFAULTS.changes_limit, waitMs = 0, epoch } = request;
+    return parse(await this.#backend.changes(this.id, { after, limit, waitMs, epoch }, options));
   }
 }
 

@@ -33,6 +33,7 @@ export type {
   LineSummary,
   NewRecord,
 } from './records.js';
+export { EPOCH, epoch } from './records.js';
 export type { Reembedding, ReembeddingRequest } from './reembedding.js';
 export type {
   Facet,

@@ -180,14 +180,25 @@ export const change = {
   },
 } as const;
 
+/** What identifies a change feed, as a regular expression. */
+export const EPOCH = /^[0-9a-f]{32}$/;
+
+export const epoch = {
+  type: 'string',
+  pattern: EPOCH.source,
+  description:
+    'Which feed it is: another one once the database was made again. Position and epoch together name a place.',
+} as const;
+
 export const changes = {
   type: 'object',
-  required: ['changes', 'position', 'has_more'],
+  required: ['changes', 'position', 'has_more', 'epoch'],
   additionalProperties: false,
   properties: {
     changes: { type: 'array', items: { $ref: '#/components/schemas/Change' } },
     position: { ...count, description: '`after` of the next call.' },
     has_more: { type: 'boolean' },
+    epoch,
   },
 } as const;
 

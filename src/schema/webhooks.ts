@@ -1,3 +1,4 @@
+import { epoch } from './records.js';
 import type { TypeOf } from './type-of.js';
 
 const url = {
@@ -69,10 +70,11 @@ export const webhookList = {
 /** What is posted. */
 export const webhookDelivery = {
   type: 'object',
-  required: ['database', 'changes', 'position'],
+  required: ['database', 'epoch', 'changes', 'position'],
   additionalProperties: false,
   properties: {
     database: { type: 'string' },
+    epoch,
     changes: { type: 'array', items: { $ref: '#/components/schemas/Change' } },
     position,
   },

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.js';
-import type { Action, ComponentName, Variant } from '../schema/index.js';
+import { type Action, type ComponentName, epoch, type Variant } from '../schema/index.js';
 
 export interface Parameter {
   name: string;
@@ -172,7 +172,9 @@ export const OPERATIONS = {
     path: '/v1/databases/{id}/changes',
     tag: 'Records',
     summary: 'Follow what happens to records',
-    description: 'In the order of commits. `position` of one answer is `after` of the next call.',
+    description:
+      'In the order of commits. `position` and `epoch` of one answer are `after` and `epoch` of the next call. ' +
+      'A key with a filter sees what is inside the filter, and `deleted` for a record that leaves it.',
     actions: ['records.read'],
     query: [
       { name: 'after', description: 'Position to go on from; 0, the default, is the start.', schema: whole },
@@ -182,8 +184,15 @@ export const OPERATIONS = {
         description: 'Seconds to wait for a first change when there is none: 0, the default, to 60.',
         schema: whole,
       },
+      {
+        name: 'epoch',
+        description:
+          'The feed that `after` is a position of: 410 `feed_restarted` when the database has another.',
+        schema: epoch,
+      },
     ],
     success: [{ status: 200, description: 'Changes after the position', schema: 'Changes' }],
+    errors: ['feed_restarted', 'changes_removed'],
     kind: 'waits',
   },
   createWebhook: {

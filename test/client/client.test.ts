@@ -108,8 +108,8 @@ describe('against a service', () => {
       { ...created, position: 3 },
       { ...other, secret: undefined },
     ]);
-    const { changes } = await fans.changes({ after: 1 });
-    expect(posted).toEqual([{ database: 'hooked', changes, position: 3 }]);
+    const { changes, epoch } = await fans.changes({ after: 1 });
+    expect(posted).toEqual([{ database: 'hooked', epoch, changes, position: 3 }]);
 
     await fans.deleteWebhook(created.webhook_id);
     expect((await fans.webhooks()).map(({ webhook_id }) => webhook_id)).toEqual([other.webhook_id]);

@@ -237,16 +237,18 @@ impl NativeEngine {
         })
     }
 
-    /// Reads the change feed: `{"changes","position","has_more"}`.
+    /// Reads the change feed: `{"changes","position","has_more","epoch"}`.
     #[napi(ts_return_type = "Promise<Buffer | NativeFailure>")]
     pub fn changes<'env>(
         &self,
         env: &'env Env,
         id: String,
         request: String,
+        stop: &StopFlag,
     ) -> Result<Object<'env>> {
+        let stop = Arc::clone(&stop.flag);
         promise(env, Buffer::from, |done| {
-            self.engine.changes(&id, request, done)
+            self.engine.changes(&id, request, stop, done)
         })
     }
 

@@ -200,12 +200,18 @@ impl Engine {
     }
 
     /// Reads the change feed; see [`Changes::parse`] for the request.
-    pub fn changes(self: &Arc<Self>, id: &str, request: String, done: Done<Vec<u8>>) {
+    pub fn changes(
+        self: &Arc<Self>,
+        id: &str,
+        request: String,
+        stop: StopFlag,
+        done: Done<Vec<u8>>,
+    ) {
         let (engine, database) = (Arc::clone(self), self.database(id));
         self.run_query(done, move || {
             let database = database?;
             let changes = Changes::parse(&request, &engine.limits)?;
-            Ok(Step::Done(changes.run(&database)?))
+            Ok(Step::Done(changes.run(&database, &stop)?))
         });
     }
 }

@@ -1,5 +1,7 @@
 //! The change feed: records created, changed and deleted, in order of commit.
 
+use std::sync::Arc;
+
 use crate::columns::{ColumnNames, ColumnsBuilder};
 use crate::database::Database;
 use crate::error::Error;
@@ -7,23 +9,31 @@ use crate::filter::{Filter, Watch};
 use crate::identity::{RecordId, RecordUuid, Variant};
 use crate::json::{parse_data, write_integer, write_time};
 use crate::limits::Limits;
-use crate::search::{RequestReader, TimeRange};
+use crate::search::{RequestReader, StopFlag, TimeRange};
 use crate::select::Selection;
 use crate::store::{Change, ChangeKind};
 
 /// Changes of one answer at most.
 const MAX_LIMIT: u64 = 1_000;
 
+/// Changes that one call goes through at most, those that a forced filter hides among them.
+const MAX_READ: usize = 10_000;
+
+/// Changes that are read from the store at once.
+const BATCH: usize = 1_000;
+
 /// A request for changes.
 #[derive(Clone, Debug)]
 pub(crate) struct Changes {
     after: u64,
     limit: usize,
+    /// What identifies the feed that `after` is a position of, if the caller tells.
+    epoch: Option<String>,
     forced: Option<Filter>,
 }
 
 impl Changes {
-    /// Reads a request from JSON: `after`, `limit`, `forced_filter`.
+    /// Reads a request from JSON: `after`, `limit`, `epoch`, `forced_filter`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
@@ -41,71 +51,120 @@ impl Changes {
         Ok(Self {
             after,
             limit: limit as usize,
+            epoch: request.text("epoch")?.map(str::to_owned),
             forced: request.filter(Variant::B)?,
         })
     }
 
-    /// The changes after the position, as JSON: `changes`, `position` to go on from, `has_more`.
+    /// The changes after the position, as JSON: `changes`, `position` to go on from, `has_more`, `epoch`.
     ///
-    /// A forced filter hides the records that do not satisfy it: living ones by their data now,
-    /// deleted ones by their last data.
+    /// A forced filter hides the records that do not satisfy it, now or before the change. A record that left the
+    /// filter shows as `deleted`, so that whoever follows the feed forgets it.
     ///
     /// # Errors
-    /// [`Error::Store`].
-    pub(crate) fn run(&self, database: &Database) -> Result<Vec<u8>, Error> {
-        let found = database.reader.changes(self.after, self.limit + 1)?;
-        let more = found.len() > self.limit;
-        let found = &found[..found.len().min(self.limit)];
-        let position = found.last().map_or(self.after, |change| change.position);
+    /// [`Error::FeedRestarted`], [`Error::ChangesRemoved`]: the feed does not go on after the position;
+    /// [`Error::Stopped`]; [`Error::Store`].
+    pub(crate) fn run(&self, database: &Database, stop: &StopFlag) -> Result<Vec<u8>, Error> {
+        let epoch = epoch_text(database.epoch);
+        let restarted = || Error::FeedRestarted {
+            id: database.id.clone(),
+            epoch: epoch.clone(),
+        };
+        if self.epoch.as_ref().is_some_and(|known| *known != epoch) {
+            return Err(restarted());
+        }
+        let watch = &Watch::new(stop);
         let mut out = b"{\"changes\":[".to_vec();
-        let mut written = 0;
-        for change in found {
-            if self.shows(database, change) {
-                if written > 0 {
-                    out.push(b',');
-                }
-                written += 1;
-                write_change(change, &mut out);
+        let (mut position, mut read, mut written, mut more) = (self.after, 0, 0, true);
+        while more && written < self.limit && read < MAX_READ {
+            let count = match self.forced {
+                None => self.limit,
+                Some(_) => BATCH,
+            };
+            let feed = database.reader.feed(position, count)?;
+            if self.after > feed.last {
+                return Err(restarted());
             }
+            if self.after < feed.removed {
+                return Err(Error::ChangesRemoved {
+                    id: database.id.clone(),
+                    removed: feed.removed,
+                });
+            }
+            for change in &feed.changes {
+                if written == self.limit {
+                    break;
+                }
+                position = change.position;
+                read += 1;
+                if let Some(kind) = self.kind(database, change, watch)? {
+                    if written > 0 {
+                        out.push(b',');
+                    }
+                    written += 1;
+                    write_change(change, kind, &mut out);
+                }
+            }
+            more = position < feed.last && !feed.changes.is_empty();
         }
         out.extend_from_slice(
-            format!("],\"position\":{position},\"has_more\":{more}}}").as_bytes(),
+            format!("],\"position\":{position},\"has_more\":{more},\"epoch\":\"{epoch}\"}}")
+                .as_bytes(),
         );
         Ok(out)
     }
 
-    fn shows(&self, database: &Database, change: &Change) -> bool {
+    /// How a change shows; `None` where a forced filter hides it.
+    fn kind(
+        &self,
+        database: &Database,
+        change: &Change,
+        watch: &Watch<'_>,
+    ) -> Result<Option<ChangeKind>, Error> {
         let Some(forced) = &self.forced else {
-            return true;
+            return Ok(Some(change.kind));
         };
-        if let Some(data) = &change.data {
-            let Ok(data) = parse_data(data) else {
-                return false;
-            };
-            let mut names = ColumnNames::default();
-            let mut builder = ColumnsBuilder::default();
-            builder.push_data(&data, &mut names);
-            let held = forced
-                .bind(&names)
-                .matches(&builder.finish(), 0, &Watch::never());
-            return held == Ok(true);
+        if change.kind != ChangeKind::Deleted {
+            let (snapshot, row) = database.with_published(|published| {
+                let snapshot = Arc::clone(&published.snapshot);
+                let row = published.index.find_id(&snapshot, RecordId(change.id));
+                (snapshot, row)
+            });
+            if let Some(row) = row {
+                let selection = Selection::bind(&snapshot, Some(forced), TimeRange::ALWAYS);
+                if selection.holds(snapshot.at(row), watch)? {
+                    return Ok(Some(change.kind));
+                }
+            }
         }
-        database.with_published(|published| {
-            let row = published
-                .index
-                .find_id(&published.snapshot, RecordId(change.id));
-            let selection = Selection::bind(&published.snapshot, Some(forced), TimeRange::ALWAYS);
-            row.is_some_and(|row| {
-                selection.holds(published.snapshot.at(row), &Watch::never()) == Ok(true)
-            })
-        })
+        let was_inside = match &change.data {
+            Some(data) => held(forced, data, watch)?,
+            None => false,
+        };
+        Ok(was_inside.then_some(ChangeKind::Deleted))
     }
 }
 
-fn write_change(change: &Change, out: &mut Vec<u8>) {
+/// Whether a filter held for data as the store keeps it.
+fn held(filter: &Filter, data: &[u8], watch: &Watch<'_>) -> Result<bool, Error> {
+    let Ok(data) = parse_data(data) else {
+        return Ok(false);
+    };
+    let mut names = ColumnNames::default();
+    let mut builder = ColumnsBuilder::default();
+    builder.push_data(&data, &mut names);
+    Ok(filter.bind(&names).matches(&builder.finish(), 0, watch)?)
+}
+
+/// What identifies a feed, as callers see it.
+fn epoch_text(epoch: [u8; 16]) -> String {
+    epoch.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn write_change(change: &Change, kind: ChangeKind, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"position\":");
     write_integer(change.position, out);
-    let kind = match change.kind {
+    let kind = match kind {
         ChangeKind::Created => "created",
         ChangeKind::Changed => "changed",
         ChangeKind::Deleted => "deleted",

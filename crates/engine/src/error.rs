@@ -71,6 +71,26 @@ pub enum Error {
         /// What clashes.
         detail: String,
     },
+    /// The position is not one of this change feed: the database was made again, or put back to an earlier state.
+    #[error(
+        "the change feed of database {id:?} is another one than the position is of: begin again, after 0"
+    )]
+    FeedRestarted {
+        /// The database.
+        id: String,
+        /// What identifies the feed.
+        epoch: String,
+    },
+    /// Changes after the position are no longer kept.
+    #[error(
+        "changes up to position {removed} of database {id:?} are no longer kept: read the records, then go on after {removed}"
+    )]
+    ChangesRemoved {
+        /// The database.
+        id: String,
+        /// Place of the last change that is not kept.
+        removed: u64,
+    },
     /// The texts must be embedded again: a record or the database's settings changed, or another model embedded them.
     #[error("records or the model changed meanwhile: embed the texts again")]
     Stale,
@@ -173,6 +193,8 @@ impl Error {
             Self::ReembeddingNotFound { .. } => "reembedding_not_found",
             Self::RecordNotFound { .. } => "record_not_found",
             Self::IdentityConflict { .. } => "identity_conflict",
+            Self::FeedRestarted { .. } => "feed_restarted",
+            Self::ChangesRemoved { .. } => "changes_removed",
             Self::Stale => "stale",
             Self::Stopped => "stopped",
             Self::Busy { .. } => "busy",
@@ -191,6 +213,8 @@ impl Error {
             Self::Dimensions { expected, got } => json!({ "expected": expected, "got": got }),
             Self::Busy { limit, .. } => json!({ "limit": limit }),
             Self::NotReady { id } => json!({ "database": id }),
+            Self::FeedRestarted { epoch, .. } => json!({ "epoch": epoch }),
+            Self::ChangesRemoved { removed, .. } => json!({ "after": removed }),
             Self::NotOpened { id, reason } => json!({ "database": id, "reason": reason }),
             _ => json!({}),
         }

@@ -1,32 +1,34 @@
 import { CosiftError } from '../../errors.js';
-import { DEFAULTS } from '../../schema/index.js';
+import { DEFAULTS, EPOCH } from '../../schema/index.js';
 import { checkKeyAgain, databaseOf, scopeOf } from '../access.js';
 import { answerWithin, stopWithin } from '../in-flight.js';
 import { type Handlers, type Services, sendJson } from '../services.js';
 
 const MOST_CHANGES = 1000;
+const PARAMETERS = ['after', 'limit', 'wait', 'epoch'];
 
 export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: Services): Handlers {
   return {
     async changes(request, reply) {
       const query = request.query as Record<string, unknown>;
-      const unknown = Object.keys(query).find((name) => !['after', 'limit', 'wait'].includes(name));
+      const unknown = Object.keys(query).find((name) => !PARAMETERS.includes(name));
       if (unknown !== undefined) {
         throw new CosiftError(
           'invalid_request',
-          `"${unknown}" is not a parameter; known: after, limit, wait`,
+          `"${unknown}" is not a parameter; known: ${PARAMETERS.join(', ')}`,
         );
       }
       const after = wholeNumber(query, 'after', 0, 0, Number.MAX_SAFE_INTEGER);
       const limit = wholeNumber(query, 'limit', DEFAULTS.changes_limit, 1, MOST_CHANGES);
       const waitSeconds = wholeNumber(query, 'wait', 0, 0, limits.change_wait_seconds);
+      const epoch = epochOf(query);
       const id = databaseOf(request);
       const scope = scopeOf(request);
       const ask = (waitMs: number) =>
         stopWithin(request, reply, waitMs + timeouts.answerMs, (gone) =>
           backend.changes(
             id,
-            { after, limit, waitMs },
+            { after, limit, waitMs, epoch },
             { scope, signal: AbortSignal.any([gone, inFlight.closing]) },
           ),
         );
@@ -41,11 +43,16 @@ export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: Se
         }
       }
       const changes = await answerWithin(request, timeouts.answerMs, () =>
-        backend.changes(id, { after, limit, waitMs: 0 }, { scope }),
+        backend.changes(id, { after, limit, waitMs: 0, epoch }, { scope }),
       );
       return sendJson(reply, changes);
     },
   };
+}
+
+function epochOf({ epoch }: Record<string, unknown>): string | undefined {
+  if (epoch === undefined || (typeof epoch === 'string' && EPOCH.test(epoch))) return epoch;
+  throw new CosiftError('invalid_request', 'epoch must be that of an answer of this feed');
 }
 
 function wholeNumber(

@@ -13,6 +13,10 @@ export interface StoredWebhook {
   url: string;
   secret: string;
   position: number;
+  /** The feed that `position` is of; absent until the first answer of one. */
+  epoch?: string | undefined;
+  /** How often the feed began again. */
+  restarts?: number;
   created_at: string;
 }
 
@@ -29,6 +33,13 @@ export interface Delivery {
   backend: Backend;
   times: DeliveryTimes;
   policy: AddressPolicy;
+}
+
+/** Where a feed that does not go on after a position is to be read from; undefined for another error. */
+export function startAfter(error: unknown): number | undefined {
+  if (!(error instanceof CosiftError)) return undefined;
+  if (error.code === 'feed_restarted') return 0;
+  return error.code === 'changes_removed' ? Number(error.fields.after) : undefined;
 }
 
 const BATCH = 100;
@@ -68,18 +79,30 @@ export class Webhook {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        const { changes, position } = await this.#next(signal);
+        const { changes, position, epoch } = await this.#next(signal);
         if (changes.length > 0) {
           const { database } = this.stored;
-          await this.#deliver(JSON.stringify({ database, changes, position }), position, signal);
+          const body = JSON.stringify({ database, epoch, changes, position });
+          await this.#deliver(body, position, signal);
         }
-        if (position !== this.stored.position) {
-          this.stored.position = position;
+        if (position !== this.stored.position || epoch !== this.stored.epoch) {
+          Object.assign(this.stored, { position, epoch });
           await taken();
         }
       } catch (error) {
         if (signal.aborted) break;
         if (error instanceof CosiftError && error.code === 'database_not_found') return 'gone';
+        const start = startAfter(error);
+        if (start !== undefined) {
+          this.#log?.warn(
+            { err: error, webhook_id: this.stored.webhook_id, after: start },
+            'feed begins again',
+          );
+          const restarts = (this.stored.restarts ?? 0) + 1;
+          Object.assign(this.stored, { position: start, epoch: undefined, restarts });
+          await taken();
+          continue;
+        }
         this.#log?.error({ err: error, webhook_id: this.stored.webhook_id }, 'change feed failed');
         await this.#pause(signal);
       }
@@ -99,16 +122,17 @@ export class Webhook {
   }
 
   async #next(signal: AbortSignal): Promise<Changes> {
-    const { database, position } = this.stored;
-    const request = { after: position, limit: BATCH, waitMs: FEED_WAIT_MS };
+    const { database, position, epoch } = this.stored;
+    const request = { after: position, limit: BATCH, waitMs: FEED_WAIT_MS, epoch };
     const body = await this.#delivery.backend.changes(database, request, { signal });
     return JSON.parse(Buffer.from(body).toString('utf8'));
   }
 
   /** The same message id every time, so that a receiver can tell a repetition. */
   async #deliver(body: string, position: number, signal: AbortSignal): Promise<void> {
-    const { webhook_id, secret, url } = this.stored;
-    const messageId = `${webhook_id}_${position}`;
+    const { webhook_id, secret, url, restarts = 0 } = this.stored;
+    // Positions come again when the feed begins again.
+    const messageId = [webhook_id, ...(restarts > 0 ? [restarts] : []), position].join('_');
     for (;;) {
       const headers = {
         ...signatureHeaders(secret, messageId, Math.floor(Date.now() / 1000), body),

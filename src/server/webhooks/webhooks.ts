@@ -6,7 +6,7 @@ import type { Changes, CreatedWebhook, WebhookDescription, WebhookRequest } from
 import type { Logger } from '../services.js';
 import { AddressPolicy } from './address-policy.js';
 import { makeSecret } from './signature.js';
-import { type Delivery, type DeliveryTimes, type StoredWebhook, Webhook } from './webhook.js';
+import { type Delivery, type DeliveryTimes, type StoredWebhook, startAfter, Webhook } from './webhook.js';
 import { openWebhooks, writeWebhooks } from './webhook-file.js';
 
 export const DELIVERY_TIMES: DeliveryTimes = { answerMs: 10_000, firstRetryMs: 1000, lastRetryMs: 600_000 };
@@ -69,7 +69,7 @@ export class Webhooks {
       database,
       url,
       secret: makeSecret(),
-      position: await this.#startOf(database, after),
+      ...(await this.#startOf(database, after)),
       created_at: new Date().toISOString(),
     };
     await this.#replace((kept) => {
@@ -147,15 +147,24 @@ export class Webhooks {
   }
 
   /** `after`, or where the feed ends now; both only of a database that is there. */
-  async #startOf(database: string, after: number | undefined): Promise<number> {
+  async #startOf(
+    database: string,
+    after: number | undefined,
+  ): Promise<Pick<StoredWebhook, 'position' | 'epoch'>> {
     let position = after ?? 0;
     const { backend } = this.#delivery;
     for (;;) {
-      const body = await backend.changes(database, { after: position, limit: 1000, waitMs: 0 }, {});
-      if (after !== undefined) return after;
-      const feed = JSON.parse(Buffer.from(body).toString('utf8')) as Changes;
-      position = feed.position;
-      if (!feed.has_more) return position;
+      try {
+        const body = await backend.changes(database, { after: position, limit: 1000, waitMs: 0 }, {});
+        const feed = JSON.parse(Buffer.from(body).toString('utf8')) as Changes;
+        if (after !== undefined) return { position: after, epoch: feed.epoch };
+        position = feed.position;
+        if (!feed.has_more) return { position, epoch: feed.epoch };
+      } catch (error) {
+        const start = startAfter(error);
+        if (after !== undefined || start === undefined) throw error;
+        position = start;
+      }
     }
   }
 

@@ -18,7 +18,8 @@ pub(crate) struct Change {
     pub(crate) kind: ChangeKind,
     /// When, in milliseconds since 1970 UTC: the record's *changed* time, or that of its deletion.
     pub(crate) at: i64,
-    /// The last data of a deleted record, as JSON: a key's forced filter decides on it. `None` for the other kinds.
+    /// The data that a changed record had before, and the last of a deleted one, as JSON: a key's forced filter decides
+    /// on it. `None` for a new record, and for changes that were written before the feed kept it.
     pub(crate) data: Option<Vec<u8>>,
 }
 

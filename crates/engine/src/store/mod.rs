@@ -6,6 +6,7 @@ mod change;
 mod error;
 mod reader;
 mod reclaim;
+mod retention;
 mod row;
 mod schema;
 mod stamp;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 
+use super::retention::removed_of;
 use super::row::{self, COLUMNS};
 use super::state::{Tally, state_of};
 use super::{Change, StoreError, StoredRecord, schema};
@@ -26,6 +27,16 @@ struct Pool {
     idle: Mutex<Vec<Connection>>,
     /// Whether another database is to be at `path`.
     retired: AtomicBool,
+}
+
+/// A part of the change feed.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    pub(crate) changes: Vec<Change>,
+    /// Place of the last change that is no longer kept, 0 while all are.
+    pub(crate) removed: u64,
+    /// Place of the last change, 0 before the first.
+    pub(crate) last: u64,
 }
 
 /// What an upsert has to know of a record that is there.
@@ -193,10 +204,19 @@ impl Reader {
 
     /// Up to `limit` entries of the change feed after `position`, in order.
     pub(crate) fn changes(&self, position: u64, limit: usize) -> Result<Vec<Change>, StoreError> {
+        Ok(self.feed(position, limit)?.changes)
+    }
+
+    /// As [`Reader::changes`], with where the feed begins and ends.
+    pub(crate) fn feed(&self, position: u64, limit: usize) -> Result<Feed, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.read(|transaction| {
             let which = "position > ?1 ORDER BY position LIMIT ?2";
-            read_changes(transaction, which, (position.cast_signed(), limit))
+            Ok(Feed {
+                changes: read_changes(transaction, which, (position.cast_signed(), limit))?,
+                removed: removed_of(transaction)?,
+                last: state_of(transaction)?.position,
+            })
         })
     }
 

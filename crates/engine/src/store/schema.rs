@@ -211,6 +211,8 @@ fn prepare_writer(connection: &Connection, path: &Path) -> Result<(), StoreError
     // SQLite's own checkpoints swallow their errors.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
+    // What is deleted is overwritten in the file, too.
+    connection.pragma_update(None, "secure_delete", true)?;
     // In KiB when negative: room for the pages of one batch of 1,000 records.
     connection.pragma_update(None, "cache_size", -16 * 1024)?;
     Ok(())

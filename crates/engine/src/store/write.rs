@@ -78,6 +78,7 @@ pub(super) struct Batch<'t> {
     log_deletion: CachedStatement<'t>,
     delete_record: CachedStatement<'t>,
     delete_content: CachedStatement<'t>,
+    log_creation: CachedStatement<'t>,
     log_change: CachedStatement<'t>,
     vector: Vec<u8>,
 }
@@ -110,8 +111,12 @@ impl<'t> Batch<'t> {
             )?,
             delete_record: prepare("DELETE FROM records WHERE id = ?1")?,
             delete_content: prepare("DELETE FROM contents WHERE id = ?1")?,
-            log_change: prepare(
+            log_creation: prepare(
                 "INSERT INTO changes (position, version, id, uuid, kind, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?,
+            log_change: prepare(
+                "INSERT INTO changes (position, version, id, uuid, kind, at, data)
+                 SELECT ?1, ?2, ?3, ?4, ?5, ?6, data FROM contents WHERE id = ?3",
             )?,
             vector: Vec::new(),
         })
@@ -178,20 +183,26 @@ impl<'t> Batch<'t> {
                     synced,
                     version: self.state.version,
                 });
-                one(
-                    content.execute((rowid, data, &self.vector, crc))?,
-                    StoreError::Damaged { id },
-                )?;
                 self.state.position += 1;
                 self.state.next_id = self.state.next_id.max(id + 1);
-                self.log_change.execute((
+                let log = match kind {
+                    ChangeKind::Changed => &mut self.log_change,
+                    _ => &mut self.log_creation,
+                };
+                let entry = (
                     self.state.position.cast_signed(),
                     version,
                     rowid,
                     uuid,
                     kind,
                     changed,
-                ))?;
+                );
+                // Before the new content takes the place of what the entry keeps.
+                one(log.execute(entry)?, StoreError::Damaged { id })?;
+                one(
+                    content.execute((rowid, data, &self.vector, crc))?,
+                    StoreError::Damaged { id },
+                )?;
                 Ok(())
             }
             Write::Touch { id, synced } => {

@@ -102,7 +102,11 @@ fn catching_up_from_any_version_arrives_at_the_truth() {
             };
             match kind {
                 'c' => feed.push(entry(ChangeKind::Created, record.changed, None)),
-                'u' => feed.push(entry(ChangeKind::Changed, record.changed, None)),
+                'u' => {
+                    // What the record held before.
+                    let before = model[&record.id].data.clone();
+                    feed.push(entry(ChangeKind::Changed, record.changed, Some(before)));
+                }
                 't' => {}
                 _ => {
                     let last = model

@@ -243,12 +243,14 @@ impl Server {
     }
 
     pub(crate) fn changes(&self, id: &str, after: u64, limit: usize) -> Value {
-        let request = json!({ "after": after, "limit": limit }).to_string();
-        parse(
-            &Pending::of(|done| self.engine.changes(id, request, done))
-                .wait()
-                .expect("changes"),
-        )
+        let request = json!({ "after": after, "limit": limit });
+        self.try_changes(id, &request).expect("changes")
+    }
+
+    pub(crate) fn try_changes(&self, id: &str, request: &Value) -> Result<Value, Error> {
+        let request = request.to_string();
+        let call = |done| self.engine.changes(id, request, stop_flag(), done);
+        Ok(parse(&Pending::of(call).wait()?))
     }
 
     pub(crate) fn describe(&self, id: &str) -> Value {
