@@ -15,14 +15,15 @@ export async function upsertInBatches<T>(
   size: number,
   send: (batch: readonly T[]) => Promise<BatchResult>,
 ): Promise<BatchResult> {
-  const sum: BatchResult = { results: [], created: 0, changed: 0, unchanged: 0 };
+  const sum: BatchResult = { results: [], created: 0, changed: 0, unchanged: 0, truncated: 0 };
   let batch: T[] = [];
   const commit = async () => {
-    const { results, created, changed, unchanged } = await send(batch);
+    const { results, created, changed, unchanged, truncated } = await send(batch);
     for (const record of results) sum.results.push(record);
     sum.created += created;
     sum.changed += changed;
     sum.unchanged += unchanged;
+    sum.truncated += truncated;
     batch = [];
   };
   try {

@@ -1,5 +1,5 @@
 import type { Embedder, EmbedOptions } from '../embedding/index.js';
-import type { Embedded, Engine, EngineDescription } from '../engine/index.js';
+import type { Engine, EngineDescription } from '../engine/index.js';
 import { CosiftError } from '../errors.js';
 import type { SearchRequest } from '../schema/index.js';
 import type { Models } from './models.js';
@@ -67,11 +67,11 @@ export class DatabaseModels {
       return model === null ? undefined : this.#embedderOf(id, model, fingerprint);
     };
     await embedder();
-    return async (texts, signal): Promise<Embedded> => {
+    return async (texts, signal) => {
       const made = await embedder();
-      if (made === undefined) return { vectors: new Float32Array() };
-      const { vectors } = await made.embedPassages(texts, { ...write, call, signal });
-      return { vectors, fingerprint: made.fingerprint };
+      if (made === undefined) return { vectors: new Float32Array(), truncated: 0 };
+      const embedded = await made.embedPassages(texts, { ...write, call, signal });
+      return { ...embedded, fingerprint: made.fingerprint };
     };
   }
 

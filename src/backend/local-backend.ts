@@ -238,10 +238,10 @@ export class LocalBackend implements Backend {
   async #upsertBatch(id: string, body: Uint8Array, options: BatchOptions): Promise<Uint8Array> {
     const destination = await this.#destination(id, { caller: options.caller, patient: false });
     const prepared = await this.#engine.prepareBatch(id, body, options.vectors);
-    const committed = await embedAndCommit(destination, prepared, options);
+    const { native: committed, truncated } = await embedAndCommit(destination, prepared, options);
     this.#written.emit(writtenTo(id));
     const { created, changed, unchanged, results } = committed;
-    const counts = `,"created":${created},"changed":${changed},"unchanged":${unchanged}}`;
+    const counts = `,"created":${created},"changed":${changed},"unchanged":${unchanged},"truncated":${truncated}}`;
     return Buffer.concat([Buffer.from('{"results":'), results, Buffer.from(counts)]);
   }
 

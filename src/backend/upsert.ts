@@ -6,8 +6,13 @@ import { batchesOfLines, type LineBatch } from './lines.js';
 import { isStale } from './reembeddings.js';
 import type { WriteGate } from './write-gate.js';
 
+/** Vectors of texts, and how many of the texts are longer than the model takes. */
+export interface EmbeddedTexts extends Embedded {
+  truncated: number;
+}
+
 /** Turns texts into vectors of the model that the database is known to have; none without a model. */
-export type EmbedTexts = (texts: readonly string[], signal?: AbortSignal) => Promise<Embedded>;
+export type EmbedTexts = (texts: readonly string[], signal?: AbortSignal) => Promise<EmbeddedTexts>;
 
 /** Times a commit is tried whose records others change meanwhile. */
 const ATTEMPTS = 8;
@@ -15,7 +20,13 @@ const ATTEMPTS = 8;
 /** Batches in the making beside the one that is committed: enough to keep every worker busy. */
 const AHEAD = 4;
 
-type Committed = Awaited<ReturnType<Engine['commit']>>;
+type NativeCommitted = Awaited<ReturnType<Engine['commit']>>;
+
+/** What a commit did, and of how many of its records only the beginning of the text was embedded. */
+export interface Committed {
+  native: NativeCommitted;
+  truncated: number;
+}
 
 /** Where the records of a call go. */
 export interface Destination {
@@ -32,7 +43,7 @@ export interface Destination {
 }
 
 /** What a commit without texts brings along. */
-const NOTHING: Embedded = { vectors: new Float32Array() };
+const NOTHING: EmbeddedTexts = { vectors: new Float32Array(), truncated: 0 };
 
 /**
  * Embeds what needs it, unless that is `made` already, and commits. A record that another call changed in between is
@@ -42,7 +53,7 @@ export async function embedAndCommit(
   destination: Destination,
   prepared: Prepared,
   { signal, check }: { signal?: AbortSignal | undefined; check?: (() => void) | undefined } = {},
-  made?: Embedded,
+  made?: EmbeddedTexts,
 ): Promise<Committed> {
   const { engine, id, gate, refresh } = destination;
   let embedded = made;
@@ -50,10 +61,11 @@ export async function embedAndCommit(
     const current = embedded ?? (await embedTexts(destination, prepared, signal));
     signal?.throwIfAborted();
     try {
-      return await gate().pass(() => {
+      const native = await gate().pass(() => {
         check?.();
         return engine.commit(id, prepared, current);
       }, signal);
+      return { native, truncated: current.truncated };
     } catch (error) {
       if (!isStale(error)) throw error;
       if (attempt === ATTEMPTS) {
@@ -70,7 +82,7 @@ async function embedTexts(
   { embed }: Destination,
   prepared: Prepared,
   signal: AbortSignal | undefined,
-): Promise<Embedded> {
+): Promise<EmbeddedTexts> {
   const texts = prepared.texts();
   return texts.length === 0 ? NOTHING : embed(texts, signal);
 }
@@ -93,7 +105,7 @@ export async function* upsertLines(
   // A failure ends the wait for the sender and the work ahead, so that it is told at once.
   const ended = new AbortController();
   const signal = AbortSignal.any([ended.signal, ...(options.signal ? [options.signal] : [])]);
-  const counts = { lines: 0, created: 0, changed: 0, unchanged: 0, failed: 0 };
+  const counts = { lines: 0, created: 0, changed: 0, unchanged: 0, failed: 0, truncated: 0 };
   const ahead: Promise<Made>[] = [];
   const batches = batchesOfLines(endedBy(signal, chunks), maxLineBytes);
 
@@ -134,7 +146,12 @@ export async function* upsertLines(
         continue;
       }
       const { batch, prepared, embedded } = await ahead.shift()!;
-      const committed = await embedAndCommit(destination, prepared, { signal, check }, embedded);
+      const { native: committed, truncated } = await embedAndCommit(
+        destination,
+        prepared,
+        { signal, check },
+        embedded,
+      );
       const bad = [...prepared.problems(), ...committed.problems].map(lineProblem);
       for (const line of batch.tooLong) bad.push(tooLong(line, maxLineBytes));
       yield* bad.sort((a, b) => a.line - b.line);
@@ -142,11 +159,13 @@ export async function* upsertLines(
       counts.created += committed.created;
       counts.changed += committed.changed;
       counts.unchanged += committed.unchanged;
+      counts.truncated += truncated;
       counts.failed += new Set(bad.map(({ line }) => line)).size;
       yield {
         type: 'progress',
         lines: counts.lines,
         committed: counts.created + counts.changed + counts.unchanged,
+        truncated: counts.truncated,
       };
     }
   } finally {
@@ -186,7 +205,7 @@ async function* endedBy<T>(signal: AbortSignal, chunks: AsyncIterable<T>): Async
 interface Made {
   batch: LineBatch;
   prepared: Prepared;
-  embedded: Embedded;
+  embedded: EmbeddedTexts;
 }
 
 /** The name of the promise that settles first. */

@@ -74,6 +74,12 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
         `${count(summary.created)} created, ${count(summary.changed)} changed, ` +
         `${count(summary.unchanged)} unchanged, ${count(bad)} bad lines`,
     );
+    if (summary.truncated > 0) {
+      console.log(
+        `${count(summary.truncated)} records are longer than the model takes: ` +
+          'searches find them by the beginning of their text',
+      );
+    }
     if (input.columns !== undefined) console.log(typesOf(input.columns));
     if (bad > 0) process.exitCode = 1;
   } catch (error) {

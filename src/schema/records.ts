@@ -11,6 +11,12 @@ const uuid = {
 } as const;
 const recordId = { anyOf: [integerId, uuid] } as const;
 const count = { type: 'integer', minimum: 0 } as const;
+const truncated = {
+  ...count,
+  description:
+    'Records that were embedded by the beginning of their text only: it is longer than the model takes. ' +
+    'Unchanged records are not embedded again and not counted.',
+} as const;
 
 /** What a record may be given as. The engine's own parser checks it; this schema describes that parser. */
 export const newRecord = {
@@ -60,7 +66,7 @@ export const batch = {
 
 export const batchResult = {
   type: 'object',
-  required: ['results', 'created', 'changed', 'unchanged'],
+  required: ['results', 'created', 'changed', 'unchanged', 'truncated'],
   additionalProperties: false,
   properties: {
     results: {
@@ -80,6 +86,7 @@ export const batchResult = {
     created: count,
     changed: count,
     unchanged: count,
+    truncated,
   },
 } as const;
 
@@ -100,15 +107,15 @@ export const lineProblem = {
 export const lineProgress = {
   type: 'object',
   description: 'What is durable and searchable so far.',
-  required: ['type', 'lines', 'committed'],
+  required: ['type', 'lines', 'committed', 'truncated'],
   additionalProperties: false,
-  properties: { type: { type: 'string', const: 'progress' }, lines: count, committed: count },
+  properties: { type: { type: 'string', const: 'progress' }, lines: count, committed: count, truncated },
 } as const;
 
 export const lineSummary = {
   type: 'object',
   description: 'The last line when every line was read.',
-  required: ['type', 'lines', 'created', 'changed', 'unchanged', 'failed'],
+  required: ['type', 'lines', 'created', 'changed', 'unchanged', 'failed', 'truncated'],
   additionalProperties: false,
   properties: {
     type: { type: 'string', const: 'summary' },
@@ -117,6 +124,7 @@ export const lineSummary = {
     changed: count,
     unchanged: count,
     failed: count,
+    truncated,
   },
 } as const;
 
