@@ -160,7 +160,7 @@ test('lines that were read are committed, and a stream that has ended is answere
   await backend.close();
   const [first, second] = await Promise.all(streams);
   expect(first!.at(-1)).toMatchObject({ code: 'not_ready' });
-  expect(first).toContainEqual({ type: 'progress', lines: 20, committed: 20 });
+  expect(first).toContainEqual({ type: 'progress', lines: 20, committed: 20, truncated: 0 });
   expect(second!.at(-1)).toMatchObject({ type: 'summary', lines: 30, created: 30 });
   await reopened(async (cosift) => {
     expect((await (await cosift.database('lines')).describe()).records).toBe(50);

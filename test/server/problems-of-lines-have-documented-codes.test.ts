@@ -4,7 +4,7 @@ import { LINES_TYPE, Service } from './service.js';
 
 let service: Service;
 beforeAll(async () => {
-  service = await Service.start({ limitLineBytes: '1000' });
+  service = await Service.start({ limitRecordBytes: '1000' });
   await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });
 });
 afterAll(() => service.stop());
