@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::approximate::Approximation;
 use crate::derived::Derived;
 use crate::error::Error;
-use crate::events::{DatabaseEvents, EventQueue};
+use crate::events::{DatabaseEvents, EventCode, EventQueue};
 use crate::exchange::create_directory;
 use crate::meter::Meter;
 use crate::search::{KnownCounts, KnownMasks, Windows};
@@ -59,8 +59,22 @@ pub(crate) struct Shared {
     /// Has the writer panic after the next commit, before it is published.
     #[cfg(test)]
     pub(crate) panic_after_commit: AtomicBool,
+    /// Whether all of its records were checked since it was opened.
+    pub(crate) checked: AtomicBool,
+    /// Why it is not served any more: its records are damaged.
+    damage: OnceLock<String>,
     /// For a database that was made with one.
     pub(crate) approximation: Option<Arc<Approximation>>,
+}
+
+impl Shared {
+    /// Ends serving the database, and reports why.
+    pub(crate) fn note_damage(&self, text: &str) {
+        if self.damage.set(text.to_owned()).is_ok() {
+            self.writable.store(false, Relaxed);
+            self.events.emit(EventCode::DatabaseDamaged, text);
+        }
+    }
 }
 
 impl Published {
@@ -140,6 +154,8 @@ impl Database {
             writable: AtomicBool::new(true),
             #[cfg(test)]
             panic_after_commit: AtomicBool::new(false),
+            checked: AtomicBool::new(false),
+            damage: OnceLock::new(),
             approximation: settings.approximate.then(|| {
                 Arc::new(Approximation::new(
                     &derived,
@@ -202,6 +218,16 @@ impl Database {
     /// Whether it takes writes: a failed sync or a panic of the writer ends that until it is opened again.
     pub(crate) fn is_writable(&self) -> bool {
         self.shared.writable.load(Relaxed)
+    }
+
+    /// Whether all of its records were checked since it was opened.
+    pub(crate) fn is_checked(&self) -> bool {
+        self.shared.checked.load(Relaxed)
+    }
+
+    /// What is damaged, if anything is: then it is not served any more.
+    pub(crate) fn damage(&self) -> Option<&str> {
+        self.shared.damage.get().map(String::as_str)
     }
 
     /// Bytes of all its files.

@@ -54,6 +54,8 @@ pub(crate) struct Derived {
     truth: Reader,
     /// Files known to be complete.
     written: Mutex<HashSet<(Serial, &'static str)>>,
+    /// Whether a snapshot may be saved. Held while the list is written.
+    trusted: Mutex<bool>,
     /// Bytes of all files when they were last measured.
     bytes: AtomicU64,
 }
@@ -108,6 +110,7 @@ impl Derived {
             dimensions,
             truth: store.reader(),
             written: Mutex::default(),
+            trusted: Mutex::new(true),
             bytes: AtomicU64::new(0),
         }
     }
@@ -171,6 +174,10 @@ impl Derived {
         let list = json!({
             "version": snapshot.version, "stamp": stamp.name(), "kernels": KERNELS, "dimensions": self.dimensions, "names": names, "blocks": blocks,
         });
+        let trusted = self.trusted.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*trusted {
+            return Ok(());
+        }
         write_once(
             &self.directory.join(SNAPSHOT),
             &self.owner,
@@ -340,6 +347,14 @@ impl Derived {
             synced: Arc::new(Integers::read(synced, records)?),
             alive: Arc::new(mask),
         })
+    }
+
+    /// Has the next start read everything from the store: the saved snapshot is removed, and none is saved any more.
+    pub(crate) fn distrust(&self) {
+        let mut trusted = self.trusted.lock().unwrap_or_else(PoisonError::into_inner);
+        *trusted = false;
+        // One that cannot be removed is found out again.
+        let _ = fs::remove_file(self.directory.join(SNAPSHOT));
     }
 
     /// Removes all files, which belong to another state of the database or are damaged.

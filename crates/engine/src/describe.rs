@@ -78,17 +78,22 @@ fn types_seen(block: &Block, column: ColumnId) -> [usize; 4] {
     seen
 }
 
-/// Records and sizes of a database, as JSON members.
+/// Records, state and sizes of a database, as JSON members; `problem` is why it is not served any more.
 pub(crate) fn sizes(database: &Database) -> serde_json::Value {
     let memory = memory(database);
-    json!({
+    let mut members = json!({
         "id": database.id,
-        "loaded": true,
+        "loaded": database.damage().is_none(),
+        "checked": database.is_checked(),
         "writable": database.is_writable(),
         "records": database.snapshot().records(),
         "memory_bytes": memory.sum(),
         "disk_bytes": database.disk_bytes(),
-    })
+    });
+    if let Some(detail) = database.damage() {
+        members["problem"] = json!({ "code": "damaged", "detail": detail });
+    }
+    members
 }
 
 fn memory(database: &Database) -> BlockMemory {

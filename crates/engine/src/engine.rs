@@ -442,6 +442,10 @@ impl Engine {
 
     pub(crate) fn database(&self, id: &str) -> Result<Arc<Database>, Error> {
         match self.slots().get(id) {
+            Some(Slot::Ready(database)) if database.damage().is_some() => Err(Error::NotOpened {
+                id: id.to_owned(),
+                reason: "damaged",
+            }),
             Some(Slot::Ready(database)) => Ok(Arc::clone(database)),
             Some(Slot::Loading { .. } | Slot::Reserved) => {
                 Err(Error::NotReady { id: id.to_owned() })

@@ -29,6 +29,8 @@ pub enum EventCode {
     IndexFilesRebuilt,
     /// A database is in another state than it was left in, such as a backup that was put back.
     StoreReplaced,
+    /// Records of a database are damaged: it is not served until it is opened again.
+    DatabaseDamaged,
     /// A database could not be opened.
     OpenFailed,
     /// The files of a dropped database could not be removed.
@@ -74,12 +76,13 @@ pub struct TakenEvents {
 
 impl EventCode {
     /// Every code.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::WritesRefused,
         Self::Panic,
         Self::JobFailed,
         Self::IndexFilesRebuilt,
         Self::StoreReplaced,
+        Self::DatabaseDamaged,
         Self::OpenFailed,
         Self::DropFailed,
         Self::TemporaryFilesRemoved,
@@ -95,6 +98,7 @@ impl EventCode {
             Self::JobFailed => "job_failed",
             Self::IndexFilesRebuilt => "index_files_rebuilt",
             Self::StoreReplaced => "store_replaced",
+            Self::DatabaseDamaged => "database_damaged",
             Self::OpenFailed => "open_failed",
             Self::DropFailed => "drop_failed",
             Self::TemporaryFilesRemoved => "temporary_files_removed",
@@ -106,9 +110,11 @@ impl EventCode {
     #[must_use]
     pub fn level(self) -> EventLevel {
         match self {
-            Self::WritesRefused | Self::Panic | Self::OpenFailed | Self::DropFailed => {
-                EventLevel::Error
-            }
+            Self::WritesRefused
+            | Self::DatabaseDamaged
+            | Self::Panic
+            | Self::OpenFailed
+            | Self::DropFailed => EventLevel::Error,
             Self::JobFailed | Self::IndexFilesRebuilt | Self::StoreReplaced | Self::SlowCommit => {
                 EventLevel::Warn
             }

@@ -66,7 +66,7 @@ pub(crate) struct Keeper {
 /// How far the saved snapshot reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Saved {
-    version: u64,
+    pub(crate) version: u64,
     next_row: u32,
     /// The latest of its blocks' codes.
     codes: Option<Serial>,

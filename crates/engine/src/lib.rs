@@ -11,6 +11,7 @@ mod basis;
 mod block;
 mod calls;
 mod changes;
+mod check;
 mod cold;
 pub mod columns;
 mod commit;

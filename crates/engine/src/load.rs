@@ -11,15 +11,15 @@ use crate::identity::{RecordId, RecordRow, RecordUuid};
 use crate::json::parse_data;
 use crate::mask::BLOCK_RECORDS;
 use crate::memory::{Memory, Next};
-use crate::store::{Store, StoreError, StoredRecord};
+use crate::store::{Store, StoreError, StoredRecord, Tally};
 
-/// Applies the commits after the published snapshot, up to the last one of `store`.
+/// Applies the commits after the published snapshot, up to the last one of `store`. Returns the records that it read.
 pub(crate) fn replay(
     memory: &mut Memory,
     store: &Store,
     published: &mut Published,
     progress: &dyn Fn(usize) -> bool,
-) -> Result<(), Error> {
+) -> Result<Tally, Error> {
     let reader = store.reader();
     let since = published.snapshot.version;
     let mut deleted = Vec::new();
@@ -32,6 +32,7 @@ pub(crate) fn replay(
         names,
         rows: Vec::new(),
         version: store.version(),
+        tally: Tally::default(),
     };
     replay.bury(&deleted);
     let mut failed = None;
@@ -50,11 +51,12 @@ pub(crate) fn replay(
         return Err(error);
     }
     replay.flush();
+    let tally = replay.tally;
     *published = replay
         .cell
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
-    Ok(())
+    Ok(tally)
 }
 
 struct Replay<'a> {
@@ -63,6 +65,7 @@ struct Replay<'a> {
     names: ColumnNames,
     rows: Vec<NewRow>,
     version: u64,
+    tally: Tally,
 }
 
 impl Replay<'_> {
@@ -106,6 +109,7 @@ impl Replay<'_> {
             .iter()
             .map(|(name, value)| (self.names.insert(name), value.clone()))
             .collect();
+        self.tally.add(&record.into());
         self.rows.push(NewRow {
             id: RecordId(record.id),
             uuid: RecordUuid(record.uuid),

@@ -17,7 +17,7 @@ use crate::load;
 use crate::mask::BLOCK_RECORDS;
 use crate::settings::Settings;
 use crate::snapshot::{IdentityIndex, Snapshot};
-use crate::store::Store;
+use crate::store::{Store, Tally};
 
 /// A full block is emptied once fewer of its records than this are alive.
 const COMPACT_BELOW: usize = BLOCK_RECORDS / 2;
@@ -149,7 +149,7 @@ impl Memory {
     }
 
     /// Brings back the saved snapshot, then reads from the store what was committed after it. Returns how far the saved
-    /// snapshot reaches, where one was used.
+    /// snapshot reaches and what was read after it, where one was used.
     ///
     /// Files that do not belong to the history of the store, or whose records are not as many as the store counts, are
     /// removed; then everything is read from the store, which checks it completely.
@@ -160,7 +160,7 @@ impl Memory {
         &mut self,
         store: &Store,
         progress: &dyn Fn(usize) -> bool,
-    ) -> Result<(Published, Option<Saved>), Error> {
+    ) -> Result<(Published, Option<(Saved, Tally)>), Error> {
         if let Some(loaded) = self.load_saved(store) {
             let saved = Saved::of(&loaded.snapshot, loaded.stamp);
             if let Some(basis) = loaded.basis {
@@ -172,10 +172,10 @@ impl Memory {
                 };
                 self.basis = basis;
             }
-            let published = self.replay(loaded.snapshot, store, progress)?;
+            let (published, replayed) = self.replay(loaded.snapshot, store, progress)?;
             let records = published.snapshot.records();
             if records as u64 == store.records() {
-                return Ok((published, Some(saved)));
+                return Ok((published, Some((saved, replayed))));
             }
             let counted = store.records();
             let text = format!("they lead to {records} records, but the store counts {counted}");
@@ -184,7 +184,8 @@ impl Memory {
             self.basis = Arc::new(Basis::identity(self.dimensions));
         }
         self.derived.clear();
-        Ok((self.replay(Snapshot::empty(), store, progress)?, None))
+        let (published, _) = self.replay(Snapshot::empty(), store, progress)?;
+        Ok((published, None))
     }
 
     fn load_saved(&self, store: &Store) -> Option<SavedSnapshot> {
@@ -213,15 +214,15 @@ impl Memory {
         snapshot: Snapshot,
         store: &Store,
         progress: &dyn Fn(usize) -> bool,
-    ) -> Result<Published, Error> {
+    ) -> Result<(Published, Tally), Error> {
         let mut published = Published {
             index: IdentityIndex::of(&snapshot),
             snapshot: Arc::new(snapshot),
         };
         progress(published.snapshot.records());
-        load::replay(self, store, &mut published, progress)?;
+        let replayed = load::replay(self, store, &mut published, progress)?;
         self.derived.measure();
-        Ok(published)
+        Ok((published, replayed))
     }
 
     /// The vector of a stored record. Records without text were once stored with the vector of an empty text.

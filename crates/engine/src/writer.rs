@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::check::{BackgroundCheck, Loaded};
 use crate::columns::ColumnNames;
 use crate::commit::{Commit, Committed, stage_commit};
 use crate::database::{Published, Shared, now_ms};
@@ -51,6 +52,8 @@ pub(crate) struct Writer {
     /// A panic left unknown what is in memory: reads go on, writes are refused.
     broken: bool,
     reclaim: Reclaim,
+    derived: Arc<Derived>,
+    check: Option<BackgroundCheck>,
 }
 
 /// Whether free pages of the store are being given back to the file system.
@@ -78,7 +81,7 @@ impl Writer {
                 shared.events.clone(),
             ),
             keeper: Keeper::new(
-                derived,
+                Arc::clone(&derived),
                 shared.approximation.clone(),
                 tasks,
                 shared.events.clone(),
@@ -89,17 +92,28 @@ impl Writer {
             shared,
             broken: false,
             reclaim: Reclaim::Idle,
+            derived,
+            check: None,
         }
     }
 
     /// Brings the database to memory: the saved snapshot, then what was committed after it.
     pub(crate) fn load(&mut self, progress: &dyn Fn(usize) -> bool) -> Result<(), Error> {
         let (published, saved) = self.memory.load(&self.store, progress)?;
-        if let Some(saved) = saved {
+        if let Some((saved, replayed)) = saved {
             self.keeper.loaded(saved);
+            let loaded = Loaded {
+                snapshot: Arc::clone(&published.snapshot),
+                since: saved.version,
+                replayed,
+            };
+            let (derived, shared) = (Arc::clone(&self.derived), Arc::clone(&self.shared));
+            self.check = Some(BackgroundCheck::start(&self.store, loaded, derived, shared));
+        } else {
+            // All records were read and compared with the store's checksum.
+            self.shared.checked.store(true, Relaxed);
         }
         if let Some(reason) = self.store.put_back() {
-            // All records were read and checked.
             self.store.accept()?;
             let text = format!(
                 "{reason}; the index files are rebuilt and the change feed has a new epoch"
@@ -213,6 +227,7 @@ impl Writer {
     }
 
     fn close(&mut self) {
+        self.check = None;
         // After a panic the snapshot may lack what was committed. What is not saved is read from the store again at
         // the next start.
         let snapshot = (!self.broken).then(|| self.snapshot());

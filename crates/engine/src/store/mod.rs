@@ -3,6 +3,7 @@
 mod acknowledged;
 mod carry;
 mod change;
+mod check;
 mod error;
 mod reader;
 mod reclaim;
@@ -17,11 +18,12 @@ mod writer;
 
 pub(crate) use carry::{CarriedRecord, Stretch};
 pub(crate) use change::{Change, ChangeKind};
+pub(crate) use check::Check;
 pub use error::StoreError;
 pub(crate) use reader::{Identity, Reader};
 pub(crate) use row::StoredRecord;
 pub(crate) use stamp::Stamp;
-pub(crate) use state::State;
+pub(crate) use state::{RecordRow, State, Tally};
 pub(crate) use write::{PutKind, Write};
 pub(crate) use writer::Store;
 

@@ -40,7 +40,7 @@ pub(crate) struct Tally {
 
 /// A row of `records`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RecordRow {
+pub(crate) struct RecordRow {
     pub(super) id: u64,
     pub(super) uuid: [u8; 16],
     pub(super) hash: [u8; 16],
@@ -85,6 +85,29 @@ impl RecordRow {
         })
     }
 
+    /// What memory holds of the row: not its hash, and not its version.
+    pub(super) fn in_memory(&self) -> Self {
+        Self::of_memory(
+            self.id,
+            self.uuid,
+            [self.created, self.changed, self.synced],
+        )
+    }
+
+    /// A row as memory holds it; `times` are *created*, *changed* and *synced*.
+    pub(crate) fn of_memory(id: u64, uuid: [u8; 16], times: [i64; 3]) -> Self {
+        let [created, changed, synced] = times;
+        Self {
+            id,
+            uuid,
+            hash: [0; 16],
+            created,
+            changed,
+            synced,
+            version: 0,
+        }
+    }
+
     /// The first 16 bytes of BLAKE3 over the row, integers as eight little-endian bytes.
     fn digest(&self) -> u128 {
         let mut row = [0; 72];
@@ -116,7 +139,7 @@ impl From<&StoredRecord<'_>> for RecordRow {
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, row: &RecordRow) {
+    pub(crate) fn add(&mut self, row: &RecordRow) {
         self.records += 1;
         self.sum = self.sum.wrapping_add(row.digest());
     }

@@ -115,6 +115,11 @@ impl Store {
         Ok(())
     }
 
+    /// The main file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// A handle for reads, for any number of threads. It sees a commit as soon as [`Store::commit`] returns.
     pub(crate) fn reader(&self) -> Reader {
         self.reader.clone()

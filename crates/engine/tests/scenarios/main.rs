@@ -1,6 +1,7 @@
 //! Whole scenarios over the engine's public face, each in a file named as the sentence that it holds the engine to.
 
 mod a_close_waits_for_no_background_job;
+mod a_damaged_store_is_never_served_short;
 mod a_database_that_was_put_back_is_what_it_was;
 mod a_filter_that_takes_long_holds_up_nobody;
 mod a_filtered_query_pages_in_any_order;

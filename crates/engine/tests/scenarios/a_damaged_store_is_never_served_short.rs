@@ -1,0 +1,194 @@
+//! Index files hide nothing: whatever is damaged in `records.sqlite`, a database shows all of its records, or it is
+//! refused, at once or after the check that follows the start.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::common::{Known, Oracle, Random, Server, Vectors, random_data};
+
+const DIMENSIONS: usize = 8;
+const PAGE: usize = 16 << 10;
+
+fn store(directory: &Path) -> PathBuf {
+    directory.join("databases/db/records.sqlite")
+}
+
+/// Copies the files of a directory, and those below it.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("made");
+    for entry in fs::read_dir(from)
+        .expect("listed")
+        .map(|entry| entry.expect("an entry"))
+    {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).expect("copied");
+        }
+    }
+}
+
+/// A closed data directory whose index files lack the last commits, and its records.
+fn written(directory: &Path) -> Oracle {
+    let mut random = Random::new(5);
+    let vectors = Vectors::new(DIMENSIONS, &mut random);
+    let mut oracle = Oracle::default();
+    let server = Server::open(directory);
+    server.create("db", DIMENSIONS);
+    let mut make = |id| {
+        Known::new(
+            id,
+            random_data(&mut random),
+            vectors.draw(&mut random),
+            id as i64,
+        )
+    };
+    let records = (1..=2_500).map(&mut make).collect();
+    server.put_known("db", &mut oracle, records);
+    server.close();
+    let saved = tempfile::tempdir().expect("a directory");
+    let derived = directory.join("databases/db/derived");
+    copy(&derived, saved.path());
+    let snapshot = fs::read(derived.join("snapshot")).expect("read");
+    let server = Server::open(directory);
+    let records = (2_401..=2_600).map(&mut make).collect();
+    server.put_known("db", &mut oracle, records);
+    let gone: Vec<u64> = (1..=100).collect();
+    server
+        .delete("db", &json!({ "ids": gone }))
+        .expect("deleted");
+    oracle.records.retain(|id, _| *id > 100);
+    server.close();
+    // The store knows the stamps of the last two saves.
+    copy(saved.path(), &derived);
+    fs::write(derived.join("snapshot"), snapshot).expect("written");
+    oracle
+}
+
+/// The state of the database once its check has ended.
+fn checked(server: &Server) -> Value {
+    let start = Instant::now();
+    loop {
+        let database = server.engine.progress()["databases"][0].clone();
+        if database["checked"] == true || !database["problem"].is_null() {
+            return database;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "{database}");
+        std::thread::yield_now();
+    }
+}
+
+/// Whether all records are there; where they are not, the database is refused.
+fn is_whole_or_refused(directory: &Path, oracle: &Oracle) -> bool {
+    let server = Server::open(directory);
+    let state = checked(&server);
+    println!("{}", server.engine.take_events().to_json());
+    let whole = state["problem"].is_null();
+    if whole {
+        let page = server.query(
+            "db",
+            &json!({ "variant": "b", "limit": 10_000, "sort": { "column": "none" } }),
+        );
+        let found: Vec<(u64, &Value)> = page["results"]
+            .as_array()
+            .expect("results")
+            .iter()
+            .map(|record| (record["id"].as_u64().expect("an id"), &record["data"]))
+            .collect();
+        assert_eq!(found.len(), oracle.records.len());
+        for (id, data) in found {
+            assert_eq!(data, &json!(oracle.records[&id].data), "record {id}");
+        }
+    } else {
+        let refused = server.try_query("db", &json!({ "variant": "b" }));
+        let reason = refused.expect_err("refused").facts()["reason"].clone();
+        assert_eq!(reason, state["problem"]["code"]);
+        // A first page that is not SQLite's, or not this engine's, is told as such.
+        assert!(reason == "damaged" || reason == "store_failed", "{state}");
+    }
+    server.close();
+    whole
+}
+
+#[test]
+fn whatever_page_is_damaged() {
+    const TRIALS: usize = 120;
+    let directory = tempfile::tempdir().expect("a directory");
+    let oracle = written(directory.path());
+    let whole = fs::read(store(directory.path())).expect("read");
+    let pages = whole.len() / PAGE;
+    let mut random = Random::new(77);
+    let mut refused = 0;
+    for trial in 0..TRIALS {
+        let copied = tempfile::tempdir().expect("a directory");
+        copy(directory.path(), copied.path());
+        let mut changed = whole.clone();
+        let page = random.below(pages);
+        let start = page * PAGE;
+        match trial % 4 {
+            0 => changed[start + random.below(12)] ^= 1 << random.below(8),
+            1 => changed[start + 8 + random.below(400)] ^= 1 << random.below(8),
+            2 => changed[start..start + PAGE].fill(0),
+            _ => {
+                let other = random.below(pages) * PAGE;
+                changed[start..start + PAGE].copy_from_slice(&whole[other..other + PAGE]);
+            }
+        }
+        fs::write(store(copied.path()), changed).expect("written");
+        refused += usize::from(!is_whole_or_refused(copied.path(), &oracle));
+    }
+    println!("{refused} of {TRIALS} refused; the others hit vectors, free bytes or the feed");
+    assert!(refused > 5);
+}
+
+#[test]
+fn whatever_another_program_changes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let oracle = written(directory.path());
+    for sql in [
+        "SELECT 1",
+        "DELETE FROM records WHERE id = 1500",
+        "UPDATE records SET synced = synced + 1 WHERE id = 1500",
+        "UPDATE records SET hash = (SELECT hash FROM records WHERE id = 1501) WHERE id = 1500",
+        "UPDATE records SET version = 1 WHERE id = 2550",
+        "UPDATE changes SET id = 150 WHERE kind = 3 AND id = 50",
+        "DELETE FROM changes WHERE kind = 3 AND id = 50",
+    ] {
+        let copied = tempfile::tempdir().expect("a directory");
+        copy(directory.path(), copied.path());
+        let other = Connection::open(store(copied.path())).expect("opened");
+        other.execute_batch(sql).expect(sql);
+        drop(other);
+        let whole = is_whole_or_refused(copied.path(), &oracle);
+        // Too few deletions show in the count, and everything is read from the store.
+        let expected = sql.starts_with("SELECT") || sql.starts_with("DELETE FROM changes");
+        assert_eq!(whole, expected, "{sql}");
+        // The records themselves are whole where only the feed was changed: the next start finds them all.
+        let whole = is_whole_or_refused(copied.path(), &oracle);
+        assert_eq!(whole, expected || sql.contains("changes"), "{sql}");
+    }
+}
+
+#[test]
+fn a_directory_of_the_format_before_opens_with_all_of_its_records() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let oracle = written(directory.path());
+    fs::remove_file(directory.path().join("databases/db/acknowledged")).expect("removed");
+    let other = Connection::open(store(directory.path())).expect("opened");
+    other
+        .execute_batch(
+            "INSERT INTO meta SELECT 'next_id', substr(value, 17, 8) FROM meta WHERE key = 'state';
+             DELETE FROM meta WHERE key IN ('store_id', 'epoch', 'state', 'stamps');
+             PRAGMA user_version = 1;",
+        )
+        .expect("changed");
+    drop(other);
+    for _ in 0..2 {
+        assert!(is_whole_or_refused(directory.path(), &oracle));
+    }
+}
