@@ -29,7 +29,12 @@ export interface TargetOptions {
 /** A command with the options that choose its target. */
 export function targetCommand(name: string): Command {
   return new Command(name)
-    .addOption(new Option('--data <dir>', 'data directory to work on').env('COSIFT_DATA').default('./data'))
+    .addOption(
+      new Option('--data <dir>', 'data directory to work on')
+        .env('COSIFT_DATA')
+        .default('./data')
+        .argParser(checkDirectory),
+    )
     .addOption(
       new Option('--url <url>', 'running server to work on, instead of a directory')
         .env('COSIFT_URL')
@@ -86,6 +91,11 @@ function addModels(text: string, before: Record<string, string> = {}): Record<st
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message);
   }
+}
+
+function checkDirectory(text: string): string {
+  if (text === '') throw new InvalidArgumentError('must not be empty');
+  return text;
 }
 
 function checkUrl(text: string): string {

@@ -1,8 +1,12 @@
-import { writeFile } from 'node:fs/promises';
+import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { open } from 'cosift';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { openInput } from '../../src/cli/input.js';
 import { Command, cosift, temporaryDirectory } from './processes.js';
+
+// Each test starts several processes.
+vi.setConfig({ testTimeout: 300_000 });
 
 type Row = { id: number; data: Record<string, unknown> };
 
@@ -204,4 +208,27 @@ test('any name is an ordinary column', async () => {
   expect(await load('--types', '__proto__=string')).toMatchObject({ code: 0, stderr: '' });
   const [row] = await records();
   expect(JSON.stringify(row?.data)).toBe('{"__proto__":"2","constructor":"x"}');
+});
+
+test('options of CSV are refused for NDJSON, and a file that cannot be read twice is refused', async () => {
+  const { load, data } = await setUp('a.ndjson', '{"id":1,"data":{}}\n');
+  expect((await load('--id-column', 'nr')).stderr).toContain('--id-column is for CSV');
+  expect((await load('--types', 'a=number')).stderr).toContain('--types is for CSV');
+  const nameless = await cosift('search', 'x', '--database', 'd', '--data', '');
+  expect(nameless).toMatchObject({ code: 1, stderr: expect.stringContaining('must not be empty') });
+  const device = await cosift('import', '/dev/null', '--database', 'd', '--data', data);
+  expect(device).toMatchObject({ code: 1, stderr: expect.stringContaining('is not a regular file') });
+});
+
+test('a file that grows while it is read is not taken for complete', async () => {
+  const { file } = await setUp('a.ndjson', '{"id":1,"data":{}}\n');
+  const stop = new AbortController();
+  const input = await openInput(file, {}, () => undefined, stop.signal);
+  const chunks = input.chunks[Symbol.asyncIterator]();
+  await chunks.next();
+  await appendFile(file, '{"id":2,"data":{}}\n');
+  const rest = (async () => {
+    for (let next = await chunks.next(); !next.done; next = await chunks.next());
+  })();
+  await expect(rest).rejects.toThrow(/changed while it was read/);
 });
