@@ -35,6 +35,7 @@ const OPTIONS = {
     after: whole(0, Number.MAX_SAFE_INTEGER),
     limit: whole(1, 1000),
     waitMs: whole(0, MAX_WAIT_MS),
+    epoch: text,
   },
   client: {
     url: { instance: 'URL of http or https' },
@@ -45,7 +46,12 @@ const OPTIONS = {
   },
   clientDatabase: { signal, variant },
   clientRevocation: { signal, descendants: { type: 'boolean' } },
-  clientChanges: { after: whole(0, Number.MAX_SAFE_INTEGER), limit: whole(1, 1000), wait: whole(0, 3600) },
+  clientChanges: {
+    after: whole(0, Number.MAX_SAFE_INTEGER),
+    limit: whole(1, 1000),
+    wait: whole(0, 3600),
+    epoch: text,
+  },
 } as const;
 
 const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
