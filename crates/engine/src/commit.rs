@@ -135,11 +135,14 @@ pub(crate) fn stage_commit(
             continue;
         }
         if stage.out_of_ids() && record.new.id.is_none() {
-            return Err(Error::invalid(
-                "invalid_record",
-                format!("/records/{at}"),
-                "no integer id is left: give one",
-            ));
+            let detail = "no integer id is left: give one";
+            let Some(line) = record.line else {
+                let pointer = format!("/records/{at}");
+                return Err(Error::invalid("invalid_record", pointer, detail));
+            };
+            let problem = Problem::new(ProblemCode::InvalidId, detail);
+            committed.problems.push(LineProblem { line, problem });
+            continue;
         }
         let cells = record.new.data.cells().iter();
         let given = cells.map(|(name, _)| &**name);

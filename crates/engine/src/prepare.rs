@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::database::Database;
 use crate::error::Error;
-use crate::hash::content_hash;
+use crate::hash::{former_record_hash, record_hash};
 use crate::identity::{RecordId, RecordUuid};
 use crate::json::{NewRecord, parse_batch, parse_line, write_cells};
 use crate::limits::Limits;
@@ -64,10 +64,17 @@ pub(crate) struct PreparedRecord {
     /// `data` as it is stored.
     pub(crate) json: Vec<u8>,
     pub(crate) hash: [u8; 16],
+    /// As an older engine may have stored it.
+    former_hash: [u8; 16],
     pub(crate) vector: VectorSource,
 }
 
 impl PreparedRecord {
+    /// Whether a record that is stored with `hash` has the same content.
+    pub(crate) fn is_same(&self, hash: &[u8; 16]) -> bool {
+        self.hash == *hash || self.former_hash == *hash
+    }
+
     /// How many values the vector has that the caller gave.
     pub(crate) fn given(&self) -> Option<usize> {
         match &self.vector {
@@ -311,17 +318,16 @@ fn check(
     };
     let mut json = Vec::new();
     write_cells(&new.data, &mut json);
-    let given: Vec<u8> = given
-        .iter()
-        .flatten()
-        .flat_map(|component| component.to_le_bytes())
-        .collect();
-    let hash = content_hash(&[&json, &given]);
+    let unit = match &vector {
+        VectorSource::Given(unit) => Some(&unit[..]),
+        VectorSource::Text(_) | VectorSource::None | VectorSource::Unchanged => None,
+    };
     Ok(PreparedRecord {
         line,
+        hash: record_hash(&new.data, unit),
+        former_hash: former_record_hash(&json, given.as_deref()),
         new,
         json,
-        hash,
         vector,
     })
 }
@@ -356,9 +362,12 @@ fn find_unchanged(database: &Database, prepared: &mut PreparedRecords) -> Result
     for (at, id) in known.iter().enumerate() {
         let stored = id.and_then(|_| stored.next().flatten());
         let repeated = id.is_some_and(|id| !seen.insert(id));
-        if repeated || stored.is_none_or(|stored| stored.hash != prepared.records[at].hash) {
+        if repeated || stored.is_none_or(|stored| !prepared.records[at].is_same(&stored.hash)) {
             prepared.ask_text(at);
         }
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! A database's records with the vectors of another model, in the making: a store that follows the database's own.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
@@ -9,7 +9,7 @@ use crate::commit::Embedded;
 use crate::database::{CREATED_AT, now_ms, store_path};
 use crate::error::Error;
 use crate::exchange::remove_if_there;
-use crate::hash::content_hash;
+use crate::hash::record_hash;
 use crate::json::parse_data;
 use crate::prepare::VectorSource;
 use crate::score::text_vector;
@@ -143,7 +143,7 @@ impl Shadow {
                 id: record.id,
                 uuid: record.uuid,
                 // As of a record without a vector of its own, whatever the database had so far.
-                hash: content_hash(&[record.data, &[]]),
+                hash: record_hash(&data, None),
                 created: record.created,
                 changed: record.changed,
                 synced: record.synced,
@@ -157,15 +157,12 @@ impl Shadow {
             return Err(error.into());
         }
         let deleted: HashSet<u64> = stretch.deleted().collect();
-        let ids: Vec<u64> = records.iter().map(|(record, _)| record.id).collect();
-        let here = self.store.reader().identities(&ids)?;
+        let embedded = self.embedded(&records)?;
         let mut texts = Vec::new();
         let records = records
             .into_iter()
-            .zip(here)
-            .map(|((record, text), here)| {
-                let same = here.is_some_and(|here| here.hash == record.hash)
-                    && !deleted.contains(&record.id);
+            .map(|(record, text)| {
+                let same = embedded.contains(&record.id) && !deleted.contains(&record.id);
                 let source = match text {
                     _ if same => VectorSource::Unchanged,
                     None => VectorSource::None,
@@ -183,6 +180,31 @@ impl Shadow {
             stretch,
             records: Mutex::new(records),
         })
+    }
+
+    /// Ids of those of `records` that are here with the same data, byte by byte, and so with the vector of their text.
+    ///
+    /// The hash alone does not tell: it leaves out the order of columns, which the text has.
+    fn embedded(
+        &self,
+        records: &[(CarriedRecord, Option<String>)],
+    ) -> Result<HashSet<u64>, StoreError> {
+        let reader = self.store.reader();
+        let ids: Vec<u64> = records.iter().map(|(record, _)| record.id).collect();
+        let alike: HashMap<u64, &[u8]> = records
+            .iter()
+            .zip(reader.identities(&ids)?)
+            .filter(|((record, _), here)| here.is_some_and(|here| here.hash == record.hash))
+            .map(|((record, _), _)| (record.id, &record.data[..]))
+            .collect();
+        let ids: Vec<u64> = alike.keys().copied().collect();
+        let mut embedded = HashSet::new();
+        reader.records(&ids, |here| {
+            if alike.get(&here.id).is_some_and(|data| *data == here.data) {
+                embedded.insert(here.id);
+            }
+        })?;
+        Ok(embedded)
     }
 
     /// Stores a batch with the vectors of its texts, one after the other.

@@ -170,7 +170,7 @@ impl Stage {
                 format!("record {} has UUID {}, not {uuid}", known.0, staged.uuid),
             );
         }
-        Ok(if staged.hash == record.hash {
+        Ok(if record.is_same(&staged.hash) {
             Standing::Same(known)
         } else {
             Standing::Other(known)

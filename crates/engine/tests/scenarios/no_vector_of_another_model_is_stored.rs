@@ -206,6 +206,37 @@ fn by_a_commit_that_is_tried_again() {
     server.close();
 }
 
+#[test]
+fn nor_one_of_the_same_columns_in_another_order() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    let [old, new] = MODELS;
+    server.create_with("db", &settings(old)).expect("created");
+    let put = |data: &str| {
+        let body = format!(r#"{{"records":[{{"id":1,"data":{data}}}]}}"#);
+        let prepared = server
+            .prepare("db", body.into_bytes(), Vec::new(), Format::Batch)
+            .expect("good records");
+        let embedded = embedded(&prepared.texts(), old);
+        let committed = server.commit_with("db", Arc::new(prepared), embedded);
+        committed.expect("committed").results[0].status
+    };
+    assert_eq!(put(r#"{"a":"one","b":"two"}"#), Status::Created);
+    server
+        .begin_reembedding("db", &settings(new))
+        .expect("begun");
+    catch_up(&server, new);
+    // Changed and changed back, but for the order, between two batches.
+    assert_eq!(put(r#"{"a":"one","b":"three"}"#), Status::Changed);
+    assert_eq!(put(r#"{"b":"two","a":"one"}"#), Status::Changed);
+    catch_up(&server, new);
+    server.switch_reembedding("db").expect("switched");
+    let own = embed(&["b: two\na: one".to_owned()], new);
+    let page = server.search("db", &json!({ "threshold": 0.9999 }), &own);
+    assert_eq!(page["results"].as_array().expect("results").len(), 1);
+    server.close();
+}
+
 /// Embeds what the database has and its new vectors lack.
 fn catch_up(server: &Server, model: Model) {
     let mut last = false;

@@ -55,7 +55,6 @@ fn created_changed_or_unchanged() {
     after["timestamps"]["last_seen_time"] = before["timestamps"]["last_seen_time"].clone();
     assert_eq!(after, before, "only the time of last sight moves");
 
-    // The order of columns is content: it is kept. So is the vector.
     let changed = server
         .upsert("db", &record(json!({ "a": 2 }), "2026-03-01"))
         .expect("written");
@@ -301,5 +300,91 @@ fn records_prepared_for_a_dropped_database_do_not_enter_its_successor() {
     assert_eq!(server.describe("db")["records"], 0);
     server.commit("db", prepare()).wait().expect("written");
     assert_eq!(server.describe("db")["records"], 1);
+    server.close();
+}
+
+#[test]
+fn unchanged_where_only_the_order_a_null_or_the_length_of_a_vector_differs() {
+    let (_directory, server) = open();
+    let put = |data: &Value, vector: Value| {
+        let records = json!([{ "id": 1, "data": data, "vector": vector }]);
+        statuses(&server.upsert("db", &records).expect("written"))[0]
+    };
+    // As text, since a parsed object forgets its order.
+    let put_text = |data: &str| {
+        let body = format!(
+            r#"{{"records":[{{"id":1,"data":{data},"vector":{}}}]}}"#,
+            vector(1)
+        );
+        let prepared = server
+            .prepare("db", body.into_bytes(), Vec::new(), Format::Batch)
+            .expect("good records");
+        statuses(&server.commit("db", prepared).wait().expect("written"))[0]
+    };
+    let scaled = |factor: f64| {
+        let one = vector(1);
+        let components = one.as_array().expect("numbers").iter();
+        components
+            .map(|component| component.as_f64().expect("a number") * factor)
+            .collect::<Value>()
+    };
+    let stored = json!({ "a": 1, "b": "x", "c": null, "d": true });
+    assert_eq!(put(&stored, vector(1)), Status::Created);
+    let before = server.record("db", "1").expect("there")["data"].clone();
+    for data in [
+        r#"{"a":1,"b":"x","c":null,"d":true}"#,
+        r#"{"d":true,"c":null,"b":"x","a":1.0}"#,
+        r#"{"a":1,"b":"x","d":true}"#,
+        r#"{"e":null,"b":"x","f":null,"d":true,"a":1}"#,
+    ] {
+        assert_eq!(put_text(data), Status::Unchanged, "{data}");
+    }
+    for factor in [2.0, 0.5, 1024.0] {
+        assert_eq!(put(&stored, scaled(factor)), Status::Unchanged, "{factor}");
+    }
+    let after = server.record("db", "1").expect("there")["data"].clone();
+    assert_eq!(after, before, "the data stays as it was first given");
+    assert_eq!(server.changes("db", 0, 10)["changes"], {
+        let first = server.changes("db", 0, 1)["changes"].clone();
+        assert_eq!(first.as_array().expect("changes").len(), 1);
+        first
+    });
+
+    let mut last = stored;
+    for data in [
+        json!({ "a": "1", "b": "x", "d": true }),
+        json!({ "a": "1", "b": "x", "d": true, "e": "" }),
+        json!({ "a": "1", "b": "x", "d": true, "e": 0 }),
+        json!({ "a": "1", "b": "x", "d": true, "e": false }),
+        json!({ "ab": "x", "d": true, "e": false }),
+        json!({ "d": true, "e": false }),
+        json!({}),
+    ] {
+        assert_eq!(put(&data, vector(1)), Status::Changed, "{last} to {data}");
+        assert_eq!(put(&data, vector(1)), Status::Unchanged, "{data}");
+        last = data;
+    }
+    assert_eq!(put(&last, scaled(-1.0)), Status::Changed);
+    assert_eq!(put(&last, vector(2)), Status::Changed);
+    server.close();
+}
+
+#[test]
+fn and_leave_the_times_of_an_unchanged_record() {
+    let (_directory, server) = open();
+    let put = |id: u64, times: Value| {
+        let record =
+            json!({ "id": id, "data": { "a": id }, "vector": vector(1), "timestamps": times });
+        server.upsert("db", &json!([record])).expect("written");
+        let shown = server.record("db", &id.to_string()).expect("there");
+        ["first_seen_time", "last_changed_time", "last_seen_time"]
+            .map(|name| shown["timestamps"][name].as_str().expect("a time")[..10].to_owned())
+    };
+    let first = json!({ "created_at": "2020-01-01", "changed_at": "2020-01-02", "synced_at": "2020-01-03" });
+    assert_eq!(put(1, first), ["2020-01-01", "2020-01-02", "2020-01-03"]);
+    let again = json!({ "created_at": "2021-01-01", "changed_at": "2021-01-02", "synced_at": "2021-01-03" });
+    assert_eq!(put(1, again), ["2020-01-01", "2020-01-02", "2021-01-03"]);
+    let [created, changed, _] = put(2, json!({ "created_at": "2019-05-06" }));
+    assert_eq!([created, changed], ["2019-05-06", "2019-05-06"]);
     server.close();
 }
