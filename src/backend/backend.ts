@@ -57,7 +57,7 @@ export interface DatabaseState {
   writable: boolean;
   /** Those in memory. */
   records: number;
-  /** Why it could not be opened and is not served. */
+  /** Why it could not be opened, or `drop_failed` when it could not be dropped; it is not served. */
   problem?: { code: string; detail: string };
 }
 

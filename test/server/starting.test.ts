@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFile, rm, stat, truncate } from 'node:fs/promises';
+import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
@@ -193,6 +193,26 @@ test('a damaged database is named and left out, and the others are served', asyn
   expect((await ask('PUT', '/v1/databases/broken', { dimensions: 2 })).status).toBe(201);
   expect((await ask('GET', '/readyz')).body).toEqual({ status: 'ok' });
   expect((await readFile(file)).length).toBeGreaterThan(0);
+});
+
+test('a database that cannot be dropped says so, and can be dropped again', async () => {
+  const service = await Service.start();
+  services.push(service);
+  await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });
+  // A file where the directory is to be renamed to.
+  const obstacle = path.join(service.directory, 'databases/.dropped-fan');
+  await writeFile(obstacle, '');
+  expect((await service.call('DELETE', '/v1/databases/fan')).status).toBe(503);
+  expect((await service.call('GET', '/readyz')).body).toEqual({
+    status: 'ok',
+    reasons: ['database "fan" could not be dropped: drop it again'],
+  });
+  const search = { search: { vector: [1, 0] } };
+  expect((await service.call('POST', '/v1/databases/fan/search', search)).body.code).toBe('not_ready');
+  await rm(obstacle);
+  expect((await service.call('DELETE', '/v1/databases/fan')).status).toBe(204);
+  expect((await service.call('GET', '/readyz')).body).toEqual({ status: 'ok' });
+  expect((await service.call('PUT', '/v1/databases/fan', { dimensions: 2 })).status).toBe(201);
 });
 
 test('a model that the service lacks keeps only what needs it from being answered', async () => {

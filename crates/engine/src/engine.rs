@@ -295,10 +295,11 @@ impl Engine {
             };
             let path = engine.path(&id);
             let error = Error::File { path, source };
-            let (code, detail) = (error.code(), error.to_string());
+            let (code, detail) = (EventCode::DropFailed, error.to_string());
             engine
                 .events
-                .emit(EventCode::DropFailed, Some(&id.as_str().into()), &*detail);
+                .emit(code, Some(&id.as_str().into()), detail.as_str());
+            let code = code.name();
             databases.insert(id, Slot::Failed { code, detail });
             Err(error)
         });

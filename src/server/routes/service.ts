@@ -39,6 +39,7 @@ export function serviceHandlers({ backend, readiness, keys, limits, metrics, inF
       const caller = knownCaller(request);
       const problems = databases.flatMap(({ id, loaded, writable, problem }) => {
         const name = caller !== undefined && sees(caller, id) ? `database "${id}"` : 'a database';
+        if (problem?.code === 'drop_failed') return [`${name} could not be dropped: drop it again`];
         if (problem !== undefined) return [`${name} could not be opened (${problem.code})`];
         return loaded && !writable ? [`${name} refuses writes until the next start`] : [];
       });

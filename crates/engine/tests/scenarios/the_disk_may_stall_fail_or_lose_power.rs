@@ -219,7 +219,7 @@ fn a_drop_that_fails_is_shown_and_can_be_repeated() {
         server.drop_database("db").wait().expect_err("it fails");
         let state = server.state("db");
         assert_eq!(state["loaded"], false);
-        assert_eq!(state["problem"]["code"], "store_failed");
+        assert_eq!(state["problem"]["code"], "drop_failed");
         let events = server.events();
         assert_eq!(
             (events[0].0, events[0].1.as_deref()),
