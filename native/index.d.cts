@@ -122,6 +122,8 @@ export interface EngineLimits {
   pageBytes: number
   /** Distinct column names of a database. */
   databaseColumns: number
+  /** Days that the change feed keeps a change. */
+  changeRetentionDays: number
 }
 
 /** How an engine works. */

@@ -44,6 +44,7 @@ export class Engine {
         recordBytes: limits.record_bytes,
         pageBytes: limits.page_bytes,
         databaseColumns: limits.database_columns,
+        changeRetentionDays: limits.change_retention_days,
       },
     };
     return new Engine(settle(native.openEngine(directory, options)));

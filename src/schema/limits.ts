@@ -22,6 +22,8 @@ export const LIMITS = {
   database_columns: 10_000,
   /** Seconds that a call of the change feed may wait. */
   change_wait_seconds: 60,
+  /** Days that the change feed keeps a change. */
+  change_retention_days: 30,
 } as const satisfies Record<string, number>;
 
 export type Limits = { readonly [name in keyof typeof LIMITS]: number };

@@ -144,6 +144,7 @@ describe('of the native module', () => {
     recordBytes: LIMITS.record_bytes,
     pageBytes: LIMITS.page_bytes,
     databaseColumns: LIMITS.database_columns,
+    changeRetentionDays: LIMITS.change_retention_days,
   };
 
   it.each([

@@ -155,6 +155,7 @@ export class Cosift implements Peer {
           recordBytes: 1 << 20,
           pageBytes: 4_194_304,
           databaseColumns: 10_000,
+          changeRetentionDays: 30,
         },
       }),
     );

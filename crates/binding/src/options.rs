@@ -1,5 +1,7 @@
 //! What an engine is opened with.
 
+use std::time::Duration;
+
 use cosift_engine::filter::FilterLimits;
 use cosift_engine::problem::{Problem, ProblemCode};
 use cosift_engine::{Error, Limits};
@@ -31,6 +33,8 @@ pub struct EngineLimits {
     pub page_bytes: f64,
     /// Distinct column names of a database.
     pub database_columns: f64,
+    /// Days that the change feed keeps a change.
+    pub change_retention_days: f64,
 }
 
 impl TryFrom<EngineLimits> for Limits {
@@ -47,8 +51,13 @@ impl TryFrom<EngineLimits> for Limits {
             record_bytes: whole("recordBytes", limits.record_bytes)?,
             page_bytes: whole("pageBytes", limits.page_bytes)?,
             database_columns: whole("databaseColumns", limits.database_columns)?,
+            keep_changes: days(whole("changeRetentionDays", limits.change_retention_days)?),
         })
     }
+}
+
+fn days(days: usize) -> Duration {
+    Duration::from_secs(days as u64 * 24 * 3600)
 }
 
 /// A number of JavaScript as a whole one. napi's own conversion makes 4294967293 of -3, and 1 of 1.5.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::approximate::Approximation;
 use crate::derived::Derived;
@@ -99,6 +99,7 @@ impl Database {
         settings: &Settings,
         meter: &Arc<Meter>,
         events: &Arc<EventQueue>,
+        keep_changes: Duration,
     ) -> Result<Self, Error> {
         let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
         create_directory(
@@ -108,11 +109,12 @@ impl Database {
                 let mut store = Store::create(&store_path(directory), &json)?;
                 Ok(store.set_meta(CREATED_AT, &now_ms().to_le_bytes())?)
             },
-            |directory| Self::open(id, directory, meter, events, &|_| true),
+            |directory| Self::open(id, directory, meter, events, keep_changes, &|_| true),
         )
     }
 
-    /// Opens a database and brings it to memory; `progress` gets the records so far and says whether to go on.
+    /// Opens a database and brings it to memory; `progress` gets the records so far and says whether to go on. The
+    /// change feed keeps a change for `keep_changes`.
     ///
     /// # Errors
     /// [`Error::Closed`] when `progress` ends it; [`Error::Store`]; derived files that are missing or damaged are made again.
@@ -121,23 +123,12 @@ impl Database {
         directory: &Path,
         meter: &Arc<Meter>,
         events: &Arc<EventQueue>,
+        keep_changes: Duration,
         progress: &dyn Fn(usize) -> bool,
     ) -> Result<Self, Error> {
         let store = Store::open(&store_path(directory))?;
         let json = store.reader().meta("settings")?.unwrap_or_default();
         let settings = Settings::parse(&String::from_utf8_lossy(&json))?;
-        Self::start(id, directory, settings, store, meter, events, progress)
-    }
-
-    fn start(
-        id: &str,
-        directory: &Path,
-        settings: Settings,
-        store: Store,
-        meter: &Arc<Meter>,
-        events: &Arc<EventQueue>,
-        progress: &dyn Fn(usize) -> bool,
-    ) -> Result<Self, Error> {
         let reader = store.reader();
         let created_at = reader
             .meta(CREATED_AT)?
@@ -174,6 +165,7 @@ impl Database {
             derived,
             Arc::clone(&shared),
             sender.clone(),
+            keep_changes,
         );
         writer.load(progress)?;
         let epoch = writer.epoch();

@@ -155,8 +155,16 @@ impl Engine {
                 }
                 !self.closed.load(Relaxed)
             };
-            let open =
-                || Database::open(&id, &self.path(&id), &self.meter, &self.events, &progress);
+            let open = || {
+                Database::open(
+                    &id,
+                    &self.path(&id),
+                    &self.meter,
+                    &self.events,
+                    self.limits.keep_changes,
+                    &progress,
+                )
+            };
             let opened = catch_unwind(AssertUnwindSafe(open))
                 .unwrap_or_else(|panic| Err(self.defect("while a database was opened", &*panic)));
             let slot = match opened {
@@ -235,7 +243,16 @@ impl Engine {
 
     /// Creates the database of a reserved id; when that fails the id is free again and nothing is left on disk.
     fn create_reserved(&self, id: &str, settings: &Settings) -> Result<Arc<Database>, Error> {
-        let create = || Database::create(id, &self.root(), settings, &self.meter, &self.events);
+        let create = || {
+            Database::create(
+                id,
+                &self.root(),
+                settings,
+                &self.meter,
+                &self.events,
+                self.limits.keep_changes,
+            )
+        };
         let created = catch_unwind(AssertUnwindSafe(create))
             .unwrap_or_else(|panic| Err(self.defect("while a database was created", &*panic)))
             .map(Arc::new);

@@ -236,6 +236,11 @@ impl Keeper {
         }
     }
 
+    /// The commit that the saved snapshot is of, 0 without one.
+    pub(crate) fn saved_version(&self) -> u64 {
+        self.lock_saved().version
+    }
+
     fn lock_saved(&self) -> std::sync::MutexGuard<'_, Saved> {
         self.saved
             .lock()

@@ -1,8 +1,10 @@
 //! What the engine takes at most from a request.
 
+use std::time::Duration;
+
 use crate::filter::FilterLimits;
 
-/// Limits of requests; whoever opens the engine may set them.
+/// Limits of requests, and how long changes are kept; whoever opens the engine may set them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// How large a filter may be.
@@ -15,6 +17,8 @@ pub struct Limits {
     pub page_bytes: usize,
     /// Distinct column names of a database. A database that has more keeps them.
     pub database_columns: usize,
+    /// How long the change feed keeps a change.
+    pub keep_changes: Duration,
 }
 
 impl Default for Limits {
@@ -25,6 +29,7 @@ impl Default for Limits {
             record_bytes: 1 << 20,
             page_bytes: 4 << 20,
             database_columns: 10_000,
+            keep_changes: Duration::from_secs(30 * 24 * 3600),
         }
     }
 }

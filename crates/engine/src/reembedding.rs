@@ -185,7 +185,14 @@ impl Engine {
     }
 
     fn open_database(&self, id: &str, path: &Path) -> Result<Database, Error> {
-        Database::open(id, path, &self.meter, &self.events, &|_| !self.is_closed())
+        Database::open(
+            id,
+            path,
+            &self.meter,
+            &self.events,
+            self.limits.keep_changes,
+            &|_| !self.is_closed(),
+        )
     }
 
     fn begin_background(&self) -> Result<MutexGuard<'_, ()>, Error> {
@@ -211,7 +218,10 @@ impl Engine {
         if !store_path(&path).exists() {
             return Ok(None);
         }
-        Shadow::open(&path, database.epoch)
+        // One that is behind what the feed keeps would miss deletions.
+        let removed = database.reader.feed(u64::MAX >> 1, 0)?.removed;
+        let is_current = |shadow: &Shadow| shadow.position() == 0 || shadow.position() >= removed;
+        Ok(Shadow::open(&path, database.epoch)?.filter(is_current))
     }
 
     fn take_shadow(&self, id: &str) -> Result<Shadow, Error> {

@@ -115,6 +115,11 @@ impl Shadow {
         }))
     }
 
+    /// Place of the last change that it has taken over.
+    pub(crate) fn position(&self) -> u64 {
+        self.store.last_position()
+    }
+
     /// Whether it must be opened again before anything can be stored.
     pub(crate) fn is_broken(&self) -> bool {
         self.store.is_poisoned()

@@ -35,6 +35,11 @@ const MAX_GROUP_RECORDS: usize = 4096;
 /// A commit that takes longer is reported.
 const SLOW_COMMIT: Duration = Duration::from_secs(1);
 
+/// How often the writer looks for changes that are older than the feed keeps them …
+const RETENTION_PAUSE: Duration = Duration::from_secs(60);
+/// … and how long it pauses between two steps, so that writes come in between.
+const MIN_RETENTION_PAUSE: Duration = Duration::from_millis(10);
+
 /// Without a task for so long, nobody is writing.
 const QUIET: Duration = Duration::from_secs(2);
 
@@ -52,8 +57,15 @@ pub(crate) struct Writer {
     /// A panic left unknown what is in memory: reads go on, writes are refused.
     broken: bool,
     reclaim: Reclaim,
+    retention: Retention,
     derived: Arc<Derived>,
     check: Option<BackgroundCheck>,
+}
+
+/// How long the change feed keeps a change, and when that is looked after next.
+struct Retention {
+    keep: Duration,
+    next: Instant,
 }
 
 /// Whether free pages of the store are being given back to the file system.
@@ -72,6 +84,7 @@ impl Writer {
         derived: Derived,
         shared: Arc<Shared>,
         tasks: SyncSender<Task>,
+        keep_changes: Duration,
     ) -> Self {
         let derived = Arc::new(derived);
         Self {
@@ -92,6 +105,10 @@ impl Writer {
             shared,
             broken: false,
             reclaim: Reclaim::Idle,
+            retention: Retention {
+                keep: keep_changes,
+                next: Instant::now(),
+            },
             derived,
             check: None,
         }
@@ -182,17 +199,21 @@ impl Writer {
         if let Ok(task) = tasks.try_recv() {
             return Some(task);
         }
-        let pause = match self.reclaim {
-            Reclaim::Running => Duration::ZERO,
+        let (pause, task) = match self.reclaim {
+            Reclaim::Running => (Duration::ZERO, Task::Quiet),
             _ if Keeper::waits_for_quiet(&self.snapshot(), &self.memory)
                 || self.has_space_to_reclaim() =>
             {
-                QUIET
+                (QUIET, Task::Quiet)
             }
-            _ => return tasks.recv().ok(),
+            _ => {
+                let next = self.retention.next;
+                let pause = next.saturating_duration_since(Instant::now());
+                (pause, Task::Nudge)
+            }
         };
         match tasks.recv_timeout(pause) {
-            Err(RecvTimeoutError::Timeout) => Some(Task::Quiet),
+            Err(RecvTimeoutError::Timeout) => Some(task),
             received => received.ok(),
         }
     }
@@ -553,6 +574,30 @@ impl Writer {
             // Somebody writes: it goes on after the next pause.
             self.reclaim = Reclaim::Idle;
         }
+        if self.retention.next <= Instant::now() {
+            self.retain_changes();
+        }
         self.note_disk_bytes();
+    }
+
+    /// Removes some of the changes that are older than the feed keeps them.
+    fn retain_changes(&mut self) {
+        let keep = self.retention.keep;
+        let removed = if self.store.is_poisoned() {
+            Ok(false)
+        } else {
+            let saved = self.keeper.saved_version();
+            self.store.retain_changes(now_ms(), keep, saved)
+        };
+        let pause = match removed {
+            Ok(true) => Duration::ZERO,
+            Ok(false) => RETENTION_PAUSE.min(keep / 32),
+            Err(error) => {
+                let text = format!("old changes could not be removed from the feed: {error}");
+                self.shared.events.emit(EventCode::JobFailed, text);
+                RETENTION_PAUSE
+            }
+        };
+        self.retention.next = Instant::now() + pause.max(MIN_RETENTION_PAUSE);
     }
 }

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use rusqlite::{OptionalExtension, Transaction};
 
 use super::reader::read_changes;
+use super::retention::RetentionMeta;
 use super::row::{self, COLUMNS, Checked, encode_vector};
 use super::state::{RecordRow, STATE, Tally, state_of};
 use super::write::one;
@@ -21,6 +22,7 @@ pub(crate) struct Stretch {
     version: u64,
     next_id: u64,
     changes: Vec<Change>,
+    retention: RetentionMeta,
     /// Whether no commit came after, when it was read.
     pub(crate) last: bool,
 }
@@ -98,6 +100,7 @@ impl Reader {
             Ok(Stretch {
                 version: last,
                 next_id: end.next_id,
+                retention: RetentionMeta::read(transaction)?,
                 changes: read_changes(
                     transaction,
                     "position > ?1 AND version <= ?2 ORDER BY position",
@@ -140,6 +143,7 @@ impl Store {
                 tally,
             };
             write_meta(transaction, STATE, &state.to_bytes())?;
+            stretch.retention.write(transaction)?;
             Ok(state)
         })?;
         self.committed();
