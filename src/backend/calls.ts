@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { CosiftError } from '../errors.js';
 
 /** The calls under way, so that a close can refuse new ones and wait for these. */
@@ -5,6 +6,11 @@ export class Calls {
   readonly #closing = new AbortController();
   #underWay = 0;
   #ended: (() => void) | undefined;
+
+  constructor() {
+    // Every stream listens: by default, the eleventh listener is reported as a leak.
+    setMaxListeners(0, this.#closing.signal);
+  }
 
   /** Aborted once the close has begun. */
   get closing(): AbortSignal {
