@@ -23,6 +23,8 @@ export interface PageOptions {
   scope?: Scope;
   /** Stops the running scan. */
   signal?: AbortSignal;
+  /** Called right before the engine is asked; what it throws ends the call. */
+  check?: () => void;
 }
 
 export interface ChangesRequest {

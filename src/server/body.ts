@@ -1,7 +1,10 @@
 import type { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CosiftError } from '../errors.js';
 import { jsonDepth, type Limits } from '../schema/index.js';
+import { Turns } from '../turns.js';
+import { keyOf } from './access.js';
 import type { InFlight } from './in-flight.js';
 import { parseStrictJson } from './strict-json.js';
 
@@ -23,6 +26,8 @@ export function readBodies(
   bodyTimeoutMs: number,
 ): void {
   const depth = jsonDepth(limits);
+  // Large bodies are parsed and checked one after the other, so that other requests are served in between.
+  const parsing = new Turns({ total: 1, perCaller: 1 });
   app.decorateRequest('bodyBytes', 0);
   app.removeAllContentTypeParsers();
   app.addHook('onResponse', async ({ raw }) => {
@@ -43,7 +48,11 @@ export function readBodies(
     if (body.length === 0 && (operation?.body === undefined || operation.bodyOptional)) return undefined;
     if (batch) return body;
     request.bodyBytes = body.length;
-    return parseStrictJson(body, depth);
+    if (body.length < LARGE_BYTES) return parseStrictJson(body, depth);
+    return parsing.run(keyOf(request), async () => {
+      await setImmediate();
+      return parseStrictJson(body, depth);
+    });
   });
   app.addContentTypeParser('application/x-ndjson', async (request: FastifyRequest, payload: unknown) => {
     checkCoding(request);
@@ -53,6 +62,9 @@ export function readBodies(
     return payload;
   });
 }
+
+/** A body from this size on takes milliseconds to parse and check. */
+const LARGE_BYTES = 65_536;
 
 /** A body whose length is not declared starts with this much room. */
 const MIN_ROOM = 16_384;

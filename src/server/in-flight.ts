@@ -95,6 +95,15 @@ export class InFlight {
     request.lease?.add(this.#bodies.take(keyOf(request), bytes));
   }
 
+  /**
+   * Does nothing where a response of so many bytes could wait to be sent to the caller.
+   *
+   * @throws {CosiftError} `busy`
+   */
+  checkUnsent(request: FastifyRequest, bytes: number): void {
+    this.#unsent.check(keyOf(request), bytes);
+  }
+
   guard(app: FastifyInstance): void {
     app.decorateRequest('lease', null);
     app.addHook('onRequest', async (request, reply) => {

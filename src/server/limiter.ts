@@ -25,17 +25,28 @@ export class Limiter {
   }
 
   /**
+   * Does nothing where `amount` could be taken for `key` now. Whoever holds nothing may take more than its share.
+   *
+   * @throws {CosiftError} `busy`
+   */
+  check(key: string, amount: number): void {
+    const { total, perKey } = this.#bounds;
+    const ofKey = this.#byKey.get(key) ?? 0;
+    if (ofKey > 0 && ofKey + amount > perKey) {
+      throw busy(`this key has reached its limit of ${perKey} ${this.#what}`);
+    }
+    if (this.#held + amount > total) throw busy(`the limit of ${total} ${this.#what} is reached`);
+  }
+
+  /**
    * Takes `amount` for `key`; the function that it returns gives it back, and does nothing when it is called again.
    *
    * @throws {CosiftError} `busy`
    */
   take(key: string, amount = 1): () => void {
-    const { total, perKey } = this.#bounds;
-    const ofKey = this.#byKey.get(key) ?? 0;
-    if (ofKey + amount > perKey) throw busy(`this key has reached its limit of ${perKey} ${this.#what}`);
-    if (this.#held + amount > total) throw busy(`the limit of ${total} ${this.#what} is reached`);
+    this.check(key, amount);
     this.#held += amount;
-    this.#byKey.set(key, ofKey + amount);
+    this.#byKey.set(key, (this.#byKey.get(key) ?? 0) + amount);
     let taken = true;
     return () => {
       if (!taken) return;

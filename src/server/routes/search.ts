@@ -6,7 +6,9 @@ import { stopWithin } from '../in-flight.js';
 import { type Handler, type Handlers, type Services, sendJson } from '../services.js';
 
 /** Search and query, in both variants. */
-export function searchHandlers({ backend, limits, timeouts, metrics }: Services): Handlers {
+export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }: Services): Handlers {
+  // A page that could not be sent is not made.
+  const checkRoom = (request: FastifyRequest) => inFlight.checkUnsent(request, limits.page_bytes);
   const send = (reply: FastifyReply, { body, timings }: PageReply) => {
     metrics.observePage(timings);
     const { embedMs, searchMs, totalMs } = timings;
@@ -23,7 +25,12 @@ export function searchHandlers({ backend, limits, timeouts, metrics }: Services)
       const search = checkSearchRequest(request.body, variant, limits, request.bodyBytes);
       const id = databaseOf(request);
       const page = await stopWithin(request, reply, timeouts.answerMs, (signal) =>
-        backend.search(id, search, { variant, scope: scopeOf(request), signal }),
+        backend.search(id, search, {
+          variant,
+          scope: scopeOf(request),
+          signal,
+          check: () => checkRoom(request),
+        }),
       );
       return send(reply, page);
     };
@@ -34,7 +41,12 @@ export function searchHandlers({ backend, limits, timeouts, metrics }: Services)
       const query = checkQueryRequest(request.body, variant, limits, request.bodyBytes);
       const id = databaseOf(request);
       const page = await stopWithin(request, reply, timeouts.answerMs, (signal) =>
-        backend.query(id, query, { variant, scope: scopeOf(request), signal }),
+        backend.query(id, query, {
+          variant,
+          scope: scopeOf(request),
+          signal,
+          check: () => checkRoom(request),
+        }),
       );
       return send(reply, page);
     };
