@@ -82,7 +82,9 @@ fn leading_axes(
             if stop() {
                 return None;
             }
-            sum.gemm(1.0, &chunk, &chunk.tr_mul(&narrow), 1.0);
+            // Not `tr_mul`, which multiplies without blocks.
+            let along = chunk.transpose() * &narrow;
+            sum.gemm(1.0, &chunk, &along, 1.0);
         }
         axes = sum.map(f64::from);
         orthonormalize(&mut axes, &mut noise, stop)?;
@@ -94,8 +96,8 @@ fn leading_axes(
         if stop() {
             return None;
         }
-        let seen = chunk.tr_mul(&narrow).map(f64::from);
-        moments.gemm_tr(1.0, &seen, &seen, 1.0);
+        let seen = (chunk.transpose() * &narrow).map(f64::from);
+        moments.gemm(1.0, &seen.transpose(), &seen, 1.0);
     }
     let axes = axes * sorted(moments).0;
     Some(axes.resize_vertically(dims, 0.0))
