@@ -42,7 +42,11 @@ impl Engine {
                         path: path.clone(),
                         source,
                     })?;
-                    Shadow::create(&path, settings, database.created_at, database.epoch)?
+                    Shadow::create(&path, settings, database.created_at, database.epoch)
+                        .inspect_err(|_| {
+                            // The error tells why; what stays is removed by the next beginning.
+                            let _ = remove_if_there(&path);
+                        })?
                 }
             };
             let told = tell(&shadow).to_string().into_bytes();

@@ -390,3 +390,43 @@ fn and_what_was_embedded_before_it_is_embedded_again() {
     assert_eq!(page["results"][0]["id"], 2);
     server.close();
 }
+
+#[test]
+fn never_with_records_that_a_restored_database_does_not_have() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = directory.path().join("databases/db/records.sqlite");
+    let records = |ids: std::ops::Range<u64>| -> Value {
+        ids.map(|id| json!({ "id": id, "data": { "text": format!("text {id}") } }))
+            .collect()
+    };
+    let server = Server::open(directory.path());
+    create(&server);
+    put(&server, &records(1..31), OLD);
+    server.close();
+    let backup = fs::read(&store).expect("read");
+    let server = Server::open(directory.path());
+    put(&server, &records(31..81), OLD);
+    server
+        .begin_reembedding("db", &settings(NEW))
+        .expect("begun");
+    while !step(&server) {}
+    assert_eq!(server.reembedding("db")["done"], 80);
+    server.close();
+    fs::write(&store, backup).expect("put back");
+
+    let server = Server::open(directory.path());
+    assert_eq!(server.describe("db")["records"], 30);
+    assert_eq!(server.reembedding("db"), Value::Null);
+    let told = server.begin_reembedding("db", &settings(NEW));
+    assert_eq!(told.expect("begun")["done"], 0);
+    finish(&server);
+    let described = server.describe("db");
+    assert_eq!(described["records"], 30);
+    assert_eq!(described["dimensions"], NEW[0]);
+    server.close();
+    let server = Server::open(directory.path());
+    assert_eq!(server.describe("db")["records"], 30);
+    let codes = server.engine.take_events().to_json();
+    assert_eq!(codes["events"], json!([]), "its files belong to it");
+    server.close();
+}
