@@ -60,7 +60,7 @@ export const PROBLEM_CODES = {
   empty_rules: 'A group has no rules',
   unexpected_value: 'The operator takes no value',
   too_many_rules: 'The filter has more rules than allowed',
-  value_too_long: 'A value of the filter is longer than allowed',
+  value_too_long: 'A value of the filter, or the text of a search, is longer than allowed',
   invalid_column: 'The name of a column is empty, longer than 256 bytes or holds a control character',
   invalid_id: 'The id is not an integer from 1 to 2^53 - 1',
   invalid_uuid: 'The UUID is not a hyphenated UUID',
@@ -81,7 +81,7 @@ export type ProblemCode = keyof typeof PROBLEM_CODES;
 export interface Problem {
   pointer: string;
   detail: string;
-  code?: ProblemCode;
+  code: ProblemCode;
 }
 
 export interface ErrorFacts {

@@ -1,6 +1,6 @@
 import type { Embedder, EmbedOptions } from '../embedding/index.js';
 import type { Engine, EngineDescription } from '../engine/index.js';
-import { CosiftError } from '../errors.js';
+import { CosiftError, type Problem } from '../errors.js';
 import type { SearchRequest } from '../schema/index.js';
 import type { Models } from './models.js';
 import type { EmbedTexts } from './upsert.js';
@@ -137,5 +137,6 @@ function invalidSearch(
   detail: string,
   fields: Readonly<Record<string, unknown>> = {},
 ): CosiftError {
-  return new CosiftError(code, detail, { problems: [{ pointer, detail }], fields });
+  const problem: Problem = { pointer, code: code === 'invalid_request' ? 'invalid_value' : code, detail };
+  return new CosiftError(code, detail, { problems: [problem], fields });
 }

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { Engine, type EngineDescription, type EngineEvents } from '../engine/index.js';
-import { CosiftError } from '../errors.js';
+import { CosiftError, type Problem } from '../errors.js';
 import {
   type Changes,
   type DatabaseDescription,
@@ -173,7 +173,8 @@ export class LocalBackend implements Backend {
     const dimensions = embedder?.dimensions ?? settings.dimensions ?? 0;
     if (settings.dimensions !== undefined && settings.dimensions !== dimensions) {
       const detail = `model "${model}" makes vectors of ${dimensions} values`;
-      throw new CosiftError('invalid_request', detail, { problems: [{ pointer: '/dimensions', detail }] });
+      const problems: Problem[] = [{ pointer: '/dimensions', code: 'invalid_value', detail }];
+      throw new CosiftError('invalid_request', detail, { problems });
     }
     const { created, database } = await this.#engine.createDatabase(id, {
       ...(settings.embed && { embed: settings.embed }),

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { createEmbedder, type Embedder, type EmbedderStats } from '../embedding/index.js';
-import { CosiftError } from '../errors.js';
+import { CosiftError, type Problem } from '../errors.js';
 import { suggest } from '../schema/index.js';
 
 /** Models of the operator's own: the directory of each by its name. */
@@ -123,6 +123,7 @@ export class Models {
     const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
     const there = names.map((name) => `"${name}"`).join(', ');
     const detail = `there is no model "${model}"; this service has ${there}${hint}`;
-    return new CosiftError('invalid_request', detail, { problems: [{ pointer: '/model', detail }] });
+    const problems: Problem[] = [{ pointer: '/model', code: 'invalid_value', detail }];
+    return new CosiftError('invalid_request', detail, { problems });
   }
 }

@@ -83,7 +83,8 @@ export function checkSearchRequest(
   const request = value as SearchRequest;
   const textBytes = request.search.text === undefined ? 0 : Buffer.byteLength(request.search.text);
   if (textBytes > limits.search_text_bytes) {
-    throw refused('/search/text', `has ${textBytes} bytes, at most ${limits.search_text_bytes} are taken`);
+    const detail = `has ${textBytes} bytes, at most ${limits.search_text_bytes} are taken`;
+    throw refused('invalid_request', { pointer: '/search/text', code: 'value_too_long', detail });
   }
   return request;
 }
@@ -126,8 +127,8 @@ export function checkWebhookRequest(value: unknown, bytes = 0): WebhookRequest {
   return value as WebhookRequest;
 }
 
-function refused(pointer: string, detail: string, code: ErrorCode = 'invalid_request'): CosiftError {
-  return new CosiftError(code, `${pointer}: ${detail}`, { problems: [{ pointer, detail }] });
+function refused(code: ErrorCode, problem: Problem): CosiftError {
+  return new CosiftError(code, `${problem.pointer}: ${problem.detail}`, { problems: [problem] });
 }
 
 /** Before the schema, which would walk all of it: how deep and how large the filter is. */
@@ -138,13 +139,15 @@ function checkFilterSize(value: unknown, limits: Limits): void {
     if (!isGroup(node)) {
       rules += 1;
       if (rules > limits.filter_rules) {
-        throw refused(pointer, `is more than the ${limits.filter_rules} rules of a filter`, 'invalid_filter');
+        const detail = `is more than the ${limits.filter_rules} rules of a filter`;
+        throw refused('invalid_filter', { pointer, code: 'too_many_rules', detail });
       }
       checkValueSize(node, pointer, limits);
       return;
     }
     if (depth > limits.filter_depth) {
-      throw refused(pointer, `is nested deeper than ${limits.filter_depth} groups`, 'invalid_filter');
+      const detail = `is nested deeper than ${limits.filter_depth} groups`;
+      throw refused('invalid_filter', { pointer, code: 'too_deep', detail });
     }
     if (!Array.isArray(node.rules)) return;
     for (const [i, child] of node.rules.entries()) walk(child, depth + 1, `${pointer}/rules/${i}`);
@@ -158,7 +161,7 @@ function checkValueSize(rule: unknown, pointer: string, limits: Limits): void {
   const bytes = Buffer.byteLength(value);
   if (bytes > limits.filter_value_bytes) {
     const detail = `has ${bytes} bytes, at most ${limits.filter_value_bytes} are taken`;
-    throw refused(`${pointer}/value`, detail, 'invalid_filter');
+    throw refused('invalid_filter', { pointer: `${pointer}/value`, code: 'value_too_long', detail });
   }
 }
 

@@ -32,7 +32,7 @@ export const problem = {
       type: 'array',
       items: {
         type: 'object',
-        required: ['pointer', 'detail'],
+        required: ['pointer', 'detail', 'code'],
         additionalProperties: false,
         properties: {
           pointer: { type: 'string', description: 'JSON pointer into the request body.' },

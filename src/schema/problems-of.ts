@@ -24,8 +24,13 @@ export function problemsOf(errors: readonly ErrorObject[], most: number): Proble
 }
 
 function problemOf(error: ErrorObject): Problem {
-  const { instancePath, keyword } = error;
+  const { instancePath: pointer, keyword } = error;
   const params = error.params as Record<string, unknown>;
+  const invalid = (detail: string): Problem => ({ pointer, code: 'invalid_value', detail });
+  const named = (detail: string): Problem => ({
+    ...invalid(detail),
+    ...(COLUMN.test(pointer) && { code: 'invalid_column' }),
+  });
   switch (keyword) {
     case 'additionalProperties': {
       return unknownMember(String(params.additionalProperty), error);
@@ -35,49 +40,60 @@ function problemOf(error: ErrorObject): Problem {
     case 'discriminator': {
       const tag = String(params.tag);
       if (params.tagValue === undefined) return lackedMember(tag, error);
-      return { pointer: `${instancePath}/${tag}`, detail: notOneOf(params.tagValue, tagsOf(error)) };
+      return choice(`${pointer}/${tag}`, params.tagValue, tagsOf(error));
     }
     case 'enum':
-      return { pointer: instancePath, detail: notOneOf(error.data, params.allowedValues as unknown[]) };
+      return choice(pointer, error.data, params.allowedValues as unknown[]);
     case 'const':
-      return { pointer: instancePath, detail: notOneOf(error.data, [params.allowedValue]) };
+      return choice(pointer, error.data, [params.allowedValue]);
     case 'type': {
-      if (error.data === undefined) return { pointer: instancePath, detail: 'is missing' };
+      if (error.data === undefined) return { pointer, code: 'missing_member', detail: 'is missing' };
       const types = [params.type].flat().join(' or ');
-      if (types === 'integer' && typeof error.data === 'number') {
-        return { pointer: instancePath, detail: `is ${error.data}, must be an integer` };
-      }
-      return { pointer: instancePath, detail: `is ${typeName(error.data)}, must be of type ${types}` };
+      const isFraction = types === 'integer' && typeof error.data === 'number';
+      const detail = isFraction
+        ? `is ${error.data}, must be an integer`
+        : `is ${typeName(error.data)}, must be of type ${types}`;
+      return { pointer, code: 'wrong_type', detail };
     }
-    case 'propertyNames':
-      return {
-        pointer: `${instancePath}/${escapeToken(String(params.propertyName))}`,
-        detail: 'is not a name for a column',
-      };
+    case 'propertyNames': {
+      const name = escapeToken(String(params.propertyName));
+      return { pointer: `${pointer}/${name}`, code: 'invalid_column', detail: 'is not a name for a column' };
+    }
     case 'minimum':
     case 'maximum':
-      return { pointer: instancePath, detail: `is ${error.data}, must be ${rangeOf(error)}` };
+      return invalid(`is ${error.data}, must be ${rangeOf(error)}`);
     case 'instance': {
       const given = typeof error.data === 'string' ? JSON.stringify(error.data) : typeName(error.data);
-      return { pointer: instancePath, detail: `is ${given}, must be ${withArticle(String(error.schema))}` };
+      return invalid(`is ${given}, must be ${withArticle(String(error.schema))}`);
     }
     case 'minLength':
-      return { pointer: instancePath, detail: 'must not be empty' };
+      return named('must not be empty');
     case 'minItems':
-      return { pointer: instancePath, detail: 'must not be empty' };
+      return { ...invalid('must not be empty'), ...(RULES.test(pointer) && { code: 'empty_rules' }) };
     case 'oneOf':
     case 'anyOf':
       return noBranch(error);
     case 'minProperties':
     case 'maxProperties':
-      if (instancePath !== '') return { pointer: instancePath, detail: 'must not be empty' };
-      return {
-        pointer: instancePath,
-        detail: 'needs either "ids", or at least one of "filter" and "time_range"',
-      };
+      if (pointer !== '') return invalid('must not be empty');
+      return invalid('needs either "ids", or at least one of "filter" and "time_range"');
     default:
-      return { pointer: instancePath, detail: error.message ?? 'is not valid' };
+      return named(error.message ?? 'is not valid');
   }
+}
+
+/** Members whose problems have codes of their own. */
+const COLUMN = /\/column$/;
+const RULES = /^\/filter(\/.*)?\/rules$/;
+const OPERATOR = /^\/filter\/.*\/operator$/;
+const CONDITION = /^\/filter(\/.*)?\/condition$/;
+
+/** A value that is not one of those allowed. */
+function choice(pointer: string, given: unknown, allowed: readonly unknown[]): Problem {
+  const detail = notOneOf(given, allowed);
+  if (!allowed.some((value) => typeof value === typeof given)) return { pointer, code: 'wrong_type', detail };
+  if (OPERATOR.test(pointer)) return { pointer, code: 'unknown_operator', detail };
+  return { pointer, code: CONDITION.test(pointer) ? 'unknown_condition' : 'invalid_value', detail };
 }
 
 function unknownMember(name: string, error: ErrorObject): Problem {
@@ -85,14 +101,16 @@ function unknownMember(name: string, error: ErrorObject): Problem {
   const meant = suggest(name, known);
   const hint = meant === undefined ? `known: ${known.join(', ')}` : `did you mean "${meant}"?`;
   const pointer = `${error.instancePath}/${escapeToken(name)}`;
-  return { pointer, detail: `is not a known member; ${hint}` };
+  // The rule of another operator has a value.
+  const code = name === 'value' && known.includes('operator') ? 'unexpected_value' : 'unknown_member';
+  return { pointer, code, detail: `is not a known member; ${hint}` };
 }
 
 /** A member that is not there, unless it is there by a name that was probably meant to be its own. */
 function lackedMember(name: string, error: ErrorObject): Problem {
   const misspelt = misspellingOf(name, error);
   if (misspelt !== undefined) return unknownMember(misspelt, error);
-  return { pointer: error.instancePath, detail: `lacks the member "${name}"` };
+  return { pointer: error.instancePath, code: 'missing_member', detail: `lacks the member "${name}"` };
 }
 
 /** The unknown member of the faulty object that was probably meant to be `name`. */
@@ -150,13 +168,13 @@ function noBranch(error: ErrorObject): Problem {
   if (members.length === branches.length) {
     const misspelt = members.map((name) => misspellingOf(name, error)).find((name) => name !== undefined);
     if (misspelt !== undefined) return unknownMember(misspelt, error);
-    const choice = members.map((name) => `"${name}"`).join(', ');
-    return { pointer: instancePath, detail: `must have exactly one of ${choice}` };
+    const names = members.map((name) => `"${name}"`).join(', ');
+    return { pointer: instancePath, code: 'invalid_value', detail: `must have exactly one of ${names}` };
   }
   const kinds = branches.map(({ type, const: value }) =>
     value === undefined ? type : JSON.stringify(value),
   );
-  return { pointer: instancePath, detail: `must be ${kinds.join(' or ')} as described` };
+  return { pointer: instancePath, code: 'wrong_type', detail: `must be ${kinds.join(' or ')} as described` };
 }
 
 function typeName(value: unknown): string {

@@ -26,11 +26,7 @@ export function problemBody(error: CosiftError, requestId: string): ProblemBody 
     request_id: requestId,
     ...(speaks &&
       error.problems.length > 0 && {
-        errors: error.problems.map(({ pointer, detail, code }) => ({
-          pointer,
-          detail,
-          ...(code !== undefined && { code }),
-        })),
+        errors: error.problems.map(({ pointer, detail, code }) => ({ pointer, detail, code })),
       }),
   };
 }

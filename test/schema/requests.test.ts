@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CosiftError } from '../../src/errors.js';
+import { CosiftError, PROBLEM_CODES } from '../../src/errors.js';
 import {
   checkDatabaseSettings,
   checkDeleteRequest,
@@ -111,7 +111,11 @@ describe('a slip of the keyboard is met with what was probably meant', () => {
     expect(
       refusal(() => checkSearchRequest({ search, filter: { rules: [misspelt] } }, 'b')).problems,
     ).toEqual([
-      { pointer: '/filter/rules/0/operater', detail: 'is not a known member; did you mean "operator"?' },
+      {
+        pointer: '/filter/rules/0/operater',
+        code: 'unknown_member',
+        detail: 'is not a known member; did you mean "operator"?',
+      },
     ]);
   });
 
@@ -119,8 +123,46 @@ describe('a slip of the keyboard is met with what was probably meant', () => {
     const both = { search: { text: 'x', vector: [1], txt: 'x' } };
     expect(refusal(() => checkSearchRequest(both, 'b')).problems).toContainEqual({
       pointer: '/search',
+      code: 'invalid_value',
       detail: 'must have exactly one of "text", "vector"',
     });
+  });
+});
+
+describe('every problem has a code of the documented list', () => {
+  const filter = (rule: unknown) => () => checkQueryRequest({ filter: rule }, 'b');
+  const long = 'x'.repeat(LIMITS.filter_value_bytes + 1);
+  test.each([
+    ['unknown_member', '/top_k', () => checkSearchRequest({ search, top_k: 5 }, 'b')],
+    ['missing_member', '', () => checkSearchRequest({}, 'b')],
+    ['missing_member', '/filter/rules/0', filter({ rules: [{ column: 'a', value: 1 }] })],
+    ['missing_member', '/filter', () => checkQueryRequest({ filter: { rules: [rule] } }, 'a')],
+    ['wrong_type', '', () => checkSearchRequest([], 'b')],
+    ['wrong_type', '/search/text', () => checkSearchRequest({ search: { text: 5 } }, 'b')],
+    ['wrong_type', '/filter/rules/0/operator', filter({ rules: [{ ...rule, operator: 2 }] })],
+    ['wrong_type', '/filter/rules/0/value', filter({ rules: [{ ...rule, value: null }] })],
+    ['wrong_type', '/databases', () => checkKeyRequest({ name: 'k', actions: ['search'], databases: 5 })],
+    [
+      'invalid_value',
+      '/search/threshold',
+      () => checkSearchRequest({ search: { text: 'x', threshold: 2 } }, 'b'),
+    ],
+    ['invalid_value', '/search/text', () => checkSearchRequest({ search: { text: '' } }, 'b')],
+    ['invalid_value', '/search', () => checkSearchRequest({ search: { text: 'x', vector: [1] } }, 'b')],
+    ['invalid_value', '', () => checkDeleteRequest({})],
+    ['invalid_value', '/actions/0', () => checkKeyRequest({ name: 'k', actions: ['x'], databases: '*' })],
+    ['invalid_column', '/filter/rules/0/column', filter({ rules: [{ ...rule, column: '' }] })],
+    ['invalid_column', '/filter/rules/0/column', filter({ rules: [{ ...rule, column: 'a\u0000' }] })],
+    ['unknown_operator', '/filter/rules/0/operator', filter({ rules: [{ ...rule, operator: 'like' }] })],
+    ['unknown_condition', '/filter/condition', filter({ condition: 'XOR', rules: [rule] })],
+    ['empty_rules', '/filter/rules', filter({ rules: [] })],
+    ['unexpected_value', '/filter/rules/0/value', filter({ rules: [{ ...rule, operator: 'is_empty' }] })],
+    ['value_too_long', '/filter/rules/0/value', filter({ rules: [{ ...rule, value: long }] })],
+    ['too_many_rules', '/filter/rules/1000', filter({ rules: Array(LIMITS.filter_rules + 1).fill(rule) })],
+  ])('%s at %s', (code, pointer, check) => {
+    const { problems } = refusal(check);
+    expect(problems).toContainEqual({ pointer, code, detail: expect.any(String) });
+    for (const problem of problems) expect(Object.keys(PROBLEM_CODES)).toContain(problem.code);
   });
 });
 
@@ -147,7 +189,7 @@ describe('limits', () => {
     const taken = 'é'.repeat(LIMITS.search_text_bytes / 2);
     expect(() => checkSearchRequest({ search: { text: taken } }, 'b')).not.toThrow();
     expect(refusal(() => checkSearchRequest({ search: { text: `${taken}é` } }, 'b')).problems).toEqual([
-      { pointer: '/search/text', detail: 'has 8002 bytes, at most 8000 are taken' },
+      { pointer: '/search/text', code: 'value_too_long', detail: 'has 8002 bytes, at most 8000 are taken' },
     ]);
   });
 

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { CosiftError, type Problem } from '../../errors.js';
+import { CosiftError, type Problem, type ProblemCode } from '../../errors.js';
 import type { Action, FilterGroup, IssuedKey, KeyDescription, KeyRequest } from '../../schema/index.js';
 import { ACTIONS } from '../../schema/index.js';
 import { parseTime } from '../parse-time.js';
@@ -236,26 +236,27 @@ function checkFilteredActions(actions: readonly Action[], filter: FilterGroup | 
   const managing = actions.findIndex((action) => action.endsWith('.manage'));
   if (managing < 0) return;
   const detail = `a key with a filter cannot have the action "${actions[managing]}"`;
-  throw new CosiftError('invalid_request', detail, { problems: [{ pointer: '/actions', detail }] });
+  const problems: Problem[] = [{ pointer: '/actions', code: 'invalid_value', detail }];
+  throw new CosiftError('invalid_request', detail, { problems });
 }
 
 /** Throws `forbidden` where a request asks for more than its issuer has. */
 function checkWithin(issuer: Caller, { actions, databases }: KeyRequest, expiresAt: number): void {
   const problems: Problem[] = [];
+  const exceeds = (pointer: string, detail: string) =>
+    problems.push({ pointer, code: 'invalid_value', detail });
   for (const [i, action] of actions.entries()) {
-    if (!issuer.actions.has(action)) {
-      problems.push({ pointer: `/actions/${i}`, detail: `the issuer lacks the action "${action}"` });
-    }
+    if (!issuer.actions.has(action)) exceeds(`/actions/${i}`, `the issuer lacks the action "${action}"`);
   }
   for (const [i, database] of [databases].flat().entries()) {
     if (issuer.databases === undefined || issuer.databases.has(database)) continue;
     const which = database === '*' ? 'every database' : `the database "${database}"`;
     const pointer = Array.isArray(databases) ? `/databases/${i}` : '/databases';
-    problems.push({ pointer, detail: `the issuer does not see ${which}` });
+    exceeds(pointer, `the issuer does not see ${which}`);
   }
   if (expiresAt > issuer.expiresAt) {
     const end = new Date(issuer.expiresAt).toISOString();
-    problems.push({ pointer: '/expires_at', detail: `the issuer itself expires earlier, at ${end}` });
+    exceeds('/expires_at', `the issuer itself expires earlier, at ${end}`);
   }
   const [first] = problems;
   if (first === undefined) return;
@@ -280,11 +281,11 @@ function withConditions(group: FilterGroup): FilterGroup {
 /** Milliseconds since 1970. */
 function expiryOf(text: string): number {
   const time = parseTime(text);
-  const refuse = (detail: string) =>
+  const refuse = (code: ProblemCode, detail: string) =>
     new CosiftError('invalid_time', `/expires_at: ${detail}`, {
-      problems: [{ pointer: '/expires_at', detail }],
+      problems: [{ pointer: '/expires_at', code, detail }],
     });
-  if (time === undefined) throw refuse('is not an ISO 8601 time');
-  if (time <= Date.now()) throw refuse('is in the past');
+  if (time === undefined) throw refuse('invalid_time', 'is not an ISO 8601 time');
+  if (time <= Date.now()) throw refuse('invalid_value', 'is in the past');
   return time;
 }

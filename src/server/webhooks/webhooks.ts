@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import type { Backend } from '../../backend/backend.js';
-import { CosiftError } from '../../errors.js';
+import { CosiftError, type Problem } from '../../errors.js';
 import type { Changes, CreatedWebhook, WebhookDescription, WebhookRequest } from '../../schema/index.js';
 import type { Logger } from '../services.js';
 import { AddressPolicy } from './address-policy.js';
@@ -183,5 +183,6 @@ export class Webhooks {
 }
 
 function invalidUrl(detail: string): CosiftError {
-  return new CosiftError('invalid_request', `/url: ${detail}`, { problems: [{ pointer: '/url', detail }] });
+  const problems: Problem[] = [{ pointer: '/url', code: 'invalid_value', detail }];
+  return new CosiftError('invalid_request', `/url: ${detail}`, { problems });
 }
