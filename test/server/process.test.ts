@@ -26,7 +26,12 @@ test('a stop answers what is in flight, frees port and data, and loses nothing',
   const waiting = service.call('GET', '/v1/databases/fan/changes?after=20&wait=60');
   while (!/kind="waits"\} 1/.test((await service.call('GET', '/metrics')).text));
   await Promise.all([running.close(), running.close()]);
-  expect((await waiting).body).toEqual({ changes: [], position: 20, has_more: false });
+  expect((await waiting).body).toEqual({
+    epoch: expect.stringMatching(/^[0-9a-f]{32}$/),
+    changes: [],
+    position: 20,
+    has_more: false,
+  });
   await expect(fetch(`${url}/livez`)).rejects.toThrow();
 
   const { config } = resolveConfig({ port: 0, data: directory, logLevel: 'silent' }, {});
