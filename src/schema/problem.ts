@@ -52,7 +52,7 @@ export const health = {
     reasons: {
       type: 'array',
       items: { type: 'string' },
-      description: 'Why the service is not ready, or which databases it cannot serve.',
+      description: 'Why the service is not ready, or what it cannot serve.',
     },
     progress: {
       type: 'object',

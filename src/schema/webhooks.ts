@@ -39,6 +39,12 @@ const described = {
       'The log of the service has the cause.',
   },
   created_at: { type: 'string', format: 'date-time' },
+  created_by: {
+    type: 'string',
+    pattern: '^([0-9a-z]{12}|admin)$',
+    description:
+      'Id of the key that created it: it ends with that key. Webhooks of earlier releases lack it.',
+  },
 } as const;
 
 export const webhookDescription = {

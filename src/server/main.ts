@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Backend, LocalBackend } from '../backend/index.js';
 import { type Config, ConfigError } from '../config.js';
 import { isLoopback } from '../loopback.js';
+import { sees } from './access.js';
 import { buildApp, CAPACITY, TIMEOUTS } from './app.js';
 import { EngineLog } from './engine-log.js';
 import { type AdminKey, adminKey, KeyStore } from './keys/key-store.js';
@@ -61,6 +62,10 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     webhooks = await Webhooks.open(config.data, backend, {
       times: options.deliveryTimes,
       allow: config.webhookAllow,
+      isAllowed: (keyId, database) => {
+        const caller = keys.find(keyId);
+        return caller !== undefined && caller.actions.has('databases.manage') && sees(caller, database);
+      },
     });
     app = buildApp({
       backend,

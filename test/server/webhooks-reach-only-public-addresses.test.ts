@@ -134,7 +134,8 @@ test.skipIf(!named)(
     };
     const refused = await failing(`http://${machine}:${port}/`);
     expect(connections()).toBe(0);
-    expect(refused).toEqual({ position: 0, failures: 'several', last_failure: 'unreachable' });
+    const told = { position: 0, failures: 'several', last_failure: 'unreachable', created_by: 'admin' };
+    expect(refused).toEqual(told);
     expect(await failing('http://no-such-host.invalid/')).toEqual(refused);
   },
 );

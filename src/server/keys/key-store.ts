@@ -81,6 +81,26 @@ export class KeyStore {
   }
 
   /**
+   * The caller with the key of this id; undefined for a key that is unknown, revoked or expired. Throws `damaged` for
+   * every key but the admin key while the file cannot be read.
+   */
+  find(keyId: string, now = Date.now()): Caller | undefined {
+    if (keyId === ADMIN.keyId) return ADMIN;
+    const caller = this.#current().get(keyId)?.caller;
+    return caller === undefined || now >= caller.expiresAt ? undefined : caller;
+  }
+
+  /** Why only the admin key is valid at the moment; undefined while the file can be read. */
+  failure(): unknown {
+    try {
+      this.#current();
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  /**
    * Issues a key that can do no more than its issuer and ends no later. Durable when it resolves.
    *
    * Throws `forbidden` with a pointer to each member of the request that exceeds the issuer.

@@ -43,6 +43,7 @@ export function serviceHandlers({ backend, readiness, keys, limits, metrics, inF
         if (problem !== undefined) return [`${name} could not be opened (${problem.code})`];
         return loaded && !writable ? [`${name} refuses writes until the next start`] : [];
       });
+      if (keys.failure() !== undefined) problems.push('the keys cannot be read: only the admin key is valid');
       if (ready) return { status: 'ok', ...(problems.length > 0 && { reasons: problems }) };
       const progress = {
         databases: databases.length,

@@ -1,12 +1,14 @@
 import { checkWebhookRequest } from '../../schema/index.js';
-import { databaseOf } from '../access.js';
+import { callerOf, databaseOf } from '../access.js';
 import type { Handlers, Services } from '../services.js';
 
 export function webhookHandlers({ backend, webhooks }: Services): Handlers {
   return {
     async createWebhook(request, reply) {
       const wanted = checkWebhookRequest(request.body, request.bodyBytes);
-      return reply.code(201).send(await webhooks.create(databaseOf(request), wanted));
+      return reply
+        .code(201)
+        .send(await webhooks.create(databaseOf(request), wanted, callerOf(request).keyId));
     },
 
     async listWebhooks(request) {

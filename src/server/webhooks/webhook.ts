@@ -18,6 +18,8 @@ export interface StoredWebhook {
   /** How often the feed began again. */
   restarts?: number;
   created_at: string;
+  /** The key that created it. Webhooks of earlier releases lack it. */
+  created_by?: string;
 }
 
 export interface DeliveryTimes {
@@ -33,6 +35,12 @@ export interface Delivery {
   backend: Backend;
   times: DeliveryTimes;
   policy: AddressPolicy;
+  /**
+   * Whether the key of this id may still have webhooks of a database.
+   *
+   * @throws {CosiftError} when that cannot be told, as while the keys cannot be read.
+   */
+  isAllowed: (keyId: string, database: string) => boolean;
 }
 
 /** Where a feed that does not go on after a position is to be read from; undefined for another error. */
@@ -63,7 +71,7 @@ export class Webhook {
   }
 
   describe(): WebhookDescription {
-    const { webhook_id, url, position, created_at } = this.stored;
+    const { webhook_id, url, position, created_at, created_by } = this.stored;
     return {
       webhook_id,
       url,
@@ -71,15 +79,21 @@ export class Webhook {
       failures: this.#failures,
       ...(this.#lastFailure !== undefined && { last_failure: this.#lastFailure }),
       created_at,
+      ...(created_by !== undefined && { created_by }),
     };
   }
 
-  /** Runs until it is stopped or its database is gone; `taken` is awaited after each delivery. */
+  /**
+   * Runs until it is stopped, its database is gone, or its key is no longer allowed to have it; `taken` is awaited after
+   * each delivery.
+   */
   async run(taken: () => Promise<void>): Promise<'stopped' | 'gone'> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
+        this.#checkKey();
         const { changes, position, epoch } = await this.#next(signal);
+        this.#checkKey();
         if (changes.length > 0) {
           const { database } = this.stored;
           const body = JSON.stringify({ database, epoch, changes, position });
@@ -92,6 +106,10 @@ export class Webhook {
       } catch (error) {
         if (signal.aborted) break;
         if (error instanceof CosiftError && error.code === 'database_not_found') return 'gone';
+        if (error instanceof CosiftError && error.code === 'unauthorized') {
+          this.#log?.warn({ webhook_id: this.stored.webhook_id, reason: error.detail }, 'webhook ended');
+          return 'gone';
+        }
         const start = startAfter(error);
         if (start !== undefined) {
           this.#log?.warn(
@@ -119,6 +137,13 @@ export class Webhook {
   cut(): void {
     this.#stop.abort();
     this.#cut.abort();
+  }
+
+  /** @throws {CosiftError} `unauthorized` once the key that created the webhook may not have it any more. */
+  #checkKey(): void {
+    const { created_by, database } = this.stored;
+    if (created_by === undefined || this.#delivery.isAllowed(created_by, database)) return;
+    throw new CosiftError('unauthorized', `the key ${created_by} that created it may not have it any more`);
   }
 
   async #next(signal: AbortSignal): Promise<Changes> {
@@ -149,6 +174,7 @@ export class Webhook {
       signal.throwIfAborted();
       this.#log?.warn({ webhook_id, position, fault: fault.detail }, 'delivery failed');
       await this.#pause(signal);
+      this.#checkKey();
     }
   }
 

@@ -21,6 +21,8 @@ export interface WebhookOptions {
   times?: DeliveryTimes | undefined;
   /** Addresses, CIDR ranges and host names that webhooks may reach although they are not public. */
   allow?: readonly string[];
+  /** See {@link Delivery}. Default: every key is. */
+  isAllowed?: Delivery['isAllowed'];
 }
 
 /** The webhooks of a data directory, kept in `webhooks.json` with the position that each has come to. */
@@ -43,10 +45,10 @@ export class Webhooks {
   static async open(
     dataDirectory: string,
     backend: Backend,
-    { times = DELIVERY_TIMES, allow = [] }: WebhookOptions = {},
+    { times = DELIVERY_TIMES, allow = [], isAllowed = () => true }: WebhookOptions = {},
   ): Promise<Webhooks> {
     const file = path.join(dataDirectory, 'webhooks.json');
-    const delivery = { backend, times, policy: new AddressPolicy(allow) };
+    const delivery = { backend, times, policy: new AddressPolicy(allow), isAllowed };
     return new Webhooks(file, delivery, await openWebhooks(file));
   }
 
@@ -56,7 +58,8 @@ export class Webhooks {
     for (const stored of this.#kept.values()) this.#begin(stored);
   }
 
-  async create(database: string, { url, after }: WebhookRequest): Promise<CreatedWebhook> {
+  /** `creator` is the id of a key: the webhook ends with it. */
+  async create(database: string, { url, after }: WebhookRequest, creator: string): Promise<CreatedWebhook> {
     if (!URL.canParse(url)) throw invalidUrl('is not a URL');
     const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
     if (this.#delivery.policy.refusesHost(host)) {
@@ -71,6 +74,7 @@ export class Webhooks {
       secret: makeSecret(),
       ...(await this.#startOf(database, after)),
       created_at: new Date().toISOString(),
+      created_by: creator,
     };
     await this.#replace((kept) => {
       if (kept.size >= MAX_WEBHOOKS) {
