@@ -198,6 +198,8 @@ export class LocalBackend implements Backend {
     await this.#engine.dropDatabase(id);
     this.#databases.forget(id);
     this.#gates.delete(id);
+    // Who waits for changes is told at once that there is no database.
+    this.#written.emit(writtenTo(id));
   }
 
   async startReembedding(id: string, model: string): Promise<Reembedding> {
@@ -345,10 +347,10 @@ export class LocalBackend implements Backend {
     options: { scope?: Scope; signal?: AbortSignal } = {},
   ): Promise<Uint8Array> {
     using _call = this.#calls.begin();
-    const { limit, waitMs, epoch } = request;
+    const { limit, waitMs } = request;
     const forced_filter = options.scope?.forcedFilter;
     const deadline = performance.now() + waitMs;
-    for (let { after } = request; ; ) {
+    for (let { after, epoch } = request; ; ) {
       // Listening starts before the look: a commit in between must not be slept through.
       const stop = new AbortController();
       const signals = [stop.signal, this.#calls.closing, ...(options.signal ? [options.signal] : [])];
@@ -369,6 +371,8 @@ export class LocalBackend implements Backend {
         // What a filter hides is not read again.
         const feed = parseChanges(body);
         after = feed.position;
+        // A database that is made again while the call waits has another feed.
+        epoch = feed.epoch;
         if (feed.has_more) continue;
         const timer = setTimeout(() => stop.abort(), left);
         await written;

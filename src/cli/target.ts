@@ -6,6 +6,7 @@ import { CosiftError } from '../errors.js';
 import { isLoopback } from '../loopback.js';
 import type { Reembedder } from '../reembed.js';
 import type { DatabaseSettings, LineEvent, PageB, SearchRequest } from '../schema/index.js';
+import { API_KEY, isApiKey, isServiceUrl, SERVICE_URL } from '../schema/service-address.js';
 import { HttpTarget } from './http-target.js';
 import { LocalTarget } from './local-target.js';
 
@@ -65,7 +66,14 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
  * The key for a server: the given one, else the admin key of the data directory. That one is sent to this machine only:
  * any other could be somebody else's, and hears it even where the address was mistyped.
  */
-export function apiKey({ key, data, url }: TargetOptions): string {
+export function apiKey(options: TargetOptions): string {
+  const key = foundKey(options);
+  // The key itself is not shown: it would get into logs.
+  if (!isApiKey(key)) throw new CosiftError('unauthorized', `the API key is not a ${API_KEY}`);
+  return key;
+}
+
+function foundKey({ key, data, url }: TargetOptions): string {
   if (key !== undefined) return key;
   const file = path.join(data, 'admin.key');
   const host = url === undefined ? undefined : new URL(url).hostname;
@@ -99,7 +107,7 @@ function checkDirectory(text: string): string {
 }
 
 function checkUrl(text: string): string {
-  if (!URL.canParse(text) || !/^https?:/.test(text)) throw new InvalidArgumentError('not an http address');
+  if (!isServiceUrl(text)) throw new InvalidArgumentError(`must be a ${SERVICE_URL}`);
   return text.replace(/\/+$/, '');
 }
 

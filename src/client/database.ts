@@ -109,10 +109,13 @@ export class Database<V extends Variant = 'b'> {
     id: Id,
     options?: CallOptions,
   ): Promise<Id extends number ? RecordB : RecordA> {
-    return this.#transport.call('GET', `${this.#path}/records/${id}`, undefined, options);
+    return this.#transport.call('GET', `${this.#path}/records/${encodeURIComponent(id)}`, undefined, options);
   }
 
-  /** Deletes by `ids`, or by `filter` and `time_range`; resolves with how many records there were. */
+  /**
+   * Deletes by `ids`, or by `filter` and `time_range`; resolves with how many records there were. After a lost response
+   * the request is sent again, and records that the first one deleted are not counted.
+   */
   async delete(request: DeleteRequest, options?: CallOptions): Promise<number> {
     const path = `${this.#path}/records/delete`;
     return (await this.#transport.call<{ deleted: number }>('POST', path, request, options)).deleted;

@@ -1,4 +1,4 @@
-import { CosiftError, isErrorCode } from '../errors.js';
+import { CosiftError, type ErrorCode, isErrorCode } from '../errors.js';
 import type { ProblemBody } from '../schema/index.js';
 import { checkOptions } from '../schema/options.js';
 import { unreachable } from '../unreachable.js';
@@ -19,6 +19,9 @@ export interface ClientOptions {
 export interface CallOptions {
   signal?: AbortSignal;
 }
+
+/** Codes of an operation that may have been carried out although it failed. */
+const MAY_BE_DONE: ReadonlySet<ErrorCode> = new Set(['timed_out']);
 
 /** Paths that give out a key or a webhook, with its secret, at each `POST`. */
 const MAKES_SECRET = /^\/keys$|\/webhooks$/;
@@ -47,15 +50,18 @@ export class Transport {
   async call<T>(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<T> {
     checkOptions('call', options);
     const { signal } = options;
+    const json = body === undefined ? undefined : jsonOf(body);
+    let mayBeDone = false;
     for (let attempt = 0; ; attempt++) {
       const last = attempt >= this.#retries;
       let response: Response;
       let text: string;
       try {
-        response = await this.#send(method, path, body, signal);
+        response = await this.#send(method, path, json, signal);
         text = await response.text();
       } catch (error) {
         if (signal?.aborted) throw error;
+        mayBeDone = true;
         // What makes a new secret may have been done; every other operation then finds its work done.
         const makesSecret = method === 'POST' && MAKES_SECRET.test(path);
         if (last || makesSecret) throw unreachable(this.#base, error);
@@ -64,6 +70,9 @@ export class Transport {
       }
       if (response.ok) return (response.status === 204 ? undefined : this.#parse(text)) as T;
       const error = errorOf(response, text);
+      // An earlier try has deleted it.
+      if (mayBeDone && method === 'DELETE' && error.code.endsWith('_not_found')) return undefined as T;
+      mayBeDone ||= MAY_BE_DONE.has(error.code);
       const waitMs = retryMs(response, attempt);
       if (last || waitMs === undefined || waitMs > this.#maxWaitMs) throw error;
       await wait(waitMs, signal);
@@ -78,7 +87,12 @@ export class Transport {
     }
   }
 
-  #send(method: string, path: string, body: unknown, signal: AbortSignal | undefined): Promise<Response> {
+  #send(
+    method: string,
+    path: string,
+    body: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Response> {
     return this.#fetch(this.#base + path, {
       method,
       // A redirect would take the key to another address.
@@ -87,9 +101,18 @@ export class Transport {
         'x-api-key': this.#key,
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body }),
       ...(signal && { signal }),
     });
+  }
+}
+
+function jsonOf(body: unknown): string {
+  try {
+    return JSON.stringify(body);
+  } catch (cause) {
+    const [reason] = String((cause as Error).message).split('\n');
+    throw new CosiftError('invalid_request', `the request cannot be written as JSON: ${reason}`, { cause });
   }
 }
 

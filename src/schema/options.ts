@@ -1,6 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { CosiftError } from '../errors.js';
 import { problemsOf } from './problems-of.js';
+import { API_KEY, isApiKey, isServiceUrl, SERVICE_URL } from './service-address.js';
 
 const MAX_PROBLEMS = 20;
 
@@ -38,8 +39,8 @@ const OPTIONS = {
     epoch: text,
   },
   client: {
-    url: { instance: 'URL of http or https' },
-    key: text,
+    url: { instance: SERVICE_URL },
+    key: { type: 'string', instance: API_KEY },
     retries: whole(0, 100),
     maxWaitMs: whole(0, MAX_WAIT_MS),
     fetch: callback,
@@ -67,8 +68,8 @@ const INSTANCES: Record<string, (value: unknown) => boolean> = {
   AbortSignal: (value) =>
     typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value,
   function: (value) => typeof value === 'function',
-  'URL of http or https': (value) =>
-    typeof value === 'string' && /^https?:/i.test(value) && URL.canParse(value),
+  [SERVICE_URL]: isServiceUrl,
+  [API_KEY]: (value) => typeof value !== 'string' || isApiKey(value),
 };
 
 const ajv = new Ajv2020({ allErrors: true, strict: true, verbose: true });

@@ -63,7 +63,9 @@ function problemOf(error: ErrorObject): Problem {
     case 'maximum':
       return invalid(`is ${error.data}, must be ${rangeOf(error)}`);
     case 'instance': {
-      const given = typeof error.data === 'string' ? JSON.stringify(error.data) : typeName(error.data);
+      // A key must not get into a log.
+      const isShown = typeof error.data === 'string' && pointer !== '/key';
+      const given = isShown ? JSON.stringify(error.data) : typeName(error.data);
       return invalid(`is ${given}, must be ${withArticle(String(error.schema))}`);
     }
     case 'minLength':

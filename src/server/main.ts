@@ -64,7 +64,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       allow: config.webhookAllow,
       isAllowed: (keyId, database) => {
         const caller = keys.find(keyId);
-        return caller !== undefined && caller.actions.has('databases.manage') && sees(caller, database);
+        return caller?.actions.has('databases.manage') === true && sees(caller, database);
       },
     });
     app = buildApp({

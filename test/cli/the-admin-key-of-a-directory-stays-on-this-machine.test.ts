@@ -42,6 +42,20 @@ test('it is sent to a server of this machine, by any of its names', async () => 
   server.close();
 });
 
+test('a key that no header takes, and an address that takes no path, are refused and not shown', async () => {
+  const url = 'http://127.0.0.1:1';
+  const unusable = await cosift('key', 'list', '--url', url, '--key', 'secret\nkey');
+  expect([unusable.code, unusable.stderr]).toEqual([
+    1,
+    'cosift: the API key is not a text of printable ASCII characters without spaces\n',
+  ]);
+  for (const address of ['ftp://127.0.0.1', 'http://a:secret@127.0.0.1', `${url}/?a=b`]) {
+    const { code, stderr } = await cosift('key', 'list', '--url', address, '--key', 'k');
+    expect(code).toBe(1);
+    expect(stderr).toContain('must be a URL of http or https without credentials, query and fragment');
+  }
+});
+
 test('a server that is not there is named with host, port and a hint', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

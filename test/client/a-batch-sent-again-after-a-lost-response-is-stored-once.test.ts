@@ -12,7 +12,10 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 /** Passes requests on to the service, and resets the connection in place of the first `lost` responses to writes. */
-async function losing(lost: number) {
+async function losing(
+  lost: number,
+  isWrite = (method?: string, url?: string) => method === 'POST' && url?.endsWith('/records') === true,
+) {
   const counts = { writes: 0 };
   const proxy = createServer((incoming, outgoing) => {
     const { method, headers, url } = incoming;
@@ -20,9 +23,9 @@ async function losing(lost: number) {
       const body: Buffer[] = [];
       for await (const chunk of answer) body.push(chunk);
       // The whole response has arrived here: the service has committed.
-      const isWrite = method === 'POST' && url?.endsWith('/records');
-      if (isWrite) counts.writes += 1;
-      if (isWrite && counts.writes <= lost) outgoing.socket?.resetAndDestroy();
+      const written = isWrite(method, url);
+      if (written) counts.writes += 1;
+      if (written && counts.writes <= lost) outgoing.socket?.resetAndDestroy();
       else outgoing.writeHead(answer.statusCode ?? 500, answer.headers).end(Buffer.concat(body));
     });
     incoming.pipe(onward);
@@ -48,5 +51,20 @@ test('records without an identity, equal ones included', async () => {
     [2, 'b'],
     [3, 'a'],
   ]);
+  proxy.close();
+});
+
+test.each(['database', 'key'])('a %s whose deletion got no response counts as deleted', async (what) => {
+  const { proxy, counts, url } = await losing(1, (method) => method === 'DELETE');
+  const client = new Client({ url, key: service.adminKey });
+  const remove = async () => {
+    if (what === 'database') return (await client.createDatabase('gone', { dimensions: 2 })).drop();
+    const { key_id } = await client.issueKey({ name: 'k', actions: ['search'], databases: '*' });
+    return client.revokeKey(key_id);
+  };
+  await remove();
+  expect(counts.writes).toBe(2);
+  // Without a lost response, what is not there is still told.
+  await expect(client.database('gone').drop()).rejects.toMatchObject({ code: 'database_not_found' });
   proxy.close();
 });

@@ -68,6 +68,44 @@ test('what is no service, and an address that is none', async () => {
   );
 });
 
+test('a request that cannot be sent is refused at once, and no service is blamed', async () => {
+  let asked = 0;
+  const port = await listen((_, response) => {
+    asked += 1;
+    response.end('{}');
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const database = new Client({ url, key: 'k' }).database('facts');
+  const circular: Record<string, unknown> = {};
+  circular.rules = circular;
+  for (const value of [10n, circular]) {
+    const rule = { column: 'a', operator: 'equals', value } as never;
+    const thrown = await database.query({ filter: { rules: [rule] } }).catch((error: unknown) => error);
+    expect(thrown).toMatchObject({
+      code: 'invalid_request',
+      detail: expect.stringContaining('cannot be written as JSON'),
+    });
+  }
+  expect(asked).toBe(0);
+  for (const key of ['', 'secret key', 'secret\n', 'secret–key']) {
+    const make = () => new Client({ url, key });
+    expect(make).toThrow(/^key: is string, must be a text of printable ASCII/);
+  }
+  for (const bad of ['http://a:b@127.0.0.1', `${url}/?a=b`, `${url}/#a`, 'ftp://127.0.0.1']) {
+    expect(() => new Client({ url: bad, key: 'k' })).toThrow(/^url: .*must be a URL of http or https/);
+  }
+});
+
+test('what identifies a record stays one part of the path', async () => {
+  const asked: unknown[] = [];
+  const port = await listen((request, response) => {
+    asked.push(request.url);
+    response.end('{}');
+  });
+  await new Client({ url: `http://127.0.0.1:${port}`, key: 'k' }).database('facts').record('../../../keys');
+  expect(asked).toEqual(['/v1/databases/facts/records/..%2F..%2F..%2Fkeys']);
+});
+
 test('a redirect is not followed: the key goes to nobody else', async () => {
   let asked = 0;
   const other = await listen((_, response) => {

@@ -47,6 +47,17 @@ test('a follower of a database that was made again is told to begin again', asyn
   }
 });
 
+test('who waits for changes of a database that is dropped is told at once', async () => {
+  const service = await begin();
+  await service.call('POST', '/v1/databases/fan/records', { records: RECORDS.slice(0, 1) });
+  const waiting = changes(service, 'after=1&wait=60');
+  const inFlight = async () =>
+    /cosift_in_flight\{kind="waits"\} (\d+)/.exec((await service.call('GET', '/metrics')).text)?.[1];
+  while ((await inFlight()) !== '1');
+  await service.call('DELETE', '/v1/databases/fan');
+  expect(await waiting).toMatchObject({ status: 404, body: { code: 'database_not_found' } });
+});
+
 test('an answer that waits comes with the first change that the filter of the key shows', async () => {
   const service = await begin();
   const filter = { condition: 'AND', rules: [{ column: 'even', operator: 'equals', value: true }] };

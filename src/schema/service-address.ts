@@ -1,0 +1,15 @@
+/** What a service can be reached at, in words: paths are appended to it, and the key travels in a header. */
+export const SERVICE_URL = 'URL of http or https without credentials, query and fragment';
+
+/** What a key is, in words: a header takes nothing else. */
+export const API_KEY = 'text of printable ASCII characters without spaces';
+
+export function isServiceUrl(text: unknown): text is string {
+  if (typeof text !== 'string' || !/^https?:/i.test(text) || !URL.canParse(text)) return false;
+  const { username, password, search, hash } = new URL(text);
+  return username === '' && password === '' && search === '' && hash === '';
+}
+
+export function isApiKey(text: unknown): text is string {
+  return typeof text === 'string' && /^[\x21-\x7e]+$/.test(text);
+}
