@@ -1,10 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { CosiftError } from '../errors.js';
 
 /** How long a caller who has connected may take to ask once the server stops. */
 const ASK_MS = 500;
+
+/** Longest time for which a server that stops still accepts connections that the system holds for it. */
+const ACCEPT_MS = 500;
 
 /** Requests of one connection that are under way at once. */
 const MAX_PIPELINED = 32;
@@ -90,5 +94,26 @@ export function limitConnections(
       release((requests) => requests.every(({ complete }) => !complete)),
       stopMs,
     ).unref();
+    await acceptWaiting(app.server);
   });
+}
+
+/**
+ * Accepts the connections that the system holds for the server. The system resets those that are not accepted when the
+ * server stops listening, and a busy server accepts connections later than its callers send requests.
+ */
+async function acceptWaiting(server: Server): Promise<void> {
+  const end = performance.now() + ACCEPT_MS;
+  let accepted = false;
+  const note = () => {
+    accepted = true;
+  };
+  server.on('connection', note);
+  do {
+    accepted = false;
+    // Between the first and the second, the event loop looks at all sockets.
+    await setImmediate();
+    await setImmediate();
+  } while (accepted && performance.now() < end);
+  server.off('connection', note);
 }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { LocalBackend } from '../../src/backend/index.js';
 import { fan, JSON_TYPE, Service } from './service.js';
@@ -38,5 +40,42 @@ test('writes with their embeddings, searches and waits, and every record is ther
   const backend = await LocalBackend.open({ directory });
   expect((await backend.describeDatabase('facts')).records).toBe(80);
   await backend.close();
+  await service.stop();
+});
+
+/** Sends a request on each of `count` connections, notes in `shared` that all are sent, and posts the responses. */
+const CALLERS = `
+  const { connect } = require('node:net');
+  const { parentPort, workerData: { port, key, count, shared } } = require('node:worker_threads');
+  const sent = new Int32Array(shared);
+  const request = 'GET /v1/databases HTTP/1.1\\r\\nhost: x\\r\\nx-api-key: ' + key + '\\r\\n\\r\\n';
+  const asked = Array.from({ length: count }, () => new Promise((resolve) => {
+    let received = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(request, () => {
+      if (Atomics.add(sent, 0, 1) + 1 === count) Atomics.notify(sent, 0);
+    }));
+    socket.on('data', (bytes) => { received += bytes; });
+    socket.on('error', ({ code }) => {
+      Atomics.add(sent, 0, 1);
+      resolve(code);
+    });
+    socket.on('close', () => resolve(received.slice(0, 12)));
+  }));
+  Promise.all(asked).then((responses) => parentPort.postMessage(responses));
+`;
+
+test('answers requests of connections that a busy server has not accepted yet', async () => {
+  const service = await Service.start();
+  const count = 50;
+  const shared = new SharedArrayBuffer(4);
+  const sent = new Int32Array(shared);
+  const workerData = { port: Number(new URL(service.url).port), key: service.adminKey, count, shared };
+  const callers = new Worker(CALLERS, { eval: true, workerData });
+  const answered = once(callers, 'message');
+  // The server runs on this thread, which is busy until every request is sent.
+  for (let seen = 0; seen < count; seen = Atomics.load(sent, 0)) Atomics.wait(sent, 0, seen, 100);
+  await service.running.close();
+  const [responses] = await answered;
+  expect(responses).toEqual(Array.from({ length: count }, () => 'HTTP/1.1 200'));
   await service.stop();
 });
