@@ -125,7 +125,13 @@ export async function* upsertLines(
     const closes = new Promise<void>((resolve) => {
       closing.addEventListener('abort', () => resolve(), { once: true, signal: ended.signal });
     });
-    let input: Promise<IteratorResult<LineBatch>> | undefined = batches.next();
+    // Awaited in its turn; until then a failure must not count as unhandled.
+    const read = () => {
+      const next = batches.next();
+      next.catch(() => undefined);
+      return next;
+    };
+    let input: Promise<IteratorResult<LineBatch>> | undefined = read();
     while (input !== undefined || ahead.length > 0) {
       signal.throwIfAborted();
       // Whichever comes first: what is made is committed even while the sender pauses.
@@ -135,9 +141,7 @@ export async function* upsertLines(
       if (next === 'closing') continue;
       if (next === 'input') {
         const taken: IteratorResult<LineBatch> = await input!;
-        input = taken.done ? undefined : batches.next();
-        // Awaited in its turn; until then a failure must not count as unhandled.
-        input?.catch(() => undefined);
+        input = taken.done ? undefined : read();
         if (!taken.done) {
           const coming = make(taken.value);
           coming.catch(() => undefined);

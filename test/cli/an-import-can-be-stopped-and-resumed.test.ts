@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { LocalBackend } from '../../src/backend/index.js';
 import { Command, cosift, KEY, line, lines, serve, temporaryDirectory } from './processes.js';
 
 const ALL = 5_000;
@@ -34,6 +35,29 @@ test('into a running server', async () => {
   await command.says('stderr', /stopped: [\d,]+ records are stored/);
   const { records } = await get(`${url}/v1/databases/d`);
   await expectResumed(directory, args, records as number);
+});
+
+test('a stop before the first batch ends the import with its own reason, and leaves no failure behind', async () => {
+  const backend = await LocalBackend.open({ directory: await temporaryDirectory() });
+  const unhandled: unknown[] = [];
+  const collect = (error: unknown) => unhandled.push(error);
+  process.on('unhandledRejection', collect);
+  try {
+    await backend.createDatabase('d', { dimensions: 4 });
+    const stop = new AbortController();
+    stop.abort(new Error('stopped'));
+    async function* chunks() {
+      yield Buffer.from(line(1));
+    }
+    const events = backend.upsertLines('d', chunks(), { signal: stop.signal });
+    await expect(events[Symbol.asyncIterator]().next()).rejects.toThrow('stopped');
+    // Rejections without a handler are told after the microtasks of a turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off('unhandledRejection', collect);
+    await backend.close();
+  }
 });
 
 async function expectResumed(directory: string, args: string[], stored: number): Promise<void> {
