@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { CosiftError, isErrorCode } from '../errors.js';
 import type { Reembedder } from '../reembed.js';
 import type {
+  BatchResult,
   DatabaseDescription,
   DatabaseSettings,
   LineEvent,
@@ -69,6 +70,10 @@ export class HttpTarget implements Target {
   }
 
   async close(): Promise<void> {}
+
+  async upsert(id: string, records: readonly object[]): Promise<BatchResult> {
+    return (await this.json('POST', `/databases/${id}/records`, { records })) as BatchResult;
+  }
 
   /** Sends lines and reads events at once; `fetch` would not promise to. */
   async *upsertLines(

@@ -29,7 +29,7 @@ export class Identities {
    * @throws {BadRow} when an earlier line has the id or the UUID; nothing is taken then.
    */
   add({ id, uuid, key }: Identity, line: number): void {
-    const idWords = id === undefined ? undefined : Uint32Array.of(0, 0, Math.floor(id / 2 ** 32), id >>> 0);
+    const idWords = id === undefined ? undefined : wordsOfId(id);
     // What is no UUID is refused by the service, which says why.
     const uuidWords = uuid !== undefined && validate(uuid) ? wordsOf(parse(uuid)) : undefined;
     if (idWords) refuseTwice(this.#ids.get(idWords), `the id ${id}`);
@@ -38,6 +38,11 @@ export class Identities {
     }
     if (idWords) this.#ids.set(idWords, line);
     if (uuidWords) this.#uuids.set(uuidWords, line);
+  }
+
+  /** The line of the record with this id; 0 where there is none. */
+  lineOfId(id: number): number {
+    return this.#ids.get(wordsOfId(id));
   }
 
   /**
@@ -82,6 +87,10 @@ export function uuidOfKey(key: string, column: string): string {
 export function canonical(columns: Iterable<readonly [string, unknown]>): string {
   const present = [...columns].filter(([, value]) => value !== null && value !== '');
   return JSON.stringify(present.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function wordsOfId(id: number): Uint32Array {
+  return Uint32Array.of(0, 0, Math.floor(id / 2 ** 32), id >>> 0);
 }
 
 function wordsOf(bytes: Uint8Array): Uint32Array {

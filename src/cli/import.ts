@@ -51,9 +51,9 @@ class Interrupted extends Error {}
 
 async function importFile(file: string, options: ImportOptions): Promise<void> {
   const bar = new ProgressBar();
-  let bad = 0;
+  const badLines = new Set<number>();
   const report = (line: number, text: string) => {
-    bad += 1;
+    badLines.add(line);
     bar.clear();
     process.stderr.write(`line ${line}: ${text}\n`);
   };
@@ -67,6 +67,8 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
     await target.ensureDatabase(options.database, settingsOf(options));
     const sending = { stop, bar, progress, report };
     const summary = await unlessStopped(stop, () => send(input, target!, options.database, sending));
+    await unlessStopped(stop, () => reportTakenIds(input, target!, options.database, badLines, report));
+    const bad = badLines.size;
     const seconds = (Date.now() - started) / 1000;
     const stored = summary.created + summary.changed + summary.unchanged;
     console.log(
@@ -133,6 +135,50 @@ async function send(
   if (summary === undefined) throw new Error('the import ended without a summary');
   bar.clear();
   return summary;
+}
+
+/** Rows of a batch whose ids are asked for, and bytes after which it has no more. */
+const BATCH_ROWS = 256;
+const BATCH_BYTES = 1 << 20;
+
+/**
+ * Reports the rows whose id is that of a record without an id in the file, which got it from an earlier import: each
+ * replaces the other, and the one without an id was stored last.
+ */
+async function reportTakenIds(
+  { withoutId, lineOfId }: Input,
+  target: Target,
+  database: string,
+  badLines: ReadonlySet<number>,
+  report: (line: number, text: string) => void,
+): Promise<void> {
+  let batch: { record: object; line: number }[] = [];
+  let bytes = 0;
+  const check = async () => {
+    // What was just stored is unchanged: the response tells its ids.
+    const { results } = await target.upsert(
+      database,
+      batch.map(({ record }) => record),
+    );
+    for (const [at, { id }] of results.entries()) {
+      const line = lineOfId(id);
+      if (line === 0) continue;
+      report(
+        line,
+        `the record of line ${batch[at]?.line}, which has no id, got the id ${id} when it was imported before; ` +
+          'only that line is stored: give it its id, or this one another',
+      );
+    }
+    batch = [];
+    bytes = 0;
+  };
+  for await (const { json, line } of withoutId?.() ?? []) {
+    if (badLines.has(line)) continue;
+    if (batch.length === BATCH_ROWS || (batch.length > 0 && bytes + json.length > BATCH_BYTES)) await check();
+    batch.push({ record: JSON.parse(Buffer.from(json).toString()), line });
+    bytes += json.length;
+  }
+  if (batch.length > 0) await check();
 }
 
 /** Which columns do not hold text: a filter compares a value only with one of its type. */

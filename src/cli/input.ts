@@ -20,6 +20,13 @@ export interface Input {
   lines: LineNumbers;
   /** The columns of a CSV file. */
   columns?: CsvColumns;
+  /**
+   * Of a file, once its chunks are read: the rows without an id, again, when there are rows with one, too. Nothing is
+   * reported of them a second time.
+   */
+  withoutId?: () => AsyncIterable<Row>;
+  /** The line of the row that has this id; 0 where there is none. */
+  lineOfId: (id: number) => number;
 }
 
 /**
@@ -34,28 +41,44 @@ export async function openInput(
 ): Promise<Input> {
   const lines = new LineNumbers();
   const identities = new Identities();
+  const lineOfId = (id: number) => identities.lineOfId(id);
   if (file === '-') {
     const stream = addAbortSignal(stop, process.stdin);
     const text = options.encoding === undefined ? stream : toUtf8(stream, options.encoding);
     const rows = linesOfNdjson(text, undefined, options, identities, onBad);
-    return { chunks: numbered(rows, lines), lines, estimate: () => undefined };
+    return { chunks: numbered(rows, lines), lines, estimate: () => undefined, lineOfId };
   }
   const source = await FileSource.open(file, stop);
   if (!/\.csv$/i.test(file)) {
     if (options.idColumn !== undefined) throw new Error('--id-column is for CSV; NDJSON has the member "id"');
     if (options.types !== undefined) throw new Error('--types is for CSV; NDJSON has types of its own');
     const { encoding } = options;
-    const read = (part: Part) => {
+    const read = (part: Part, of: Identities, onBad: Bad) => {
       const bytes = source.read();
       const text = encoding === undefined ? bytes : toUtf8(bytes, encoding);
-      return linesOfNdjson(text, part, options, identities, onBad);
+      return linesOfNdjson(text, part, options, of, onBad);
     };
-    return { chunks: numbered(source.parts(PARTS, read), lines), lines, estimate: () => source.estimate() };
+    const rows = source.parts(PARTS, (part) => read(part, identities, onBad));
+    return {
+      chunks: numbered(rows, lines),
+      lines,
+      estimate: () => source.estimate(),
+      withoutId: () => source.mixed(() => read('without-id', new Identities(), () => undefined)),
+      lineOfId,
+    };
   }
   const read = () => toUtf8(source.read(), options.encoding ?? 'utf-8');
   const columns = await inspectCsv(read(), options);
-  const rows = source.parts(columns.parts, (part) => recordsOfCsv(read(), columns, part, identities, onBad));
-  return { chunks: numbered(rows, lines), lines, columns, estimate: () => source.estimate() };
+  const rowsOf = (part: Part, of: Identities, onBad: Bad) => recordsOfCsv(read(), columns, part, of, onBad);
+  const rows = source.parts(columns.parts, (part) => rowsOf(part, identities, onBad));
+  return {
+    chunks: numbered(rows, lines),
+    lines,
+    columns,
+    estimate: () => source.estimate(),
+    withoutId: () => source.mixed(() => rowsOf('without-id', new Identities(), () => undefined)),
+    lineOfId,
+  };
 }
 
 /** A file that is read more than once. */
@@ -66,6 +89,8 @@ class FileSource {
   #bytes = 0;
   #records = 0;
   #earlierRecords = 0;
+  /** Parts that have rows. */
+  #partsWithRows = 0;
 
   private constructor(file: string, stop: AbortSignal, before: Stats) {
     this.#file = file;
@@ -105,7 +130,19 @@ class FileSource {
         this.#records += 1;
         yield row;
       }
+      if (this.#records > 0) this.#partsWithRows += 1;
     }
+    await this.#checkUnchanged();
+  }
+
+  /** What `read` reads, when more than one part had rows. @throws {Error} as `parts` does. */
+  async *mixed(read: () => AsyncIterable<Row>): AsyncGenerator<Row> {
+    if (this.#partsWithRows < 2) return;
+    yield* read();
+    await this.#checkUnchanged();
+  }
+
+  async #checkUnchanged(): Promise<void> {
     const { size, mtimeMs } = await stat(this.#file);
     if (size !== this.#before.size || mtimeMs !== this.#before.mtimeMs) {
       throw new Error(`${this.#file} changed while it was read; import it again`);

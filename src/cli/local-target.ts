@@ -7,6 +7,7 @@ import {
 import { CosiftError } from '../errors.js';
 import type { Reembedder } from '../reembed.js';
 import {
+  type BatchResult,
   checkDatabaseSettings,
   checkSearchRequest,
   type DatabaseSettings,
@@ -42,6 +43,11 @@ export class LocalTarget implements Target {
       if (databases.some((database) => database.id === id)) return;
     }
     await this.#backend.createDatabase(id, checkDatabaseSettings(settings));
+  }
+
+  async upsert(id: string, records: readonly object[]): Promise<BatchResult> {
+    const body = await this.#backend.upsertBatch(id, Buffer.from(JSON.stringify({ records })));
+    return JSON.parse(Buffer.from(body).toString('utf8')) as BatchResult;
   }
 
   upsertLines(id: string, chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncIterable<LineEvent> {

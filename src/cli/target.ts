@@ -5,7 +5,7 @@ import { modelDirectories } from '../config.js';
 import { CosiftError } from '../errors.js';
 import { isLoopback } from '../loopback.js';
 import type { Reembedder } from '../reembed.js';
-import type { DatabaseSettings, LineEvent, PageB, SearchRequest } from '../schema/index.js';
+import type { BatchResult, DatabaseSettings, LineEvent, PageB, SearchRequest } from '../schema/index.js';
 import { API_KEY, isApiKey, isServiceUrl, SERVICE_URL } from '../schema/service-address.js';
 import { HttpTarget } from './http-target.js';
 import { LocalTarget } from './local-target.js';
@@ -14,6 +14,8 @@ import { LocalTarget } from './local-target.js';
 export interface Target {
   /** Makes the database when it is missing. `settings` that differ from an existing one's are a failure. */
   ensureDatabase(id: string, settings: DatabaseSettings): Promise<void>;
+  /** Stores a batch whole or not at all. */
+  upsert(id: string, records: readonly object[]): Promise<BatchResult>;
   upsertLines(id: string, chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncIterable<LineEvent>;
   search(id: string, request: SearchRequest): Promise<PageB>;
   reembedder(id: string): Reembedder;

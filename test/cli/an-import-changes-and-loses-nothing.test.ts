@@ -232,3 +232,42 @@ test('a file that grows while it is read is not taken for complete', async () =>
   })();
   await expect(rest).rejects.toThrow(/changed while it was read/);
 });
+
+test.each(['a.csv', 'a.ndjson'])(
+  'a row whose id was given to a row without one before is reported, and the other keeps it: %s',
+  async (name) => {
+    const content = (rows: [number | undefined, string][]) =>
+      name === 'a.csv'
+        ? `id,name\n${rows.map(([id, name]) => `${id ?? ''},${name}\n`).join('')}`
+        : `\n${rows.map(([id, name]) => `${JSON.stringify({ id, data: { name } })}\n`).join('')}`;
+    const rows: [number | undefined, string][] = [
+      [undefined, 'a'],
+      [1, 'b'],
+      [2, 'c'],
+      [undefined, 'd'],
+    ];
+    const { file, load, records } = await setUp(name, content(rows));
+    expect(await load()).toMatchObject({ code: 0, stderr: '' });
+    // Row 2 got the id 3, row 5 the id 4.
+    await writeFile(file, content([...rows, [3, 'e'], [9, 'f']]));
+    for (const counts of ['1 created, 2 changed, 3 unchanged', '0 created, 2 changed, 4 unchanged']) {
+      const stored = await load();
+      expect(stored.stderr).toMatch(
+        /^line 6: the record of line 2, which has no id, got the id 3 when it was imported before; .*\n$/,
+      );
+      expect(stored.stdout).toContain(`: ${counts}, 1 bad lines`);
+      expect(stored.code).toBe(1);
+    }
+    expect((await records()).map(({ id, data }) => [id, data.name])).toEqual([
+      [1, 'b'],
+      [2, 'c'],
+      [3, 'a'],
+      [4, 'd'],
+      [9, 'f'],
+    ]);
+    // The report says how to go on.
+    await writeFile(file, content([[3, 'a'], ...rows.slice(1), [5, 'e'], [9, 'f']]));
+    expect(await load()).toMatchObject({ code: 0, stderr: '' });
+    expect(await records()).toHaveLength(6);
+  },
+);
