@@ -7,7 +7,7 @@ const RECORD = /^\/records\/(\d+)/;
 /**
  * Upserts records in batches of `size`, one after the other, and adds up what each did.
  *
- * @throws {CosiftError} as `send` does. Its pointers count from the first of all `records`, and `fields.committed` is
+ * @throws {CosiftError} `invalid_request` for records that cannot be gone through; otherwise as `send` does. Its pointers count from the first of all `records`, and `fields.committed` is
  * the number of records that were committed before the failed batch.
  */
 export async function upsertInBatches<T>(
@@ -15,6 +15,14 @@ export async function upsertInBatches<T>(
   size: number,
   send: (batch: readonly T[]) => Promise<BatchResult>,
 ): Promise<BatchResult> {
+  const source: unknown = records;
+  if (typeof source !== 'object' || source === null || !isIterable(source)) {
+    const is = source === null ? 'null' : typeof source;
+    const detail = `is ${is}, must be an array or another iterable of records`;
+    throw new CosiftError('invalid_request', `records: ${detail}`, {
+      problems: [{ pointer: '/records', detail, code: 'wrong_type' }],
+    });
+  }
   const sum: BatchResult = { results: [], created: 0, changed: 0, unchanged: 0, truncated: 0 };
   let batch: T[] = [];
   const commit = async () => {
@@ -36,6 +44,10 @@ export async function upsertInBatches<T>(
     throw error instanceof CosiftError ? placed(error, sum.results.length) : error;
   }
   return sum;
+}
+
+function isIterable(value: object): boolean {
+  return Symbol.iterator in value || Symbol.asyncIterator in value;
 }
 
 /** The failure of a batch, as one of a call whose batches before had `committed` records. */

@@ -92,7 +92,7 @@ export class Database<V extends Variant = 'b'> {
 
   /** Every match, most relevant first, page after page. */
   searchAll(request: SearchRequest, options?: CallOptions): AsyncGenerator<RecordOf<V>, void, undefined> {
-    return drain<V>((pagination) => this.search({ ...request, pagination }, options), request.pagination);
+    return drain<V>((pagination) => this.search({ ...request, pagination }, options), request?.pagination);
   }
 
   query(request: QueryRequest = {}, options?: CallOptions): Promise<PageOf<V>> {
@@ -101,7 +101,7 @@ export class Database<V extends Variant = 'b'> {
 
   /** Every match, in the order of `sort`, page after page. */
   queryAll(request: QueryRequest = {}, options?: CallOptions): AsyncGenerator<RecordOf<V>, void, undefined> {
-    return drain<V>((pagination) => this.query({ ...request, pagination }, options), request.pagination);
+    return drain<V>((pagination) => this.query({ ...request, pagination }, options), request?.pagination);
   }
 
   /** One record; a UUID answers in the shape of variant A, an integer in that of B. */

@@ -67,6 +67,7 @@ export class Database {
    * @throws {CosiftError} `invalid_request` for a model that is not there.
    */
   async reembed(model: string, options: ReembedOptions = {}): Promise<Reembedding> {
+    checkOptions('model', { model });
     checkOptions('reembed', options);
     const backend = this.#backend;
     const reembedder = {
@@ -120,7 +121,7 @@ export class Database {
     request: SearchInput,
     options: CallOptions<V> = {},
   ): AsyncGenerator<RecordOf<V>, void, undefined> {
-    yield* drain<V>((pagination) => this.search({ ...request, pagination }, options), request.pagination);
+    yield* drain<V>((pagination) => this.search({ ...request, pagination }, options), request?.pagination);
   }
 
   /** One page of the records that satisfy filter and time range, in the order of `sort`; no scores. */
@@ -139,7 +140,7 @@ export class Database {
     request: QueryRequest = {},
     options: CallOptions<V> = {},
   ): AsyncGenerator<RecordOf<V>, void, undefined> {
-    yield* drain<V>((pagination) => this.query({ ...request, pagination }, options), request.pagination);
+    yield* drain<V>((pagination) => this.query({ ...request, pagination }, options), request?.pagination);
   }
 
   /** One record by integer id or UUID; undefined when there is none. */
@@ -209,7 +210,8 @@ function encode(records: readonly RecordInput[]): { body: Uint8Array; vectors?: 
 }
 
 function withPlainVector(request: SearchInput): unknown {
-  const vector = request.search?.vector;
+  // A program in plain JavaScript may leave the request out: the schema says so.
+  const vector = (request as SearchInput | undefined)?.search?.vector;
   return ArrayBuffer.isView(vector)
     ? { ...request, search: { ...request.search, vector: Array.from(vector as Float32Array) } }
     : request;

@@ -31,6 +31,7 @@ const OPTIONS = {
   call: { signal },
   page: { variant, signal },
   get: { variant },
+  model: { model: name },
   reembed: { signal, onProgress: callback },
   changes: {
     after: whole(0, Number.MAX_SAFE_INTEGER),
@@ -58,6 +59,7 @@ const OPTIONS = {
 const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
   directory: ['directory'],
   database: ['id'],
+  model: ['model'],
   client: ['url', 'key'],
 };
 

@@ -83,6 +83,13 @@ describe('of a call', () => {
       [() => loose.changes?.({ wait: 5 }), 'wait: is not a known member; known: after, limit, waitMs'],
       [() => loose.changes?.({}, { waitMs: 5 }), 'waitMs: is not a known member; known: signal'],
       [() => loose.reembed?.('m', { onProgress: true }), 'onProgress: is boolean, must be a function'],
+      [() => loose.reembed?.(), 'the options: lacks the member "model"'],
+      [() => loose.reembed?.(5), 'model: is number, must be of type string'],
+      [() => loose.upsert?.(), 'records: is undefined, must be an array or another iterable of records'],
+      [() => loose.upsert?.({ id: 1, data: {} }), 'records: is object, must be an array'],
+      [() => loose.search?.(), 'the body is missing'],
+      [() => loose.search?.(null), 'must be of type object'],
+      [() => drain(loose.searchAll?.()), 'lacks the member "search"'],
     ];
     for (const [call, detail] of told) expect((await refusal(call)).detail).toContain(detail);
   });
@@ -128,6 +135,7 @@ describe('of the client', () => {
     expect((await refusal(() => database.upsert?.([{ data: {} }], { retries: 1 }))).detail).toContain(
       'retries',
     );
+    expect((await refusal(() => database.upsert?.(5))).detail).toContain('records: is number');
     expect((await refusal(() => database.reembed?.('m', { onprogress: 1 }))).detail).toContain(
       '"onProgress"?',
     );
