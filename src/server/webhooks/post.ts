@@ -66,6 +66,8 @@ function send(
       response.destroy();
     })
       .on('error', reject)
+      // A response that switches protocols closes the connection without an error.
+      .on('close', () => reject(new Error('the connection was closed before the response')))
       .end(body);
   });
 }
