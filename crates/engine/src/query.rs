@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use serde_json::json;
 
+use crate::block::Block;
 use crate::database::Database;
 use crate::error::Error;
 use crate::explain::{Explain, milliseconds};
@@ -29,6 +30,8 @@ pub(crate) struct Query {
     limit: usize,
     page_bytes: usize,
     filter: Option<Filter>,
+    /// The part of `filter` that the key forces.
+    forced: Option<Filter>,
     filter_key: Option<FilterKey>,
     time_range: TimeRange,
     sort: Sort,
@@ -85,6 +88,7 @@ impl Query {
             limit: request.limit()?,
             page_bytes: limits.page_bytes,
             filter: request.filter(variant)?,
+            forced: request.filter_of("forced_filter", variant)?,
             filter_key: request.filter_key(),
             time_range: request.time_range()?,
             sort: Sort::parse(&request)?,
@@ -98,17 +102,24 @@ impl Query {
     /// Binds the query to the newest snapshot.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a cursor whose place can't be found any more.
+    /// [`Error::Invalid`] for a cursor whose place can't be found any more; [`Error::Stopped`].
     pub(crate) fn bind(self, database: &Database, stop: StopFlag) -> Result<BoundQuery, Error> {
         let start = Instant::now();
-        let (snapshot, after) = database.with_published(|published| {
-            let after = self.cursor.as_ref().map(|cursor| {
-                let found = cursor.find(published, self.variant, &self.sort);
-                found.ok_or_else(|| invalid_cursor(LOST_CURSOR))
-            });
-            (Arc::clone(&published.snapshot), after)
+        let (snapshot, named) = database.with_published(|published| {
+            let cursor = self.cursor.as_ref();
+            let named = cursor.map(|cursor| (cursor, cursor.rows(published, self.variant)));
+            (Arc::clone(&published.snapshot), named)
         });
-        let after = after.transpose()?;
+        let after = match named {
+            None => None,
+            Some((cursor, rows)) => {
+                let forced = Selection::bind(&snapshot, self.forced.as_ref(), TimeRange::ALWAYS);
+                let watch = Watch::new(&stop);
+                let visible = |record: (&Block, usize)| forced.holds(record, &watch);
+                let found = cursor.find(&snapshot, &rows, &self.sort, visible)?;
+                Some(found.ok_or_else(|| invalid_cursor(LOST_CURSOR))?)
+            }
+        };
         let mut selection = Selection::bind(&snapshot, self.filter.as_ref(), self.time_range);
         selection.keep_in(database.known_masks.look(self.filter_key, &snapshot));
         Ok(BoundQuery {
@@ -224,7 +235,7 @@ impl BoundQuery {
             writer.member("total", format!("{{\"value\":{matches}}}").as_bytes());
         }
         if !query.facets.is_empty() {
-            writer.member("facets", &facets.write()?);
+            writer.member("facets", &facets.write(query.page_bytes)?);
         }
         if let Some(explain) = &explain {
             let filtered = explain.is_filtered() || query.time_range != TimeRange::ALWAYS;

@@ -11,9 +11,11 @@ use crate::columns::{ColumnId, Value};
 use crate::cursor;
 use crate::database::Published;
 use crate::error::Error;
+use crate::filter::Stopped;
 use crate::hash::content_hash;
-use crate::identity::{IdKey, Variant};
+use crate::identity::{IdKey, RecordRow, Variant};
 use crate::search::RequestReader;
+use crate::snapshot::Snapshot;
 
 /// A longer text is not written into a cursor: its digest is, with the records that followed.
 const MAX_TEXT: usize = 1024;
@@ -278,38 +280,63 @@ impl Cursor {
         Some(Self::Records(records))
     }
 
+    /// The rows of the records that the cursor names; `None` for one that is gone.
+    pub(crate) fn rows(&self, published: &Published, variant: Variant) -> Vec<Option<RecordRow>> {
+        let Published { snapshot, index } = published;
+        match self {
+            Self::Place(_) => Vec::new(),
+            Self::Records(named) => named
+                .iter()
+                .map(|named| index.find(snapshot, variant, named.id))
+                .collect(),
+        }
+    }
+
     /// Where the next page begins; `None` when all records that the cursor names are changed or gone.
+    ///
+    /// `rows` are those of [`Self::rows`]. A record that is not `visible` counts as gone: a caller makes cursors of its
+    /// own, and would learn the values of records that are hidden from it.
+    ///
+    /// # Errors
+    /// [`Stopped`].
     pub(crate) fn find(
         &self,
-        published: &Published,
-        variant: Variant,
+        snapshot: &Snapshot,
+        rows: &[Option<RecordRow>],
         sort: &Sort,
-    ) -> Option<Start> {
+        visible: impl Fn((&Block, usize)) -> Result<bool, Stopped>,
+    ) -> Result<Option<Start>, Stopped> {
         let named = match self {
             Self::Place(place) => {
-                return Some(Start {
+                return Ok(Some(Start {
                     place: place.clone(),
                     inclusive: false,
-                });
+                }));
             }
             Self::Records(named) => named,
         };
-        let Published { snapshot, index } = published;
         let column = match &sort.by {
             SortBy::Column(name) => snapshot.names.id(name),
             _ => None,
         };
-        named.iter().enumerate().find_map(|(at, named)| {
-            let (block, slot) = snapshot.at(index.find(snapshot, variant, named.id)?);
+        for (at, (named, row)) in named.iter().zip(rows).enumerate() {
+            let Some(row) = row else { continue };
+            let (block, slot) = snapshot.at(*row);
+            if !visible((block, slot))? {
+                continue;
+            }
             let key = sort.key(block, slot, column);
-            (key.digest() == named.digest).then(|| Start {
-                place: Place {
-                    key: key.into_owned(),
-                    id: named.id,
-                },
-                inclusive: at > 0,
-            })
-        })
+            if key.digest() == named.digest {
+                return Ok(Some(Start {
+                    place: Place {
+                        key: key.into_owned(),
+                        id: named.id,
+                    },
+                    inclusive: at > 0,
+                }));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -54,11 +54,12 @@ impl FacetCounter {
             .push(tallies);
     }
 
-    /// The response's member `facets`, in the order of the request; empties the counter.
+    /// The response's member `facets`, in the order of the request; empties the counter. The listed texts of all facets
+    /// take at most `max_bytes`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when a facet has more intervals than a response holds.
-    pub(crate) fn write(&self) -> Result<Vec<u8>, Error> {
+    /// [`Error::Invalid`] when a facet has more intervals, or longer texts, than a response holds.
+    pub(crate) fn write(&self, max_bytes: usize) -> Result<Vec<u8>, Error> {
         let counted =
             std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
         let mut counted = counted.into_iter();
@@ -70,11 +71,12 @@ impl FacetCounter {
                 .for_each(|(tally, other)| tally.merge(other));
         }
         let mut out = vec![b'['];
+        let mut text_bytes = max_bytes;
         for (at, (tally, facet)) in tallies.into_iter().zip(&self.facets).enumerate() {
             if at > 0 {
                 out.push(b',');
             }
-            tally.write(facet, at, &mut out)?;
+            tally.write(facet, at, &mut text_bytes, &mut out)?;
         }
         out.push(b']');
         Ok(out)

@@ -170,16 +170,24 @@ impl Tally {
         }
     }
 
-    /// Appends the counts as the response shows them; `at` is the facet's place in the request.
+    /// Appends the counts as the response shows them; `at` is the facet's place in the request, and `text_bytes` how many
+    /// bytes of listed texts the response has room for, from which those of this facet are taken.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when there are more intervals than a response holds, or one begins where no double does.
-    pub(crate) fn write(self, facet: &Facet, at: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+    /// [`Error::Invalid`] when there are more intervals than a response holds, one begins where no double does, or the
+    /// listed texts are longer than there is room for.
+    pub(crate) fn write(
+        self,
+        facet: &Facet,
+        at: usize,
+        text_bytes: &mut usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         match facet {
             Facet::Values { column, limit } => {
                 out.extend_from_slice(b"{\"column\":");
                 write_string(column, out);
-                self.write_values(*limit, out);
+                self.write_values(*limit, at, text_bytes, out)?;
             }
             Facet::Histogram { column, interval } => {
                 out.extend_from_slice(b"{\"column\":");
@@ -204,7 +212,13 @@ impl Tally {
         Ok(())
     }
 
-    fn write_values(self, limit: usize, out: &mut Vec<u8>) {
+    fn write_values(
+        self,
+        limit: usize,
+        at: usize,
+        text_bytes: &mut usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         // Outlives `top`, which borrows from it.
         let strings;
         let mut top = Top::new(limit);
@@ -229,19 +243,25 @@ impl Tally {
         let records = top.records();
         let (values, other) = top.finish();
         out.extend_from_slice(b",\"type\":\"values\",\"values\":[");
-        for (at, counted) in values.iter().enumerate() {
-            out.extend_from_slice(if at > 0 {
+        for (place, counted) in values.iter().enumerate() {
+            out.extend_from_slice(if place > 0 {
                 b",{\"value\":"
             } else {
                 b"{\"value\":"
             });
+            let start = out.len();
             write_value(counted.value, out);
+            if matches!(counted.value, Value::Text(_)) {
+                let room = text_bytes.checked_sub(out.len() - start);
+                *text_bytes = room.ok_or_else(|| too_long(at))?;
+            }
             write_member("count", counted.count, out);
             out.push(b'}');
         }
         out.push(b']');
         write_member("other", other, out);
         write_member("missing", self.matches - records, out);
+        Ok(())
     }
 
     fn write_intervals(self, at: usize, out: &mut Vec<u8>) -> Result<(), Error> {
@@ -297,6 +317,11 @@ fn write_buckets<T>(
     }
     out.push(b']');
     Ok(())
+}
+
+fn too_long(at: usize) -> Error {
+    let detail = "the texts that the facets list are longer than a page may be: take a lower limit";
+    Error::invalid("invalid_request", format!("/facets/{at}"), detail)
 }
 
 fn invalid_interval(at: usize, detail: String) -> Error {

@@ -163,7 +163,7 @@ fn count(facets: &Json, blocks: &[Block], masks: &[Mask], names: &ColumnNames) -
             });
         }
     });
-    serde_json::from_slice(&counter.write().expect("few intervals")).expect("JSON")
+    serde_json::from_slice(&counter.write(usize::MAX).expect("few intervals")).expect("JSON")
 }
 
 #[test]
@@ -349,7 +349,8 @@ fn the_golden_answer() {
     .expect("they parse");
     let counter = FacetCounter::bind(&facets, &names);
     counter.count(&block, &Mask::full(4));
-    let answer = String::from_utf8(counter.write().expect("few intervals")).expect("UTF-8");
+    let answer =
+        String::from_utf8(counter.write(usize::MAX).expect("few intervals")).expect("UTF-8");
     let expected = [
         r#"[{"column":"country","type":"values","values":[{"value":"France","count":2}],"other":1,"missing":1}"#,
         r#"{"column":"open","type":"values","values":[{"value":true,"count":1},{"value":1,"count":1},{"value":"true","count":1}],"other":0,"missing":1}"#,
@@ -371,7 +372,7 @@ fn too_many_intervals_are_refused_with_the_facet() {
         .iter()
         .for_each(|block| counter.count(block, &Mask::full(4096)));
     let problems = counter
-        .write()
+        .write(usize::MAX)
         .expect_err("12,288 records, nearly a minute each")
         .problems();
     assert_eq!(problems[0].pointer, "/facets/1/interval");
@@ -403,7 +404,7 @@ fn counted(facets: &Json, names: &ColumnNames, block: &Block) -> Result<Json, cr
     let facets = Facet::parse_list(facets).expect("they parse");
     let counter = FacetCounter::bind(&facets, names);
     counter.count(block, &Mask::full(block.len()));
-    let json = counter.write()?;
+    let json = counter.write(usize::MAX)?;
     Ok(serde_json::from_slice(&json).expect("an answer is JSON"))
 }
 

@@ -60,7 +60,7 @@ impl Job {
             facets: if self.search.facets.is_empty() {
                 Vec::new()
             } else {
-                self.facets.write()?
+                self.facets.write(self.search.page_bytes)?
             },
         });
         if self.counts_all() {
