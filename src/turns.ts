@@ -8,6 +8,8 @@ export interface TurnOptions {
   total: number;
   /** Calls of one caller that run at once. */
   perCaller: number;
+  /** Calls of one caller that may wait; default: as many as of all callers. */
+  waitingPerCaller?: number;
 }
 
 /** Lets a limited number of calls run at once; the others wait, and callers take turns. */
@@ -68,6 +70,10 @@ export class Turns {
   #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
     if (this.#waits >= MAX_WAITING) {
       throw new CosiftError('busy', `too many calls are waiting (limit ${MAX_WAITING})`);
+    }
+    const { waitingPerCaller = MAX_WAITING } = this.#options;
+    if ((this.#waiting.get(caller)?.size ?? 0) >= waitingPerCaller) {
+      throw new CosiftError('busy', `too many calls of this key are waiting (limit ${waitingPerCaller})`);
     }
     this.#waits += 1;
     return new Promise((resolve, reject) => {

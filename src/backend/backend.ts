@@ -90,17 +90,22 @@ export interface BackendStats {
 }
 
 /** What answers requests: the local engine, or a distributed one. Failures are `CosiftError`s. */
+export interface DescribeOptions {
+  /** The id of the key that asks: descriptions are made one after the other, and keys take turns. */
+  caller?: string;
+}
+
 export interface Backend {
   /** Asked by every request: it costs nothing. */
   readiness(): Readiness;
   /** How far every database has come. */
   databases(): DatabaseState[];
-  listDatabases(): Promise<DatabaseDescription[]>;
+  listDatabases(options?: DescribeOptions): Promise<DatabaseDescription[]>;
   createDatabase(
     id: string,
     settings: DatabaseSettings,
   ): Promise<{ created: boolean; database: DatabaseDescription }>;
-  describeDatabase(id: string): Promise<DatabaseDescription>;
+  describeDatabase(id: string, options?: DescribeOptions): Promise<DatabaseDescription>;
   dropDatabase(id: string): Promise<void>;
   /** Begins to embed the database with another model in the background, or goes on after a failure. */
   startReembedding(id: string, model: string): Promise<Reembedding>;

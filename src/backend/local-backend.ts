@@ -21,6 +21,7 @@ import type {
   BackendStats,
   ChangesRequest,
   DatabaseState,
+  DescribeOptions,
   PageOptions,
   PageReply,
   Readiness,
@@ -69,6 +70,8 @@ export class LocalBackend implements Backend {
   /** Searches share passes over the vectors, so that many at once are faster than one after the other. */
   readonly #searches = new Turns({ total: 128, perCaller: 96 });
   readonly #queries = new Turns({ total: 16, perCaller: 12 });
+  /** A description of many columns takes long enough that other calls must get in between two of them. */
+  readonly #descriptions = new Turns({ total: 1, perCaller: 1 });
   readonly #calls = new Calls();
   /** Settles once every database is in memory, or known to be one that cannot be. */
   readonly ready: Promise<void>;
@@ -157,9 +160,10 @@ export class LocalBackend implements Backend {
     }));
   }
 
-  async listDatabases(): Promise<DatabaseDescription[]> {
+  async listDatabases({ caller = '' }: DescribeOptions = {}): Promise<DatabaseDescription[]> {
     using _call = this.#calls.begin();
-    return (await this.#engine.listDatabases()).map((database) => this.#described(database));
+    const databases = await this.#descriptions.run(caller, () => this.#engine.listDatabases());
+    return databases.map((database) => this.#described(database));
   }
 
   async createDatabase(
@@ -187,9 +191,9 @@ export class LocalBackend implements Backend {
     return { created, database: this.#described(database) };
   }
 
-  async describeDatabase(id: string): Promise<DatabaseDescription> {
+  async describeDatabase(id: string, { caller = '' }: DescribeOptions = {}): Promise<DatabaseDescription> {
     using _call = this.#calls.begin();
-    return this.#described(await this.#engine.describeDatabase(id));
+    return this.#described(await this.#descriptions.run(caller, () => this.#engine.describeDatabase(id)));
   }
 
   async dropDatabase(id: string): Promise<void> {

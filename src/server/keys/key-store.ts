@@ -2,10 +2,20 @@ import path from 'node:path';
 import { CosiftError, type Problem, type ProblemCode } from '../../errors.js';
 import type { Action, FilterGroup, IssuedKey, KeyDescription, KeyRequest } from '../../schema/index.js';
 import { ACTIONS } from '../../schema/index.js';
+import { Turns } from '../../turns.js';
 import { parseTime } from '../parse-time.js';
 import { readIfThere, removeTemporaries, writeSecret } from '../secret-file.js';
 import { changeKeys, prepareKeys, readKeys, type StoredKey, stampOf } from './key-file.js';
 import { hashKey, keyIdOf, makeKey, sameHash } from './key-format.js';
+
+/** Bytes of all keys as JSON, about 12,000 keys without filters … */
+const MAX_BYTES = 4 << 20;
+
+/** … and of those that one key has issued, directly or through others. The admin key has no such limit. */
+const MAX_ISSUED_BYTES = 3 << 20;
+
+/** Changes of one key that may wait. */
+const MAX_WAITING = 64;
 
 /** Who makes a request, and what they may do. */
 export interface Caller {
@@ -53,7 +63,8 @@ export class KeyStore {
   readonly #adminHash: Buffer;
   /** What the file held when `stamp` was its stamp. */
   #read: { stamp: string | undefined; keys?: ReadonlyMap<string, LiveKey>; error?: unknown } | undefined;
-  #lastWrite: Promise<unknown> = Promise.resolve();
+  /** One change of the file at a time. Keys take turns, so that none holds up its own revocation. */
+  readonly #changes = new Turns({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
 
   constructor(dataDirectory: string, adminKey: string) {
     this.#file = keysFile(dataDirectory);
@@ -103,7 +114,8 @@ export class KeyStore {
   /**
    * Issues a key that can do no more than its issuer and ends no later. Durable when it resolves.
    *
-   * Throws `forbidden` with a pointer to each member of the request that exceeds the issuer.
+   * Throws `forbidden` with a pointer to each member of the request that exceeds the issuer, and `busy` where there is no
+   * room for another key.
    */
   async issue(request: KeyRequest, issuer: Caller): Promise<IssuedKey> {
     const { name, actions, databases } = request;
@@ -123,7 +135,10 @@ export class KeyStore {
       ancestors: issuer.keyId === ADMIN.keyId ? [] : [...issuer.ancestors, issuer.keyId],
       sha256: hashKey(key).toString('hex'),
     };
-    await this.#replace(issuer, (keys) => keys.set(keyId, live(stored)));
+    await this.#replace(issuer, (keys) => {
+      makeRoom(keys, stored, issuer);
+      keys.set(keyId, live(stored));
+    });
     return { ...describe(stored), key };
   }
 
@@ -153,11 +168,11 @@ export class KeyStore {
   }
 
   /**
-   * One change at a time: each starts from what the one before made durable. Throws `unauthorized` where that was the
+   * Each change starts from what the one before made durable. Throws `unauthorized` where that was the
    * end of the caller's key.
    */
   async #replace(caller: Caller, change: (keys: Map<string, LiveKey>) => void): Promise<void> {
-    const write = this.#lastWrite.then(() =>
+    await this.#changes.run(caller.keyId, () =>
       changeKeys(this.#file, (stored) => {
         const keys = byId(stored);
         const isValid =
@@ -167,9 +182,6 @@ export class KeyStore {
         return [...keys.values()].map((key) => key.stored);
       }),
     );
-    // The next change must go on after one that failed.
-    this.#lastWrite = write.catch(() => undefined);
-    await write;
   }
 
   #current(): ReadonlyMap<string, LiveKey> {
@@ -258,6 +270,39 @@ function checkFilteredActions(actions: readonly Action[], filter: FilterGroup | 
   const detail = `a key with a filter cannot have the action "${actions[managing]}"`;
   const problems: Problem[] = [{ pointer: '/actions', code: 'invalid_value', detail }];
   throw new CosiftError('invalid_request', detail, { problems });
+}
+
+/**
+ * Checks that there is room for one more key, and removes expired keys where there is not. The file is read and written
+ * whole for each change, so its length bounds how long other requests wait.
+ *
+ * Throws `busy`.
+ */
+function makeRoom(keys: Map<string, LiveKey>, added: StoredKey, issuer: Caller): void {
+  const now = Date.now();
+  for (const expired of [false, true]) {
+    let all = bytesOf(added);
+    let ofIssuer = all;
+    for (const [keyId, { stored, caller }] of keys) {
+      if (expired && now >= caller.expiresAt) {
+        keys.delete(keyId);
+        continue;
+      }
+      const bytes = bytesOf(stored);
+      all += bytes;
+      if (caller.ancestors.includes(issuer.keyId)) ofIssuer += bytes;
+    }
+    const full = all > MAX_BYTES ? MAX_BYTES : ofIssuer > MAX_ISSUED_BYTES ? MAX_ISSUED_BYTES : undefined;
+    if (full === undefined) return;
+    if (expired) {
+      const whose = full === MAX_BYTES ? 'all keys' : 'the keys that this key has issued';
+      throw new CosiftError('busy', `${whose} may take ${full} bytes: revoke keys that nobody needs`);
+    }
+  }
+}
+
+function bytesOf(key: StoredKey): number {
+  return Buffer.byteLength(JSON.stringify(key));
 }
 
 /** Throws `forbidden` where a request asks for more than its issuer has. */

@@ -21,14 +21,17 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Services): Han
     async listDatabases(request) {
       refuseFiltered(request, 'describe databases');
       const caller = callerOf(request);
-      const databases = await answerWithin(request, answerMs, () => backend.listDatabases());
+      const databases = await answerWithin(request, answerMs, () =>
+        backend.listDatabases({ caller: caller.keyId }),
+      );
       return { databases: databases.filter(({ id }) => sees(caller, id)) };
     },
 
     async describeDatabase(request) {
       refuseFiltered(request, 'describe databases');
       const id = databaseOf(request);
-      return answerWithin(request, answerMs, () => backend.describeDatabase(id));
+      const { keyId: caller } = callerOf(request);
+      return answerWithin(request, answerMs, () => backend.describeDatabase(id, { caller }));
     },
 
     async startReembedding(request, reply) {

@@ -14,7 +14,7 @@ export function webhookHandlers({ backend, webhooks }: Services): Handlers {
     async listWebhooks(request) {
       const database = databaseOf(request);
       // A database that is not there has no webhooks, but that is not what the caller should read.
-      await backend.describeDatabase(database);
+      await backend.describeDatabase(database, { caller: callerOf(request).keyId });
       return { webhooks: webhooks.list(database) };
     },
 
