@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { Engine, type EngineDescription, type EngineEvents } from '../engine/index.js';
 import { CosiftError, type Problem } from '../errors.js';
+import { LinkedAbort } from '../linked-abort.js';
 import {
   type Changes,
   type DatabaseDescription,
@@ -356,11 +357,8 @@ export class LocalBackend implements Backend {
     const deadline = performance.now() + waitMs;
     for (let { after, epoch } = request; ; ) {
       // Listening starts before the look: a commit in between must not be slept through.
-      const stop = new AbortController();
-      const signals = [stop.signal, this.#calls.closing, ...(options.signal ? [options.signal] : [])];
-      const written = once(this.#written, writtenTo(id), { signal: AbortSignal.any(signals) }).catch(
-        () => undefined,
-      );
+      using stop = new LinkedAbort(this.#calls.closing, options.signal);
+      const written = once(this.#written, writtenTo(id), { signal: stop.signal }).catch(() => undefined);
       try {
         const body = await this.#engine.changes(id, { after, limit, epoch, forced_filter }, options.signal);
         const left = deadline - performance.now();

@@ -1,5 +1,6 @@
 import type { Embedded, Engine, NativeLineProblem, Prepared } from '../engine/index.js';
 import { CosiftError } from '../errors.js';
+import { LinkedAbort } from '../linked-abort.js';
 import type { LineEvent, LineProblem } from '../schema/index.js';
 import { closed } from './calls.js';
 import { batchesOfLines, type LineBatch } from './lines.js';
@@ -103,8 +104,8 @@ export async function* upsertLines(
   const { engine, id, closing } = destination;
   const { check } = options;
   // A failure ends the wait for the sender and the work ahead, so that it is told at once.
-  const ended = new AbortController();
-  const signal = AbortSignal.any([ended.signal, ...(options.signal ? [options.signal] : [])]);
+  using ended = new LinkedAbort(options.signal);
+  const { signal } = ended;
   const counts = { lines: 0, created: 0, changed: 0, unchanged: 0, failed: 0, truncated: 0 };
   const ahead: Promise<Made>[] = [];
   const batches = batchesOfLines(endedBy(signal, chunks), maxLineBytes);

@@ -100,11 +100,23 @@ export class HttpTarget implements Target {
       );
     }
     let ended = false;
-    for await (const line of createInterface({ input: answer, crlfDelay: Number.POSITIVE_INFINITY })) {
-      const event = JSON.parse(line) as LineEvent | LineFailure;
+    // A line that was cut off is followed by the error of the connection.
+    let cutOff: unknown;
+    for await (const line of unlessBroken(answer, this.#unreachable)) {
+      if (cutOff !== undefined) break;
+      let event: LineEvent | LineFailure;
+      try {
+        event = JSON.parse(line);
+      } catch (cause) {
+        cutOff = cause;
+        continue;
+      }
       if (event.type === 'error') throw new CosiftError(codeOf(event.code), event.detail);
       ended = event.type === 'summary';
       yield event;
+    }
+    if (cutOff !== undefined) {
+      throw new CosiftError('internal', `the response of ${this.#base} is not JSON`, { cause: cutOff });
     }
     const unsent = await sent;
     if (unsent instanceof Error) throw unreachable(url, unsent);
@@ -122,6 +134,15 @@ export class HttpTarget implements Target {
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     }).catch(this.#unreachable);
+  }
+}
+
+/** The lines of a response. What breaks the connection is passed to `broken`, which throws. */
+async function* unlessBroken(answer: IncomingMessage, broken: (error: unknown) => never) {
+  try {
+    yield* createInterface({ input: answer, crlfDelay: Number.POSITIVE_INFINITY });
+  } catch (error) {
+    broken(error);
   }
 }
 

@@ -108,6 +108,8 @@ export class InFlight {
     app.decorateRequest('lease', null);
     app.addHook('onRequest', async (request, reply) => {
       if (request.caller === null) return;
+      // Before anything is changed: the response is then sent even where it exceeds the limit.
+      if (isChange(request)) this.checkUnsent(request, 1);
       const kind = kindOf(request);
       const release = kind && this.#limiters[kind].take(keyOf(request));
       const lease = new Lease();
@@ -122,7 +124,10 @@ export class InFlight {
       request.lease?.end();
       if (this.#closing.signal.aborted) reply.header('connection', 'close');
       const bytes = typeof payload === 'string' ? Buffer.byteLength(payload) : lengthOf(payload);
-      if (bytes > UNCOUNTED_BYTES) onEnded(request, reply, this.#unsent.take(keyOf(request), bytes));
+      if (bytes <= UNCOUNTED_BYTES) return;
+      // A change that has happened cannot be refused any more.
+      const held = isChange(request) ? 'add' : 'take';
+      onEnded(request, reply, this.#unsent[held](keyOf(request), bytes));
     });
   }
 }
@@ -194,6 +199,10 @@ function kindOf(request: FastifyRequest): Kind | undefined {
   const { operation } = request.routeOptions.config;
   if (operation?.lines !== undefined && LINES.test(request.headers['content-type'] ?? '')) return 'streams';
   return operation?.kind;
+}
+
+function isChange({ method, routeOptions }: FastifyRequest): boolean {
+  return method !== 'GET' && routeOptions.config.operation?.kind !== 'searches';
 }
 
 function lengthOf(payload: unknown): number {

@@ -45,6 +45,11 @@ export class Limiter {
    */
   take(key: string, amount = 1): () => void {
     this.check(key, amount);
+    return this.add(key, amount);
+  }
+
+  /** As {@link take}, beyond the bounds if need be. */
+  add(key: string, amount: number): () => void {
     this.#held += amount;
     this.#byKey.set(key, (this.#byKey.get(key) ?? 0) + amount);
     let taken = true;

@@ -75,3 +75,27 @@ test('a server that is not there is named with host, port and a hint', async () 
     expect(stderr).toMatch(/cosift serve.*ECONNREFUSED/);
   }
 });
+
+test.each([
+  [
+    '{"type":"progress","lines":1,"committed":1,"truncated":0}\n',
+    'the connection was closed before the response',
+  ],
+  ['{"type":"progress","li', 'the connection was closed before the response'],
+])('an import whose connection breaks after %j tells host, port and cause', async (sent, cause) => {
+  const server = createServer((request, response) => {
+    if (request.method === 'GET') return response.end('{}');
+    request.resume();
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+    return response.write(sent, () => response.socket?.resetAndDestroy());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const file = path.join(await temporaryDirectory(), 'records.ndjson');
+  await writeFile(file, '{"data":{}}\n');
+  const url = `http://127.0.0.1:${port}`;
+  const { code, stderr } = await cosift('import', file, '--database', 'fan', '--url', url, '--key', 'k');
+  expect(code).toBe(1);
+  expect(stderr).toContain(`the service at 127.0.0.1:${port} cannot be reached: ${cause}`);
+  server.close();
+});

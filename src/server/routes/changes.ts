@@ -1,4 +1,5 @@
 import { CosiftError } from '../../errors.js';
+import { LinkedAbort } from '../../linked-abort.js';
 import { DEFAULTS, EPOCH } from '../../schema/index.js';
 import { checkKeyAgain, databaseOf, scopeOf } from '../access.js';
 import { answerWithin, stopWithin } from '../in-flight.js';
@@ -25,13 +26,10 @@ export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: Se
       const id = databaseOf(request);
       const scope = scopeOf(request);
       const ask = (waitMs: number) =>
-        stopWithin(request, reply, waitMs + timeouts.answerMs, (gone) =>
-          backend.changes(
-            id,
-            { after, limit, waitMs, epoch },
-            { scope, signal: AbortSignal.any([gone, inFlight.closing]) },
-          ),
-        );
+        stopWithin(request, reply, waitMs + timeouts.answerMs, async (gone) => {
+          using stop = new LinkedAbort(gone, inFlight.closing);
+          return await backend.changes(id, { after, limit, waitMs, epoch }, { scope, signal: stop.signal });
+        });
       // A server that stops answers those who wait with what there is now.
       if (waitSeconds > 0 && !inFlight.closing.aborted) {
         try {

@@ -1,5 +1,6 @@
 import type { Backend } from '../../backend/backend.js';
 import { CosiftError } from '../../errors.js';
+import { LinkedAbort } from '../../linked-abort.js';
 import type { Changes, DeliveryFailure, WebhookDescription } from '../../schema/index.js';
 import type { Logger } from '../services.js';
 import type { AddressPolicy } from './address-policy.js';
@@ -164,8 +165,8 @@ export class Webhook {
         'content-type': 'application/json',
       };
       const { policy, times } = this.#delivery;
-      const late = AbortSignal.timeout(times.answerMs);
-      const fault = await post(url, headers, body, policy, AbortSignal.any([this.#cut.signal, late]));
+      using end = new LinkedAbort(this.#cut.signal, AbortSignal.timeout(times.answerMs));
+      const fault = await post(url, headers, body, policy, end.signal);
       this.#lastFailure = fault?.kind;
       if (fault === undefined) {
         this.#failures = 0;

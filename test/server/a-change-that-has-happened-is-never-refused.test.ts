@@ -1,0 +1,71 @@
+import Fastify from 'fastify';
+import { expect, test } from 'vitest';
+import { CAPACITY } from '../../src/server/app.js';
+import { InFlight, leased } from '../../src/server/in-flight.js';
+import { ADMIN } from '../../src/server/keys/key-store.js';
+import type { Operation } from '../../src/server/operations.js';
+import { asCosiftError } from '../../src/server/problem-reply.js';
+
+/** Two responses of this size exceed the share of a key. */
+const BYTES = 4_000;
+
+/** An app with a route that changes something, one that searches, and little room for responses. */
+function begin() {
+  const room = { total: 100_000, perKey: 5_000 };
+  const inFlight = new InFlight(CAPACITY, { bodies: room, unsent: room });
+  const app = Fastify();
+  const counts = { handled: 0 };
+  let release = () => {};
+  const both = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  app.decorateRequest('caller', null);
+  app.addHook('onRequest', async (request) => {
+    request.caller = ADMIN;
+  });
+  inFlight.guard(app);
+  app.setErrorHandler((error, _, reply) => reply.code(asCosiftError(error).status).send('refused'));
+  for (const kind of ['writes', 'searches'] as const) {
+    app.route({
+      method: 'POST',
+      url: `/${kind}`,
+      config: { operation: { kind } as Operation },
+      handler: leased(async () => {
+        counts.handled += 1;
+        if (counts.handled === 2) release();
+        await both;
+        return 'x'.repeat(BYTES);
+      }),
+    });
+  }
+  const ask = async (url: string) => (await app.inject({ method: 'POST', url })).statusCode;
+  return { app, inFlight, counts, ask };
+}
+
+test('a change is answered although its response has no room; a search is refused', async () => {
+  const changes = begin();
+  expect(await Promise.all([changes.ask('/writes'), changes.ask('/writes')])).toEqual([200, 200]);
+  const searches = begin();
+  const statuses = await Promise.all([searches.ask('/searches'), searches.ask('/searches')]);
+  expect(statuses.sort()).toEqual([200, 503]);
+});
+
+test('a change whose key has no room for a response does not begin', async () => {
+  const { app, inFlight, counts, ask } = begin();
+  let send = () => {};
+  const sent = new Promise<void>((resolve) => {
+    send = resolve;
+  });
+  app.get('/large', async () => 'x'.repeat(2 * BYTES));
+  // After the response was counted.
+  app.addHook('onSend', async ({ url }) => {
+    if (url === '/large') await sent;
+  });
+  const large = app.inject('/large');
+  while (inFlight.bytes().unsent === 0) await new Promise(setImmediate);
+  expect(await ask('/writes')).toBe(503);
+  expect(counts.handled).toBe(0);
+  send();
+  expect((await large).statusCode).toBe(200);
+  await expect.poll(() => inFlight.bytes().unsent).toBe(0);
+});
