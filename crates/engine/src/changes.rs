@@ -11,7 +11,7 @@ use crate::json::{parse_data, write_integer, write_time};
 use crate::limits::Limits;
 use crate::search::{RequestReader, StopFlag, TimeRange};
 use crate::select::Selection;
-use crate::store::{Change, ChangeKind};
+use crate::store::{Change, ChangeKind, FeedData};
 
 /// Changes of one answer at most.
 const MAX_LIMIT: u64 = 1_000;
@@ -21,6 +21,9 @@ const MAX_READ: usize = 10_000;
 
 /// Changes that are read from the store at once.
 const BATCH: usize = 1_000;
+
+/// Bytes of former data that are read from the store at once, about.
+const BATCH_BYTES: usize = 4 << 20;
 
 /// A request for changes.
 #[derive(Clone, Debug)]
@@ -77,11 +80,11 @@ impl Changes {
         let mut out = b"{\"changes\":[".to_vec();
         let (mut position, mut read, mut written, mut more) = (self.after, 0, 0, true);
         while more && written < self.limit && read < MAX_READ {
-            let count = match self.forced {
-                None => self.limit,
-                Some(_) => BATCH,
+            let (count, data) = match self.forced {
+                None => (self.limit, FeedData::None),
+                Some(_) => (BATCH, FeedData::Bytes(BATCH_BYTES)),
             };
-            let feed = database.reader.feed(position, count)?;
+            let feed = database.reader.feed(position, count, data)?;
             if self.after > feed.last {
                 return Err(restarted());
             }

@@ -25,6 +25,7 @@ use crate::meter::{Meter, MeterReading};
 use crate::search::{Scanner, ScannerStats};
 use crate::settings::Settings;
 use crate::shadow::Shadow;
+use crate::store::{self, StoreError};
 use crate::workers::{Step, Workers};
 
 /// Called once with the outcome of a call, from one of the engine's threads.
@@ -38,9 +39,11 @@ pub struct Engine {
     pub(crate) events: Arc<EventQueue>,
     /// Searches lock it on the caller's thread: it is never held while files are read or written.
     databases: RwLock<BTreeMap<String, Slot>>,
-    /// Held while a database is created or dropped.
+    /// Held while a database is created, dropped or replaced.
     files: Mutex<()>,
     pub(crate) scanner: Scanner,
+    /// Creates and drops databases, one at a time: a drop waits for the writer of the database.
+    admin: Workers,
     /// For calls that must never wait for a query: listings of databases, single records, checks of writes.
     control: Workers,
     queries: Workers,
@@ -98,8 +101,16 @@ impl Engine {
         for entry in std::fs::read_dir(&root).map_err(file)? {
             let entry = entry.map_err(file)?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if store_path(&entry.path()).exists() && is_database_id(&name) {
-                databases.insert(name, Slot::Loading { records: 0 });
+            if is_database_id(&name) {
+                let store = store_path(&entry.path());
+                // One that cannot be looked at is opened, which says why.
+                if store.try_exists().unwrap_or(true) {
+                    databases.insert(name, Slot::Loading { records: 0 });
+                } else if store::has_traces(&store) {
+                    let error = StoreError::FileMissing { path: store }.into();
+                    let slot = failed(&events, &name, &error);
+                    databases.insert(name, slot);
+                }
             } else if is_leftover(&root, &name) {
                 let path = entry.path();
                 let (code, text) = match std::fs::remove_dir_all(&path) {
@@ -123,6 +134,7 @@ impl Engine {
             scanner: Scanner::start(threads, Arc::clone(&meter)).map_err(file)?,
             meter,
             events,
+            admin: Workers::start("cosift-admin", 1).map_err(file)?,
             control: Workers::start("cosift-control", WORKERS).map_err(file)?,
             queries: Workers::start("cosift-query", WORKERS).map_err(file)?,
             heavy: Arc::new(Workers::start("cosift-heavy-query", WORKERS).map_err(file)?),
@@ -203,7 +215,7 @@ impl Engine {
     /// Makes a database, or finds it made with the same settings. The answer is JSON: `created`, `database`.
     pub fn create_database(self: &Arc<Self>, id: String, settings: String, done: Done<Vec<u8>>) {
         let engine = Arc::clone(self);
-        self.run(done, move || {
+        self.admin.run(done, move || {
             if !is_database_id(&id) {
                 let detail = "a database id is 1 to 64 of a-z, 0-9, _ and -";
                 return Err(Error::invalid("invalid_request", "/id", detail));
@@ -213,6 +225,12 @@ impl Engine {
             let _files = engine.lock_files();
             let (created, database) = match engine.reserve(&id) {
                 None => (true, engine.create_reserved(&id, &settings)?),
+                Some(Slot::Ready(database)) if database.damage().is_some() => {
+                    return Err(Error::NotOpened {
+                        id,
+                        reason: "damaged",
+                    });
+                }
                 Some(Slot::Ready(database)) if database.settings == settings => (false, database),
                 Some(Slot::Ready(database)) => {
                     let existing = Value::Object(database.settings.to_json()).to_string();
@@ -292,7 +310,7 @@ impl Engine {
     /// database is shown as failed, and can be dropped again.
     pub fn drop_database(self: &Arc<Self>, id: String, done: Done<()>) {
         let engine = Arc::clone(self);
-        self.run(done, move || {
+        self.admin.run(done, move || {
             let _files = engine.lock_files();
             let taken = match engine.slots_mut().get_mut(&id) {
                 Some(Slot::Loading { .. } | Slot::Reserved) => return Err(Error::NotReady { id }),
@@ -332,13 +350,7 @@ impl Engine {
 
     /// A database that could not be opened, which is reported too.
     pub(crate) fn failed(&self, id: &str, error: &Error) -> Slot {
-        let detail = error.to_string();
-        self.events
-            .emit(EventCode::OpenFailed, Some(&id.into()), detail.as_str());
-        Slot::Failed {
-            code: error.code(),
-            detail,
-        }
+        failed(&self.events, id, error)
     }
 
     /// Removes and returns the events since the last call. Works after [`Engine::close`] too.
@@ -408,6 +420,7 @@ impl Engine {
         self.queries.close();
         self.heavy.close();
         self.control.close();
+        self.admin.close();
         // What is under way sees that it is to end.
         let _background = self
             .background
@@ -442,7 +455,7 @@ impl Engine {
         self.shadows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_files(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn lock_files(&self) -> MutexGuard<'_, ()> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -517,9 +530,22 @@ impl Drop for Engine {
     }
 }
 
+/// A database that could not be opened, which is reported to `events` too.
+fn failed(events: &EventQueue, id: &str, error: &Error) -> Slot {
+    let detail = error.to_string();
+    events.emit(EventCode::OpenFailed, Some(&id.into()), detail.as_str());
+    Slot::Failed {
+        code: error.code(),
+        detail,
+    }
+}
+
 /// Whether an entry was left by a process that ended while it created or dropped a database.
 fn is_leftover(root: &Path, name: &str) -> bool {
-    let is_orphan = |id| !store_path(&root.join(id)).exists();
+    let is_orphan = |id| {
+        let store = store_path(&root.join(id));
+        !store.try_exists().unwrap_or(true) && !store::has_traces(&store)
+    };
     name.starts_with(DROPPED)
         || name.starts_with(NEW)
         // What was to take the place of a database that is not there.

@@ -17,6 +17,7 @@ use crate::exchange::{exchange, next_path, remove_dropped, remove_if_there};
 use crate::files::sync_directory;
 use crate::settings::Settings;
 use crate::shadow::{ReembeddingBatch, Shadow};
+use crate::store::FeedData;
 
 impl Engine {
     /// Begins to embed a database with another model, or goes on where that was left; one that was begun with other
@@ -42,7 +43,7 @@ impl Engine {
                         path: path.clone(),
                         source,
                     })?;
-                    Shadow::create(&path, settings, database.created_at, database.epoch)
+                    Shadow::create(&path, settings, database)
                         .inspect_err(|_| {
                             // The error tells why; what stays is removed by the next beginning.
                             let _ = remove_if_there(&path);
@@ -118,6 +119,8 @@ impl Engine {
     }
 
     fn switch(&self, id: &str) -> Result<(), Error> {
+        // A database that is dropped meanwhile must not be put back.
+        let _files = self.lock_files();
         let source = self.database(id)?;
         let shadow = self.take_shadow(id)?;
         if source.reader.version()? != shadow.version() {
@@ -215,17 +218,18 @@ impl Engine {
     }
 
     fn find_shadow(&self, database: &Database) -> Result<Option<Shadow>, Error> {
-        if let Some(shadow) = self.shadows().remove(&database.id) {
-            return Ok(Some(shadow));
-        }
+        let kept = self.shadows().remove(&database.id);
         let path = self.shadow_path(&database.id);
-        if !store_path(&path).exists() {
-            return Ok(None);
-        }
+        let shadow = match kept {
+            None if store_path(&path).exists() => Shadow::open(&path, database.epoch)?,
+            kept => kept,
+        };
         // One that is behind what the feed keeps would miss deletions.
-        let removed = database.reader.feed(u64::MAX >> 1, 0)?.removed;
-        let is_current = |shadow: &Shadow| shadow.position() == 0 || shadow.position() >= removed;
-        Ok(Shadow::open(&path, database.epoch)?.filter(is_current))
+        let removed = database
+            .reader
+            .feed(u64::MAX >> 1, 0, FeedData::None)?
+            .removed;
+        Ok(shadow.filter(|shadow| shadow.is_current(database.epoch, removed)))
     }
 
     fn take_shadow(&self, id: &str) -> Result<Shadow, Error> {

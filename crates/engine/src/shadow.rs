@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use crate::commit::Embedded;
-use crate::database::{CREATED_AT, now_ms, store_path};
+use crate::database::{CREATED_AT, Database, now_ms, store_path};
 use crate::error::Error;
 use crate::exchange::remove_if_there;
 use crate::hash::record_hash;
@@ -14,13 +14,16 @@ use crate::json::parse_data;
 use crate::prepare::VectorSource;
 use crate::score::text_vector;
 use crate::settings::Settings;
-use crate::store::{CarriedRecord, Reader, Store, StoreError, Stretch};
+use crate::store::{CarriedRecord, FeedData, Reader, Store, StoreError, Stretch};
 
 /// Records of a batch, about: the texts of a few seconds, whose loss by a crash does not hurt.
 const BATCH_RECORDS: u64 = 256;
 
 /// When it was begun, milliseconds since 1970.
 const STARTED_AT: &str = "reembedding_started_at";
+
+/// Place of the last change of the database when it was begun. It lacks every record that was deleted before.
+const STARTED_FROM: &str = "reembedding_started_from";
 
 /// The store that is to take the place of a database's own.
 #[derive(Debug)]
@@ -29,6 +32,7 @@ pub(crate) struct Shadow {
     pub(crate) started_at: i64,
     /// Records so far.
     pub(crate) done: u64,
+    started_from: u64,
     store: Store,
 }
 
@@ -58,16 +62,17 @@ impl ReembeddingBatch {
 }
 
 impl Shadow {
-    /// Makes an empty shadow in `directory`, of a database that was made at `created_at` and has the history `epoch`.
+    /// Makes an empty shadow of `database` in `directory`.
     ///
     /// # Errors
     /// [`Error::Store`].
     pub(crate) fn create(
         directory: &Path,
         settings: Settings,
-        created_at: i64,
-        epoch: [u8; 16],
+        database: &Database,
     ) -> Result<Self, Error> {
+        let (created_at, epoch) = (database.created_at, database.epoch);
+        let started_from = database.reader.feed(0, 0, FeedData::None)?.last;
         let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
         let started_at = now_ms();
         let create = || {
@@ -75,6 +80,7 @@ impl Shadow {
             store.set_epoch(epoch)?;
             store.set_meta(CREATED_AT, &created_at.to_le_bytes())?;
             store.set_meta(STARTED_AT, &started_at.to_le_bytes())?;
+            store.set_meta(STARTED_FROM, &started_from.to_le_bytes())?;
             Ok::<_, StoreError>(store)
         };
         let store = create().inspect_err(|_| {
@@ -85,6 +91,7 @@ impl Shadow {
             settings,
             started_at,
             done: 0,
+            started_from,
             store,
         })
     }
@@ -104,20 +111,24 @@ impl Shadow {
         }
         let reader = store.reader();
         let json = reader.meta("settings")?.unwrap_or_default();
-        let started_at = reader.meta(STARTED_AT)?;
+        let number = |key| -> Result<u64, StoreError> {
+            let bytes = reader.meta(key)?.and_then(|bytes| bytes.try_into().ok());
+            Ok(bytes.map_or(0, u64::from_le_bytes))
+        };
         Ok(Some(Self {
             settings: Settings::parse(&String::from_utf8_lossy(&json))?,
-            started_at: started_at
-                .and_then(|bytes| bytes.try_into().ok())
-                .map_or(0, i64::from_le_bytes),
+            started_at: number(STARTED_AT)?.cast_signed(),
             done: reader.count()?,
+            started_from: number(STARTED_FROM)?,
             store,
         }))
     }
 
-    /// Place of the last change that it has taken over.
-    pub(crate) fn position(&self) -> u64 {
-        self.store.last_position()
+    /// Whether it can go on: it follows the history `epoch`, and the feed has every deletion that it has not taken
+    /// over. `removed` is the place of the last change that the feed no longer keeps.
+    pub(crate) fn is_current(&self, epoch: [u8; 16], removed: u64) -> bool {
+        let known = self.started_from.max(self.store.last_position());
+        self.store.epoch() == epoch && (removed <= known || self.store.version() == 0)
     }
 
     /// Whether it must be opened again before anything can be stored.

@@ -418,16 +418,17 @@ impl Writer {
         }
         let mut stage = Stage::new(self.store.next_id());
         let now = now_ms();
-        let mut records = 0;
-        for (id, row) in found.records() {
+        let mut records: Vec<(RecordId, RecordRow)> = found.records().collect();
+        // Rows follow the order of writing, but the changes of a deletion follow the order of the ids.
+        records.sort_unstable_by_key(|(id, _)| id.0);
+        for &(id, row) in &records {
             stage.delete(id, row, now);
-            records += 1;
         }
         let names = (*self.snapshot().names).clone();
         self.write(&stage)?;
         self.publish(stage, names);
         self.committed(start);
-        Ok(Deleted::Records(records))
+        Ok(Deleted::Records(records.len()))
     }
 
     /// Counts a commit that began at `start`.

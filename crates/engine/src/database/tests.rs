@@ -203,3 +203,24 @@ fn an_engine_that_is_dropped_without_close_ends_its_threads_before_it_releases_t
         engine.close();
     }
 }
+
+#[test]
+fn reads_wait_for_no_creation_or_drop() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let engine = with_database(directory.path());
+    put(&engine, 1..2, &json!({ "name": "first" })).expect("committed");
+    // As while a drop waits for the writer of its database.
+    let files = engine.lock_files();
+    let created: Vec<_> = (0..8)
+        .map(|at| {
+            let settings = json!({ "model": null, "dimensions": 2 }).to_string();
+            call(|done| engine.create_database(format!("other-{at}"), settings, done))
+        })
+        .collect();
+    assert_eq!(read(&engine, 1).expect("read")["id"], 1);
+    drop(files);
+    for created in created {
+        created.recv().expect("answered").expect("created");
+    }
+    engine.close();
+}

@@ -12,8 +12,11 @@ use super::write::one;
 use super::writer::write_meta;
 use super::{Change, ChangeKind, Reader, State, Store, StoreError, StoredRecord};
 
-/// Changes of a stretch before it ends with the commit they belong to: they are small, and held in memory.
+/// Changes of a stretch before it ends with the commit they belong to: they are held in memory.
 const MAX_CHANGES: u64 = 16_384;
+
+/// Bytes of former data of these changes, likewise.
+const MAX_CHANGE_BYTES: u64 = 16 << 20;
 
 /// What some consecutive commits left behind, as it is now: records, and their entries in the feed.
 #[derive(Debug)]
@@ -42,6 +45,11 @@ pub(crate) struct CarriedRecord {
 }
 
 impl Stretch {
+    #[cfg(test)]
+    pub(super) fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
     /// Ids of records that its commits deleted; some may be there again.
     pub(crate) fn deleted(&self) -> impl Iterator<Item = u64> {
         let deletions = self.changes.iter();
@@ -66,26 +74,17 @@ impl Reader {
     ) -> Result<Stretch, StoreError> {
         self.read(|transaction| {
             let end = state_of(transaction)?;
-            let bound = |sql: &str, after: u64, limit: u64| -> Result<u64, StoreError> {
-                let found = transaction
-                    .prepare_cached(sql)?
-                    .query_row((after.cast_signed(), (limit - 1).cast_signed()), |row| {
-                        row.get::<_, i64>(0)
-                    })
-                    .optional()?;
-                Ok(found.map_or(end.version, i64::cast_unsigned))
-            };
-            let by_records = bound(
-                "SELECT version FROM records INDEXED BY versions WHERE version > ?1 ORDER BY version LIMIT 1 OFFSET ?2",
-                version,
-                limit,
-            )?;
-            let by_changes = bound(
-                "SELECT version FROM changes WHERE position > ?1 ORDER BY position LIMIT 1 OFFSET ?2",
-                position,
-                MAX_CHANGES,
-            )?;
-            let last = by_records.min(by_changes);
+            let by_records = transaction
+                .prepare_cached(
+                    "SELECT version FROM records INDEXED BY versions WHERE version > ?1
+                     ORDER BY version LIMIT 1 OFFSET ?2",
+                )?
+                .query_row((version.cast_signed(), (limit - 1).cast_signed()), |row| {
+                    row.get::<_, i64>(0)
+                })
+                .optional()?
+                .map_or(end.version, i64::cast_unsigned);
+            let last = by_records.min(last_by_changes(transaction, position, end.version)?);
             let mut statement = transaction.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM records r INDEXED BY versions LEFT JOIN contents c ON c.id = r.id
                  WHERE r.version > ?1 AND r.version <= ?2"
@@ -110,6 +109,27 @@ impl Reader {
             })
         })
     }
+}
+
+/// The commit with which a stretch after `position` ends because of its changes; `end` when they are few.
+fn last_by_changes(
+    transaction: &Transaction<'_>,
+    position: u64,
+    end: u64,
+) -> Result<u64, StoreError> {
+    let mut statement = transaction.prepare_cached(
+        "SELECT version, ifnull(length(data), 0) FROM changes WHERE position > ?1 ORDER BY position",
+    )?;
+    let mut rows = statement.query([position.cast_signed()])?;
+    let (mut changes, mut bytes) = (0, 0);
+    while let Some(row) = rows.next()? {
+        changes += 1;
+        bytes += row.get::<_, i64>(1)?.cast_unsigned();
+        if changes >= MAX_CHANGES || bytes >= MAX_CHANGE_BYTES {
+            return Ok(row.get::<_, i64>(0)?.cast_unsigned());
+        }
+    }
+    Ok(end)
 }
 
 impl Store {

@@ -32,6 +32,12 @@ pub enum StoreError {
         /// What does not match.
         what: String,
     },
+    /// The main file is missing, although there was one.
+    #[error("{} is missing. Put the file or a backup of it back, or delete the database", path.display())]
+    FileMissing {
+        /// The main file.
+        path: PathBuf,
+    },
     /// Acknowledged commits are missing: the log was damaged or deleted.
     #[error(
         "{} lost {} acknowledged commits: it ends with commit {found}, but commit {acknowledged} was acknowledged. \
@@ -144,6 +150,7 @@ impl StoreError {
             StoreError::Damaged { .. }
             | StoreError::Corrupt { .. }
             | StoreError::Inconsistent { .. }
+            | StoreError::FileMissing { .. }
             | StoreError::Lost { .. } => "damaged",
             StoreError::Locked { .. } => "data_locked",
             StoreError::Busy => "busy",

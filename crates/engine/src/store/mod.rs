@@ -1,5 +1,7 @@
 //! The truth: one SQLite file per database. Everything else is derived from it.
 
+use std::path::Path;
+
 mod acknowledged;
 mod carry;
 mod change;
@@ -20,12 +22,24 @@ pub(crate) use carry::{CarriedRecord, Stretch};
 pub(crate) use change::{Change, ChangeKind};
 pub(crate) use check::Check;
 pub use error::StoreError;
-pub(crate) use reader::{Identity, Reader};
+pub(crate) use reader::{FeedData, Identity, Reader};
 pub(crate) use row::StoredRecord;
 pub(crate) use stamp::Stamp;
 pub(crate) use state::{RecordRow, State, Tally};
 pub(crate) use write::{PutKind, Write};
 pub(crate) use writer::Store;
+
+/// Whether there was a database file at `path`: its log or what it had acknowledged is there.
+pub(crate) fn has_traces(path: &Path) -> bool {
+    let traces = [
+        acknowledged::Acknowledged::path(path),
+        schema::beside(path, "-wal"),
+    ];
+    // What cannot be looked at may be there.
+    traces
+        .iter()
+        .any(|trace| trace.try_exists().unwrap_or(true))
+}
 
 /// The version of the SQLite inside.
 #[must_use]

@@ -39,6 +39,15 @@ pub(crate) struct Feed {
     pub(crate) last: u64,
 }
 
+/// How much of the data of former records a part of the change feed holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum FeedData {
+    /// None of it.
+    None,
+    /// About so many bytes at most.
+    Bytes(usize),
+}
+
 /// What an upsert has to know of a record that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -204,16 +213,41 @@ impl Reader {
 
     /// Up to `limit` entries of the change feed after `position`, in order.
     pub(crate) fn changes(&self, position: u64, limit: usize) -> Result<Vec<Change>, StoreError> {
-        Ok(self.feed(position, limit)?.changes)
+        Ok(self
+            .feed(position, limit, FeedData::Bytes(usize::MAX))?
+            .changes)
     }
 
-    /// As [`Reader::changes`], with where the feed begins and ends.
-    pub(crate) fn feed(&self, position: u64, limit: usize) -> Result<Feed, StoreError> {
+    /// As [`Reader::changes`], with where the feed begins and ends. Returns fewer than `limit` entries when their
+    /// data exceeds the bytes of `data`, but at least one entry where there is one.
+    pub(crate) fn feed(
+        &self,
+        position: u64,
+        limit: usize,
+        data: FeedData,
+    ) -> Result<Feed, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.read(|transaction| {
-            let which = "position > ?1 ORDER BY position LIMIT ?2";
+            let (column, max_bytes) = match data {
+                FeedData::None => ("NULL", usize::MAX),
+                FeedData::Bytes(max_bytes) => ("data", max_bytes),
+            };
+            let mut statement = transaction.prepare_cached(&format!(
+                "SELECT position, version, id, uuid, kind, at, {column} FROM changes
+                 WHERE position > ?1 ORDER BY position LIMIT ?2"
+            ))?;
+            let mut rows = statement.query((position.cast_signed(), limit))?;
+            let mut changes: Vec<Change> = Vec::new();
+            let mut bytes = 0;
+            while bytes < max_bytes
+                && let Some(row) = rows.next()?
+            {
+                let change = Change::from_row(row)?;
+                bytes += change.data.as_ref().map_or(0, Vec::len);
+                changes.push(change);
+            }
             Ok(Feed {
-                changes: read_changes(transaction, which, (position.cast_signed(), limit))?,
+                changes,
                 removed: removed_of(transaction)?,
                 last: state_of(transaction)?.position,
             })

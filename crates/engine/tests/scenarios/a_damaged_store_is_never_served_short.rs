@@ -108,6 +108,9 @@ fn is_whole_or_refused(directory: &Path, oracle: &Oracle) -> bool {
         let refused = server.try_query("db", &json!({ "variant": "b" }));
         let reason = refused.expect_err("refused").facts()["reason"].clone();
         assert_eq!(reason, state["problem"]["code"]);
+        let settings = json!({ "model": null, "dimensions": DIMENSIONS });
+        let refused = server.create_with("db", &settings).expect_err("refused");
+        assert_eq!(refused.facts()["reason"], reason);
         // A first page that is not SQLite's, or not this engine's, is told as such.
         assert!(reason == "damaged" || reason == "store_failed", "{state}");
     }

@@ -197,7 +197,7 @@ fn the_file_of_another_database_is_served_as_it_is() {
 }
 
 #[test]
-fn a_database_made_again_in_its_old_directory_is_empty() {
+fn a_database_whose_file_is_missing_is_damaged_until_it_is_dropped_and_then_empty() {
     let mut world = World::new(4);
     let server = Server::open(world.path());
     server.create("db", DIMENSIONS);
@@ -208,7 +208,29 @@ fn a_database_made_again_in_its_old_directory_is_empty() {
     for directory in [world.path().to_owned(), killed.path().to_owned()] {
         // Its log, its index files and the file `acknowledged` stay.
         fs::remove_file(directory.join("databases/db/records.sqlite")).expect("deleted");
+        let next = directory.join("databases/.next-db");
+        fs::create_dir(&next).expect("made");
+        for _ in 0..2 {
+            let server = Server::open(&directory);
+            let problem = server.state("db")["problem"].clone();
+            assert_eq!(problem["code"], "damaged");
+            let detail = problem["detail"].as_str().expect("a text");
+            assert!(detail.contains("databases/db/records.sqlite"), "{detail}");
+            let settings = json!({ "model": null, "dimensions": DIMENSIONS });
+            for refused in [
+                server.create_with("db", &settings).err(),
+                server.try_query("db", &json!({ "variant": "b" })).err(),
+            ] {
+                assert_eq!(refused.expect("refused").facts()["reason"], "damaged");
+            }
+            assert_eq!(codes(&server), ["open_failed"]);
+            server.close();
+        }
+        // What was to take its place may be all that is left of the records.
+        assert!(next.exists());
         let server = Server::open(&directory);
+        server.drop_database("db").wait().expect("dropped");
+        assert!(!next.exists() && !directory.join("databases/db").exists());
         server.create("db", DIMENSIONS);
         let mut oracle = Oracle::default();
         world.check(&server, "db", &oracle, 80);

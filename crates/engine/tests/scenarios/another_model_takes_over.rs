@@ -1,9 +1,10 @@
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use cosift_engine::{Embedded, Error, Format, ReembeddingBatch};
+use cosift_engine::{Embedded, Error, Format, Limits, ReembeddingBatch};
 
 use crate::common::{Model, Random, Server, assert_same, embed, embedded, image, settings};
 
@@ -428,5 +429,112 @@ fn never_with_records_that_a_restored_database_does_not_have() {
     assert_eq!(server.describe("db")["records"], 30);
     let codes = server.engine.take_events().to_json();
     assert_eq!(codes["events"], json!([]), "its files belong to it");
+    server.close();
+}
+
+#[test]
+fn without_records_whose_deletion_the_feed_forgot_before_it_went_on() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let open = || {
+        Server::with_limits(
+            directory.path(),
+            Limits {
+                keep_changes: Duration::from_millis(1),
+                ..Limits::default()
+            },
+        )
+    };
+    let put_all = |server: &Server, ids: std::ops::Range<u64>| {
+        let record = |id| json!({ "id": id, "data": { "text": format!("{id}"), "n": id } });
+        put(server, &ids.map(record).collect(), OLD);
+    };
+    // The writer removes old changes by itself; every wait ends with what is true for good.
+    let forgets_all = |server: &Server| {
+        let last = server.describe("db")["records"].clone();
+        loop {
+            if let Err(error) = server.try_changes("db", &json!({ "after": 0 })) {
+                let store = directory.path().join("databases/db/records.sqlite");
+                let store = rusqlite::Connection::open(store).expect("opened");
+                let count = "SELECT count(*) FROM changes";
+                let left: i64 = store
+                    .query_row(count, [], |row| row.get(0))
+                    .expect("counted");
+                if left == 1 {
+                    return assert_eq!(error.code(), "changes_removed");
+                }
+            }
+            assert_ne!(last, json!(0));
+            std::thread::yield_now();
+        }
+    };
+    let server = open();
+    create(&server);
+    for start in [1, 101, 201, 301, 401, 501] {
+        put_all(&server, start..start + 100);
+    }
+    forgets_all(&server);
+    server
+        .begin_reembedding("db", &settings(NEW))
+        .expect("begun");
+    assert!(!step(&server), "there are more records than a batch has");
+    let told = server.reembedding("db");
+    assert!(told["done"].as_u64() >= Some(200), "{told}");
+    server
+        .delete("db", &json!({ "ids": [1, 2] }))
+        .expect("deleted");
+    put_all(&server, 601..602);
+    server.close();
+    let server = open();
+    forgets_all(&server);
+    let told = server
+        .begin_reembedding("db", &settings(NEW))
+        .expect("begun anew");
+    assert_eq!(told["done"], 0);
+    let before = contents_kept(&server);
+    finish(&server);
+    assert_eq!(contents_kept(&server), before);
+    assert_eq!(before.len(), 599);
+    server.close();
+}
+
+/// The ids of all records, from a query.
+fn contents_kept(server: &Server) -> Vec<u64> {
+    let query = json!({ "limit": 10_000, "variant": "b", "sort": { "column": "n" } });
+    let page = server.query("db", &query);
+    let ids = page["results"].as_array().expect("results").iter();
+    ids.map(|record| record["id"].as_u64().expect("an id"))
+        .collect()
+}
+
+#[test]
+fn or_the_database_is_dropped_and_stays_dropped() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    for round in 0..24 {
+        create(&server);
+        put(
+            &server,
+            &json!([{ "id": 1, "data": { "text": "a", "n": 1 } }]),
+            OLD,
+        );
+        server
+            .begin_reembedding("db", &settings(NEW))
+            .expect("begun");
+        while !step(&server) {}
+        std::thread::scope(|scope| {
+            let switch = scope.spawn(|| server.switch_reembedding("db"));
+            for _ in 0..round * 40 {
+                std::thread::yield_now();
+            }
+            server.drop_database("db").wait().expect("dropped");
+            // It was dropped before, or first switched and then dropped.
+            let _ = switch.join().expect("no panic");
+        });
+        let left: Vec<_> = fs::read_dir(directory.path().join("databases"))
+            .expect("listed")
+            .map(|entry| entry.expect("an entry").file_name())
+            .collect();
+        assert!(left.is_empty(), "round {round}: {left:?}");
+    }
     server.close();
 }

@@ -151,3 +151,39 @@ fn and_a_made_id_never_comes_back() {
     assert_eq!(found["total"]["value"], 2);
     server.close();
 }
+
+#[test]
+fn in_the_order_of_their_ids() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 2);
+    let put = |id: u64, text: &str| {
+        let record = json!([{ "id": id, "data": { "text": text }, "vector": [1, id] }]);
+        server.upsert("db", &record).expect("written");
+    };
+    for id in [7, 3, 9, 1, 5] {
+        put(id, "first");
+    }
+    put(3, "second");
+    put(9, "second");
+    let all = json!({ "filter": { "rules": [{ "column": "text", "operator": "is_not_empty" }] } });
+    for (request, expected) in [
+        (json!({ "ids": [7, 3, 1] }), vec![1, 3, 7]),
+        (all, vec![5, 9]),
+    ] {
+        let position = server.changes("db", 0, 100)["position"].clone();
+        let after = position.as_u64().expect("a position");
+        assert_eq!(
+            server.delete("db", &request).expect("deleted"),
+            expected.len()
+        );
+        let feed = server.changes("db", after, 100)["changes"].clone();
+        let ids: Vec<u64> = feed
+            .as_array()
+            .expect("changes")
+            .iter()
+            .map(|change| change["id"].as_u64().expect("an id"))
+            .collect();
+        assert_eq!(ids, expected);
+    }
+}

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::support::{Record, scratch};
-use crate::store::{CarriedRecord, PutKind, Store, StoreError, Stretch, Write};
+use crate::store::{CarriedRecord, Change, FeedData, PutKind, Store, StoreError, Stretch, Write};
 
 type Taken = (Stretch, Vec<(CarriedRecord, Option<Vec<i32>>)>);
 
@@ -98,4 +98,60 @@ fn a_full_disk_refuses_a_stretch_and_nothing_else() {
     drop(follower);
     let follower = Store::open(&path).expect("it opens");
     assert_eq!(contents(&follower), contents(&source));
+}
+
+#[test]
+fn neither_a_stretch_nor_a_part_of_the_feed_holds_much_former_data() {
+    const RECORDS: u64 = 60;
+    const BYTES: usize = 1 << 20;
+    let (_directory, path) = scratch();
+    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let large = |id, revision| {
+        let mut record = Record::made(id, revision, 4);
+        record.data = format!(r#"{{"text":"{}"}}"#, "x".repeat(BYTES)).into_bytes();
+        record
+    };
+    for id in 1..=RECORDS {
+        let record = large(id, 1);
+        store
+            .commit(&[record.put(PutKind::Created)])
+            .expect("stored");
+        let record = large(id, 2);
+        store
+            .commit(&[record.put(PutKind::Changed)])
+            .expect("stored");
+        store
+            .commit(&[Write::Delete { id, at: 5 }])
+            .expect("stored");
+    }
+    let reader = store.reader();
+    let held = |changes: &[Change]| -> usize {
+        let data = changes.iter().filter_map(|change| change.data.as_ref());
+        data.map(Vec::len).sum()
+    };
+    let (mut position, mut parts) = (0, 0);
+    while position < store.last_position() {
+        let part = reader.feed(position, 1_000, FeedData::Bytes(4 * BYTES));
+        let changes = part.expect("it is read").changes;
+        assert!((1..=5 * BYTES + 1_000).contains(&held(&changes)));
+        assert_eq!(changes[0].position, position + 1);
+        position = changes[changes.len() - 1].position;
+        parts += 1;
+    }
+    assert!(parts > 20, "{parts}");
+    let bare = reader.feed(0, 1_000, FeedData::None).expect("it is read");
+    assert_eq!(bare.changes.len() as u64, 3 * RECORDS);
+    assert_eq!(held(&bare.changes), 0);
+
+    let (_directory, path) = scratch();
+    let mut follower = Store::create(&path, b"{}").expect("a new database");
+    loop {
+        let (stretch, records) = next(&store, &follower);
+        assert!(held(stretch.changes()) <= 17 * BYTES + 1_000);
+        follower.carry(&stretch, &records).expect("stored");
+        if stretch.last {
+            break;
+        }
+    }
+    assert_eq!(contents(&follower), contents(&store));
 }
