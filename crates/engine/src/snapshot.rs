@@ -1,9 +1,9 @@
 //! A snapshot: every record of a database as of one commit, for as long as somebody reads it.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::block::Block;
 use crate::columns::ColumnNames;
@@ -192,7 +192,7 @@ fn uuid_of(snapshot: &Snapshot, row: RecordRow) -> RecordUuid {
 
 /// Hashes identities with a key of its own. Callers choose the identities: nobody can know which ones share a place.
 #[derive(Debug, Default)]
-struct IdentityHasher(RandomState);
+struct IdentityHasher(DefaultHashBuilder);
 
 impl IdentityHasher {
     fn id(&self, id: RecordId) -> u64 {
