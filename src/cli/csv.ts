@@ -5,18 +5,31 @@ import { type ColumnType, ColumnTypes, parseField } from './column-types.js';
 import { BadRow, canonical, type Identities, parseId, uuidOfKey } from './identities.js';
 import { type Bad, type ColumnOptions, PARTS, type Part, type Row } from './rows.js';
 
+const COMMA = ',';
+
+/** What else stands between fields, and how `--separator` is given it. */
+const OTHER_SEPARATORS: readonly (readonly [string, string])[] = [
+  [';', "';'"],
+  ['\t', 'tab'],
+  ['|', "'|'"],
+];
+
 /** What the header and all values of a CSV file say about its columns. */
 export class CsvColumns {
   readonly names: readonly string[];
   readonly types: readonly ColumnType[];
+  /** The character between fields. */
+  readonly separator: string;
   /** Places of the columns that hold identities; -1 where there is none. */
   readonly id: number;
   readonly uuid: number;
   readonly key: number;
 
   /** @throws {Error} when the options name a column that the header lacks. */
-  constructor(names: readonly string[], found: ColumnTypes, { idColumn, keyColumn, types }: ColumnOptions) {
+  constructor(names: readonly string[], found: ColumnTypes, options: ColumnOptions) {
+    const { idColumn, keyColumn, types, separator } = options;
     this.names = names;
+    this.separator = separator ?? COMMA;
     this.key = keyColumn === undefined ? -1 : this.#find(keyColumn, '--key-column');
     const id = idColumn === undefined ? names.indexOf('id') : this.#find(idColumn, '--id-column');
     if (idColumn !== undefined && idColumn === keyColumn) {
@@ -62,8 +75,8 @@ export async function inspectCsv(
   const found = new ColumnTypes();
   let names: readonly string[] | undefined;
   // Bad rows are told when the records are read.
-  for await (const { fields, line } of rowsOf(chunks, () => undefined)) {
-    if (names === undefined) names = checkHeader(fields, line);
+  for await (const { fields, line } of rowsOf(chunks, options.separator ?? COMMA, () => undefined)) {
+    if (names === undefined) names = checkHeader(fields, line, options.separator);
     else found.observe(fields);
   }
   if (names === undefined) throw new Error('the CSV file has no header');
@@ -79,7 +92,8 @@ export async function* recordsOfCsv(
   onBad: Bad,
 ): AsyncGenerator<Row> {
   let header = true;
-  for await (const { fields, line } of rowsOf(chunks, part === columns.parts[0] ? onBad : () => undefined)) {
+  const report = part === columns.parts[0] ? onBad : () => undefined;
+  for await (const { fields, line } of rowsOf(chunks, columns.separator, report)) {
     if (header) {
       header = false;
       continue;
@@ -98,18 +112,33 @@ export async function* recordsOfCsv(
 
 async function* rowsOf(
   chunks: AsyncIterable<Uint8Array>,
+  separator: string,
   onBad: Bad,
 ): AsyncGenerator<{ fields: string[]; line: number }> {
   let badHeader: Error | undefined;
+  /** Where the last row ended, and how many empty lines came before. */
+  let last = { line: 0, empty: 0 };
   const parser = parse({
     info: true,
+    delimiter: separator,
     // A quote that is never closed must not take the rest of the file into memory.
     max_record_size: LIMITS.batch_bytes,
     skip_empty_lines: true,
     skip_records_with_error: true,
+    on_record(record: string[], { lines, empty_lines }: Info) {
+      last = { line: lines, empty: empty_lines };
+      return record;
+    },
     on_skip(error?: CsvError) {
-      const line = Number(error?.lines ?? 0);
-      const detail = error?.message.replace(/ on line \d+$/, '') ?? 'cannot be read';
+      const end = Number(error?.lines ?? 0);
+      const empty = Number(error?.empty_lines ?? 0);
+      // A quote takes the following lines into its field, so the row is told by its first line.
+      const line = Math.min(end, last.line + 1 + empty - last.empty);
+      last = { line: end, empty };
+      const fault =
+        error?.message.replace(/[ ,]*(on|at|with an opening quote at) line \d+.*$/, '') ?? 'cannot be read';
+      const detail =
+        line === end ? fault : `${fault}: a quote in this row opens a field that reaches to line ${end}`;
       // The next row must not be taken for the header.
       if (error?.records === 0)
         badHeader ??= new Error(`line ${line}: the CSV header cannot be read: ${detail}`);
@@ -125,8 +154,23 @@ async function* rowsOf(
   }
 }
 
-function checkHeader(names: readonly string[], line: number): string[] {
+function checkHeader(names: readonly string[], line: number, separator: string | undefined): string[] {
   const trimmed = names.map((name) => name.trim());
+  const [first = ''] = trimmed;
+  const other = OTHER_SEPARATORS.find(([character]) => names[0]?.includes(character));
+  if (trimmed.length === 1 && separator === undefined && other !== undefined) {
+    throw new Error(
+      `line ${line}: the CSV header has one column, "${first}": if its fields are separated otherwise, give ` +
+        `--separator ${other[1]}; if it is one column, give --separator ','`,
+    );
+  }
+  const control = trimmed.findIndex((name) => /\p{Cc}/u.test(name));
+  if (control >= 0) {
+    throw new Error(
+      `line ${line}: the name of column ${control + 1} of the CSV header has a control character; ` +
+        'if the file is UTF-16, give --encoding utf-16le',
+    );
+  }
   const empty = trimmed.indexOf('');
   if (empty >= 0) throw new Error(`line ${line}: column ${empty + 1} of the CSV header has no name`);
   const twice = trimmed.find((name, at) => trimmed.indexOf(name) !== at);

@@ -42,6 +42,11 @@ export function importCommand(): Command {
         'every value of the column is written exactly so, string otherwise)',
       types,
     )
+    .option(
+      '--separator <character>',
+      'CSV: character between fields, or "tab" (default: a comma)',
+      separator,
+    )
     .option('--encoding <name>', 'such as latin1, windows-1252 or utf-16le (default: utf-8)', encoding)
     .action(importFile);
 }
@@ -216,6 +221,12 @@ function types(text: string, before: Record<string, ColumnType> | undefined): Re
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message);
   }
+}
+
+function separator(text: string): string {
+  const character = text === 'tab' ? '\t' : text;
+  if (!/^[^"\r\n]$/u.test(character)) throw new InvalidArgumentError('not one character, nor "tab"');
+  return character;
 }
 
 function encoding(name: string): string {

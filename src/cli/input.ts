@@ -51,6 +51,7 @@ export async function openInput(
   const source = await FileSource.open(file, stop);
   if (!/\.csv$/i.test(file)) {
     if (options.idColumn !== undefined) throw new Error('--id-column is for CSV; NDJSON has the member "id"');
+    if (options.separator !== undefined) throw new Error('--separator is for CSV');
     if (options.types !== undefined) throw new Error('--types is for CSV; NDJSON has types of its own');
     const { encoding } = options;
     const read = (part: Part, of: Identities, onBad: Bad) => {

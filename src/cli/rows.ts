@@ -23,6 +23,8 @@ export interface ColumnOptions {
   idColumn?: string;
   /** The column whose value identifies a record. */
   keyColumn?: string;
+  /** CSV only: the character between fields, a comma when absent. */
+  separator?: string;
   /** CSV only: types that are not found from the values. */
   types?: Record<string, ColumnType>;
 }

@@ -203,6 +203,43 @@ test('a row with too few or too many fields, or a quote that is not closed, is r
   expect((await records()).map(({ id }) => id)).toEqual([1, 4, 5]);
 });
 
+test('a quote that is not closed is reported where its row begins, with what it takes along', async () => {
+  const rows = Array.from({ length: 300 }, (_, at) => `${at + 1},x\n`);
+  rows[99] = '\n100,"x\n';
+  const { file, load, records } = await setUp('a.csv', `id,a\n${rows.join('')}`);
+  const open = await load();
+  expect(open.stderr).toMatch(/^line 102: Quote Not Closed: .* reaches to line 302\n$/);
+  expect(await records()).toHaveLength(99);
+  rows[199] = '200,"x"\n';
+  await writeFile(file, `id,a\n${rows.join('')}`);
+  const closed = await load();
+  expect(closed.stderr).toMatch(/^line 102: Invalid Closing Quote: .* reaches to line 202\n$/);
+  expect(await records()).toHaveLength(199);
+});
+
+test('a file with another separator is read with it, and not stored as one column without', async () => {
+  const { file, load, records } = await setUp('a.csv', 'id;name;price\n1;Apfel;1,20\n2;"Birne;";2\n');
+  const refused = await load();
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toContain('line 1: the CSV header has one column, "id;name;price": ');
+  expect(refused.stderr).toContain("--separator ';'");
+  expect(await load('--separator', ';')).toMatchObject({ code: 0, stderr: '' });
+  expect(await records()).toEqual([
+    { id: 1, data: { name: 'Apfel', price: '1,20' } },
+    { id: 2, data: { name: 'Birne;', price: '2' } },
+  ]);
+  await writeFile(file, 'id\tname\n3\tx\n');
+  expect((await load()).stderr).toContain('--separator tab');
+  expect((await load('--separator', ',')).stderr).toContain(
+    'column 1 of the CSV header has a control character',
+  );
+  expect(await load('--separator', 'tab')).toMatchObject({ code: 0, stderr: '' });
+  expect((await records())[2]).toEqual({ id: 3, data: { name: 'x' } });
+  await writeFile(file, Buffer.from('id,name\n4,x\n', 'utf16le'));
+  expect((await load()).stderr).toMatch(/^cosift: line 1: .*--encoding utf-16le\n$/);
+  expect((await load('--separator', ';;')).stderr).toContain('not one character, nor "tab"');
+});
+
 test('any name is an ordinary column', async () => {
   const { load, records } = await setUp('a.csv', 'id,__proto__,constructor\n1,2,x\n');
   expect(await load('--types', '__proto__=string')).toMatchObject({ code: 0, stderr: '' });
