@@ -124,3 +124,38 @@ test('a webhook begins again with the feed of a database that was put back', asy
   const ids = receiver.deliveries.map(({ id }) => id);
   expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
 }, 60_000);
+
+test('a follower of a directory put back without `acknowledged` is told to begin again, whatever was written since', async () => {
+  const service = await begin();
+  const { config } = resolveConfig({ port: 0, data: service.directory, logLevel: 'silent' }, {});
+  const database = path.join(service.directory, 'databases', 'fan');
+  const backup = path.join(service.directory, 'backup');
+  const records = (from: number, to: number) => ({ records: RECORDS.slice(from, to) });
+  await service.call('POST', '/v1/databases/fan/records', records(0, 5));
+  await service.running.close();
+  await cp(database, backup, { recursive: true });
+
+  const headers = { 'x-api-key': service.adminKey, 'content-type': 'application/json' };
+  const call = async (at: string, target: string, payload?: object) => {
+    const method = payload === undefined ? 'GET' : 'POST';
+    const body = payload === undefined ? {} : { body: JSON.stringify(payload) };
+    const response = await fetch(`${at}/v1/databases/fan/${target}`, { method, headers, ...body });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  const second = await start(config, { print: () => undefined });
+  await call(second.url, 'records', records(5, 10));
+  const { epoch, position } = (await call(second.url, 'changes')).body;
+  expect(position).toBe(10);
+  await second.close();
+
+  await rm(database, { recursive: true });
+  await cp(backup, database, { recursive: true });
+  await rm(path.join(database, 'acknowledged'));
+  const third = await start(config, { print: () => undefined });
+  closing.push(() => third.close());
+  await call(third.url, 'records', records(10, 20));
+  const gone = await call(third.url, `changes?after=${position}&epoch=${epoch}`);
+  expect(gone).toMatchObject({ status: 410, body: { code: 'feed_restarted' } });
+  const again = await call(third.url, 'changes');
+  expect(again.body.changes).toHaveLength(15);
+});

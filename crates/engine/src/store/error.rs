@@ -147,6 +147,7 @@ impl StoreError {
     pub(crate) fn code(&self) -> &'static str {
         match self {
             StoreError::DiskFull => "disk_full",
+            StoreError::Sqlite { source } if is_without_room_for_log_index(source) => "disk_full",
             StoreError::Damaged { .. }
             | StoreError::Corrupt { .. }
             | StoreError::Inconsistent { .. }
@@ -171,6 +172,14 @@ impl StoreError {
                 | StoreError::Missing { .. }
         )
     }
+}
+
+/// Whether SQLite had no room for the index of its log (the file `-shm`), for which it has no code of its own.
+///
+/// The error still poisons, because a commit may be in the log by then.
+fn is_without_room_for_log_index(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().map(|error| error.extended_code)
+        == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
 }
 
 impl From<rusqlite::Error> for StoreError {

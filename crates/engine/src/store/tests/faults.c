@@ -97,9 +97,12 @@ ssize_t write(int fd, const void *bytes, size_t count) {
 }
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t at) {
     FAIL("space", ENOSPC)
+    if (count == 1) FAIL("log_index", ENOSPC)
     return REAL(pwrite)(fd, bytes, count, at);
 }
 ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at) {
     FAIL("space", ENOSPC)
+    /* SQLite extends the index of its log by single bytes. */
+    if (count == 1) FAIL("log_index", ENOSPC)
     return REAL(pwrite64)(fd, bytes, count, at);
 }

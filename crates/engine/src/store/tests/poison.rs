@@ -114,6 +114,11 @@ fn child_whose_disk_is_full() {
     let path = directory.join("records.sqlite");
     let full = failing(&directory, "space", || Store::create(&path, b"{}"));
     assert!(matches!(full, Err(StoreError::DiskFull)), "{full:?}");
+    let full = failing(&directory, "log_index", || Store::create(&path, b"{}"));
+    assert_eq!(
+        full.expect_err("no room for the index of the log").code(),
+        "disk_full"
+    );
     let mut store = Store::create(&path, b"{}").expect("what it left is not in the way");
     let records: Vec<Record> = (1..=200).map(|id| Record::made(id, 1, 384)).collect();
     let writes: Vec<Write<'_>> = records
