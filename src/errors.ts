@@ -115,3 +115,8 @@ export class CosiftError extends Error {
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code);
 }
+
+/** Whether `error` is a failure with this code. */
+export function isCode(error: unknown, code: ErrorCode): error is CosiftError {
+  return error instanceof CosiftError && error.code === code;
+}

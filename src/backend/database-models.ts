@@ -1,6 +1,6 @@
 import type { Embedder, EmbedOptions } from '../embedding/index.js';
 import type { Engine, EngineDescription } from '../engine/index.js';
-import { CosiftError, type Problem } from '../errors.js';
+import { CosiftError, isCode, type Problem } from '../errors.js';
 import type { SearchRequest } from '../schema/index.js';
 import type { Models } from './models.js';
 import type { EmbedTexts } from './upsert.js';
@@ -58,7 +58,7 @@ export class DatabaseModels {
   /**
    * Embeds texts of the records of one write with whatever model the database has at the time of each call.
    *
-   * @throws {CosiftError} `model_mismatch` when it could not embed now.
+   * @throws {CosiftError} `model_mismatch` or `not_ready` when it could not embed now.
    */
   async passages(id: string, write: { caller?: string | undefined; patient: boolean }): Promise<EmbedTexts> {
     const call = {};
@@ -120,7 +120,11 @@ export class DatabaseModels {
         'give it in the setting "models", or embed the database again with one that it has';
       throw new CosiftError('model_mismatch', detail);
     }
-    const embedder = await this.#models.embedder(model);
+    const embedder = await this.#models.embedder(model).catch((cause: unknown) => {
+      // The request is sound, and the cause names directories, which are not for callers of a service.
+      const detail = `model "${model}" of database "${id}" cannot be loaded`;
+      throw isCode(cause, 'invalid_request') ? new CosiftError('not_ready', detail, { cause }) : cause;
+    });
     if (embedder.fingerprint !== fingerprint) {
       const detail =
         `database "${id}" was embedded with another version of model "${model}" than this service has; ` +

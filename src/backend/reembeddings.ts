@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Embedder } from '../embedding/index.js';
 import type { Engine } from '../engine/index.js';
-import { CosiftError } from '../errors.js';
+import { CosiftError, isCode } from '../errors.js';
 import type { Reembedding } from '../schema/index.js';
 import type { Models } from './models.js';
 import type { WriteGate } from './write-gate.js';
@@ -232,10 +232,6 @@ async function patiently<T>(call: () => Promise<T>, signal: AbortSignal): Promis
       await pause(BUSY_MS, undefined, { signal });
     }
   }
-}
-
-function isCode(error: unknown, code: CosiftError['code']): boolean {
-  return error instanceof CosiftError && error.code === code;
 }
 
 /** Whether the engine says that what was embedded no longer fits. */

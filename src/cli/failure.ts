@@ -16,7 +16,9 @@ export function describe(error: unknown): string {
     const places = error.problems
       .filter(({ detail }) => !error.detail.includes(detail))
       .map(({ pointer, detail }) => (pointer === '' ? detail : `${pointer}: ${detail}`));
-    return [error.detail, ...places].join('; ');
+    // What a service must not tell its callers is told to whoever works on the directory.
+    const cause = error.cause instanceof CosiftError ? [error.cause.detail] : [];
+    return [error.detail, ...places, ...cause.filter((detail) => !error.detail.includes(detail))].join('; ');
   }
   if (!(error instanceof Error)) return String(error);
   const system = (error.cause ?? error) as NodeJS.ErrnoException;

@@ -117,5 +117,7 @@ async function lock(file: string, onCompromised: (error: Error) => void): Promis
 }
 
 function busy(file: string, cause: unknown): CosiftError {
-  return new CosiftError('busy', `${file} is being changed by another process; try again`, { cause });
+  // Callers of a service read this: its directories are not for them.
+  const name = path.basename(file);
+  return new CosiftError('busy', `${name} is being changed by another process; try again`, { cause });
 }
