@@ -22,7 +22,7 @@ const LARGEST_COST = 1_200;
  * Texts that wait for a worker.
  *
  * While both kinds wait, each gets its share of the work, whatever waits of the other. A kind that has not waited
- * gains no credit by that.
+ * gains no credit by that, and one that was alone owes nothing.
  */
 export class WorkQueue {
   readonly #queues: Readonly<Record<Kind, FairQueue>>;
@@ -41,7 +41,11 @@ export class WorkQueue {
   /** Adds a job; false when it waits for room. */
   push(job: Job): boolean {
     const other = job.kind === 'query' ? 'passage' : 'query';
-    if (this.#queues[job.kind].waiting === 0 && this.#queues[other].waiting > 0) {
+    if (this.waiting === 0) {
+      // What a kind was served while it was alone took nothing from the other.
+      this.#served.query = 0;
+      this.#served.passage = 0;
+    } else if (this.#queues[job.kind].waiting === 0) {
       this.#served[job.kind] = Math.max(this.#served[job.kind], this.#served[other]);
     }
     return this.#queues[job.kind].push(job);

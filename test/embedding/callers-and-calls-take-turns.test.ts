@@ -63,6 +63,27 @@ test('what comes after a long time of the other kind is next, and does not make 
   expect(queries.take(2)).toContain('record');
 });
 
+test.each([
+  ['query', 'passage'],
+  ['passage', 'query'],
+] as const)(
+  'a long time of %s alone is not held against them once the others come first',
+  (often, seldom) => {
+    const { add, take } = queueOf();
+    for (let at = 0; at < 10_000; at += 1) {
+      add('before', job(often, 1));
+      expect(take(1)).toEqual(['before']);
+    }
+    for (let at = 0; at < 500; at += 1) {
+      add(seldom, job(seldom, 1));
+      add(often, job(often, 1));
+    }
+    const turns = take(40);
+    expect(turns.filter((name) => name === often).length).toBeGreaterThanOrEqual(9);
+    expect(turns.filter((name) => name === seldom).length).toBeGreaterThanOrEqual(9);
+  },
+);
+
 test('a single record is next but one beside six imports of the same caller', () => {
   const { add, take } = queueOf();
   for (let at = 0; at < 6; at += 1) {
