@@ -25,6 +25,9 @@ const BATCH: usize = 1_000;
 /// Bytes of former data that are read from the store at once, about.
 const BATCH_BYTES: usize = 4 << 20;
 
+/// Bytes of former data that one call goes through, about: they are parsed on a thread that other queries wait for.
+const MAX_READ_BYTES: usize = 16 << 20;
+
 /// A request for changes.
 #[derive(Clone, Debug)]
 pub(crate) struct Changes {
@@ -79,7 +82,8 @@ impl Changes {
         let watch = &Watch::new(stop);
         let mut out = b"{\"changes\":[".to_vec();
         let (mut position, mut read, mut written, mut more) = (self.after, 0, 0, true);
-        while more && written < self.limit && read < MAX_READ {
+        let mut bytes = 0;
+        while more && written < self.limit && read < MAX_READ && bytes < MAX_READ_BYTES {
             let (count, data) = match self.forced {
                 None => (self.limit, FeedData::None),
                 Some(_) => (BATCH, FeedData::Bytes(BATCH_BYTES)),
@@ -100,6 +104,7 @@ impl Changes {
                 }
                 position = change.position;
                 read += 1;
+                bytes += change.data.as_ref().map_or(0, Vec::len);
                 if let Some(kind) = self.kind(database, change, watch)? {
                     if written > 0 {
                         out.push(b',');

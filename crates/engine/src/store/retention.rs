@@ -23,6 +23,9 @@ const MARKS_KEPT: u32 = 32;
 /// Changes that are removed in one transaction, so that a write waits only briefly.
 const STEP: i64 = 1_000;
 
+/// Bytes of former data that are removed in one transaction, about: they are overwritten, so they are written too.
+const STEP_BYTES: i64 = 4 << 20;
+
 /// Place of the last change that is no longer kept, 0 while all are.
 pub(super) fn removed_of(connection: &Connection) -> Result<u64, StoreError> {
     let stored = read_meta(connection, REMOVED)?.and_then(|bytes| bytes.try_into().ok());
@@ -91,6 +94,8 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let keep = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
         let mut marks = marks_of(&self.connection)?;
+        // A mark from a clock that was ahead would hold up the removal until that time.
+        marks.retain(|mark| mark.at <= now);
         let position = self.last_position();
         let last = marks.last().copied();
         let due = last.is_none_or(|last| {
@@ -112,20 +117,27 @@ impl Store {
                 // First, so that nobody who follows the feed misses what is gone.
                 write_meta(transaction, REMOVED, &last_removed.to_le_bytes())?;
             }
-            let bounds = (last_removed.cast_signed(), saved.cast_signed(), STEP);
-            let gone = transaction
-                .prepare_cached(
-                    "DELETE FROM changes WHERE position IN (SELECT position FROM changes
-                     WHERE position <= ?1 AND (kind != 3 OR version <= ?2) ORDER BY position LIMIT ?3)",
-                )?
-                .execute(bounds)?;
-            let bare = transaction
-                .prepare_cached(
-                    "UPDATE changes SET data = NULL WHERE position IN (SELECT position FROM changes
-                     WHERE position <= ?1 AND data IS NOT NULL ORDER BY position LIMIT ?2)",
-                )?
-                .execute((end.cast_signed(), STEP))?;
-            Ok(gone == STEP as usize || bare == STEP as usize)
+            let gone = step(
+                transaction,
+                "position <= ?1 AND (kind != 3 OR version <= ?2)",
+                [last_removed.cast_signed(), saved.cast_signed()],
+            )?;
+            let mut delete =
+                transaction.prepare_cached("DELETE FROM changes WHERE position = ?1")?;
+            for position in &gone.positions {
+                delete.execute([position])?;
+            }
+            let bare = step(
+                transaction,
+                "position <= ?1 AND data IS NOT NULL AND ?2 = 0",
+                [end.cast_signed(), i64::from(gone.more)],
+            )?;
+            let mut clear =
+                transaction.prepare_cached("UPDATE changes SET data = NULL WHERE position = ?1")?;
+            for position in &bare.positions {
+                clear.execute([position])?;
+            }
+            Ok(gone.more || bare.more)
         })?;
         let left: i64 = self.connection.query_row(
             "SELECT count(*) FROM (SELECT 1 FROM changes WHERE position <= ?1 LIMIT 1)",
@@ -141,4 +153,28 @@ impl Store {
         }
         Ok(more)
     }
+}
+
+/// Changes to be removed in one transaction.
+struct Step {
+    positions: Vec<i64>,
+    /// Whether there are more.
+    more: bool,
+}
+
+/// The first of the changes that `which` chooses.
+fn step(connection: &Connection, which: &str, parameters: [i64; 2]) -> Result<Step, StoreError> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT position, ifnull(length(data), 0) FROM changes WHERE {which} ORDER BY position LIMIT {STEP}"
+    ))?;
+    let mut rows = statement.query(parameters)?;
+    let (mut positions, mut bytes) = (Vec::new(), 0);
+    while bytes < STEP_BYTES
+        && let Some(row) = rows.next()?
+    {
+        positions.push(row.get(0)?);
+        bytes += row.get::<_, i64>(1)?;
+    }
+    let more = bytes >= STEP_BYTES || positions.len() == STEP as usize;
+    Ok(Step { positions, more })
 }

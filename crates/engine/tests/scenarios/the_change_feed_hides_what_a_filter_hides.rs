@@ -151,3 +151,40 @@ fn and_is_another_one_once_the_database_is_made_again() {
     assert_eq!(epoch_of(&server), second);
     server.close();
 }
+
+#[test]
+fn in_parts_where_the_former_records_are_large() {
+    const RECORDS: u64 = 40;
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 2);
+    let put = |id: u64, text: &str| {
+        let record =
+            json!([{ "id": id, "data": { "text": text, "team": "a" }, "vector": [1, id] }]);
+        server.upsert("db", &record).expect("written");
+    };
+    let large = "x".repeat(1_000_000);
+    for id in 1..=RECORDS {
+        put(id, &large);
+        put(id, "small");
+    }
+    let rule = json!({ "column": "team", "operator": "equals", "value": "b" });
+    let (mut position, mut parts) = (0, 0);
+    loop {
+        let request =
+            json!({ "after": position, "limit": 1_000, "forced_filter": { "rules": [rule] } });
+        let feed = server.try_changes("db", &request).expect("changes");
+        assert_eq!(feed["changes"], json!([]));
+        let read = feed["position"].as_u64().expect("a position") - position;
+        // A thread that other queries wait for parses no more than this at once.
+        assert!((1..=2 * 20).contains(&read), "{read} changes");
+        position += read;
+        parts += 1;
+        if feed["has_more"] == false {
+            break;
+        }
+    }
+    assert_eq!(position, 2 * RECORDS);
+    assert!((2..=4).contains(&parts), "{parts} parts");
+    server.close();
+}

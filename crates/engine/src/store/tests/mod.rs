@@ -12,6 +12,7 @@ mod open;
 mod poison;
 mod reclaim;
 mod replay;
+mod retention;
 mod speed;
 mod support;
 mod upgrade;
