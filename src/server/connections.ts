@@ -7,9 +7,6 @@ import { CosiftError } from '../errors.js';
 /** How long a caller who has connected may take to ask once the server stops. */
 const ASK_MS = 500;
 
-/** Longest time for which a server that stops still accepts connections that the system holds for it. */
-const ACCEPT_MS = 500;
-
 /** Requests of one connection that are under way at once. */
 const MAX_PIPELINED = 32;
 
@@ -87,14 +84,14 @@ export function limitConnections(
       for (const [socket, { requests }] of connections) if (idle([...requests])) socket.destroy();
     };
     setTimeout(
-      release((requests) => requests.length === 0),
-      ASK_MS,
-    ).unref();
-    setTimeout(
       release((requests) => requests.every(({ complete }) => !complete)),
       stopMs,
     ).unref();
-    await acceptWaiting(app.server);
+    await acceptWaiting(app.server, stopMs);
+    setTimeout(
+      release((requests) => requests.length === 0),
+      ASK_MS,
+    ).unref();
   });
 }
 
@@ -102,8 +99,8 @@ export function limitConnections(
  * Accepts the connections that the system holds for the server. The system resets those that are not accepted when the
  * server stops listening, and a busy server accepts connections later than its callers send requests.
  */
-async function acceptWaiting(server: Server): Promise<void> {
-  const end = performance.now() + ACCEPT_MS;
+async function acceptWaiting(server: Server, maxMs: number): Promise<void> {
+  const end = performance.now() + maxMs;
   let accepted = false;
   const note = () => {
     accepted = true;
