@@ -2,12 +2,17 @@ import { CosiftError } from '../errors.js';
 
 /** Prints one line about a failure to stderr; what callers of a shell need, never a stack. */
 export function report(error: unknown): void {
-  console.error(`cosift: ${describe(error)}`);
+  console.error(`cosift: ${printable(describe(error))}`);
 }
 
 /** Prints one line to stderr about something that does not stop the command. */
 export function warn(text: string): void {
   console.error(`cosift: warning: ${text}`);
+}
+
+/** Without control characters: what a server or a file says must not steer the terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, ' ');
 }
 
 /** What went wrong in one line, with the places in the request where they add something. */

@@ -1,6 +1,5 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CosiftError, isErrorCode } from '../errors.js';
@@ -17,7 +16,12 @@ import type {
   SearchRequest,
 } from '../schema/index.js';
 import { unreachable } from '../unreachable.js';
+import { fits, isEvent, isProblem, linesOf, SHAPES, type Shape, textOf } from './response.js';
 import type { Target } from './target.js';
+
+/** Bytes of the longest response that is read, and of the longest line of one. */
+const MAX_BYTES = 256 << 20;
+const MAX_LINE_BYTES = 4 << 20;
 
 /** A running server. */
 export class HttpTarget implements Target {
@@ -36,43 +40,59 @@ export class HttpTarget implements Target {
   async ensureDatabase(id: string, settings: DatabaseSettings): Promise<void> {
     if (Object.keys(settings).length === 0) {
       const found = await this.#fetch('GET', `/databases/${id}`);
-      if (found.ok) return;
-      if (found.status !== 404) throw await failureOf(found);
+      if (found.ok) return void (await found.body?.cancel());
+      if (found.status !== 404) throw await this.#failureOf(found);
     }
-    await this.json('PUT', `/databases/${id}`, settings);
+    await this.#call('PUT', `/databases/${id}`, settings);
   }
 
   async search(id: string, request: SearchRequest): Promise<PageB> {
-    return (await this.json('POST', `/databases/${id}/search`, request)) as PageB;
+    return (await this.json('POST', `/databases/${id}/search`, SHAPES.page, request)) as PageB;
   }
 
   reembedder(id: string): Reembedder {
     const path = `/databases/${id}/reembedding`;
     return {
-      start: async (model) => (await this.json('POST', path, { model })) as Reembedding,
-      read: async () => (await this.json('GET', path)) as Reembedding,
-      describe: async () => (await this.json('GET', `/databases/${id}`)) as DatabaseDescription,
-      cancel: async () => void (await this.json('DELETE', path)),
+      start: async (model) => (await this.json('POST', path, SHAPES.reembedding, { model })) as Reembedding,
+      read: async () => (await this.json('GET', path, SHAPES.reembedding)) as Reembedding,
+      describe: async () =>
+        (await this.json('GET', `/databases/${id}`, SHAPES.database)) as DatabaseDescription,
+      cancel: () => this.delete(path),
     };
   }
 
-  /** The answer's JSON, undefined where it has no body. */
-  async json(method: string, path: string, body?: unknown): Promise<unknown> {
-    const answer = await this.#fetch(method, path, body);
-    if (!answer.ok) throw await failureOf(answer);
-    if (answer.status === 204) return undefined;
-    const text = await answer.text().catch(this.#unreachable);
+  /** The JSON of the response, which has the shape that the caller relies on. */
+  async json(method: string, path: string, shape: Shape, body?: unknown): Promise<unknown> {
+    const text = await this.#call(method, path, body);
+    let value: unknown;
     try {
-      return JSON.parse(text);
+      value = JSON.parse(text);
     } catch (cause) {
       throw new CosiftError('internal', `the response of ${this.#base} is not JSON`, { cause });
     }
+    if (!fits(value, shape)) throw this.#foreign();
+    return value;
+  }
+
+  /** A request whose response has no body. */
+  async delete(path: string): Promise<void> {
+    await this.#call('DELETE', path);
+  }
+
+  async #call(method: string, path: string, body?: unknown): Promise<string> {
+    const answer = await this.#fetch(method, path, body);
+    if (!answer.ok) throw await this.#failureOf(answer);
+    return textOf(answer.body ?? Readable.from([]), MAX_BYTES).catch(this.#unreachable);
+  }
+
+  #foreign(cause?: unknown): CosiftError {
+    return new CosiftError('internal', `the response of ${this.#base} is not one of cosift`, { cause });
   }
 
   async close(): Promise<void> {}
 
   async upsert(id: string, records: readonly object[]): Promise<BatchResult> {
-    return (await this.json('POST', `/databases/${id}/records`, { records })) as BatchResult;
+    return (await this.json('POST', `/databases/${id}/records`, SHAPES.batch, { records })) as BatchResult;
   }
 
   /** Sends lines and reads events at once; `fetch` would not promise to. */
@@ -90,33 +110,25 @@ export class HttpTarget implements Target {
     });
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve).once('error', reject);
+      // A response that switches protocols closes the connection without an error.
+      request.once('close', () => reject(new Error('the connection was closed before the response')));
     });
     // A server that refuses closes the request early: its answer tells more than the broken pipe.
     const sent = pipeline(Readable.from(chunks), request).catch((error: Error) => error);
     const answer = await answered.catch(this.#unreachable);
-    if (answer.statusCode !== 200) {
-      throw await failureOf(
-        new Response(Readable.toWeb(answer) as ReadableStream, { status: answer.statusCode }),
-      );
+    const { statusCode: status = 0, headers } = answer;
+    if (status !== 200) {
+      throw await this.#failureOf({ status, location: headers.location, body: answer });
     }
     let ended = false;
-    // A line that was cut off is followed by the error of the connection.
-    let cutOff: unknown;
-    for await (const line of unlessBroken(answer, this.#unreachable)) {
-      if (cutOff !== undefined) break;
-      let event: LineEvent | LineFailure;
-      try {
-        event = JSON.parse(line);
-      } catch (cause) {
-        cutOff = cause;
-        continue;
-      }
+    const lines = linesOf(answer, MAX_LINE_BYTES);
+    for (;;) {
+      const { done, value: line } = await lines.next().catch(this.#unreachable);
+      if (done) break;
+      const event = this.#event(line);
       if (event.type === 'error') throw new CosiftError(codeOf(event.code), event.detail);
       ended = event.type === 'summary';
       yield event;
-    }
-    if (cutOff !== undefined) {
-      throw new CosiftError('internal', `the response of ${this.#base} is not JSON`, { cause: cutOff });
     }
     const unsent = await sent;
     if (unsent instanceof Error) throw unreachable(url, unsent);
@@ -135,34 +147,49 @@ export class HttpTarget implements Target {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     }).catch(this.#unreachable);
   }
-}
 
-/** The lines of a response. What breaks the connection is passed to `broken`, which throws. */
-async function* unlessBroken(answer: IncomingMessage, broken: (error: unknown) => never) {
-  try {
-    yield* createInterface({ input: answer, crlfDelay: Number.POSITIVE_INFINITY });
-  } catch (error) {
-    broken(error);
+  #event(line: string): LineEvent | LineFailure {
+    let value: unknown;
+    try {
+      value = JSON.parse(line);
+    } catch (cause) {
+      throw this.#foreign(cause);
+    }
+    if (!isEvent(value)) throw this.#foreign();
+    return value as LineEvent | LineFailure;
   }
-}
 
-async function failureOf(answer: Response): Promise<CosiftError> {
-  const text = await answer.text();
-  try {
-    const problem = JSON.parse(text) as ProblemBody;
-    return new CosiftError(codeOf(problem.code), problem.detail ?? problem.title, {
-      problems: problem.errors,
-    });
-  } catch {
-    if (answer.status >= 300 && answer.status < 400) {
-      const target = answer.headers.get('location') ?? 'another address';
+  /** What a response tells that is none of a success. */
+  async #failureOf(answer: Response | Failed): Promise<CosiftError> {
+    const { status } = answer;
+    const text = await textOf(answer.body ?? Readable.from([]), MAX_LINE_BYTES).catch(this.#unreachable);
+    let problem: unknown;
+    try {
+      problem = JSON.parse(text);
+    } catch {
+      // Not from the service: a proxy, or another server.
+    }
+    if (isProblem(problem)) {
+      const { code, detail, errors } = problem as ProblemBody;
+      return new CosiftError(codeOf(code), detail, errors === undefined ? {} : { problems: errors });
+    }
+    if (status >= 300 && status < 400) {
+      const location = 'location' in answer ? answer.location : answer.headers.get('location');
+      const target = location ?? 'another address';
       return new CosiftError(
         'internal',
         `the server redirects to ${target}, which is not followed: use that address`,
       );
     }
-    return new CosiftError('internal', `the server answered ${answer.status}, which is no answer of cosift`);
+    return new CosiftError('internal', `the server answered ${status}, which is no answer of cosift`);
   }
+}
+
+/** A response that was not fetched. */
+interface Failed {
+  status: number;
+  location: string | undefined;
+  body: IncomingMessage;
 }
 
 function codeOf(code: string) {

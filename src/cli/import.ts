@@ -3,6 +3,7 @@ import type { DatabaseSettings, LineSummary } from '../schema/index.js';
 import { COLUMN_TYPES, type ColumnType, parseTypes } from './column-types.js';
 import type { CsvColumns } from './csv.js';
 import { isEncoding } from './encoding.js';
+import { printable } from './failure.js';
 import { type Input, type InputOptions, openInput } from './input.js';
 import { count, duration, ProgressBar } from './progress-bar.js';
 import { stopOnSignals } from './stop.js';
@@ -60,7 +61,7 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
   const report = (line: number, text: string) => {
     badLines.add(line);
     bar.clear();
-    process.stderr.write(`line ${line}: ${text}\n`);
+    process.stderr.write(`line ${line}: ${printable(text)}\n`);
   };
   const stop = stopOnSignals();
   const started = Date.now();

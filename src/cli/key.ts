@@ -80,9 +80,9 @@ async function list(keys: Keys): Promise<void> {
     key.key_id,
     key.name,
     key.actions.join(','),
-    key.databases === '*' ? '*' : [...key.databases].join(','),
-    key.expires_at ?? 'never',
-    key.issued_by ?? '',
+    [key.databases].flat().join(','),
+    String(key.expires_at ?? 'never'),
+    String(key.issued_by ?? ''),
     key.filter === undefined ? '' : JSON.stringify(key.filter),
   ]);
   if (rows.length === 0) console.log('no key was issued; the admin key is not listed');

@@ -1,6 +1,7 @@
 import type { IssuedKey, KeyDescription, KeyRequest } from '../schema/index.js';
 import { ADMIN, KeyStore } from '../server/keys/key-store.js';
 import { HttpTarget } from './http-target.js';
+import { SHAPES } from './response.js';
 import { apiKey, type TargetOptions } from './target.js';
 
 /** The keys of a data directory or of a running server. */
@@ -26,13 +27,10 @@ export async function openKeys(options: TargetOptions): Promise<Keys> {
 
 function serverKeys(server: HttpTarget): Keys {
   return {
-    issue: async (request) => (await server.json('POST', '/keys', request)) as IssuedKey,
-    list: async () => ((await server.json('GET', '/keys')) as { keys: KeyDescription[] }).keys,
+    issue: async (request) => (await server.json('POST', '/keys', SHAPES.issuedKey, request)) as IssuedKey,
+    list: async () => ((await server.json('GET', '/keys', SHAPES.keys)) as { keys: KeyDescription[] }).keys,
     async revoke(keyId, { descendants }) {
-      await server.json(
-        'DELETE',
-        `/keys/${encodeURIComponent(keyId)}${descendants ? '?descendants=true' : ''}`,
-      );
+      await server.delete(`/keys/${encodeURIComponent(keyId)}${descendants ? '?descendants=true' : ''}`);
     },
     close: () => server.close(),
   };
