@@ -374,6 +374,7 @@ export const OPERATIONS = {
     description: 'A key of some databases gets only the metrics of each of these.',
     actions: ['databases.manage'],
     success: [{ status: 200, description: 'Prometheus text', type: 'text/plain' }],
+    errors: ['busy'],
   },
   openapi: {
     method: 'GET',

@@ -33,6 +33,7 @@ test('into a running server', async () => {
   command.child.kill('SIGINT');
   expect(await command.ended()).toBe(130);
   await command.says('stderr', /stopped: [\d,]+ records are stored/);
+  await streamsEnded(url);
   const { records } = await get(`${url}/v1/databases/d`);
   await expectResumed(directory, args, records as number);
 });
@@ -67,6 +68,14 @@ async function expectResumed(directory: string, args: string[], stored: number):
   expect(resumed).toMatchObject({ code: 0, stderr: '' });
   const count = (number: number) => number.toLocaleString('en-US');
   expect(resumed.stdout).toContain(`${count(ALL - stored)} created, 0 changed, ${count(stored)} unchanged`);
+}
+
+/** A batch that was being committed as the command ended is stored soon after. */
+async function streamsEnded(url: string): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`${url}/metrics`, { headers: { 'x-api-key': KEY } });
+    if ((await answer.text()).includes('cosift_in_flight{kind="streams"} 0')) return;
+  }
 }
 
 async function get(url: string): Promise<Record<string, unknown>> {

@@ -1,12 +1,19 @@
+import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
+import { Turns } from '../../turns.js';
 import { callerOf, keyIn, sees } from '../access.js';
 import { docsPage } from '../openapi/docs-page.js';
 import { openApiDocument } from '../openapi/document.js';
 import type { Handlers, Services } from '../services.js';
 
+/** Requests of one key for the metrics that may wait. */
+const MAX_WAITING = 64;
+
 /** Health, metrics and the description of the interface. */
 export function serviceHandlers({ backend, readiness, keys, limits, metrics, inFlight }: Services): Handlers {
   let document: { json: string; page: string } | undefined;
+  // The text takes milliseconds to make, in which nothing else is served.
+  const measuring = new Turns({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
   const described = () => {
     if (document === undefined) {
       const openApi = openApiDocument(limits);
@@ -55,8 +62,12 @@ export function serviceHandlers({ backend, readiness, keys, limits, metrics, inF
     },
 
     async metrics(request, reply) {
-      const { databases } = callerOf(request);
-      return reply.header('content-type', metrics.contentType).send(await metrics.text(databases));
+      const { keyId, databases } = callerOf(request);
+      const text = await measuring.run(keyId, async () => {
+        await setImmediate();
+        return metrics.text(databases);
+      });
+      return reply.header('content-type', metrics.contentType).send(text);
     },
 
     async openapi(_request, reply) {

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { issueKey } from './raw.js';
+import { Service } from './service.js';
+
+test('a key that asks for the metrics often does not put off other keys', async () => {
+  const service = await Service.start();
+  try {
+    const [a, b] = [await issueKey(service), await issueKey(service)];
+    const ended: string[] = [];
+    const ask = async ({ key, key_id }: { key: string; key_id: string }) => {
+      const headers = { 'x-api-key': key };
+      const { statusCode } = await service.running.app.inject({ url: '/metrics', headers });
+      if (statusCode === 200) ended.push(key_id);
+      return statusCode;
+    };
+    const statuses = Promise.all(Array.from({ length: 100 }, () => ask(a)));
+    expect(await ask(b)).toBe(200);
+    const refused = (await statuses).filter((status) => status === 503).length;
+    expect(refused).toBeGreaterThan(0);
+    expect(ended).toHaveLength(101 - refused);
+    expect(ended.indexOf(b.key_id)).toBeLessThan(ended.length - 10);
+  } finally {
+    await service.stop();
+  }
+});
