@@ -14,6 +14,9 @@ export const DELIVERY_TIMES: DeliveryTimes = { answerMs: 10_000, firstRetryMs: 1
 // Each one follows a feed and holds a connection.
 const MAX_WEBHOOKS = 100;
 
+/** Webhooks of one database: none takes the room of all others. */
+const MAX_OF_DATABASE = 75;
+
 /** How long a stop waits for the responses to posts that are under way. */
 const STOP_MS = 1000;
 
@@ -79,6 +82,10 @@ export class Webhooks {
     await this.#replace((kept) => {
       if (kept.size >= MAX_WEBHOOKS) {
         throw new CosiftError('busy', `there are ${MAX_WEBHOOKS} webhooks already`);
+      }
+      const same = [...kept.values()].filter((other) => other.database === database);
+      if (same.length >= MAX_OF_DATABASE) {
+        throw new CosiftError('busy', `database "${database}" has ${MAX_OF_DATABASE} webhooks already`);
       }
       kept.set(stored.webhook_id, stored);
     });
