@@ -73,6 +73,8 @@ export class LocalBackend implements Backend {
   readonly #queries = new Turns({ total: 16, perCaller: 12 });
   /** A description of many columns takes long enough that other calls must get in between two of them. */
   readonly #descriptions = new Turns({ total: 1, perCaller: 1 });
+  /** One read of the feed through a filter may test 10,000 changes. */
+  readonly #feeds = new Turns({ total: 8, perCaller: 6 });
   readonly #calls = new Calls();
   /** Settles once every database is in memory, or known to be one that cannot be. */
   readonly ready: Promise<void>;
@@ -360,7 +362,12 @@ export class LocalBackend implements Backend {
       using stop = new LinkedAbort(this.#calls.closing, options.signal);
       const written = once(this.#written, writtenTo(id), { signal: stop.signal }).catch(() => undefined);
       try {
-        const body = await this.#engine.changes(id, { after, limit, epoch, forced_filter }, options.signal);
+        const read = { after, limit, epoch, forced_filter };
+        const body = await this.#feeds.run(
+          options.scope?.caller ?? '',
+          () => this.#engine.changes(id, read, options.signal),
+          options.signal,
+        );
         const left = deadline - performance.now();
         if (
           left <= 0 ||
