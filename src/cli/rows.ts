@@ -17,7 +17,7 @@ export type Bad = (line: number, detail: string) => void;
 export const PARTS = ['with-id', 'without-id'] as const;
 export type Part = (typeof PARTS)[number];
 
-/** How the columns of a file are to be understood. */
+/** How the columns of a file are read. */
 export interface ColumnOptions {
   /** CSV only: the column with integer ids, `id` when absent. */
   idColumn?: string;

@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Problem } from '../errors.js';
+import { escapeToken } from './pointer.js';
 import { suggest } from './suggest.js';
 
 /** Members of an object that are looked at for one that was misspelt: a slip is not among thousands. */
@@ -182,8 +183,4 @@ function noBranch(error: ErrorObject): Problem {
 function typeName(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
-}
-
-function escapeToken(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

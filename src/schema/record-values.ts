@@ -1,4 +1,5 @@
 import { CosiftError, type Problem } from '../errors.js';
+import { escapeToken } from './pointer.js';
 
 /** Problems that are told of one call. */
 const MAX_PROBLEMS = 100;
@@ -46,7 +47,7 @@ function checkRecord(record: unknown, pointer: string, problems: Problem[]): voi
   }
   for (const [column, value] of Object.entries(data)) {
     if (value === undefined) continue;
-    checkValue(value, `${pointer}/data/${escaped(column)}`, problems);
+    checkValue(value, `${pointer}/data/${escapeToken(column)}`, problems);
     if (problems.length >= MAX_PROBLEMS) return;
   }
 }
@@ -92,8 +93,4 @@ function nameOf(value: unknown): string {
   if (typeof value !== 'object') return `a ${typeof value}`;
   const name = Array.isArray(value) ? 'array' : (value.constructor?.name ?? 'object');
   return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name === 'Object' ? 'object' : name}`;
-}
-
-function escaped(member: string): string {
-  return member.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -59,7 +59,7 @@ pub(crate) fn finish_exchanges(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Renames `ready` to the directory of a database. What was there is renamed too, and is to be removed.
+/// Renames `ready` to the directory of a database. What was there is renamed too; the caller removes it.
 fn take_place(root: &Path, id: &str, ready: &Path) -> io::Result<()> {
     let place = root.join(id);
     if place.exists() {

@@ -18,7 +18,7 @@ pub struct RecordUuid(pub [u8; 16]);
 pub(crate) struct RecordRow(pub u32);
 
 impl RecordRow {
-    /// Once the next row is at or above it, all rows are numbered anew, without gaps. Above are more rows than a
+    /// Once the next row is at or above it, all rows are renumbered without gaps. Above are more rows than a
     /// commit and the compaction after it can add.
     pub(crate) const RENUMBER_FROM: Self = Self(u32::MAX - (1 << 28));
 }

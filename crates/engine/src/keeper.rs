@@ -180,7 +180,7 @@ impl Keeper {
         }
     }
 
-    /// Notes that the rows are numbered anew: how far the saved snapshot reaches is no longer known.
+    /// Notes that the rows were renumbered: how far the saved snapshot reaches is no longer known.
     pub(crate) fn renumbered(&self) {
         let mut saved = self.lock_saved();
         *saved = Saved {

@@ -15,7 +15,7 @@ pub struct Snapshot {
     /// The commit.
     pub version: u64,
     pub(crate) names: Arc<ColumnNames>,
-    /// How often the rows were numbered anew. Rows of snapshots in which it differs are not comparable.
+    /// How often the rows were renumbered. Rows of snapshots in which it differs are not comparable.
     pub(crate) numbering: u64,
     /// By rising first row. Rows of dropped blocks leave gaps.
     pub(crate) blocks: Vec<Block>,
@@ -210,7 +210,7 @@ mod tests {
 
     use super::*;
 
-    /// The finaliser of MurmurHash3, of which the hash of a UUID was once made without a key.
+    /// The finaliser of MurmurHash3. The hash of a UUID was once made with it, without a key.
     fn mix(mut value: u64) -> u64 {
         value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

@@ -522,7 +522,7 @@ impl Writer {
         self.shared.disk_bytes.store(bytes, Relaxed);
     }
 
-    /// Numbers all rows anew, without gaps, before the numbers run out. Searches go on in the old snapshot.
+    /// Renumbers all rows without gaps before the numbers run out. Searches go on in the old snapshot.
     fn renumber_when_due(&mut self) -> Result<(), Error> {
         if self.snapshot().next_row() < RecordRow::RENUMBER_FROM {
             return Ok(());

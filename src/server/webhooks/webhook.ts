@@ -44,7 +44,7 @@ export interface Delivery {
   isAllowed: (keyId: string, database: string) => boolean;
 }
 
-/** Where a feed that does not go on after a position is to be read from; undefined for another error. */
+/** Where to read a feed from that does not go on after a position; undefined for another error. */
 export function startAfter(error: unknown): number | undefined {
   if (!(error instanceof CosiftError)) return undefined;
   if (error.code === 'feed_restarted') return 0;

@@ -152,7 +152,7 @@ fn row_numbers_do_not_run_out() {
             "{id}"
         );
     }
-    // What was found under the old numbers is found anew.
+    // What was found under the old numbers is searched for again.
     let found = found.bind(&database).run().expect("nobody stops it");
     let ids: Vec<u64> = found.records().map(|(id, _)| id.0).collect();
     assert_eq!(ids.len(), 4_980);

@@ -82,7 +82,7 @@ impl RetentionMeta {
 impl Store {
     /// Notes how far the feed has come, where that is due, and removes some of the changes that the feed had `keep` ago
     /// or longer. Deletions after commit `saved` stay, without their data: a start that reads only what came after the
-    /// saved snapshot needs them. Returns whether more are to be removed.
+    /// saved snapshot needs them. Returns whether more must be removed.
     ///
     /// # Errors
     /// As [`Store::commit`].

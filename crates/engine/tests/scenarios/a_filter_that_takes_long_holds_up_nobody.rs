@@ -14,7 +14,7 @@ fn pattern(at: usize) -> String {
     format!("{}{at}", "x".repeat(9_990))
 }
 
-/// Rules that hold for no record, each of which takes a search of all texts.
+/// Rules that hold for no record. Each one searches all texts.
 fn heavy(rules: usize, operator: &str) -> Value {
     let condition = if operator == "contains" { "OR" } else { "AND" };
     let rules: Vec<Value> = (0..rules)
@@ -62,7 +62,7 @@ fn and_ends_when_it_is_stopped() {
         .map(|_| server.start_delete("db", &json!({ "filter": filter }), stopped.clone()))
         .collect();
 
-    // Others meanwhile, none of which takes as long: writes, reads of every kind, and control calls.
+    // Calls that take less time, meanwhile: writes, reads of every kind, and control calls.
     let record = json!([{ "id": 1, "data": { "text": "new", "size": 0 }, "vector": [0, 1] }]);
     server.upsert("db", &record).expect("written");
     assert_eq!(server.record("db", "1").expect("there")["data"]["size"], 0);

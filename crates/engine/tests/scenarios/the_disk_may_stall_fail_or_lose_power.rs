@@ -211,7 +211,7 @@ fn a_drop_that_fails_is_shown_and_can_be_repeated() {
     let server = Server::open(directory.path());
     server.create("db", 2);
     server.put("db", &records(1..20));
-    // A file where the directory is to be renamed to.
+    // A file at the path that the directory is renamed to.
     let obstacle = directory.path().join("databases/.dropped-db");
     fs::write(&obstacle, "").expect("written");
     for _ in 0..2 {
