@@ -1,4 +1,3 @@
-import type { EngineEvents } from '../engine/index.js';
 import type {
   DatabaseDescription,
   DatabaseSettings,
@@ -10,6 +9,7 @@ import type {
   SearchRequest,
   Variant,
 } from '../schema/index.js';
+import type { EngineEvents } from '../store/local/index.js';
 
 /** What a caller's key adds to a request: a record outside `forcedFilter` does not exist for it. */
 export interface Scope {

@@ -1,7 +1,7 @@
 import type { Embedder, EmbedOptions } from '../embedding/index.js';
-import type { Engine, EngineDescription } from '../engine/index.js';
 import { CosiftError, isCode, type Problem } from '../errors.js';
 import type { SearchRequest } from '../schema/index.js';
+import type { Engine, EngineDescription } from '../store/local/index.js';
 import type { Models } from './models.js';
 import type { EmbedTexts } from './upsert.js';
 

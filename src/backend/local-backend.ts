@@ -1,5 +1,4 @@
 import { EventEmitter, once } from 'node:events';
-import { Engine, type EngineDescription, type EngineEvents } from '../engine/index.js';
 import { CosiftError, type Problem } from '../errors.js';
 import { LinkedAbort } from '../linked-abort.js';
 import {
@@ -16,6 +15,7 @@ import {
   type SearchRequest,
   type Variant,
 } from '../schema/index.js';
+import { Engine, type EngineDescription, type EngineEvents } from '../store/local/index.js';
 import { Turns } from '../turns.js';
 import type {
   Backend,
@@ -33,7 +33,7 @@ import { DatabaseModels } from './database-models.js';
 import { type ModelDirectories, Models } from './models.js';
 import { isStale, Reembeddings } from './reembeddings.js';
 import { type Destination, embedAndCommit, upsertLines } from './upsert.js';
-import { WriteGate } from './write-gate.js';
+import { WriteGate } from './write-barrier.js';
 
 export interface LocalOptions {
   /** Where the databases are; made when missing. */

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Embedder } from '../embedding/index.js';
-import type { Engine } from '../engine/index.js';
 import { CosiftError, isCode } from '../errors.js';
 import type { Reembedding } from '../schema/index.js';
+import type { Engine } from '../store/local/index.js';
 import type { Models } from './models.js';
-import type { WriteGate } from './write-gate.js';
+import type { WriteGate } from './write-barrier.js';
 
 /** What the records of a database are embedded with. */
 export interface DatabaseModel {

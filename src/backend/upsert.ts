@@ -1,11 +1,11 @@
-import type { Embedded, Engine, NativeLineProblem, Prepared } from '../engine/index.js';
 import { CosiftError } from '../errors.js';
 import { LinkedAbort } from '../linked-abort.js';
 import type { LineEvent, LineProblem } from '../schema/index.js';
+import type { Embedded, Engine, NativeLineProblem, Prepared } from '../store/local/index.js';
 import { closed } from './calls.js';
 import { batchesOfLines, type LineBatch } from './lines.js';
 import { isStale } from './reembeddings.js';
-import type { WriteGate } from './write-gate.js';
+import type { WriteGate } from './write-barrier.js';
 
 /** Vectors of texts, and how many of the texts are longer than the model takes. */
 export interface EmbeddedTexts extends Embedded {

@@ -1,4 +1,4 @@
-import { checkJson } from '../engine/index.js';
+import { checkJson } from '../store/local/index.js';
 
 /** Parses strict JSON: UTF-8, no duplicate key, no lone surrogate, no number beyond a double, `depth` levels. */
 export function parseStrictJson(body: Buffer, depth: number): unknown {

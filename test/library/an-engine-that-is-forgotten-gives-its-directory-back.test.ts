@@ -5,8 +5,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
-import { Engine } from '../../src/engine/index.js';
 import { LIMITS } from '../../src/schema/index.js';
+import { Engine } from '../../src/store/local/index.js';
 
 const BINDING = fileURLToPath(new URL('../../native/index.cjs', import.meta.url));
 

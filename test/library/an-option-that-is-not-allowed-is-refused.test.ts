@@ -4,8 +4,8 @@ import path from 'node:path';
 import { type CosiftError, open } from 'cosift';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from '../../src/client/index.js';
-import { native } from '../../src/engine/binding.js';
 import { LIMITS } from '../../src/schema/index.js';
+import { native } from '../../src/store/local/binding.js';
 
 let directory: string;
 let cosift: Awaited<ReturnType<typeof open>>;

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { LocalBackend } from '../../src/backend/index.js';
 import { resolveConfig } from '../../src/config.js';
-import { Engine } from '../../src/engine/index.js';
 import { checkSchema, LIMITS } from '../../src/schema/index.js';
 import { type Running, type StartOptions, start } from '../../src/server/main.js';
+import { Engine } from '../../src/store/local/index.js';
 import { fan, JSON_TYPE, Service } from './service.js';
 
 const services: Service[] = [];

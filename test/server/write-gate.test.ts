@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { WriteGate } from '../../src/backend/write-gate.js';
+import { WriteGate } from '../../src/backend/write-barrier.js';
 
 /** A write that ends when it is told to. */
 function write(gate: WriteGate, log: string[], name: string) {

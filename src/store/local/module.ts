@@ -1,4 +1,4 @@
-import type { CosiftError } from '../errors.js';
+import type { CosiftError } from '../../errors.js';
 import { native } from './binding.js';
 import { errorOf } from './outcome.js';
 

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
-import type * as Native from '../../native/index.cjs';
+import type * as Native from '../../../native/index.cjs';
 
 const require = createRequire(import.meta.url);
 
-/** The native module. `src/engine` alone imports it; src and dist lie beside `native` alike. */
-export const native = require('../../native/index.cjs') as typeof Native;
+/** The native module. `src/store/local` alone imports it; src and dist lie beside `native` alike. */
+export const native = require('../../../native/index.cjs') as typeof Native;
 
 export type {
   NativeCommitted,
@@ -17,4 +17,4 @@ export type {
   NativeScanStats,
   Prepared,
   ReembeddingBatch,
-} from '../../native/index.cjs';
+} from '../../../native/index.cjs';

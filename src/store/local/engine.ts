@@ -1,4 +1,4 @@
-import type { Limits } from '../schema/limits.js';
+import type { Limits } from '../../schema/limits.js';
 import {
   type NativeCommitted,
   type NativeEngine,

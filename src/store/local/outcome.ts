@@ -1,4 +1,4 @@
-import { CosiftError, isErrorCode, type Problem } from '../errors.js';
+import { CosiftError, isErrorCode, type Problem } from '../../errors.js';
 import type { NativeFailure } from './binding.js';
 
 /** Turns a failure that crossed as a value into the error that callers catch. */
