@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
+import { FairLimiter } from '../async/fair-limiter.js';
+import { LinkedAbort } from '../async/linked-abort.js';
 import { CosiftError, type Problem } from '../errors.js';
-import { LinkedAbort } from '../linked-abort.js';
 import {
   type Changes,
   type DatabaseDescription,
@@ -16,7 +17,6 @@ import {
   type Variant,
 } from '../schema/index.js';
 import { Engine, type EngineDescription, type EngineEvents } from '../store/local/index.js';
-import { Turns } from '../turns.js';
 import type {
   Backend,
   BackendStats,
@@ -69,12 +69,12 @@ export class LocalBackend implements Backend {
   readonly #reembeddings: Reembeddings;
   readonly #gates = new Map<string, WriteGate>();
   /** Searches share passes over the vectors, so that many at once are faster than one after the other. */
-  readonly #searches = new Turns({ total: 128, perCaller: 96 });
-  readonly #queries = new Turns({ total: 16, perCaller: 12 });
+  readonly #searches = new FairLimiter({ total: 128, perCaller: 96 });
+  readonly #queries = new FairLimiter({ total: 16, perCaller: 12 });
   /** A description of many columns takes long enough that other calls must get in between two of them. */
-  readonly #descriptions = new Turns({ total: 1, perCaller: 1 });
+  readonly #descriptions = new FairLimiter({ total: 1, perCaller: 1 });
   /** One read of the feed through a filter may test 10,000 changes. */
-  readonly #feeds = new Turns({ total: 8, perCaller: 6 });
+  readonly #feeds = new FairLimiter({ total: 8, perCaller: 6 });
   readonly #calls = new Calls();
   /** Settles once every database is in memory, or known to be one that cannot be. */
   readonly ready: Promise<void>;
@@ -437,7 +437,7 @@ export class LocalBackend implements Backend {
   }
 
   /** Asks the engine when it is the caller's turn: results that nobody has taken yet stay few. */
-  #inTurn<T>(turns: Turns, { scope, signal, check }: PageOptions, ask: () => Promise<T>): Promise<T> {
+  #inTurn<T>(turns: FairLimiter, { scope, signal, check }: PageOptions, ask: () => Promise<T>): Promise<T> {
     const call = async () => {
       check?.();
       return await ask();

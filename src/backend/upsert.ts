@@ -1,5 +1,5 @@
+import { LinkedAbort } from '../async/linked-abort.js';
 import { CosiftError } from '../errors.js';
-import { LinkedAbort } from '../linked-abort.js';
 import type { LineEvent, LineProblem } from '../schema/index.js';
 import type { Embedded, Engine, NativeLineProblem, Prepared } from '../store/local/index.js';
 import { closed } from './calls.js';
@@ -12,7 +12,7 @@ export interface EmbeddedTexts extends Embedded {
   truncated: number;
 }
 
-/** Turns texts into vectors of the model that the database is known to have; none without a model. */
+/** FairLimiter texts into vectors of the model that the database is known to have; none without a model. */
 export type EmbedTexts = (texts: readonly string[], signal?: AbortSignal) => Promise<EmbeddedTexts>;
 
 /** Times a commit is tried whose records others change meanwhile. */

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { resolveConfig, SETTINGS } from '../config.js';
+import { resolveConfig, SETTINGS } from '../config/index.js';
 import { warn } from './failure.js';
 import { table } from './table.js';
 

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { Command } from 'commander';
-import { resolveConfig } from '../config.js';
+import { resolveConfig } from '../config/index.js';
 import { type Running, start, untilSignal } from '../server/main.js';
 import { withSettings } from './config.js';
 import { DEMO_DATABASE, ensureDemo } from './demo.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { modelDirectories } from '../config.js';
+import { modelDirectories } from '../config/index.js';
 import { CosiftError } from '../errors.js';
 import { isLoopback } from '../loopback.js';
 import type { Reembedder } from '../reembed.js';

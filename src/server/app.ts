@@ -9,35 +9,31 @@ import Fastify, {
 import type { Backend, Readiness } from '../backend/backend.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
-import { databaseNotFound, guardAccess } from './access.js';
-import { readBodies } from './body.js';
-import { refuseBrokenRequests } from './broken-request.js';
-import { limitConnections } from './connections.js';
-import { type Capacity, InFlight, leased } from './in-flight.js';
+import { databaseNotFound, guardAccess, keyOf } from './admission/access.js';
+import { type Capacity, InFlight } from './admission/in-flight.js';
+import { holdingResources } from './admission/request-resources.js';
+import type { Rate } from './admission/token-bucket.js';
+import { sendInChunks } from './http/chunked-response.js';
+import { limitConnections } from './http/connections.js';
+import { refuseMalformedRequests } from './http/malformed-request.js';
+import { asCosiftError, sendProblem } from './http/problem-response.js';
+import { readBodies } from './http/read-body.js';
+import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
 import type { KeyStore } from './keys/key-store.js';
-import { logRequests, TRACEPARENT } from './log.js';
-import { Metrics } from './metrics.js';
-import { OPERATIONS, type Operation, type OperationId } from './operations.js';
-import { sendInParts } from './parts.js';
-import { allowedMethods } from './paths.js';
-import { asCosiftError, sendProblem } from './problem-reply.js';
+import { Metrics } from './observability/metrics.js';
+import { logRequests, TRACEPARENT } from './observability/request-log.js';
+import { allowedMethods } from './operations/allowed-methods.js';
+import type { Operation } from './operations/operation.js';
+import { OPERATIONS, type OperationId } from './operations/table.js';
 import { changeHandlers } from './routes/changes.js';
 import { databaseHandlers } from './routes/databases.js';
+import type { Dependencies, Handler } from './routes/dependencies.js';
 import { keyHandlers } from './routes/keys.js';
 import { recordHandlers } from './routes/records.js';
 import { searchHandlers } from './routes/search.js';
 import { serviceHandlers } from './routes/service.js';
 import { webhookHandlers } from './routes/webhooks.js';
-import type { Handler, Services, Timeouts } from './services.js';
-import type { Rate } from './token-bucket.js';
 import type { Webhooks } from './webhooks/webhooks.js';
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    operation?: Operation;
-    operationId?: OperationId;
-  }
-}
 
 export interface AppOptions {
   backend: Backend;
@@ -57,14 +53,6 @@ export interface AppOptions {
 
 export const CAPACITY: Capacity = { searches: 256, reads: 1024, writes: 16, streams: 16, waits: 1024 };
 export const MAX_CONNECTIONS = 10_000;
-export const TIMEOUTS: Timeouts = {
-  headersMs: 10_000,
-  bodyMs: 60_000,
-  answerMs: 30_000,
-  writeMs: 600_000,
-  sendMs: 30_000,
-  stopMs: 5_000,
-};
 
 /** Bytes of unsent responses that one key may have, unless its pages are larger. */
 const UNSENT_BYTES = 64 << 20;
@@ -97,7 +85,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
       const trace = TRACEPARENT.exec(String(raw.headers.traceparent ?? ''));
       return logger.child(trace === null ? bindings : { ...bindings, trace_id: trace[1] }, childOptions);
     },
-    clientErrorHandler: refuseBrokenRequests,
+    clientErrorHandler: refuseMalformedRequests,
     // A path that the router cannot decode meets no hook.
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id);
@@ -108,7 +96,16 @@ export function buildApp(options: AppOptions): FastifyInstance {
   const inFlight = new InFlight(capacity, byteCapacity(limits));
   const metrics = new Metrics(backend, inFlight);
   const readiness = options.readiness ?? (() => backend.readiness());
-  const services: Services = { backend, readiness, keys, webhooks, limits, timeouts, inFlight, metrics };
+  const dependencies: Dependencies = {
+    backend,
+    readiness,
+    keys,
+    webhooks,
+    limits,
+    timeouts,
+    inFlight,
+    metrics,
+  };
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
@@ -121,12 +118,17 @@ export function buildApp(options: AppOptions): FastifyInstance {
   const { maxConnections = MAX_CONNECTIONS } = options;
   limitConnections(app, { maxConnections, sendMs: timeouts.sendMs, stopMs: timeouts.stopMs });
   logRequests(app, metrics);
-  guardAccess(app, services, options.rate);
+  guardAccess(app, dependencies, options.rate);
   inFlight.guard(app);
-  sendInParts(app);
-  readBodies(app, inFlight, limits, timeouts.bodyMs);
+  sendInChunks(app);
+  readBodies(app, {
+    limits,
+    timeoutMs: timeouts.bodyMs,
+    reserve: (request, bytes) => inFlight.takeBody(request, bytes),
+    callerOf: keyOf,
+  });
   answerErrors(app);
-  addRoutes(app, services);
+  addRoutes(app, dependencies);
   return app;
 }
 
@@ -161,22 +163,22 @@ function answerUnknown(request: FastifyRequest, reply: FastifyReply): FastifyRep
   return sendProblem(request, reply, new CosiftError('method_not_allowed', detail));
 }
 
-function addRoutes(app: FastifyInstance, services: Services): void {
+function addRoutes(app: FastifyInstance, dependencies: Dependencies): void {
   const handlers = {
-    ...searchHandlers(services),
-    ...recordHandlers(services),
-    ...changeHandlers(services),
-    ...databaseHandlers(services),
-    ...keyHandlers(services),
-    ...webhookHandlers(services),
-    ...serviceHandlers(services),
+    ...searchHandlers(dependencies),
+    ...recordHandlers(dependencies),
+    ...changeHandlers(dependencies),
+    ...databaseHandlers(dependencies),
+    ...keyHandlers(dependencies),
+    ...webhookHandlers(dependencies),
+    ...serviceHandlers(dependencies),
   } as Record<OperationId, Handler>;
   for (const [operationId, operation] of Object.entries(OPERATIONS) as [OperationId, Operation][]) {
     app.route({
       method: operation.method,
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { operation, operationId },
-      handler: leased(handlers[operationId]),
+      handler: holdingResources(handlers[operationId]),
     });
   }
 }

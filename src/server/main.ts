@@ -1,13 +1,13 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Backend, LocalBackend } from '../backend/index.js';
-import { type Config, ConfigError } from '../config.js';
+import { type Config, ConfigError } from '../config/index.js';
 import { isLoopback } from '../loopback.js';
-import { sees } from './access.js';
-import { buildApp, CAPACITY, TIMEOUTS } from './app.js';
-import { EngineLog } from './engine-log.js';
+import { sees } from './admission/access.js';
+import { buildApp, CAPACITY } from './app.js';
+import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
 import { type AdminKey, adminKey, KeyStore } from './keys/key-store.js';
-import type { Timeouts } from './services.js';
+import { EngineLog } from './observability/engine-log.js';
 import type { DeliveryTimes } from './webhooks/webhook.js';
 import { Webhooks } from './webhooks/webhooks.js';
 

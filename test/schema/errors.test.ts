@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ERRORS, PROBLEM_CODES } from '../../src/errors.js';
 import { openApiDocument } from '../../src/server/openapi/document.js';
-import { errorsOf, OPERATIONS } from '../../src/server/operations.js';
+import { errorsOf } from '../../src/server/operations/operation.js';
+import { OPERATIONS } from '../../src/server/operations/table.js';
 
 const root = new URL('../../', import.meta.url);
 

@@ -4,7 +4,7 @@ import { ERRORS } from '../../src/errors.js';
 import { type ComponentName, checkSchema } from '../../src/schema/index.js';
 import { docsPage } from '../../src/server/openapi/docs-page.js';
 import { openApiDocument } from '../../src/server/openapi/document.js';
-import { OPERATIONS } from '../../src/server/operations.js';
+import { OPERATIONS } from '../../src/server/operations/table.js';
 
 const document = openApiDocument();
 

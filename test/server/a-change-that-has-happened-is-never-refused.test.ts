@@ -1,10 +1,11 @@
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
+import { InFlight } from '../../src/server/admission/in-flight.js';
+import { holdingResources } from '../../src/server/admission/request-resources.js';
 import { CAPACITY } from '../../src/server/app.js';
-import { InFlight, leased } from '../../src/server/in-flight.js';
+import { asCosiftError } from '../../src/server/http/problem-response.js';
 import { ADMIN } from '../../src/server/keys/key-store.js';
-import type { Operation } from '../../src/server/operations.js';
-import { asCosiftError } from '../../src/server/problem-reply.js';
+import type { Operation } from '../../src/server/operations/operation.js';
 
 /** Two responses of this size exceed the share of a key. */
 const BYTES = 4_000;
@@ -30,7 +31,7 @@ function begin() {
       method: 'POST',
       url: `/${kind}`,
       config: { operation: { kind } as Operation },
-      handler: leased(async () => {
+      handler: holdingResources(async () => {
         counts.handled += 1;
         if (counts.handled === 2) release();
         await both;

@@ -4,7 +4,7 @@ import { open, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { resolveConfig } from '../../src/config.js';
+import { resolveConfig } from '../../src/config/index.js';
 import { start } from '../../src/server/main.js';
 
 /** A file system of its own that is soon full; undefined where this user may not mount one. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { describe as toText } from '../../src/cli/failure.js';
-import { resolveConfig } from '../../src/config.js';
+import { resolveConfig } from '../../src/config/index.js';
 import { CosiftError } from '../../src/errors.js';
 import { start } from '../../src/server/main.js';
 import { firstTokenModel } from './model-variant.js';

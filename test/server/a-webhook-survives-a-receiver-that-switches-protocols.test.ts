@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
-import { AddressPolicy } from '../../src/server/webhooks/address-policy.js';
+import { AddressPolicy } from '../../src/config/index.js';
 import { post } from '../../src/server/webhooks/post.js';
 import { fan, Service } from './service.js';
 

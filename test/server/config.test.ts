@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ConfigError, resolveConfig } from '../../src/config.js';
+import { ConfigError, resolveConfig } from '../../src/config/index.js';
 
 const directory = mkdtempSync(path.join(tmpdir(), 'cosift-config-'));
 afterAll(() => rmSync(directory, { recursive: true }));

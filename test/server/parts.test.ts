@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { TokenBuckets } from '../../src/server/admission/token-bucket.js';
 import { keyIdOf, makeKey } from '../../src/server/keys/key-format.js';
-import { parseTime } from '../../src/server/parse-time.js';
-import { TokenBuckets } from '../../src/server/token-bucket.js';
+import { parseTime } from '../../src/server/keys/parse-time.js';
 
 describe('times', () => {
   test.each([

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { resolveConfig } from '../../src/config.js';
+import { resolveConfig } from '../../src/config/index.js';
 import { start } from '../../src/server/main.js';
 import { fan, JSON_TYPE, Service } from './service.js';
 

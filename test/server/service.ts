@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { resolveConfig } from '../../src/config.js';
+import { resolveConfig } from '../../src/config/index.js';
 import { type ComponentName, checkSchema, type Data } from '../../src/schema/index.js';
 import { type Running, type StartOptions, start } from '../../src/server/main.js';
 import { openApiDocument } from '../../src/server/openapi/document.js';

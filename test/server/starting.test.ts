@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { LocalBackend } from '../../src/backend/index.js';
-import { resolveConfig } from '../../src/config.js';
+import { resolveConfig } from '../../src/config/index.js';
 import { checkSchema, LIMITS } from '../../src/schema/index.js';
 import { type Running, type StartOptions, start } from '../../src/server/main.js';
 import { Engine } from '../../src/store/local/index.js';

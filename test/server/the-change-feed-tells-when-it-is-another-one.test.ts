@@ -1,7 +1,7 @@
 import { cp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { resolveConfig } from '../../src/config.js';
+import { resolveConfig } from '../../src/config/index.js';
 import { start } from '../../src/server/main.js';
 import { Receiver } from './receiver.js';
 import { fan, Service } from './service.js';

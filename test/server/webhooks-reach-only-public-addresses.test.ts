@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { afterEach, expect, test } from 'vitest';
-import { AddressPolicy } from '../../src/server/webhooks/address-policy.js';
+import { AddressPolicy } from '../../src/config/index.js';
 import { post } from '../../src/server/webhooks/post.js';
 import { Receiver } from './receiver.js';
 import { fan, Service } from './service.js';

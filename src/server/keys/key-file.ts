@@ -5,8 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import lockfile from 'proper-lockfile';
 import { CosiftError } from '../../errors.js';
 import { checkSchema, type KeyDescription } from '../../schema/index.js';
-import { type FileKind, parseChecked, type ReadList, writeChecked } from '../checked-file.js';
-import { removeTemporaries, writeFailure } from '../secret-file.js';
+import { type FileKind, parseChecked, type ReadList, writeChecked } from '../files/checked-file.js';
+import { removeTemporaries, writeFailure } from '../files/secret-file.js';
 
 /** What is stored of a key: never the key itself. */
 export interface StoredKey extends Omit<KeyDescription, 'issued_by'> {

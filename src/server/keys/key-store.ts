@@ -1,12 +1,12 @@
 import path from 'node:path';
+import { FairLimiter } from '../../async/fair-limiter.js';
 import { CosiftError, type Problem, type ProblemCode } from '../../errors.js';
 import type { Action, FilterGroup, IssuedKey, KeyDescription, KeyRequest } from '../../schema/index.js';
 import { ACTIONS } from '../../schema/index.js';
-import { Turns } from '../../turns.js';
-import { parseTime } from '../parse-time.js';
-import { readIfThere, removeTemporaries, writeSecret } from '../secret-file.js';
+import { readIfThere, removeTemporaries, writeSecret } from '../files/secret-file.js';
 import { changeKeys, prepareKeys, readKeys, type StoredKey, stampOf } from './key-file.js';
 import { hashKey, keyIdOf, makeKey, sameHash } from './key-format.js';
+import { parseTime } from './parse-time.js';
 
 /** Bytes of all keys as JSON, about 12,000 keys without filters … */
 const MAX_BYTES = 4 << 20;
@@ -64,7 +64,7 @@ export class KeyStore {
   /** What the file held when `stamp` was its stamp. */
   #read: { stamp: string | undefined; keys?: ReadonlyMap<string, LiveKey>; error?: unknown } | undefined;
   /** One change of the file at a time. Keys take turns, so that none holds up its own revocation. */
-  readonly #changes = new Turns({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
+  readonly #changes = new FairLimiter({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
 
   constructor(dataDirectory: string, adminKey: string) {
     this.#file = keysFile(dataDirectory);

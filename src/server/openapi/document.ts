@@ -1,6 +1,7 @@
 import { ERRORS, type ErrorCode } from '../../errors.js';
 import { COMPONENTS, LIMITS, type Limits, time } from '../../schema/index.js';
-import { errorsOf, OPERATIONS, type Operation, type OperationId, type Success } from '../operations.js';
+import { errorsOf, type Operation, type Success } from '../operations/operation.js';
+import { OPERATIONS, type OperationId } from '../operations/table.js';
 
 export interface OpenApiDocument {
   openapi: string;

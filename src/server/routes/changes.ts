@@ -1,14 +1,15 @@
+import { LinkedAbort } from '../../async/linked-abort.js';
 import { CosiftError } from '../../errors.js';
-import { LinkedAbort } from '../../linked-abort.js';
 import { DEFAULTS, EPOCH } from '../../schema/index.js';
-import { checkKeyAgain, databaseOf, scopeOf } from '../access.js';
-import { answerWithin, stopWithin } from '../in-flight.js';
-import { type Handlers, type Services, sendJson } from '../services.js';
+import { checkKeyAgain, databaseOf, scopeOf } from '../admission/access.js';
+import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
+import { sendJson } from '../http/send-json.js';
+import type { Dependencies, Handlers } from './dependencies.js';
 
 const MOST_CHANGES = 1000;
 const PARAMETERS = ['after', 'limit', 'wait', 'epoch'];
 
-export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: Services): Handlers {
+export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: Dependencies): Handlers {
   return {
     async changes(request, reply) {
       const query = request.query as Record<string, unknown>;
@@ -26,7 +27,7 @@ export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: Se
       const id = databaseOf(request);
       const scope = scopeOf(request);
       const ask = (waitMs: number) =>
-        stopWithin(request, reply, waitMs + timeouts.answerMs, async (gone) => {
+        withAbortAndTimeout(request, reply, waitMs + timeouts.answerMs, async (gone) => {
           using stop = new LinkedAbort(gone, inFlight.closing);
           return await backend.changes(id, { after, limit, waitMs, epoch }, { scope, signal: stop.signal });
         });
@@ -40,7 +41,7 @@ export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: Se
           if (!inFlight.closing.aborted) throw error;
         }
       }
-      const changes = await answerWithin(request, timeouts.answerMs, () =>
+      const changes = await withTimeout(request, timeouts.answerMs, () =>
         backend.changes(id, { after, limit, waitMs: 0, epoch }, { scope }),
       );
       return sendJson(reply, changes);

@@ -1,9 +1,9 @@
 import { checkDatabaseSettings, checkReembeddingRequest } from '../../schema/index.js';
-import { callerOf, databaseOf, refuseFiltered, sees } from '../access.js';
-import { answerWithin } from '../in-flight.js';
-import type { Handlers, Services } from '../services.js';
+import { callerOf, databaseOf, refuseFiltered, sees } from '../admission/access.js';
+import { withTimeout } from '../admission/deadlines.js';
+import type { Dependencies, Handlers } from './dependencies.js';
 
-export function databaseHandlers({ backend, webhooks, timeouts }: Services): Handlers {
+export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies): Handlers {
   const { answerMs, writeMs } = timeouts;
   return {
     async createDatabase(request, reply) {
@@ -12,7 +12,7 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Services): Han
         request.bodyBytes,
       );
       const id = databaseOf(request);
-      const { created, database } = await answerWithin(request, writeMs, () =>
+      const { created, database } = await withTimeout(request, writeMs, () =>
         backend.createDatabase(id, settings),
       );
       return reply.code(created ? 201 : 200).send(database);
@@ -21,7 +21,7 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Services): Han
     async listDatabases(request) {
       refuseFiltered(request, 'describe databases');
       const caller = callerOf(request);
-      const databases = await answerWithin(request, answerMs, () =>
+      const databases = await withTimeout(request, answerMs, () =>
         backend.listDatabases({ caller: caller.keyId }),
       );
       return { databases: databases.filter(({ id }) => sees(caller, id)) };
@@ -31,13 +31,13 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Services): Han
       refuseFiltered(request, 'describe databases');
       const id = databaseOf(request);
       const { keyId: caller } = callerOf(request);
-      return answerWithin(request, answerMs, () => backend.describeDatabase(id, { caller }));
+      return withTimeout(request, answerMs, () => backend.describeDatabase(id, { caller }));
     },
 
     async startReembedding(request, reply) {
       const { model } = checkReembeddingRequest(request.body, request.bodyBytes);
       const id = databaseOf(request);
-      const started = await answerWithin(request, writeMs, () => backend.startReembedding(id, model));
+      const started = await withTimeout(request, writeMs, () => backend.startReembedding(id, model));
       return reply.code(202).send(started);
     },
 
@@ -48,13 +48,13 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Services): Han
 
     async cancelReembedding(request, reply) {
       const id = databaseOf(request);
-      await answerWithin(request, writeMs, () => backend.cancelReembedding(id));
+      await withTimeout(request, writeMs, () => backend.cancelReembedding(id));
       return reply.code(204).send();
     },
 
     async dropDatabase(request, reply) {
       const id = databaseOf(request);
-      await answerWithin(request, writeMs, async () => {
+      await withTimeout(request, writeMs, async () => {
         await backend.dropDatabase(id);
         await webhooks.endOf(id);
       });

@@ -1,9 +1,9 @@
 import { CosiftError } from '../../errors.js';
 import { checkKeyRequest } from '../../schema/index.js';
-import { callerOf } from '../access.js';
-import type { Handlers, Services } from '../services.js';
+import { callerOf } from '../admission/access.js';
+import type { Dependencies, Handlers } from './dependencies.js';
 
-export function keyHandlers({ keys, limits }: Services): Handlers {
+export function keyHandlers({ keys, limits }: Dependencies): Handlers {
   return {
     async issueKey(request, reply) {
       const wanted = checkKeyRequest(request.body, limits, request.bodyBytes);

@@ -1,25 +1,26 @@
 import type { FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { checkDeleteRequest } from '../../schema/index.js';
-import { callerOf, databaseOf, refuseFiltered, scopeOf } from '../access.js';
-import { answerWithin, stopWithin } from '../in-flight.js';
-import { type Handlers, type Services, sendJson } from '../services.js';
-import { answerLines } from './lines.js';
+import { callerOf, databaseOf, refuseFiltered, scopeOf } from '../admission/access.js';
+import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
+import { sendJson } from '../http/send-json.js';
+import type { Dependencies, Handlers } from './dependencies.js';
+import { streamUpsert } from './streamed-upsert.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-export function recordHandlers(services: Services): Handlers {
-  const { backend, limits, timeouts } = services;
+export function recordHandlers(dependencies: Dependencies): Handlers {
+  const { backend, limits, timeouts } = dependencies;
   return {
     async upsertRecords(request, reply) {
       refuseFiltered(request, 'upsert records');
       if (request.body === undefined) throw new CosiftError('invalid_request', 'the body is missing');
       const id = databaseOf(request);
-      if (!(request.body instanceof Uint8Array)) return answerLines(services, request, reply, id);
+      if (!(request.body instanceof Uint8Array)) return streamUpsert(dependencies, request, reply, id);
       const body = request.body;
       return sendJson(
         reply,
-        await stopWithin(request, reply, timeouts.writeMs, (signal) =>
+        await withAbortAndTimeout(request, reply, timeouts.writeMs, (signal) =>
           backend.upsertBatch(id, body, { signal, caller: callerOf(request).keyId }),
         ),
       );
@@ -31,7 +32,7 @@ export function recordHandlers(services: Services): Handlers {
       const id = databaseOf(request);
       return sendJson(
         reply,
-        await answerWithin(request, timeouts.answerMs, () =>
+        await withTimeout(request, timeouts.answerMs, () =>
           backend.record(id, String(rid), variant, scopeOf(request)),
         ),
       );
@@ -40,7 +41,7 @@ export function recordHandlers(services: Services): Handlers {
     async deleteRecord(request, reply) {
       const rid = recordIdOf(request);
       const id = databaseOf(request);
-      const { deleted } = await stopWithin(request, reply, timeouts.answerMs, (signal) =>
+      const { deleted } = await withAbortAndTimeout(request, reply, timeouts.answerMs, (signal) =>
         backend.deleteRecords(id, { ids: [rid] }, { scope: scopeOf(request), signal }),
       );
       if (deleted === 0) throw new CosiftError('record_not_found', `there is no record ${rid}`);
@@ -50,7 +51,7 @@ export function recordHandlers(services: Services): Handlers {
     async deleteRecords(request, reply) {
       const deletion = checkDeleteRequest(request.body, limits, request.bodyBytes);
       const id = databaseOf(request);
-      return stopWithin(request, reply, timeouts.answerMs, (signal) =>
+      return withAbortAndTimeout(request, reply, timeouts.answerMs, (signal) =>
         backend.deleteRecords(id, deletion, { scope: scopeOf(request), signal }),
       );
     },

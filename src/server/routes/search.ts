@@ -1,12 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PageReply } from '../../backend/backend.js';
 import { checkQueryRequest, checkSearchRequest, type Variant } from '../../schema/index.js';
-import { databaseOf, scopeOf } from '../access.js';
-import { stopWithin } from '../in-flight.js';
-import { type Handler, type Handlers, type Services, sendJson } from '../services.js';
+import { databaseOf, scopeOf } from '../admission/access.js';
+import { withAbortAndTimeout } from '../admission/deadlines.js';
+import { sendJson } from '../http/send-json.js';
+import type { Dependencies, Handler, Handlers } from './dependencies.js';
 
 /** Search and query, in both variants. */
-export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }: Services): Handlers {
+export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }: Dependencies): Handlers {
   // A page that could not be sent is not made.
   const checkRoom = (request: FastifyRequest) => inFlight.checkUnsent(request, limits.page_bytes);
   const send = (reply: FastifyReply, { body, timings }: PageReply) => {
@@ -24,7 +25,7 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
     async (request, reply) => {
       const search = checkSearchRequest(request.body, variant, limits, request.bodyBytes);
       const id = databaseOf(request);
-      const page = await stopWithin(request, reply, timeouts.answerMs, (signal) =>
+      const page = await withAbortAndTimeout(request, reply, timeouts.answerMs, (signal) =>
         backend.search(id, search, {
           variant,
           scope: scopeOf(request),
@@ -40,7 +41,7 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
     async (request: FastifyRequest, reply) => {
       const query = checkQueryRequest(request.body, variant, limits, request.bodyBytes);
       const id = databaseOf(request);
-      const page = await stopWithin(request, reply, timeouts.answerMs, (signal) =>
+      const page = await withAbortAndTimeout(request, reply, timeouts.answerMs, (signal) =>
         backend.query(id, query, {
           variant,
           scope: scopeOf(request),

@@ -1,19 +1,26 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
-import { Turns } from '../../turns.js';
-import { callerOf, keyIn, sees } from '../access.js';
+import { FairLimiter } from '../../async/fair-limiter.js';
+import { callerOf, keyIn, sees } from '../admission/access.js';
 import { docsPage } from '../openapi/docs-page.js';
 import { openApiDocument } from '../openapi/document.js';
-import type { Handlers, Services } from '../services.js';
+import type { Dependencies, Handlers } from './dependencies.js';
 
 /** Requests of one key for the metrics that may wait. */
 const MAX_WAITING = 64;
 
 /** Health, metrics and the description of the interface. */
-export function serviceHandlers({ backend, readiness, keys, limits, metrics, inFlight }: Services): Handlers {
+export function serviceHandlers({
+  backend,
+  readiness,
+  keys,
+  limits,
+  metrics,
+  inFlight,
+}: Dependencies): Handlers {
   let document: { json: string; page: string } | undefined;
   // The text takes milliseconds to make, in which nothing else is served.
-  const measuring = new Turns({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
+  const measuring = new FairLimiter({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
   const described = () => {
     if (document === undefined) {
       const openApi = openApiDocument(limits);

@@ -1,8 +1,8 @@
 import { checkWebhookRequest } from '../../schema/index.js';
-import { callerOf, databaseOf } from '../access.js';
-import type { Handlers, Services } from '../services.js';
+import { callerOf, databaseOf } from '../admission/access.js';
+import type { Dependencies, Handlers } from './dependencies.js';
 
-export function webhookHandlers({ backend, webhooks }: Services): Handlers {
+export function webhookHandlers({ backend, webhooks }: Dependencies): Handlers {
   return {
     async createWebhook(request, reply) {
       const wanted = checkWebhookRequest(request.body, request.bodyBytes);

@@ -2,8 +2,8 @@ import { lookup } from 'node:dns';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import type { AddressPolicy } from '../../config/index.js';
 import type { DeliveryFailure } from '../../schema/index.js';
-import type { AddressPolicy } from './address-policy.js';
 
 /** Why a delivery failed. */
 export interface Fault {

@@ -1,6 +1,6 @@
 import { checkSchema, DATABASE_ID, EPOCH } from '../../schema/index.js';
-import { type FileKind, parseChecked, writeChecked } from '../checked-file.js';
-import { readIfThere, removeTemporaries } from '../secret-file.js';
+import { type FileKind, parseChecked, writeChecked } from '../files/checked-file.js';
+import { readIfThere, removeTemporaries } from '../files/secret-file.js';
 import type { StoredWebhook } from './webhook.js';
 
 /** What `webhooks.json` holds. */

@@ -1,9 +1,9 @@
+import { LinkedAbort } from '../../async/linked-abort.js';
 import type { Backend } from '../../backend/backend.js';
+import type { AddressPolicy } from '../../config/index.js';
 import { CosiftError } from '../../errors.js';
-import { LinkedAbort } from '../../linked-abort.js';
 import type { Changes, DeliveryFailure, WebhookDescription } from '../../schema/index.js';
-import type { Logger } from '../services.js';
-import type { AddressPolicy } from './address-policy.js';
+import type { Logger } from '../observability/logger.js';
 import { post } from './post.js';
 import { signatureHeaders } from './signature.js';
 

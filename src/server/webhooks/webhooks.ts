@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import type { Backend } from '../../backend/backend.js';
+import { AddressPolicy } from '../../config/index.js';
 import { CosiftError, type Problem } from '../../errors.js';
 import type { Changes, CreatedWebhook, WebhookDescription, WebhookRequest } from '../../schema/index.js';
-import type { Logger } from '../services.js';
-import { AddressPolicy } from './address-policy.js';
+import type { Logger } from '../observability/logger.js';
 import { makeSecret } from './signature.js';
 import { type Delivery, type DeliveryTimes, type StoredWebhook, startAfter, Webhook } from './webhook.js';
 import { openWebhooks, writeWebhooks } from './webhook-file.js';

@@ -1,0 +1,101 @@
+import { CosiftError } from '../errors.js';
+
+/** Calls that may wait; one more is refused as busy. */
+const MAX_WAITING = 4096;
+
+export interface FairLimiterOptions {
+  /** Calls of all callers that run at once. */
+  total: number;
+  /** Calls of one caller that run at once. */
+  perCaller: number;
+  /** Calls of one caller that may wait; default: as many as of all callers. */
+  waitingPerCaller?: number;
+}
+
+/** Lets a limited number of calls run at once; the others wait, and callers take turns. */
+export class FairLimiter {
+  readonly #options: FairLimiterOptions;
+  readonly #runningOf = new Map<string, number>();
+  /** By caller, next caller first; the calls of each in the order in which they came. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+  #running = 0;
+  #waits = 0;
+
+  constructor(options: FairLimiterOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Runs `call` when it is its turn.
+   *
+   * @throws {CosiftError} `busy` when too many wait; the signal's reason when it is aborted before.
+   */
+  async run<T>(caller: string, call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
+    if (this.#mayRun(caller)) this.#start(caller);
+    else await this.#wait(caller, signal);
+    try {
+      return await call();
+    } finally {
+      this.#end(caller);
+    }
+  }
+
+  #mayRun(caller: string): boolean {
+    const { total, perCaller } = this.#options;
+    return this.#running < total && (this.#runningOf.get(caller) ?? 0) < perCaller;
+  }
+
+  #start(caller: string): void {
+    this.#running += 1;
+    this.#runningOf.set(caller, (this.#runningOf.get(caller) ?? 0) + 1);
+  }
+
+  #end(caller: string): void {
+    this.#running -= 1;
+    const rest = (this.#runningOf.get(caller) ?? 0) - 1;
+    if (rest > 0) this.#runningOf.set(caller, rest);
+    else this.#runningOf.delete(caller);
+    for (const [next, calls] of this.#waiting) {
+      if (!this.#mayRun(next)) continue;
+      const [begin] = calls;
+      // The caller goes to the end of the line.
+      this.#waiting.delete(next);
+      if (calls.size > 1) this.#waiting.set(next, calls);
+      begin?.();
+      return;
+    }
+  }
+
+  #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#waits >= MAX_WAITING) {
+      throw new CosiftError('busy', `too many calls are waiting (limit ${MAX_WAITING})`);
+    }
+    const { waitingPerCaller = MAX_WAITING } = this.#options;
+    if ((this.#waiting.get(caller)?.size ?? 0) >= waitingPerCaller) {
+      throw new CosiftError('busy', `too many calls of this key are waiting (limit ${waitingPerCaller})`);
+    }
+    this.#waits += 1;
+    return new Promise((resolve, reject) => {
+      const calls = this.#waiting.get(caller) ?? new Set();
+      this.#waiting.set(caller, calls);
+      const leave = () => {
+        this.#waits -= 1;
+        calls.delete(begin);
+        signal?.removeEventListener('abort', abort);
+      };
+      const begin = () => {
+        leave();
+        this.#start(caller);
+        resolve();
+      };
+      const abort = () => {
+        leave();
+        if (calls.size === 0 && this.#waiting.get(caller) === calls) this.#waiting.delete(caller);
+        reject(signal?.reason);
+      };
+      calls.add(begin);
+      signal?.addEventListener('abort', abort, { once: true });
+    });
+  }
+}

@@ -1,0 +1,5 @@
+export { AddressPolicy } from './address-policy.js';
+export { type Config, ConfigError } from './config.js';
+export { modelDirectories } from './parsers.js';
+export { type Origin, type ResolvedConfig, resolveConfig } from './resolve.js';
+export { SETTINGS } from './settings.js';

@@ -1,0 +1,72 @@
+import path from 'node:path';
+import { AddressPolicy } from './address-policy.js';
+
+// Each parser returns the value of a setting from what a flag, an environment variable or the config file gives, and
+// throws an Error whose message completes "SETTING: …".
+
+export function text(value: unknown): string {
+  if (typeof value !== 'string' || value === '') throw new Error('must be a text that is not empty');
+  return value;
+}
+
+/** Printable ASCII without spaces: what an HTTP header can carry unquoted. */
+export function headerText(value: unknown): string {
+  if (!/^[\x21-\x7e]+$/.test(text(value))) throw new Error('must be printable ASCII without spaces');
+  return value as string;
+}
+
+export const integer =
+  (min: number, max: number) =>
+  (value: unknown): number => {
+    const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+    if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max) {
+      return number;
+    }
+    throw new Error(`must be a whole number from ${min} to ${max}, not ${JSON.stringify(value)}`);
+  };
+
+export const oneOf =
+  (values: readonly string[]) =>
+  (value: unknown): string => {
+    if (values.includes(value as string)) return value as string;
+    throw new Error(`must be one of ${values.join(', ')}, not ${JSON.stringify(value)}`);
+  };
+
+/** Takes `NAME=DIRECTORY` pairs separated by commas, a list of such texts, or an object of directories by name. */
+export function modelDirectories(value: unknown): Record<string, string> {
+  const pairs = isObject(value)
+    ? Object.entries(value)
+    : listOf(value).map((pair) =>
+        typeof pair === 'string' ? /^([^=]+)=(.+)$/s.exec(pair.trim())?.slice(1) : undefined,
+      );
+  const directories = new Map<string, string>();
+  for (const pair of pairs) {
+    const [name, directory] = pair ?? [];
+    if (typeof name !== 'string' || typeof directory !== 'string' || directory === '') {
+      throw new Error('must be NAME=DIRECTORY');
+    }
+    if (directories.has(name)) throw new Error(`names ${name} twice`);
+    directories.set(name, path.resolve(directory));
+  }
+  return Object.fromEntries(directories);
+}
+
+/** Takes addresses, CIDR ranges and host names separated by commas, or a list of such texts. */
+export function addressList(value: unknown): string[] {
+  const entries = listOf(value).map((entry) => {
+    if (typeof entry !== 'string') throw new Error('must be texts');
+    return entry.trim();
+  });
+  // The constructor throws for an entry that is not valid.
+  new AddressPolicy(entries);
+  return entries;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The entries of one text that is separated by commas, or of a list of such texts. */
+function listOf(value: unknown): unknown[] {
+  return [value].flat().flatMap((list) => (typeof list === 'string' ? list.split(',') : [list]));
+}

@@ -1,0 +1,119 @@
+import path from 'node:path';
+import { LIMITS, type Limits } from '../schema/limits.js';
+import { type Config, ConfigError } from './config.js';
+import { type ConfigFile, readConfigFile } from './config-file.js';
+import { isKubernetesVariable } from './kubernetes-variables.js';
+import { isObject } from './parsers.js';
+import { refuseUnknown } from './refuse-unknown.js';
+import { SETTINGS, type Setting } from './settings.js';
+
+export type Origin = 'flag' | 'environment' | 'file' | 'default';
+
+export interface ResolvedConfig {
+  config: Config;
+  /** Each setting, its value as text (secrets are hidden), and where the value came from. */
+  settings: { name: string; value: string; origin: Origin; source: string }[];
+  /** One line for each environment variable that was ignored. */
+  warnings: string[];
+}
+
+// Variables that other commands than `serve` read, or that name the config file.
+const OTHER_ENV = ['COSIFT_CONFIG', 'COSIFT_URL', 'COSIFT_KEY', 'COSIFT_KERNEL'];
+
+/**
+ * Takes each setting from its flag, else its environment variable, else the config file, else its default.
+ *
+ * `flags` are keyed by long name in camel case, as commander gives them (`logLevel`). The flag `config` names the
+ * config file, else `COSIFT_CONFIG` does; without either, `cosift.json` in the working directory is read if it exists.
+ *
+ * @throws {ConfigError} for a setting that is unknown or not valid.
+ */
+export function resolveConfig(
+  flags: Readonly<Record<string, unknown>>,
+  env: Readonly<Record<string, string | undefined>>,
+): ResolvedConfig {
+  const named = Object.keys(env).filter((name) => name.startsWith('COSIFT_') && env[name] !== undefined);
+  const injected = named.filter((name) => isKubernetesVariable(name, env[name] as string));
+  refuseUnknown(
+    named.filter((name) => !injected.includes(name)),
+    [...SETTINGS.map((setting) => setting.env), ...OTHER_ENV],
+    'environment variable',
+  );
+  const ownEnv = Object.fromEntries(Object.entries(env).filter(([name]) => !injected.includes(name)));
+  const file = readConfigFile((flags.config as string | undefined) ?? env.COSIFT_CONFIG);
+  const values = new Map<string, unknown>();
+  const settings = SETTINGS.map((setting) => {
+    const { given, origin, source } = find(setting, flags, ownEnv, file);
+    let value: unknown;
+    try {
+      value = given === undefined ? undefined : setting.parse(given);
+    } catch (error) {
+      throw new ConfigError(`${source}: ${(error as Error).message}`);
+    }
+    values.set(setting.name, value);
+    const shown = value === undefined ? '(not set)' : setting.secret ? '(hidden)' : textOf(value);
+    return { name: setting.name, value: shown, origin, source };
+  });
+  const warnings = injected.map(
+    (name) =>
+      `environment variable ${name} is ignored: Kubernetes sets it for a service of that name ` +
+      '(enableServiceLinks: false in the pod keeps it out)',
+  );
+  return { config: configOf(values), settings, warnings };
+}
+
+function textOf(value: unknown): string {
+  if (!isObject(value)) return String(value);
+  return Object.entries(value)
+    .map(([name, directory]) => `${name}=${directory}`)
+    .join(',');
+}
+
+interface Found {
+  given: unknown;
+  origin: Origin;
+  source: string;
+}
+
+function find(
+  setting: Setting,
+  flags: Readonly<Record<string, unknown>>,
+  env: Readonly<Record<string, string | undefined>>,
+  file: ConfigFile,
+): Found {
+  const { flag } = setting;
+  const attribute = flag?.slice(2).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  if (flag !== undefined && attribute !== undefined && flags[attribute] !== undefined) {
+    return { given: flags[attribute], origin: 'flag', source: flag };
+  }
+  if (env[setting.env] !== undefined) {
+    return { given: env[setting.env], origin: 'environment', source: setting.env };
+  }
+  if (file.values.has(setting.name)) {
+    return { given: file.values.get(setting.name), origin: 'file', source: `${file.path}: ${setting.name}` };
+  }
+  return { given: setting.default, origin: 'default', source: 'default' };
+}
+
+function configOf(values: ReadonlyMap<string, unknown>): Config {
+  // Safe: the parser of each setting returns the type of its member.
+  const value = <T>(name: string) => values.get(name) as T;
+  return {
+    host: value('host'),
+    port: value('port'),
+    data: path.resolve(value<string>('data')),
+    adminKey: value('admin_key'),
+    logLevel: value('log_level'),
+    rateLimit: value('rate_limit'),
+    maxSearches: value('max_searches'),
+    answerTimeoutSeconds: value('answer_timeout_seconds'),
+    maxConnections: value('max_connections'),
+    threads: value('threads'),
+    embedWorkers: value('embed_workers'),
+    models: value<Record<string, string> | undefined>('models') ?? {},
+    webhookAllow: value<string[] | undefined>('webhook_allow') ?? [],
+    limits: Object.fromEntries(
+      Object.keys(LIMITS).map((name) => [name, value<number>(`limits.${name}`)]),
+    ) as unknown as Limits,
+  };
+}

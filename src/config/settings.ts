@@ -1,0 +1,134 @@
+import { LIMITS } from '../schema/limits.js';
+import { MAX_EMBED_WORKERS, MAX_THREADS } from '../schema/options.js';
+import { addressList, headerText, integer, modelDirectories, oneOf, text } from './parsers.js';
+
+export interface Setting {
+  /** Name in the config file; `a.b` is member `b` of the object `a`. */
+  name: string;
+  /** As `--long-name`. A secret has no flag, because other users of the machine can read command lines. */
+  flag?: string;
+  /** Name of the environment variable. */
+  env: string;
+  help: string;
+  default?: string | number;
+  /** Returns the value of the setting; throws when `value` is not valid. */
+  parse: (value: unknown) => unknown;
+  secret?: true;
+  /** The flag may be repeated. */
+  repeat?: true;
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+
+/** Every setting of the server, in the order in which it is shown. */
+export const SETTINGS: readonly Setting[] = [
+  {
+    name: 'host',
+    flag: '--host',
+    env: 'COSIFT_HOST',
+    help: 'address to listen on',
+    default: '127.0.0.1',
+    parse: text,
+  },
+  {
+    name: 'port',
+    flag: '--port',
+    env: 'COSIFT_PORT',
+    help: 'port; 0 takes any free one',
+    default: 8080,
+    parse: integer(0, 65_535),
+  },
+  {
+    name: 'data',
+    flag: '--data',
+    env: 'COSIFT_DATA',
+    help: 'data directory',
+    default: './data',
+    parse: text,
+  },
+  {
+    name: 'admin_key',
+    env: 'COSIFT_ADMIN_KEY',
+    help: 'admin key instead of the one kept in the data directory',
+    parse: headerText,
+    secret: true,
+  },
+  {
+    name: 'log_level',
+    flag: '--log-level',
+    env: 'COSIFT_LOG_LEVEL',
+    help: LOG_LEVELS.join(', '),
+    default: 'info',
+    parse: oneOf(LOG_LEVELS),
+  },
+  {
+    name: 'rate_limit',
+    flag: '--rate-limit',
+    env: 'COSIFT_RATE_LIMIT',
+    help: 'requests per minute of one key; 0 for no limit',
+    default: 600_000,
+    parse: integer(0, 1_000_000_000),
+  },
+  {
+    name: 'max_searches',
+    flag: '--max-searches',
+    env: 'COSIFT_MAX_SEARCHES',
+    help: 'concurrent searches; more are answered with 503',
+    default: 256,
+    parse: integer(1, 100_000),
+  },
+  {
+    name: 'answer_timeout_seconds',
+    flag: '--answer-timeout-seconds',
+    env: 'COSIFT_ANSWER_TIMEOUT_SECONDS',
+    help: 'maximum time of a search',
+    default: 30,
+    parse: integer(1, 3600),
+  },
+  {
+    name: 'max_connections',
+    flag: '--max-connections',
+    env: 'COSIFT_MAX_CONNECTIONS',
+    help: 'open connections; further ones are closed on arrival',
+    default: 10_000,
+    parse: integer(1, 1_000_000),
+  },
+  {
+    name: 'threads',
+    flag: '--threads',
+    env: 'COSIFT_THREADS',
+    help: 'engine threads (default: by the machine)',
+    parse: integer(1, MAX_THREADS),
+  },
+  {
+    name: 'embed_workers',
+    flag: '--embed-workers',
+    env: 'COSIFT_EMBED_WORKERS',
+    help: 'texts embedded at once (default: by the machine)',
+    parse: integer(1, MAX_EMBED_WORKERS),
+  },
+  {
+    name: 'models',
+    flag: '--models',
+    env: 'COSIFT_MODELS',
+    help: 'models besides the built-in one, NAME=DIRECTORY; may be repeated',
+    parse: modelDirectories,
+    repeat: true,
+  },
+  {
+    name: 'webhook_allow',
+    flag: '--webhook-allow',
+    env: 'COSIFT_WEBHOOK_ALLOW',
+    help: 'addresses, CIDR ranges or host names that webhooks may reach although they are not public; may be repeated',
+    parse: addressList,
+    repeat: true,
+  },
+  ...Object.entries(LIMITS).map(([name, value]) => ({
+    name: `limits.${name}`,
+    env: `COSIFT_LIMIT_${name.toUpperCase()}`,
+    flag: `--limit-${name.replaceAll('_', '-')}`,
+    help: 'limit (see docs/limits.md)',
+    default: value,
+    parse: integer(1, 1_073_741_824),
+  })),
+];

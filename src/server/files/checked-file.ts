@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { CosiftError } from '../../errors.js';
+import { writeSecret } from './secret-file.js';
+
+/** What a file of the data directory holds: a list under `member`. */
+export interface FileKind<Item> {
+  /** Name of the list in the file. */
+  member: string;
+  /** Returns the item when `value` is a valid one; throws otherwise. */
+  check(value: unknown): Item;
+  /** What to do when the file is damaged. */
+  repair: string;
+}
+
+/** A list as it was read. */
+export interface ReadList<Item> {
+  items: Item[];
+  /** Whether the file has a checksum. Files of earlier releases have none. */
+  hasChecksum: boolean;
+}
+
+/**
+ * Parses the text of `file`. Every item is checked, and so is the checksum over all of them: a changed bit gives the
+ * same items or an error. Throws `damaged`, with the name of the file and what to do.
+ */
+export function parseChecked<Item>(file: string, text: string, kind: FileKind<Item>): ReadList<Item> {
+  try {
+    return parse(text, kind);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CosiftError('damaged', `${file} is damaged (${reason}): ${kind.repair}`, { cause: error });
+  }
+}
+
+/** Replaces `file` durably by one with these items and their checksum. */
+export function writeChecked<Item>(file: string, items: readonly Item[], { member }: FileKind<Item>) {
+  const content = { version: 2, checksum: checksumOf(items), [member]: items };
+  return writeSecret(file, `${JSON.stringify(content, null, 2)}\n`);
+}
+
+function parse<Item>(text: string, { member, check }: FileKind<Item>): ReadList<Item> {
+  const content: unknown = JSON.parse(text);
+  if (typeof content !== 'object' || content === null) throw new Error('it is not an object');
+  const { version, checksum, [member]: items, ...others } = content as Record<string, unknown>;
+  if (version !== 1 && version !== 2) throw new Error(`version ${String(version)} is not known`);
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw new Error(`"${unknown}" is not known`);
+  if (!Array.isArray(items)) throw new Error(`"${member}" is not a list`);
+  const hasChecksum = version === 2;
+  const expected = hasChecksum ? checksumOf(items) : undefined;
+  if (checksum !== expected) throw new Error('the checksum does not match');
+  return { items: items.map(check), hasChecksum };
+}
+
+/** SHA-256 over the JSON of the items, which does not depend on spaces and line breaks in the file. */
+function checksumOf(items: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(items)).digest('hex');
+}

@@ -1,0 +1,75 @@
+import type { Readable } from 'node:stream';
+import { CosiftError } from '../../errors.js';
+
+/** Initial size, in bytes, of the buffer for a body whose length is not declared. */
+const MIN_SIZE = 16_384;
+
+/** The bytes of a body that have arrived so far. They are reserved before they are stored. */
+export class BodyBuffer {
+  readonly #maxBytes: number;
+  readonly #reserve: (bytes: number) => void;
+  #buffer = Buffer.alloc(0);
+  #length = 0;
+
+  /** `reserve` throws when the request may not hold so many more bytes. */
+  constructor(maxBytes: number, reserve: (bytes: number) => void) {
+    this.#maxBytes = maxBytes;
+    this.#reserve = reserve;
+  }
+
+  grow(size: number): void {
+    this.#reserve(size - this.#buffer.length);
+    const larger = Buffer.allocUnsafeSlow(size);
+    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#buffer = larger;
+  }
+
+  add(chunk: Buffer): void {
+    const length = this.#length + chunk.length;
+    if (length > this.#maxBytes) throw tooLarge(this.#maxBytes);
+    if (length > this.#buffer.length) this.grow(Math.min(this.#maxBytes, Math.max(2 * length, MIN_SIZE)));
+    chunk.copy(this.#buffer, this.#length);
+    this.#length = length;
+  }
+
+  bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+}
+
+/**
+ * Reads a body to its end into `buffer`. A refused body is not destroyed, so that the response can still be sent.
+ *
+ * @throws {CosiftError} `request_timeout` after `timeoutMs`; `stopped` when the body breaks off; what `buffer` throws.
+ */
+export function collectBody(payload: Readable, buffer: BodyBuffer, timeoutMs: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const finish = (error?: CosiftError) => {
+      clearTimeout(timer);
+      payload.off('data', store).off('end', finish).off('close', breakOff).off('error', breakOff);
+      if (error === undefined) return resolve(buffer.bytes());
+      // The rest of the body is read and dropped. An error of the stream must not end the process.
+      payload.on('error', () => undefined).resume();
+      return reject(error);
+    };
+    const store = (chunk: Buffer) => {
+      try {
+        buffer.add(chunk);
+      } catch (error) {
+        finish(error as CosiftError);
+      }
+    };
+    // The caller has gone, so nobody reads this error.
+    const breakOff = () => finish(new CosiftError('stopped', 'the body ended early'));
+    const expire = () =>
+      finish(new CosiftError('request_timeout', `the body did not arrive within ${timeoutMs} ms`));
+    const timer = setTimeout(expire, timeoutMs);
+    payload.on('data', store).on('end', finish).on('close', breakOff).on('error', breakOff);
+  });
+}
+
+export function tooLarge(maxBytes: number): CosiftError {
+  return new CosiftError('too_large', `the body is larger than ${maxBytes} bytes`, {
+    fields: { max: maxBytes },
+  });
+}

@@ -1,0 +1,77 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CosiftError, ERRORS, type ErrorCode } from '../../errors.js';
+import type { ProblemBody } from '../../schema/index.js';
+
+export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
+
+// Faults of the service itself tell nothing from inside; these were written for callers.
+const SPEAKING: ReadonlySet<ErrorCode> = new Set(['busy', 'not_ready', 'timed_out']);
+const RETRIABLE: ReadonlySet<ErrorCode> = new Set([
+  'busy',
+  'not_ready',
+  'timed_out',
+  'store_failed',
+  'rate_limited',
+]);
+
+export function problemBody(error: CosiftError, requestId: string): ProblemBody {
+  const { status, title } = ERRORS[error.code];
+  const speaks = status < 500 || SPEAKING.has(error.code);
+  return {
+    type: `/docs#error-${error.code}`,
+    title,
+    status,
+    detail: speaks ? error.detail : title,
+    code: error.code,
+    request_id: requestId,
+    ...(speaks &&
+      error.problems.length > 0 && {
+        errors: error.problems.map(({ pointer, detail, code }) => ({ pointer, detail, code })),
+      }),
+  };
+}
+
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: CosiftError): FastifyReply {
+  if (error.status === 401) reply.header('www-authenticate', 'ApiKey header="x-api-key"');
+  if (RETRIABLE.has(error.code)) reply.header('retry-after', String(error.fields.retry_after ?? 1));
+  // No more of a body that comes too slowly is waited for. Others are let through unread: a connection that is
+  // closed on a caller who still sends takes the answer with it.
+  if (error.code === 'request_timeout') reply.header('connection', 'close');
+  else reply.removeHeader('connection');
+  if (error.status >= 500 && error.code !== 'busy') {
+    request.log.error(
+      { err: error.cause ?? error, code: error.code, detail: error.detail },
+      'request failed',
+    );
+  }
+  return reply
+    .code(error.status)
+    .header('content-type', PROBLEM_TYPE)
+    .serializer(String)
+    .send(JSON.stringify(problemBody(error, request.id)));
+}
+
+/** What was thrown as a row of the error table; anything unforeseen is `internal`. */
+export function asCosiftError(thrown: unknown): CosiftError {
+  if (thrown instanceof CosiftError) return thrown;
+  const { code, message, statusCode } = (thrown ?? {}) as {
+    code?: string;
+    message?: string;
+    statusCode?: number;
+  };
+  switch (code) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new CosiftError('unsupported_media_type', 'send the body as application/json');
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new CosiftError('too_large', 'the body is larger than this operation takes');
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new CosiftError('invalid_request', 'the body is not as long as content-length says');
+    case 'FST_ERR_BAD_URL':
+      return new CosiftError('invalid_request', 'the path is not a valid URL');
+    default:
+      if (code?.startsWith('FST_ERR_') && statusCode !== undefined && statusCode < 500) {
+        return new CosiftError('invalid_request', message ?? 'the request is not valid');
+      }
+      return new CosiftError('internal', message ?? 'unknown failure', { cause: thrown });
+  }
+}

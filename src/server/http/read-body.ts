@@ -1,0 +1,85 @@
+import type { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { FairLimiter } from '../../async/fair-limiter.js';
+import { CosiftError } from '../../errors.js';
+import { jsonDepth, type Limits } from '../../schema/index.js';
+import { BodyBuffer, collectBody, tooLarge } from './body-buffer.js';
+import { parseStrictJson } from './strict-json.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Bytes of a JSON body. */
+    bodyBytes: number;
+  }
+}
+
+export interface BodyOptions {
+  limits: Limits;
+  /** For a JSON body to arrive. */
+  timeoutMs: number;
+  /** Reserves memory for so many more bytes of the body of a request; throws when the request may not have it. */
+  reserve: (request: FastifyRequest, bytes: number) => void;
+  /** Large bodies of different callers are parsed in turn. */
+  callerOf: (request: FastifyRequest) => string;
+}
+
+/**
+ * Sets how bodies are read. JSON is parsed strictly, within its limits and its time. A batch of records stays a buffer,
+ * because the engine parses it. NDJSON stays a stream.
+ */
+export function readBodies(
+  app: FastifyInstance,
+  { limits, timeoutMs, reserve, callerOf }: BodyOptions,
+): void {
+  const depth = jsonDepth(limits);
+  // Large bodies are parsed one at a time, so that other requests are served in between.
+  const parsing = new FairLimiter({ total: 1, perCaller: 1 });
+  app.decorateRequest('bodyBytes', 0);
+  app.removeAllContentTypeParsers();
+  app.addHook('onResponse', async ({ raw }) => {
+    if (raw.complete) return;
+    const cut = setTimeout(() => raw.complete || raw.destroy(), timeoutMs).unref();
+    raw.once('close', () => clearTimeout(cut));
+  });
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
+    checkCoding(request);
+    const { operation } = request.routeOptions.config;
+    const batch = operation?.body === 'Batch';
+    const maxBytes = batch ? limits.batch_bytes : limits.body_bytes;
+    const declared = Number(request.headers['content-length'] ?? 0);
+    if (declared > maxBytes) throw tooLarge(maxBytes);
+    const buffer = new BodyBuffer(maxBytes, (bytes) => reserve(request, bytes));
+    if (declared > 0) buffer.grow(declared);
+    const body = await collectBody(payload, buffer, timeoutMs);
+    if (body.length === 0 && (operation?.body === undefined || operation.bodyOptional)) return undefined;
+    if (batch) return body;
+    request.bodyBytes = body.length;
+    if (body.length < LARGE_BYTES) return parseStrictJson(body, depth);
+    return parsing.run(callerOf(request), async () => {
+      await setImmediate();
+      return parseStrictJson(body, depth);
+    });
+  });
+  app.addContentTypeParser('application/x-ndjson', async (request: FastifyRequest, payload: unknown) => {
+    checkCoding(request);
+    if (request.routeOptions.config.operation?.lines === undefined) {
+      throw new CosiftError('unsupported_media_type', 'send the body as application/json');
+    }
+    return payload;
+  });
+}
+
+/** Parsing and checking a body of this size takes milliseconds. */
+const LARGE_BYTES = 65_536;
+
+function checkCoding(request: FastifyRequest): void {
+  const coding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
+  if (coding !== 'identity') {
+    throw new CosiftError('unsupported_media_type', 'send the body without content-encoding');
+  }
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
+  if (charset !== undefined && charset.toLowerCase() !== 'utf-8' && charset.toLowerCase() !== 'utf8') {
+    throw new CosiftError('unsupported_media_type', 'the charset must be utf-8');
+  }
+}

@@ -1,0 +1,7 @@
+import type { FastifyReply } from 'fastify';
+
+/** Sends bytes that are JSON already. */
+export function sendJson(reply: FastifyReply, body: Uint8Array): FastifyReply {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  return reply.header('content-type', 'application/json; charset=utf-8').send(bytes);
+}

@@ -1,0 +1,45 @@
+import { type Operation, WRITE_ERRORS } from './operation.js';
+
+const KEY_ERRORS = ['busy', ...WRITE_ERRORS] as const;
+
+export const KEYS_OPERATIONS = {
+  issueKey: {
+    method: 'POST',
+    path: '/v1/keys',
+    tag: 'Keys',
+    summary: 'Issue a key',
+    description:
+      'A key can do no more than its issuer and expires no later: without `expires_at` it expires with its issuer. With a `filter`, a record outside it does not exist for the key, ' +
+      'which then cannot upsert, describe databases or manage anything.',
+    actions: ['keys.manage'],
+    body: 'KeyRequest',
+    success: [{ status: 201, description: 'The key, whose secret is shown this once', schema: 'IssuedKey' }],
+    errors: ['invalid_filter', 'invalid_time', ...KEY_ERRORS],
+  },
+  listKeys: {
+    method: 'GET',
+    path: '/v1/keys',
+    tag: 'Keys',
+    summary: 'List the keys that this key could have issued',
+    actions: ['keys.manage'],
+    success: [{ status: 200, description: 'The keys, without their secrets', schema: 'KeyList' }],
+  },
+  revokeKey: {
+    method: 'DELETE',
+    path: '/v1/keys/{key_id}',
+    tag: 'Keys',
+    summary: 'Revoke a key at once',
+    description:
+      'Only keys that this key could have issued. Keys that the revoked one issued go on unless `descendants` is true.',
+    actions: ['keys.manage'],
+    query: [
+      {
+        name: 'descendants',
+        description: 'Also revoke the keys that it issued, directly or through others; absent: `false`.',
+        schema: { type: 'string', enum: ['true', 'false'] },
+      },
+    ],
+    success: [{ status: 204, description: 'It is revoked' }],
+    errors: ['key_not_found', ...KEY_ERRORS],
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,63 @@
+import type { ErrorCode } from '../../errors.js';
+import type { Action, ComponentName, Variant } from '../../schema/index.js';
+
+export interface Parameter {
+  name: string;
+  description: string;
+  schema: object;
+}
+
+export interface Success {
+  status: number;
+  description: string;
+  /** JSON of this schema unless `type` says otherwise; none: an empty body. */
+  schema?: ComponentName;
+  type?: string;
+}
+
+/** One method of one path: what its route enforces and what OpenAPI says of it. */
+export interface Operation {
+  method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  path: string;
+  tag: 'Search' | 'Records' | 'Databases' | 'Keys' | 'Service';
+  summary: string;
+  description?: string;
+  variant?: Variant;
+  /** The key must have one of these; none: any valid key. */
+  actions?: readonly Action[];
+  /** Served without a key. */
+  open?: true;
+  /** JSON of this schema. `Batch` is left to the engine's parser, unparsed. */
+  body?: ComponentName;
+  /** An absent body is an empty object. */
+  bodyOptional?: true;
+  /** The body may also be NDJSON of this schema, one a line. */
+  lines?: ComponentName;
+  query?: readonly Parameter[];
+  success: readonly Success[];
+  /** Beyond those that every operation of its kind can meet. */
+  errors?: readonly ErrorCode[];
+  /** How many requests of one kind may be under way is limited. */
+  kind?: 'searches' | 'reads' | 'writes' | 'waits';
+}
+
+/** Errors of an operation that writes to the store. */
+export const WRITE_ERRORS = ['store_failed', 'disk_full'] as const;
+
+/** Every error code that an operation can respond with. */
+export function errorsOf(operation: Operation): ErrorCode[] {
+  const codes = new Set<ErrorCode>(operation.errors);
+  if (!operation.open) {
+    // `damaged`: the keys cannot be read.
+    codes.add('unauthorized').add('rate_limited').add('not_ready').add('damaged');
+    if (operation.actions) codes.add('forbidden');
+  }
+  if (operation.path.includes('/{id}')) codes.add('database_not_found');
+  if (operation.path.includes('{') || operation.query) codes.add('invalid_request');
+  if (operation.body) {
+    codes.add('invalid_json').add('invalid_request').add('too_large');
+    codes.add('unsupported_media_type').add('request_timeout');
+  }
+  if (operation.kind) codes.add('busy').add('timed_out');
+  return [...codes.add('internal')];
+}

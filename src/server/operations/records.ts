@@ -1,0 +1,99 @@
+import { epoch } from '../../schema/index.js';
+import { type Operation, WRITE_ERRORS } from './operation.js';
+
+const integer = { type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$' } as const;
+
+export const RECORDS_OPERATIONS = {
+  upsertRecords: {
+    method: 'POST',
+    path: '/v1/databases/{id}/records',
+    tag: 'Records',
+    summary: 'Create or change records',
+    description:
+      'A JSON batch is stored whole or not at all. NDJSON streams any number of records: they are stored in ' +
+      'batches as they arrive, and the answer streams a line per bad record, progress, and a closing summary. ' +
+      'An acknowledged record is durable and searchable.',
+    actions: ['records.write'],
+    body: 'Batch',
+    lines: 'NewRecord',
+    success: [
+      { status: 200, description: 'What became of each record', schema: 'BatchResult' },
+      { status: 200, description: 'To NDJSON', schema: 'LineEvent', type: 'application/x-ndjson' },
+    ],
+    errors: [
+      'invalid_record',
+      'invalid_time',
+      'invalid_vector',
+      'invalid_dimensions',
+      'identity_conflict',
+      'model_mismatch',
+      ...WRITE_ERRORS,
+    ],
+    kind: 'writes',
+  },
+  readRecord: {
+    method: 'GET',
+    path: '/v1/databases/{id}/records/{rid}',
+    tag: 'Records',
+    summary: 'Read one record',
+    description: 'A UUID answers in the shape of variant A, an integer in that of variant B.',
+    actions: ['records.read'],
+    success: [{ status: 200, description: 'The record', schema: 'Record' }],
+    errors: ['record_not_found'],
+    kind: 'reads',
+  },
+  deleteRecord: {
+    method: 'DELETE',
+    path: '/v1/databases/{id}/records/{rid}',
+    tag: 'Records',
+    summary: 'Delete one record',
+    actions: ['records.write'],
+    success: [{ status: 204, description: 'It is gone' }],
+    errors: ['record_not_found', ...WRITE_ERRORS],
+    kind: 'writes',
+  },
+  deleteRecords: {
+    method: 'POST',
+    path: '/v1/databases/{id}/records/delete',
+    tag: 'Records',
+    summary: 'Delete records by ids, filter or time',
+    description: 'A `time_range` with only `end_time` deletes what was not synced since.',
+    actions: ['records.write'],
+    body: 'DeleteRequest',
+    success: [{ status: 200, description: 'How many are gone', schema: 'DeleteResult' }],
+    errors: ['invalid_filter', 'invalid_time', ...WRITE_ERRORS],
+    kind: 'writes',
+  },
+  changes: {
+    method: 'GET',
+    path: '/v1/databases/{id}/changes',
+    tag: 'Records',
+    summary: 'Follow what happens to records',
+    description:
+      'In the order of commits. `position` and `epoch` of one answer are `after` and `epoch` of the next call. ' +
+      'A key with a filter sees what is inside the filter, and `deleted` for a record that leaves it.',
+    actions: ['records.read'],
+    query: [
+      {
+        name: 'after',
+        description: 'Position to go on from; 0, the default, is the start.',
+        schema: integer,
+      },
+      { name: 'limit', description: 'At most this many changes: 1 to 1000, default 100.', schema: integer },
+      {
+        name: 'wait',
+        description: 'Seconds to wait for a first change when there is none: 0, the default, to 60.',
+        schema: integer,
+      },
+      {
+        name: 'epoch',
+        description:
+          'The feed that `after` is a position of: 410 `feed_restarted` when the database has another.',
+        schema: epoch,
+      },
+    ],
+    success: [{ status: 200, description: 'Changes after the position', schema: 'Changes' }],
+    errors: ['feed_restarted', 'changes_removed'],
+    kind: 'waits',
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,58 @@
+import type { Operation } from './operation.js';
+
+const QUERY_ERRORS = ['invalid_filter', 'invalid_cursor', 'invalid_time'] as const;
+const SEARCH_ERRORS = [...QUERY_ERRORS, 'invalid_vector', 'invalid_dimensions', 'model_mismatch'] as const;
+
+export const SEARCH_OPERATIONS = {
+  searchA: {
+    method: 'POST',
+    path: '/v1/databases/{id}/records/search',
+    tag: 'Search',
+    summary: 'Search records by meaning (variant A)',
+    description: 'Ids are UUIDs; `filter.condition` is required; `time_range` applies to `synced_at`.',
+    variant: 'a',
+    actions: ['search'],
+    body: 'SearchRequestA',
+    success: [{ status: 200, description: 'A page, most relevant first', schema: 'PageA' }],
+    errors: SEARCH_ERRORS,
+    kind: 'searches',
+  },
+  searchB: {
+    method: 'POST',
+    path: '/v1/databases/{id}/search',
+    tag: 'Search',
+    summary: 'Search records by meaning (variant B)',
+    description:
+      'Ids are integers; `filter.condition` is `AND` when absent; `time_range` applies to `last_seen_time`.',
+    variant: 'b',
+    actions: ['search'],
+    body: 'SearchRequestB',
+    success: [{ status: 200, description: 'A page, most relevant first', schema: 'PageB' }],
+    errors: SEARCH_ERRORS,
+    kind: 'searches',
+  },
+  queryA: {
+    method: 'POST',
+    path: '/v1/databases/{id}/records/query',
+    tag: 'Search',
+    summary: 'Filter records without a search (variant A)',
+    variant: 'a',
+    actions: ['search'],
+    body: 'QueryRequestA',
+    success: [{ status: 200, description: 'A page, last synced first unless sorted', schema: 'PageA' }],
+    errors: QUERY_ERRORS,
+    kind: 'searches',
+  },
+  queryB: {
+    method: 'POST',
+    path: '/v1/databases/{id}/query',
+    tag: 'Search',
+    summary: 'Filter records without a search (variant B)',
+    variant: 'b',
+    actions: ['search'],
+    body: 'QueryRequestB',
+    success: [{ status: 200, description: 'A page, last seen first unless sorted', schema: 'PageB' }],
+    errors: QUERY_ERRORS,
+    kind: 'searches',
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { FairLimiter } from '../../src/async/fair-limiter.js';
+
+/** A call that ends when it is told to. */
+function call(turns: FairLimiter, log: string[], caller: string, name: string, signal?: AbortSignal) {
+  let end = () => {};
+  const told = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const work = async () => {
+    log.push(name);
+    await told;
+  };
+  return { end, done: turns.run(caller, work, signal) };
+}
+
+test('callers take turns, and none has all that may run at once', async () => {
+  const turns = new FairLimiter({ total: 3, perCaller: 2 });
+  const log: string[] = [];
+  const a = ['a1', 'a2', 'a3', 'a4'].map((name) => call(turns, log, 'a', name));
+  expect(log).toEqual(['a1', 'a2']);
+  const b = ['b1', 'b2', 'b3'].map((name) => call(turns, log, 'b', name));
+  const c = call(turns, log, 'c', 'c1');
+  expect(log).toEqual(['a1', 'a2', 'b1']);
+  a[0]?.end();
+  await a[0]?.done;
+  expect(log.slice(3)).toEqual(['a3']);
+  a[1]?.end();
+  await a[1]?.done;
+  expect(log.slice(4)).toEqual(['b2']);
+  b[0]?.end();
+  await b[0]?.done;
+  expect(log.slice(5)).toEqual(['c1']);
+  for (const { end } of [...a, ...b, c]) end();
+  await Promise.all([...a, ...b, c].map(({ done }) => done));
+  expect(log.slice(6).toSorted()).toEqual(['a4', 'b3']);
+});
+
+test('a call that is stopped while it waits never runs, and one that fails lets the next one run', async () => {
+  const turns = new FairLimiter({ total: 1, perCaller: 1 });
+  const log: string[] = [];
+  const first = call(turns, log, 'a', 'first');
+  const stop = new AbortController();
+  const gaveUp = call(turns, log, 'b', 'gave up', stop.signal);
+  const failing = turns.run('c', () => Promise.reject(new Error('no')));
+  const last = call(turns, log, 'b', 'last');
+  stop.abort(new Error('the caller went away'));
+  await expect(gaveUp.done).rejects.toThrow('the caller went away');
+  const after = call(turns, log, 'd', 'after');
+  for (const { end } of [first, last, after]) end();
+  await expect(failing).rejects.toThrow('no');
+  await Promise.all([last.done, after.done]);
+  expect(log).toEqual(['first', 'last', 'after']);
+});
+
+test('a limited number waits', async () => {
+  const turns = new FairLimiter({ total: 1, perCaller: 1 });
+  const first = call(turns, [], 'a', 'first');
+  const waiting = Array.from({ length: 4096 }, () => turns.run('b', async () => undefined));
+  await expect(turns.run('c', async () => undefined)).rejects.toMatchObject({ code: 'busy' });
+  first.end();
+  await Promise.all([first.done, ...waiting]);
+});
