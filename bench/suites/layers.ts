@@ -74,7 +74,7 @@ async function measureBinding({ engine }: Cosift, queries: Float32Array, add: Ad
 }
 
 async function measureLibrary(session: Session, library: Library, add: Add): Promise<void> {
-  const database = await library.database(DATABASE);
+  const database = library.database(DATABASE);
   const search = async (q: number) => {
     const text = QUERY_TEXTS[q % QUERY_TEXTS.length] as string;
     await database.search({ search: { text } });

@@ -1,4 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Database, Databases, RecordInput } from '../api/index.js';
+import { isCode } from '../errors.js';
 import type { DatabaseSettings, LineSummary } from '../schema/index.js';
 import { COLUMN_TYPES, type ColumnType, parseTypes } from './column-types.js';
 import type { CsvColumns } from './csv.js';
@@ -7,7 +9,7 @@ import { printable } from './failure.js';
 import { type Input, type InputOptions, openInput } from './input.js';
 import { count, duration, ProgressBar } from './progress-bar.js';
 import { stopOnSignals } from './stop.js';
-import { checkDatabase, openTarget, type Target, type TargetOptions, targetCommand } from './target.js';
+import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
 
 interface ImportOptions extends TargetOptions, InputOptions {
   database: string;
@@ -66,14 +68,14 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
   const stop = stopOnSignals();
   const started = Date.now();
   const progress = { committed: 0 };
-  let target: Target | undefined;
+  let databases: Databases | undefined;
   try {
     const input = await unlessStopped(stop, () => openInput(file, options, report, stop));
-    target = await openTarget(options);
-    await target.ensureDatabase(options.database, settingsOf(options));
+    databases = await openTarget(options);
+    const database = await ensureDatabase(databases, options.database, settingsOf(options));
     const sending = { stop, bar, progress, report };
-    const summary = await unlessStopped(stop, () => send(input, target!, options.database, sending));
-    await unlessStopped(stop, () => reportTakenIds(input, target!, options.database, badLines, report));
+    const summary = await unlessStopped(stop, () => send(input, database, sending));
+    await unlessStopped(stop, () => reportTakenIds(input, database, badLines, report));
     const bad = badLines.size;
     const seconds = (Date.now() - started) / 1000;
     const stored = summary.created + summary.changed + summary.unchanged;
@@ -99,8 +101,26 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
     );
     process.exitCode = 130;
   } finally {
-    await target?.close();
+    await databases?.close();
   }
+}
+
+/** Opens a database, and creates it when it is missing. Settings that differ from those of the database are a failure. */
+async function ensureDatabase(
+  databases: Databases,
+  id: string,
+  settings: DatabaseSettings,
+): Promise<Database> {
+  if (Object.keys(settings).length === 0) {
+    const database = databases.database(id);
+    try {
+      await database.describe();
+      return database;
+    } catch (error) {
+      if (!isCode(error, 'database_not_found')) throw error;
+    }
+  }
+  return databases.createDatabase(id, settings);
 }
 
 interface Sending {
@@ -120,12 +140,11 @@ async function unlessStopped<T>(stop: AbortSignal, work: () => Promise<T>): Prom
 
 async function send(
   input: Input,
-  target: Target,
-  database: string,
+  database: Database,
   { stop, bar, progress, report }: Sending,
 ): Promise<LineSummary> {
   let summary: LineSummary | undefined;
-  for await (const event of target.upsertLines(database, input.chunks, stop)) {
+  for await (const event of database.upsertLines(input.chunks, { signal: stop })) {
     if (event.type === 'problem') {
       const place = event.pointer === '' ? '' : `${event.pointer}: `;
       report(input.lines.of(event.line), `${place}${event.detail}`);
@@ -153,19 +172,15 @@ const BATCH_BYTES = 1 << 20;
  */
 async function reportTakenIds(
   { withoutId, lineOfId }: Input,
-  target: Target,
-  database: string,
+  database: Database,
   badLines: ReadonlySet<number>,
   report: (line: number, text: string) => void,
 ): Promise<void> {
-  let batch: { record: object; line: number }[] = [];
+  let batch: { record: RecordInput; line: number }[] = [];
   let bytes = 0;
   const check = async () => {
     // What was just stored is unchanged: the response tells its ids.
-    const { results } = await target.upsert(
-      database,
-      batch.map(({ record }) => record),
-    );
+    const { results } = await database.upsert(batch.map(({ record }) => record));
     for (const [at, { id }] of results.entries()) {
       const line = lineOfId(id);
       if (line === 0) continue;

@@ -1,8 +1,7 @@
+import type { Client } from '../client/index.js';
 import type { IssuedKey, KeyDescription, KeyRequest } from '../schema/index.js';
 import { ADMIN, KeyStore } from '../server/keys/key-store.js';
-import { HttpTarget } from './http-target.js';
-import { SHAPES } from './response.js';
-import { apiKey, type TargetOptions } from './target.js';
+import { openServer, type TargetOptions } from './target.js';
 
 /** The keys of a data directory or of a running server. */
 export interface Keys {
@@ -14,7 +13,7 @@ export interface Keys {
 }
 
 export async function openKeys(options: TargetOptions): Promise<Keys> {
-  if (options.url !== undefined) return serverKeys(new HttpTarget(options.url, apiKey(options)));
+  if (options.url !== undefined) return keysOfServer(openServer(options.url, options));
   // Whoever can read the directory may issue any key. A server that runs on it reads the keys again when they change.
   const store = new KeyStore(options.data, '');
   return {
@@ -25,13 +24,11 @@ export async function openKeys(options: TargetOptions): Promise<Keys> {
   };
 }
 
-function serverKeys(server: HttpTarget): Keys {
+function keysOfServer(client: Client): Keys {
   return {
-    issue: async (request) => (await server.json('POST', '/keys', SHAPES.issuedKey, request)) as IssuedKey,
-    list: async () => ((await server.json('GET', '/keys', SHAPES.keys)) as { keys: KeyDescription[] }).keys,
-    async revoke(keyId, { descendants }) {
-      await server.delete(`/keys/${encodeURIComponent(keyId)}${descendants ? '?descendants=true' : ''}`);
-    },
-    close: () => server.close(),
+    issue: (request) => client.issueKey(request),
+    list: () => client.keys(),
+    revoke: (keyId, options) => client.revokeKey(keyId, options),
+    close: () => client.close(),
   };
 }

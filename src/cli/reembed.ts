@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { CosiftError } from '../errors.js';
-import { reembed } from '../reembed.js';
 import type { Reembedding } from '../schema/index.js';
 import { count, duration, ProgressBar } from './progress-bar.js';
 import { stopOnSignals } from './stop.js';
@@ -20,31 +19,32 @@ export function reembedCommand(): Command {
     .action(run);
 }
 
-async function run(database: string, options: ReembedOptions): Promise<void> {
+async function run(id: string, options: ReembedOptions): Promise<void> {
   const { model, cancel } = options;
   if ((model === undefined) === (cancel === undefined)) {
     throw new CosiftError('invalid_request', 'give either --model or --cancel');
   }
   const stop = stopOnSignals();
-  const target = await openTarget(options);
+  const databases = await openTarget(options);
   const started = Date.now();
   const bar = new ProgressBar();
   let last: Reembedding | undefined;
   try {
-    const reembedder = target.reembedder(database);
+    const database = databases.database(id);
     if (model === undefined) {
-      await reembedder.cancel();
-      console.log(`cancelled: "${database}" stays as it was`);
+      await database.cancelReembedding();
+      console.log(`cancelled: "${id}" stays as it was`);
       return;
     }
     const onProgress = (state: Reembedding) => {
       last = state;
       bar.update(state.done, state.records);
     };
-    const { done } = await reembed(reembedder, model, { signal: stop, onProgress });
+    // The next run of the command continues.
+    const { done } = await database.reembed(model, { signal: stop, onProgress, cancelOnAbort: false });
     bar.clear();
     console.log(
-      `${count(done)} records of "${database}" have vectors of ${model}, in ${duration(Date.now() - started)}`,
+      `${count(done)} records of "${id}" have vectors of ${model}, in ${duration(Date.now() - started)}`,
     );
   } catch (error) {
     bar.clear();
@@ -54,6 +54,6 @@ async function run(database: string, options: ReembedOptions): Promise<void> {
     process.stderr.write(`stopped: ${what}. ${next}; --cancel removes them.\n`);
     process.exitCode = 130;
   } finally {
-    await target.close();
+    await databases.close();
   }
 }

@@ -29,16 +29,16 @@ export function searchCommand(): Command {
 
 async function search(text: string, options: SearchOptions): Promise<void> {
   const { database, filter, limit = 10, threshold } = options;
-  const target = await openTarget(options);
+  const databases = await openTarget(options);
   let page: PageB;
   try {
-    page = await target.search(database, {
+    page = await databases.database(database).search({
       search: { text, ...(threshold !== undefined && { threshold }) },
       ...(filter !== undefined && { filter }),
       pagination: { limit },
     });
   } finally {
-    await target.close();
+    await databases.close();
   }
   if (options.json) console.log(JSON.stringify(page, null, 2));
   else show(page);

@@ -1,27 +1,16 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { modelDirectories } from '../config/index.js';
-import { CosiftError } from '../errors.js';
-import { isLoopback } from '../loopback.js';
-import type { Reembedder } from '../reembed.js';
-import type { BatchResult, DatabaseSettings, LineEvent, PageB, SearchRequest } from '../schema/index.js';
+import type { Databases } from '../api/index.js';
+import { checkModelDirectories, LocalBackend } from '../backend/index.js';
+import { Client } from '../client/index.js';
+import { isLoopback, modelDirectories } from '../config/index.js';
+import { CosiftError, isCode } from '../errors.js';
+import { Cosift } from '../library/cosift.js';
+import { DATABASE_ID } from '../schema/index.js';
 import { API_KEY, isApiKey, isServiceUrl, SERVICE_URL } from '../schema/service-address.js';
-import { HttpTarget } from './http-target.js';
-import { LocalTarget } from './local-target.js';
 
-/** Where a command works: a data directory of this machine, or a running server. */
-export interface Target {
-  /** Makes the database when it is missing. `settings` that differ from an existing one's are a failure. */
-  ensureDatabase(id: string, settings: DatabaseSettings): Promise<void>;
-  /** Stores a batch whole or not at all. */
-  upsert(id: string, records: readonly object[]): Promise<BatchResult>;
-  upsertLines(id: string, chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncIterable<LineEvent>;
-  search(id: string, request: SearchRequest): Promise<PageB>;
-  reembedder(id: string): Reembedder;
-  close(): Promise<void>;
-}
-
+/** What a command works on: a data directory of this machine, or a running server. */
 export interface TargetOptions {
   data: string;
   url?: string;
@@ -59,16 +48,34 @@ export function targetCommand(name: string): Command {
     );
 }
 
-export async function openTarget(options: TargetOptions): Promise<Target> {
-  if (options.url !== undefined) return new HttpTarget(options.url, apiKey(options));
-  return LocalTarget.open(options.data, options.models);
+/** Opens the databases that a command works on. Close them. */
+export async function openTarget(options: TargetOptions): Promise<Databases> {
+  return options.url === undefined ? openDirectory(options) : openServer(options.url, options);
+}
+
+/** Returns a client of a server. A failed request is not repeated: the user is told at once. */
+export function openServer(url: string, options: TargetOptions): Client {
+  return new Client({ url, key: apiKey(options), retries: 0 });
+}
+
+async function openDirectory({ data, models }: TargetOptions): Promise<Cosift> {
+  checkModelDirectories(models);
+  try {
+    // A command does what it is asked for and nothing else: an interrupted re-embedding waits.
+    return new Cosift(await LocalBackend.open({ directory: data, models, resume: false }));
+  } catch (error) {
+    if (!isCode(error, 'data_locked')) throw error;
+    throw new CosiftError('data_locked', `${error.detail}; to work on a running server, give --url`, {
+      cause: error,
+    });
+  }
 }
 
 /**
- * The key for a server: the given one, else the admin key of the data directory. That one is sent to this machine only:
- * any other could be somebody else's, and hears it even where the address was mistyped.
+ * Returns the key for a server: the given one, else the admin key of the data directory. The admin key is sent to this
+ * machine only: another machine may belong to somebody else, and would receive the key even if the address was mistyped.
  */
-export function apiKey(options: TargetOptions): string {
+function apiKey(options: TargetOptions): string {
   const key = foundKey(options);
   // The key itself is not shown: it would get into logs.
   if (!isApiKey(key)) throw new CosiftError('unauthorized', `the API key is not a ${API_KEY}`);
@@ -113,9 +120,9 @@ function checkUrl(text: string): string {
   return text.replace(/\/+$/, '');
 }
 
-/** A database id is part of a path, so it is checked before anything is asked for. */
+/** Checks a database id before anything is opened or sent. */
 export function checkDatabase(text: string): string {
-  if (!/^[a-z0-9_-]{1,64}$/.test(text)) {
+  if (!DATABASE_ID.test(text)) {
     throw new InvalidArgumentError('a database id has 1 to 64 of a-z 0-9 _ -');
   }
   return text;

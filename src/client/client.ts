@@ -1,17 +1,30 @@
+import type { CallOptions, Databases } from '../api/index.js';
 import type {
   DatabaseDescription,
   DatabaseSettings,
   IssuedKey,
   KeyDescription,
   KeyRequest,
-  Variant,
 } from '../schema/index.js';
 import { checkOptions } from '../schema/options.js';
-import { Database } from './database.js';
-import { type CallOptions, type ClientOptions, Transport } from './transport.js';
+import { RemoteDatabase } from './remote-database.js';
+import { SHAPES } from './response-shapes.js';
+import { type ClientOptions, Transport } from './transport.js';
 
-/** A service over HTTP. */
-export class Client {
+/**
+ * A service over HTTP. A request is repeated after 429, 503 and a lost connection. Methods without a comment do what
+ * {@link Databases} says.
+ *
+ * @example
+ * ```ts
+ * const client = new Client({ url: 'http://127.0.0.1:8080', key: process.env.COSIFT_KEY });
+ * const facts = client.database('facts');
+ * for await (const { id, relevance_score } of facts.searchAll({ search: { text: 'deep water' } })) {
+ *   console.log(id, relevance_score);
+ * }
+ * ```
+ */
+export class Client implements Databases {
   readonly #transport: Transport;
 
   /** @throws {CosiftError} `invalid_request` for an option that is unknown or has a value that is not allowed. */
@@ -20,44 +33,51 @@ export class Client {
     this.#transport = new Transport(options);
   }
 
-  /** A database, which is not asked for until it is used. */
-  database<V extends Variant = 'b'>(id: string, variant: V = 'b' as V): Database<V> {
-    checkOptions('database', { id, variant });
-    return new Database(this.#transport, id, variant);
-  }
-
-  /** Creates a database or finds it with these settings. */
-  async createDatabase<V extends Variant = 'b'>(
+  async createDatabase(
     id: string,
     settings: DatabaseSettings = {},
-    options: CallOptions & { variant?: V } = {},
-  ): Promise<Database<V>> {
-    checkOptions('clientDatabase', options);
-    const { variant, ...call } = options;
-    const database = this.database(id, variant);
-    await this.#transport.call('PUT', `/databases/${encodeURIComponent(id)}`, settings, call);
+    options?: CallOptions,
+  ): Promise<RemoteDatabase> {
+    const database = this.database(id);
+    const path = `/databases/${encodeURIComponent(id)}`;
+    await this.#transport.json('PUT', path, SHAPES.database, settings, options);
     return database;
+  }
+
+  database(id: string): RemoteDatabase {
+    checkOptions('database', { id });
+    return new RemoteDatabase(this.#transport, id);
   }
 
   async databases(options?: CallOptions): Promise<DatabaseDescription[]> {
     type List = { databases: DatabaseDescription[] };
-    return (await this.#transport.call<List>('GET', '/databases', undefined, options)).databases;
+    return (await this.#transport.json<List>('GET', '/databases', SHAPES.databases, undefined, options))
+      .databases;
   }
 
-  /** Issues a key. `key` of the result is shown this once. */
+  /** Issues a key. `key` of the result is shown only here. */
   issueKey(request: KeyRequest, options?: CallOptions): Promise<IssuedKey> {
-    return this.#transport.call('POST', '/keys', request, options);
+    return this.#transport.json('POST', '/keys', SHAPES.key, request, options);
   }
 
+  /** Returns the keys that the key of this client may see, without their secrets. */
   async keys(options?: CallOptions): Promise<KeyDescription[]> {
-    return (await this.#transport.call<{ keys: KeyDescription[] }>('GET', '/keys', undefined, options)).keys;
+    type List = { keys: KeyDescription[] };
+    return (await this.#transport.json<List>('GET', '/keys', SHAPES.keys, undefined, options)).keys;
   }
 
-  /** Revokes a key; with `descendants` also those that it issued, directly or through others. */
+  /** Revokes a key. With `descendants`, also the keys that it issued, directly or through others. */
   async revokeKey(keyId: string, options: CallOptions & { descendants?: boolean } = {}): Promise<void> {
-    checkOptions('clientRevocation', options);
-    const { descendants = false, ...call } = options;
+    checkOptions('revocation', options);
+    const { descendants = false, signal } = options;
     const query = descendants ? '?descendants=true' : '';
-    return this.#transport.call('DELETE', `/keys/${encodeURIComponent(keyId)}${query}`, undefined, call);
+    await this.#transport.delete(`/keys/${encodeURIComponent(keyId)}${query}`, { signal });
+  }
+
+  /** Does nothing: a client holds no resources. */
+  async close(): Promise<void> {}
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 }

@@ -1,6 +1,6 @@
-/** cosift over HTTP: typed requests to a running service, with nothing but `fetch`. */
+/** cosift over HTTP: typed requests to a running service, without the native module and the model. */
 
-export * from '../common.js';
+export * from '../api/index.js';
 export type {
   CreatedWebhook,
   IssuedKey,
@@ -11,5 +11,5 @@ export type {
   WebhookRequest,
 } from '../schema/index.js';
 export { Client } from './client.js';
-export { Database, type PageOf, type RecordOf } from './database.js';
-export type { CallOptions, ClientOptions } from './transport.js';
+export type { RemoteDatabase } from './remote-database.js';
+export type { ClientOptions } from './transport.js';

@@ -1,32 +1,36 @@
-import { CosiftError, type ErrorCode, isErrorCode } from '../errors.js';
-import type { ProblemBody } from '../schema/index.js';
+import type { CallOptions } from '../api/index.js';
+import { sleep } from '../async/sleep.js';
+import { CosiftError, type ErrorCode } from '../errors.js';
+import type { LineEvent } from '../schema/index.js';
 import { checkOptions } from '../schema/options.js';
-import { unreachable } from '../unreachable.js';
+import { postLines } from './line-stream.js';
+import { failureOf, MAX_BYTES, parseResponse, textOf } from './read-response.js';
+import type { Shape } from './response-shapes.js';
+import { unreachable } from './unreachable.js';
 
+/** Options of a client. */
 export interface ClientOptions {
-  /** Where the service is: `http://127.0.0.1:8080`. */
+  /** Address of the service, such as `http://127.0.0.1:8080`. */
   url: string;
   /** The value of `x-api-key`. */
   key: string;
-  /** Further tries after 429, 503 or a lost connection. Default 4. */
+  /** Maximum number of further attempts after 429, 503 or a lost connection. Default: 4. */
   retries?: number;
-  /** Longest time that a `Retry-After` is waited for, in milliseconds. Default 60,000. */
+  /** Maximum time to wait as a `Retry-After` asks, in milliseconds. Default: 60,000. */
   maxWaitMs?: number;
-  /** Instead of the global `fetch`. */
+  /** Used in place of the global `fetch`. Streams of lines do not use it. */
   fetch?: typeof fetch;
 }
 
-export interface CallOptions {
-  signal?: AbortSignal;
-}
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /** Codes of an operation that may have been carried out although it failed. */
 const MAY_BE_DONE: ReadonlySet<ErrorCode> = new Set(['timed_out']);
 
-/** Paths that give out a key or a webhook, with its secret, at each `POST`. */
-const MAKES_SECRET = /^\/keys$|\/webhooks$/;
+/** Paths at which each `POST` creates a key or a webhook with a secret. */
+const CREATES_SECRET = /^\/keys$|\/webhooks$/;
 
-/** Sends requests, tries again when told to, and turns problems into errors. */
+/** Sends requests, repeats them where that helps, checks responses, and turns problems into errors. */
 export class Transport {
   readonly #base: string;
   readonly #key: string;
@@ -34,68 +38,86 @@ export class Transport {
   readonly #maxWaitMs: number;
   readonly #fetch: typeof fetch;
 
-  constructor({ url, key, retries = 4, maxWaitMs = 60_000, fetch: own = fetch }: ClientOptions) {
+  constructor({ url, key, retries = 4, maxWaitMs = 60_000, fetch: ownFetch = fetch }: ClientOptions) {
     this.#base = `${url.replace(/\/+$/, '')}/v1`;
     this.#key = key;
     this.#retries = retries;
     this.#maxWaitMs = maxWaitMs;
-    this.#fetch = own;
+    this.#fetch = ownFetch;
   }
 
   /**
-   * The JSON of the answer; undefined where it has no body.
+   * Sends a request whose response is JSON of a shape. The members that `shape` lacks are not checked.
    *
-   * @throws {CosiftError} with the code, detail and problems of the service; `unreachable` when it gave no response.
+   * @throws {CosiftError} with the code, detail and problems of the service; `unreachable` when it gave no response;
+   * `internal` when the response is not one of cosift.
    */
-  async call<T>(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<T> {
+  async json<T>(
+    method: Method,
+    path: string,
+    shape: Shape,
+    body?: unknown,
+    options?: CallOptions,
+  ): Promise<T> {
+    return parseResponse(await this.#call(method, path, body, options), shape, this.#base) as T;
+  }
+
+  /** Deletes what is at a path. Fails as {@link json} does. */
+  async delete(path: string, options?: CallOptions): Promise<void> {
+    await this.#call('DELETE', path, undefined, options);
+  }
+
+  /** Posts NDJSON once and yields the events of the response. Fails as {@link json} does. */
+  lines(
+    path: string,
+    chunks: AsyncIterable<Uint8Array>,
+    options: CallOptions = {},
+  ): AsyncGenerator<LineEvent, void, undefined> {
+    checkOptions('call', options);
+    return postLines(this.#base + path, this.#key, chunks, options.signal);
+  }
+
+  /** Returns the body of the response; '' where an earlier attempt may have deleted what is not found now. */
+  async #call(method: Method, path: string, body: unknown, options: CallOptions = {}): Promise<string> {
     checkOptions('call', options);
     const { signal } = options;
     const json = body === undefined ? undefined : jsonOf(body);
     let mayBeDone = false;
     for (let attempt = 0; ; attempt++) {
-      const last = attempt >= this.#retries;
+      const isLast = attempt >= this.#retries;
       let response: Response;
       let text: string;
       try {
         response = await this.#send(method, path, json, signal);
-        text = await response.text();
+        text = await textOf(response.body ?? [], MAX_BYTES);
       } catch (error) {
-        if (signal?.aborted) throw error;
+        if (signal?.aborted || error instanceof CosiftError) throw error;
         mayBeDone = true;
-        // What makes a new secret may have been done; every other operation then finds its work done.
-        const makesSecret = method === 'POST' && MAKES_SECRET.test(path);
-        if (last || makesSecret) throw unreachable(this.#base, error);
-        await wait(backoffMs(attempt), signal);
+        // A second attempt would create a second secret; every other operation finds its work done.
+        const createsSecret = method === 'POST' && CREATES_SECRET.test(path);
+        if (isLast || createsSecret) throw unreachable(this.#base, error);
+        await sleep(backoffMs(attempt), signal);
         continue;
       }
-      if (response.ok) return (response.status === 204 ? undefined : this.#parse(text)) as T;
-      const error = errorOf(response, text);
-      // An earlier try has deleted it.
-      if (mayBeDone && method === 'DELETE' && error.code.endsWith('_not_found')) return undefined as T;
+      if (response.ok) return text;
+      const error = failureOf(response.status, response.headers.get('location'), text);
+      if (mayBeDone && method === 'DELETE' && error.code.endsWith('_not_found')) return '';
       mayBeDone ||= MAY_BE_DONE.has(error.code);
       const waitMs = retryMs(response, attempt);
-      if (last || waitMs === undefined || waitMs > this.#maxWaitMs) throw error;
-      await wait(waitMs, signal);
-    }
-  }
-
-  #parse(text: string): unknown {
-    try {
-      return JSON.parse(text);
-    } catch (cause) {
-      throw new CosiftError('internal', `the response of ${this.#base} is not JSON`, { cause });
+      if (isLast || waitMs === undefined || waitMs > this.#maxWaitMs) throw error;
+      await sleep(waitMs, signal);
     }
   }
 
   #send(
-    method: string,
+    method: Method,
     path: string,
     body: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Response> {
     return this.#fetch(this.#base + path, {
       method,
-      // A redirect would take the key to another address.
+      // A redirect would send the key to another address.
       redirect: 'manual',
       headers: {
         'x-api-key': this.#key,
@@ -116,46 +138,14 @@ function jsonOf(body: unknown): string {
   }
 }
 
-/** When to try again; undefined when another try cannot help. */
+/** Returns the milliseconds until another attempt; undefined when another attempt cannot help. */
 function retryMs({ status, headers }: Response, attempt: number): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   return Number.isFinite(seconds) ? seconds * 1000 : backoffMs(attempt);
 }
 
-/** Doubles from 200 ms; a random half keeps many clients from coming back together. */
+/** Returns 200 ms doubled with each attempt, of which up to half is taken off at random: so clients spread out. */
 function backoffMs(attempt: number): number {
   return 200 * 2 ** attempt * (0.5 + Math.random() / 2);
-}
-
-function errorOf({ status, headers }: Response, text: string): CosiftError {
-  try {
-    const { code, detail, errors = [], request_id } = JSON.parse(text) as ProblemBody;
-    if (isErrorCode(code)) return new CosiftError(code, detail, { problems: errors, fields: { request_id } });
-  } catch {
-    // Not from the service: a proxy, or another server.
-  }
-  if (status < 400) {
-    const target = headers.get('location') ?? 'another address';
-    return new CosiftError(
-      'internal',
-      `the response is a redirect to ${target}, which is not followed: use that address`,
-    );
-  }
-  return new CosiftError('internal', `the answer was ${status} ${text.slice(0, 200)}`);
-}
-
-function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, ms);
-    if (signal?.aborted) abort();
-    else signal?.addEventListener('abort', abort, { once: true });
-  });
 }

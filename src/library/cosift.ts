@@ -1,3 +1,4 @@
+import type { CallOptions, Databases } from '../api/index.js';
 import { checkModelDirectories, LocalBackend } from '../backend/index.js';
 import {
   checkDatabaseSettings,
@@ -5,19 +6,21 @@ import {
   type DatabaseDescription,
   type DatabaseSettings,
 } from '../schema/index.js';
-import { Database } from './database.js';
+import { LocalDatabase } from './local-database.js';
 
+/** Options of {@link open}. */
 export interface OpenOptions {
-  /** Scan threads. Default: one a core. */
+  /** Number of scan threads. Default: one per core. */
   threads?: number;
-  /** Threads that embed texts, each with a copy of the model. Default: one a core, four at most. */
+  /** Number of threads that embed texts, each with a copy of the model. Default: one per core, at most four. */
   embedWorkers?: number;
-  /** Models beside the built-in one: directories in sentence-transformers layout, with ONNX, by name. */
+  /** Models other than the built-in one, by name: directories in sentence-transformers layout, with ONNX. */
   models?: Readonly<Record<string, string>>;
 }
 
 /**
- * Opens a data directory, made when missing, with all its databases. One process at a time.
+ * Opens a data directory with all its databases, and creates it when it is missing. Only one process at a time can have
+ * it open.
  *
  * @example
  * ```ts
@@ -28,8 +31,8 @@ export interface OpenOptions {
  * await cosift.close();
  * ```
  *
- * @throws {CosiftError} `data_locked` when another process has it open; `invalid_request` for an option that is unknown
- * or has a value that is not allowed, and for a model whose directory is missing.
+ * @throws {CosiftError} `data_locked` when another process has the directory open; `invalid_request` for an option that
+ * is unknown or has a value that is not allowed, and for a model whose directory is missing.
  */
 export async function open(directory: string, options: OpenOptions = {}): Promise<Cosift> {
   checkOptions('directory', { directory });
@@ -39,8 +42,8 @@ export async function open(directory: string, options: OpenOptions = {}): Promis
   return new Cosift(await LocalBackend.open({ directory, threads, embedWorkers, models }));
 }
 
-/** The databases of a data directory. */
-export class Cosift {
+/** The databases of a data directory. Methods without a comment do what {@link Databases} says. */
+export class Cosift implements Databases {
   readonly #backend: LocalBackend;
 
   /** @internal Made by {@link open}. */
@@ -48,38 +51,32 @@ export class Cosift {
     this.#backend = backend;
   }
 
-  /**
-   * Makes a database, or finds it made with the same settings. Without settings, every string column of a record is
-   * embedded with the built-in model; with `dimensions` alone, records and searches bring their own vectors.
-   *
-   * @throws {CosiftError} `database_exists` when it was made with other settings.
-   */
-  async createDatabase(id: string, settings: DatabaseSettings = {}): Promise<Database> {
-    checkOptions('database', { id });
+  async createDatabase(
+    id: string,
+    settings: DatabaseSettings = {},
+    options: CallOptions = {},
+  ): Promise<LocalDatabase> {
+    const database = this.database(id);
+    checkOptions('call', options);
+    options.signal?.throwIfAborted();
     await this.#backend.createDatabase(id, checkDatabaseSettings(settings));
-    return new Database(this.#backend, id);
+    return database;
   }
 
-  /** @throws {CosiftError} `database_not_found` */
-  async database(id: string): Promise<Database> {
+  database(id: string): LocalDatabase {
     checkOptions('database', { id });
-    await this.#backend.describeDatabase(id);
-    return new Database(this.#backend, id);
+    return new LocalDatabase(this.#backend, id);
   }
 
-  async databases(): Promise<DatabaseDescription[]> {
+  async databases(options: CallOptions = {}): Promise<DatabaseDescription[]> {
+    checkOptions('call', options);
+    options.signal?.throwIfAborted();
     return this.#backend.listDatabases();
   }
 
-  /** Drops a database with all its records. */
-  async dropDatabase(id: string): Promise<void> {
-    checkOptions('database', { id });
-    await this.#backend.dropDatabase(id);
-  }
-
   /**
-   * Finishes the calls under way, saves what makes the next start fast, and releases the directory lock. Calls that
-   * wait for changes return at once. A later call fails with `not_ready`, and so do the next page of `searchAll` and
+   * Finishes the running calls, saves what makes the next start fast, and releases the directory lock. Calls that wait
+   * for changes return at once. A later call fails with `not_ready`, and so does the next page of `searchAll` and
    * `queryAll` and the next record of an asynchronous source of `upsert`. Closing again returns the same promise.
    */
   close(): Promise<void> {

@@ -18,6 +18,8 @@ const signal = { instance: 'AbortSignal' } as const;
 const callback = { instance: 'function' } as const;
 const text = { type: 'string' } as const;
 const databaseId = { type: 'string' } as const;
+const position = whole(0, Number.MAX_SAFE_INTEGER);
+const waitMs = whole(0, MAX_WAIT_MS);
 
 /** Arguments and options of the library and the client: what each call takes, by name. */
 const OPTIONS = {
@@ -27,18 +29,13 @@ const OPTIONS = {
     embedWorkers: whole(1, MAX_EMBED_WORKERS),
     models: { type: 'object', additionalProperties: name },
   },
-  database: { id: databaseId, variant },
+  database: { id: databaseId },
   call: { signal },
   page: { variant, signal },
-  get: { variant },
   model: { model: name },
-  reembed: { signal, onProgress: callback },
-  changes: {
-    after: whole(0, Number.MAX_SAFE_INTEGER),
-    limit: whole(1, 1000),
-    waitMs: whole(0, MAX_WAIT_MS),
-    epoch: text,
-  },
+  reembed: { signal, onProgress: callback, cancelOnAbort: { type: 'boolean' } },
+  changes: { after: position, limit: whole(1, 1000), waitMs, epoch: text },
+  follow: { after: position, waitMs, epoch: text },
   client: {
     url: { instance: SERVICE_URL },
     key: { type: 'string', instance: API_KEY },
@@ -46,14 +43,7 @@ const OPTIONS = {
     maxWaitMs: whole(0, MAX_WAIT_MS),
     fetch: callback,
   },
-  clientDatabase: { signal, variant },
-  clientRevocation: { signal, descendants: { type: 'boolean' } },
-  clientChanges: {
-    after: whole(0, Number.MAX_SAFE_INTEGER),
-    limit: whole(1, 1000),
-    wait: whole(0, 3600),
-    epoch: text,
-  },
+  revocation: { signal, descendants: { type: 'boolean' } },
 } as const;
 
 const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {

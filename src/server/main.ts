@@ -1,8 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Backend, LocalBackend } from '../backend/index.js';
-import { type Config, ConfigError } from '../config/index.js';
-import { isLoopback } from '../loopback.js';
+import { type Config, ConfigError, isLoopback } from '../config/index.js';
 import { sees } from './admission/access.js';
 import { buildApp, CAPACITY } from './app.js';
 import { TIMEOUTS, type Timeouts } from './http/timeouts.js';

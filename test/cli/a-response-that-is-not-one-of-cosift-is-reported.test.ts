@@ -3,9 +3,9 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { describe } from '../../src/cli/failure.js';
-import { HttpTarget } from '../../src/cli/http-target.js';
 import { openKeys } from '../../src/cli/keys.js';
-import { linesOf, textOf } from '../../src/cli/response.js';
+import { openTarget } from '../../src/cli/target.js';
+import { linesOf, textOf } from '../../src/client/read-response.js';
 import { CosiftError } from '../../src/errors.js';
 
 const closing: (() => unknown)[] = [];
@@ -31,19 +31,20 @@ const failures = async (status: number, body: string, headers: Record<string, st
       response.end(body);
     });
   });
-  const target = new HttpTarget(url, 'k');
-  const keys = await openKeys({ data: '.', url, key: 'k' });
+  const options = { data: '.', url, key: 'k' };
+  const database = (await openTarget(options)).database('d');
+  const keys = await openKeys(options);
   async function* chunks() {
     yield Buffer.from('{"data":{}}\n');
   }
   const importing = async () => {
-    for await (const _ of target.upsertLines('d', chunks(), new AbortController().signal));
+    for await (const _ of database.upsertLines(chunks()));
   };
   const thrown = [];
   for (const call of [
-    () => target.search('d', { search: { text: 'x' } }),
+    () => database.search({ search: { text: 'x' } }),
     () => keys.list(),
-    () => target.reembedder('d').start('m'),
+    () => database.reembed('m', { cancelOnAbort: false }),
     importing,
   ]) {
     thrown.push(await call().catch((error: unknown) => error));
@@ -97,7 +98,8 @@ test('a server that switches protocols gives no response', async () => {
   async function* chunks() {
     yield Buffer.from('{"data":{}}\n');
   }
-  const events = new HttpTarget(url, 'k').upsertLines('d', chunks(), new AbortController().signal);
+  const target = await openTarget({ data: '.', url, key: 'k' });
+  const events = target.database('d').upsertLines(chunks())[Symbol.asyncIterator]();
   await expect(events.next()).rejects.toMatchObject({ code: 'unreachable' });
 });
 

@@ -21,7 +21,7 @@ async function setUp(name: string, content: string | Uint8Array) {
   const records = async (): Promise<Row[]> => {
     const library = await open(data);
     try {
-      const database = await library.database('d');
+      const database = library.database('d');
       const rows: Row[] = [];
       for await (const { id, data } of database.queryAll()) rows.push({ id, data });
       return rows.sort((a, b) => a.id - b.id);

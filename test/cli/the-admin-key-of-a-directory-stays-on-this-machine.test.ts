@@ -84,7 +84,7 @@ test.each([
   ['{"type":"progress","li', 'the connection was closed before the response'],
 ])('an import whose connection breaks after %j tells host, port and cause', async (sent, cause) => {
   const server = createServer((request, response) => {
-    if (request.method === 'GET') return response.end('{}');
+    if (request.method === 'GET') return response.end('{"id":"fan","records":0}');
     request.resume();
     response.writeHead(200, { 'content-type': 'application/x-ndjson' });
     return response.write(sent, () => response.socket?.resetAndDestroy());

@@ -100,9 +100,9 @@ test('what identifies a record stays one part of the path', async () => {
   const asked: unknown[] = [];
   const port = await listen((request, response) => {
     asked.push(request.url);
-    response.end('{}');
+    response.end('{"data":{}}');
   });
-  await new Client({ url: `http://127.0.0.1:${port}`, key: 'k' }).database('facts').record('../../../keys');
+  await new Client({ url: `http://127.0.0.1:${port}`, key: 'k' }).database('facts').get('../../../keys');
   expect(asked).toEqual(['/v1/databases/facts/records/..%2F..%2F..%2Fkeys']);
 });
 
@@ -116,7 +116,7 @@ test('a redirect is not followed: the key goes to nobody else', async () => {
     response.writeHead(307, { location: `http://127.0.0.1:${other}/` }).end(),
   );
   const { detail } = await failure(`http://127.0.0.1:${port}`);
-  expect(detail).toContain(`redirect to http://127.0.0.1:${other}/`);
+  expect(detail).toContain(`redirects to http://127.0.0.1:${other}/`);
   expect(asked).toBe(0);
 });
 

@@ -87,9 +87,7 @@ test('upserts, searches and deletes that were begun are answered, and waits end 
     });
   }
   await reopened(async (cosift) => {
-    const counts = await Promise.all(
-      ['own', 'facts'].map(async (id) => (await cosift.database(id)).describe()),
-    );
+    const counts = await Promise.all(['own', 'facts'].map((id) => cosift.database(id).describe()));
     expect(counts.map(({ records }) => records)).toEqual([2_500, 60]);
   });
 });
@@ -118,7 +116,7 @@ test('iterators end at the next page, and an asynchronous source is read no furt
   };
   await expect(rest()).rejects.toMatchObject({ code: 'not_ready' });
   await reopened(async (cosift) => {
-    expect((await (await cosift.database('own')).describe()).records).toBe(1_150);
+    expect((await cosift.database('own').describe()).records).toBe(1_150);
   });
 });
 
@@ -164,6 +162,6 @@ test('lines that were read are committed, and a stream that has ended is answere
   expect(first).toContainEqual({ type: 'progress', lines: 20, committed: 20, truncated: 0 });
   expect(second!.at(-1)).toMatchObject({ type: 'summary', lines: 30, created: 30 });
   await reopened(async (cosift) => {
-    expect((await (await cosift.database('lines')).describe()).records).toBe(50);
+    expect((await cosift.database('lines').describe()).records).toBe(50);
   });
 });

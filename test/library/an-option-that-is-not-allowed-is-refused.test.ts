@@ -77,7 +77,7 @@ describe('of a call', () => {
         'variant: ',
       ],
       [() => loose.upsert?.([], { signal: 'now' }), 'signal: is "now", must be an AbortSignal'],
-      [() => loose.get?.(1, { varient: 'a' }), 'did you mean "variant"?'],
+      [() => loose.get?.(1, { singal: 1 }), 'did you mean "signal"?'],
       [() => loose.changes?.({ after: -1 }), `after: is -1, must be from 0 to ${Number.MAX_SAFE_INTEGER}`],
       [() => loose.changes?.({ limit: 1.5 }), 'limit: is 1.5, must be an integer'],
       [() => loose.changes?.({ wait: 5 }), 'wait: is not a known member; known: after, limit, waitMs'],
@@ -124,14 +124,14 @@ describe('of the client', () => {
     };
     const loose = client({ fetch }) as unknown as Record<string, Loose>;
     const database = loose.database?.('d') as Record<string, Loose>;
-    expect((await refusal(() => loose.database?.('d', 'c'))).detail).toContain('variant: is "c"');
+    expect((await refusal(() => database.query?.({}, { variant: 'c' }))).detail).toContain('variant: is "c"');
     expect((await refusal(() => loose.databases?.({ singal: 1 }))).detail).toContain(
       'did you mean "signal"?',
     );
-    expect((await refusal(() => loose.createDatabase?.('d', {}, { varant: 'a' }))).detail).toContain(
-      '"variant"?',
+    expect((await refusal(() => loose.createDatabase?.('d', {}, { singal: 1 }))).detail).toContain(
+      '"signal"?',
     );
-    expect((await refusal(() => database.changes?.({ wait: -1 }))).detail).toContain('wait: is -1');
+    expect((await refusal(() => database.changes?.({ waitMs: -1 }))).detail).toContain('waitMs: is -1');
     expect((await refusal(() => database.upsert?.([{ data: {} }], { retries: 1 }))).detail).toContain(
       'retries',
     );

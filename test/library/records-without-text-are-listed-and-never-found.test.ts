@@ -71,7 +71,7 @@ test('by the real model, after a restart and with another text too', async () =>
 
     await cosift.close();
     cosift = await open(directory);
-    database = await cosift.database('db');
+    database = cosift.database('db');
     await check(database, [1, 2, 3], all);
     // A text that comes makes the record found, one that goes takes it away.
     await database.upsert([

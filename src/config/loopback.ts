@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** Whether `host`, a name or an address, is this machine itself: `localhost`, 127.0.0.0/8 or ::1. */
+/** Returns whether `host`, a name or an address, is this machine itself: `localhost`, 127.0.0.0/8 or ::1. */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, '');
   if (name.toLowerCase() === 'localhost') return true;

@@ -1,4 +1,4 @@
-import { CosiftError } from './errors.js';
+import { CosiftError } from '../errors.js';
 
 /** What a failed connection means, by the code of its cause. */
 const MEANINGS: Readonly<Record<string, string>> = {

@@ -1,0 +1,32 @@
+import { isCode } from '../errors.js';
+import type { Change } from '../schema/index.js';
+import { checkOptions } from '../schema/options.js';
+import type { CallOptions, Database, FollowRequest } from './database.js';
+
+/** Changes of one call: the maximum. */
+const CHANGES = 1000;
+const DEFAULT_WAIT_MS = 30_000;
+const MIN_WAIT_MS = 1_000;
+
+/** Yields the changes of a database from a position on, and waits for further ones. */
+export async function* follow(
+  database: Pick<Database, 'changes'>,
+  request: FollowRequest = {},
+  options: CallOptions = {},
+): AsyncGenerator<Change, never, undefined> {
+  checkOptions('follow', request);
+  const { waitMs = DEFAULT_WAIT_MS, ...start } = request;
+  let position = start;
+  let wait = waitMs;
+  for (;;) {
+    try {
+      const page = await database.changes({ ...position, limit: CHANGES, waitMs: wait }, options);
+      yield* page.changes;
+      position = { after: page.position, epoch: page.epoch };
+    } catch (error) {
+      // A service may allow shorter waits only. Never 0: that would ask without a pause.
+      if (!isCode(error, 'invalid_request') || wait <= MIN_WAIT_MS) throw error;
+      wait = Math.max(MIN_WAIT_MS, Math.floor(wait / 2));
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { sleep } from '../async/sleep.js';
+import { CosiftError, isCode, isErrorCode } from '../errors.js';
+import type { DatabaseDescription, Reembedding } from '../schema/index.js';
+import { checkOptions } from '../schema/options.js';
+import type { CallOptions, ReembedOptions } from './database.js';
+
+/** The calls that a re-embedding consists of, in process or over HTTP. */
+export interface Reembedder {
+  start(model: string): Promise<Reembedding>;
+  read(options: CallOptions): Promise<Reembedding>;
+  describe(options: CallOptions): Promise<DatabaseDescription>;
+  cancel(): Promise<void>;
+}
+
+const POLL_MS = 200;
+
+/**
+ * Begins to embed a database with another model, or continues after a failure, and waits until that is done. When the
+ * signal is aborted, what this call began is cancelled, unless `cancelOnAbort` is false.
+ *
+ * @throws {CosiftError} what `start` throws, and the problem that ended the re-embedding.
+ */
+export async function reembed(
+  reembedder: Reembedder,
+  model: string,
+  options: ReembedOptions = {},
+): Promise<Reembedding> {
+  checkOptions('model', { model });
+  checkOptions('reembed', options);
+  const { onProgress, signal, cancelOnAbort = true } = options;
+  signal?.throwIfAborted();
+  const cancels = cancelOnAbort && !(await isRunning(reembedder, options));
+  let state = await reembedder.start(model);
+  try {
+    for (;;) {
+      onProgress?.(state);
+      if (state.state === 'done') return state;
+      if (state.problem !== undefined) {
+        const { code, detail } = state.problem;
+        throw new CosiftError(isErrorCode(code) ? code : 'internal', detail);
+      }
+      await sleep(POLL_MS, signal);
+      state = await readNext(reembedder, state, options);
+    }
+  } catch (error) {
+    // It may have ended meanwhile: then there is nothing to cancel.
+    if (cancels && signal?.aborted) await reembedder.cancel().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function isRunning(reembedder: Reembedder, { signal }: CallOptions): Promise<boolean> {
+  try {
+    const { state } = await reembedder.read({ signal });
+    return state === 'running' || state === 'switching';
+  } catch (error) {
+    if (isCode(error, 'reembedding_not_found')) return false;
+    throw error;
+  }
+}
+
+/** Returns the state after `before`. A service that was restarted does not remember a finished re-embedding. */
+async function readNext(
+  reembedder: Reembedder,
+  before: Reembedding,
+  { signal }: CallOptions,
+): Promise<Reembedding> {
+  try {
+    return await reembedder.read({ signal });
+  } catch (error) {
+    if (!isCode(error, 'reembedding_not_found')) throw error;
+    const { model, records } = await reembedder.describe({ signal });
+    if (model !== before.model) throw error;
+    return { ...before, state: 'done', done: records, records };
+  }
+}

@@ -1,0 +1,64 @@
+import { CosiftError } from '../errors.js';
+import type { BatchResult } from '../schema/index.js';
+import { LIMITS } from '../schema/limits.js';
+import { checkRecordValues } from '../schema/record-values.js';
+import type { RecordInput } from './inputs.js';
+
+/** The start of a pointer to a record of a batch. */
+const RECORD = /^\/records\/(\d+)/;
+
+/**
+ * Upserts records in batches, one after the other, and adds up the results of `send`.
+ *
+ * @throws {CosiftError} `invalid_request` for records that are not iterable; `invalid_record` for a value that JSON
+ * cannot represent; otherwise what `send` throws. Pointers count from the first of all `records`, and
+ * `fields.committed` is the number of records that were committed before the failed batch.
+ */
+export async function upsertInBatches(
+  records: Iterable<RecordInput> | AsyncIterable<RecordInput>,
+  send: (batch: readonly RecordInput[]) => Promise<BatchResult>,
+): Promise<BatchResult> {
+  checkIterable(records);
+  const sum: BatchResult = { results: [], created: 0, changed: 0, unchanged: 0, truncated: 0 };
+  let batch: RecordInput[] = [];
+  const commit = async () => {
+    checkRecordValues(batch);
+    const { results, created, changed, unchanged, truncated } = await send(batch);
+    for (const record of results) sum.results.push(record);
+    sum.created += created;
+    sum.changed += changed;
+    sum.unchanged += unchanged;
+    sum.truncated += truncated;
+    batch = [];
+  };
+  try {
+    for await (const record of records) {
+      batch.push(record);
+      if (batch.length === LIMITS.batch_records) await commit();
+    }
+    if (batch.length > 0) await commit();
+  } catch (error) {
+    throw error instanceof CosiftError ? moved(error, sum.results.length) : error;
+  }
+  return sum;
+}
+
+function checkIterable(records: unknown): void {
+  if (typeof records === 'object' && records !== null) {
+    if (Symbol.iterator in records || Symbol.asyncIterator in records) return;
+  }
+  const detail = `is ${records === null ? 'null' : typeof records}, must be an array or another iterable of records`;
+  throw new CosiftError('invalid_request', `records: ${detail}`, {
+    problems: [{ pointer: '/records', detail, code: 'wrong_type' }],
+  });
+}
+
+/** Returns the failure of a batch as that of the call, whose earlier batches had `committed` records. */
+function moved(error: CosiftError, committed: number): CosiftError {
+  const move = (text: string) => text.replace(RECORD, (_, at) => `/records/${Number(at) + committed}`);
+  return new CosiftError(error.code, move(error.detail), {
+    problems: error.problems.map((problem) => ({ ...problem, pointer: move(problem.pointer) })),
+    fields: { ...error.fields, committed },
+    cause: error,
+  });
+}

@@ -1,0 +1,71 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { CosiftError } from '../errors.js';
+import type { LineEvent } from '../schema/index.js';
+import {
+  failureOf,
+  linesOf,
+  MAX_FAILURE_BYTES,
+  MAX_LINE_BYTES,
+  parseEvent,
+  textOf,
+} from './read-response.js';
+import { unreachable } from './unreachable.js';
+
+/**
+ * Posts NDJSON and yields the events of the response while it is sent. Not with `fetch`, which may keep the response
+ * back until the request has ended.
+ *
+ * @throws {CosiftError} what the service reports; `unreachable` when the response is missing or ends early.
+ */
+export async function* postLines(
+  url: string,
+  key: string,
+  chunks: AsyncIterable<Uint8Array>,
+  signal?: AbortSignal,
+): AsyncGenerator<LineEvent, void, undefined> {
+  signal?.throwIfAborted();
+  const send = url.startsWith('https:') ? httpsRequest : httpRequest;
+  const request = send(url, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/x-ndjson' },
+    ...(signal && { signal }),
+  });
+  const failed = (error: unknown): never => {
+    signal?.throwIfAborted();
+    throw error instanceof CosiftError ? error : unreachable(url, error);
+  };
+  // A service that refuses the stream closes the request early: its response says more than the broken pipe.
+  const sent = pipeline(Readable.from(chunks), request).catch((error: Error) => error);
+  try {
+    const response = await responseOf(request).catch(failed);
+    const { statusCode: status = 0, headers } = response;
+    if (status !== 200) {
+      throw failureOf(status, headers.location, await textOf(response, MAX_FAILURE_BYTES).catch(failed));
+    }
+    let ended = false;
+    const lines = linesOf(response, MAX_LINE_BYTES);
+    for (;;) {
+      const { done, value: line } = await lines.next().catch(failed);
+      if (done) break;
+      const event = parseEvent(line, url);
+      ended = event.type === 'summary';
+      yield event;
+    }
+    const unsent = await sent;
+    if (unsent instanceof Error) failed(unsent);
+    if (!ended) failed(new Error('the connection was closed before the end of the response'));
+  } finally {
+    request.destroy();
+  }
+}
+
+function responseOf(request: ReturnType<typeof httpRequest>): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.once('response', resolve).once('error', reject);
+    // A response that switches protocols closes the connection without an error.
+    request.once('close', () => reject(new Error('the connection was closed before the response')));
+  });
+}

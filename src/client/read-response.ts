@@ -1,0 +1,98 @@
+import { CosiftError, isErrorCode } from '../errors.js';
+import type { LineEvent, LineFailure, ProblemBody } from '../schema/index.js';
+import { hasShape, isEvent, isProblem, type Shape } from './response-shapes.js';
+
+/** Maximum bytes of a response, of one line of a response, and of a response that reports a failure. */
+export const MAX_BYTES = 256 << 20;
+export const MAX_LINE_BYTES = 4 << 20;
+export const MAX_FAILURE_BYTES = 4 << 20;
+
+/** Splits bytes into lines. Throws for a line that is longer than `maxBytes`. */
+export async function* linesOf(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<string> {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    rest = Buffer.concat([rest, chunk]);
+    let start = 0;
+    for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a, start)) {
+      yield rest.toString('utf8', start, end);
+      start = end + 1;
+    }
+    rest = rest.subarray(start);
+    if (rest.length > maxBytes) throw tooLong('a line of the response', maxBytes);
+  }
+  if (rest.length > 0) yield rest.toString('utf8');
+}
+
+/** Reads a whole body as text. Throws for a body that is longer than `maxBytes`. */
+export async function textOf(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  maxBytes: number,
+): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw tooLong('the response', maxBytes);
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function tooLong(what: string, maxBytes: number): CosiftError {
+  return new CosiftError('internal', `${what} has more than ${maxBytes} bytes`);
+}
+
+/** Parses a response of the service at `url` and checks its shape. */
+export function parseResponse(text: string, shape: Shape, url: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new CosiftError('internal', `the response of ${url} is not JSON`, { cause });
+  }
+  if (!hasShape(value, shape)) throw foreign(url);
+  return value;
+}
+
+/** Parses a line of the response to a stream of records. Throws the error that the line reports, if any. */
+export function parseEvent(line: string, url: string): LineEvent {
+  let event: LineEvent | LineFailure;
+  try {
+    event = JSON.parse(line);
+  } catch (cause) {
+    throw foreign(url, cause);
+  }
+  if (!isEvent(event)) throw foreign(url);
+  if (event.type === 'error') {
+    throw new CosiftError(isErrorCode(event.code) ? event.code : 'internal', event.detail);
+  }
+  return event;
+}
+
+function foreign(url: string, cause?: unknown): CosiftError {
+  return new CosiftError('internal', `the response of ${url} is not one of cosift`, { cause });
+}
+
+/** Returns the error that a response with the status of a failure or a redirect reports. */
+export function failureOf(status: number, location: string | null | undefined, text: string): CosiftError {
+  let problem: unknown;
+  try {
+    problem = JSON.parse(text);
+  } catch {
+    // Not from the service: a proxy, or another server.
+  }
+  if (isProblem(problem)) {
+    const { code, detail, errors = [], request_id } = problem as ProblemBody;
+    return new CosiftError(isErrorCode(code) ? code : 'internal', detail, {
+      problems: errors,
+      fields: { request_id },
+    });
+  }
+  if (status >= 300 && status < 400) {
+    const detail = `the server redirects to ${location ?? 'another address'}, which is not followed: use that address`;
+    return new CosiftError('internal', detail);
+  }
+  return new CosiftError('internal', `the server answered ${status}, which is no answer of cosift`, {
+    fields: { status, body: text.slice(0, 200) },
+  });
+}

@@ -1,0 +1,72 @@
+import { isErrorCode } from '../errors.js';
+import type { Variant } from '../schema/index.js';
+
+/** What a value has to be: a type, a list of such values, or an object with at least these members. */
+export type Shape = 'string' | 'number' | 'boolean' | readonly [Shape] | { readonly [member: string]: Shape };
+
+/** Returns whether `value` has a shape. Members that a later release adds are allowed. */
+export function hasShape(value: unknown, shape: Shape): boolean {
+  if (typeof shape === 'string') return typeof value === shape;
+  if (isList(shape)) return Array.isArray(value) && value.every((item) => hasShape(item, shape[0]));
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const members = new Map(Object.entries(value));
+  return Object.entries(shape).every(([name, of]) => hasShape(members.get(name), of));
+}
+
+function isList(shape: Shape): shape is readonly [Shape] {
+  return Array.isArray(shape);
+}
+
+const key = { key_id: 'string', name: 'string', actions: ['string'] } as const;
+const database = { id: 'string', records: 'number' } as const;
+const webhook = { webhook_id: 'string', position: 'number' } as const;
+
+/** The members of responses that callers rely on. A proxy or another server may answer anything. */
+export const SHAPES = {
+  database,
+  databases: { databases: [database] },
+  batch: { results: [{ id: 'number' }], created: 'number', changed: 'number', unchanged: 'number' },
+  record: { data: {} },
+  deletion: { deleted: 'number' },
+  changes: {
+    changes: [{ position: 'number', kind: 'string', id: 'number' }],
+    position: 'number',
+    has_more: 'boolean',
+    epoch: 'string',
+  },
+  reembedding: { state: 'string', done: 'number', records: 'number' },
+  key: { key_id: 'string', key: 'string' },
+  keys: { keys: [key] },
+  createdWebhook: { ...webhook, secret: 'string' },
+  webhooks: { webhooks: [webhook] },
+} as const satisfies Record<string, Shape>;
+
+/** Returns the shape of a page of a query, or of a search, whose records have a score. */
+export function pageShape(variant: Variant, kind: 'query' | 'search'): Shape {
+  const id = variant === 'a' ? 'string' : 'number';
+  const record = { id, data: {}, ...(kind === 'search' && { relevance_score: 'number' as const }) } as const;
+  return { results: [record], pagination: { has_more: 'boolean' } };
+}
+
+const EVENTS: ReadonlyMap<unknown, Shape> = new Map<unknown, Shape>([
+  ['problem', { line: 'number', pointer: 'string', detail: 'string' }],
+  ['progress', { lines: 'number', committed: 'number' }],
+  [
+    'summary',
+    { created: 'number', changed: 'number', unchanged: 'number', failed: 'number', truncated: 'number' },
+  ],
+  ['error', { code: 'string', detail: 'string' }],
+]);
+
+/** Returns whether `value` is a line of the response to a stream of records. */
+export function isEvent(value: unknown): boolean {
+  const shape = EVENTS.get((value as { type?: unknown } | null)?.type);
+  return shape !== undefined && hasShape(value, shape);
+}
+
+/** Returns whether `value` is a problem body with a known code. */
+export function isProblem(value: unknown): boolean {
+  if (!hasShape(value, { code: 'string', detail: 'string' })) return false;
+  const { code, errors = [] } = value as { code: string; errors?: unknown };
+  return isErrorCode(code) && hasShape(errors, [{ pointer: 'string', detail: 'string' }]);
+}
