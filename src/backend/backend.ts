@@ -9,31 +9,131 @@ import type {
   SearchRequest,
   Variant,
 } from '../schema/index.js';
-import type { EngineEvents } from '../store/local/index.js';
+import type { CommitStats, SearchStats, StoreEvents } from '../store/record-store.js';
 
-/** What a caller's key adds to a request: a record outside `forcedFilter` does not exist for it. */
+/** Answers the requests of the service, the library and the command line. Every failure is a `CosiftError`. */
+export interface Backend {
+  /** Resolves once every database is ready for requests or is known to have failed; rejects when the start fails. */
+  readonly ready: Promise<void>;
+  /**
+   * Loads the models of all databases, so that no search has to wait for a model. Returns the models that cannot be
+   * loaded; only requests that need one of them fail.
+   */
+  loadModels(): Promise<{ model: string; error: unknown }[]>;
+  /** Returns whether requests are served. Every request asks, so it costs nothing. */
+  readiness(): Promise<Readiness>;
+  /** Returns the state of every database, including those that could not be opened. */
+  databases(): Promise<DatabaseState[]>;
+
+  listDatabases(options?: DescribeOptions): Promise<DatabaseDescription[]>;
+  /** Creates a database. A database that exists with the same settings is returned as it is. */
+  createDatabase(
+    id: string,
+    settings: DatabaseSettings,
+  ): Promise<{ created: boolean; database: DatabaseDescription }>;
+  describeDatabase(id: string, options?: DescribeOptions): Promise<DatabaseDescription>;
+  dropDatabase(id: string): Promise<void>;
+
+  /** Begins to embed the database with another model in the background, or continues after a failure. */
+  startReembedding(id: string, model: string): Promise<Reembedding>;
+  /**
+   * Returns the state of the last re-embedding.
+   *
+   * @throws {CosiftError} `reembedding_not_found`
+   */
+  reembedding(id: string): Promise<Reembedding>;
+  /**
+   * Ends the re-embedding; the database stays as it was.
+   *
+   * @throws {CosiftError} `reembedding_not_found`
+   */
+  cancelReembedding(id: string): Promise<void>;
+
+  /** Upserts `{"records": […]}`, all records or none; resolves with the JSON of a `BatchResult`. */
+  upsertBatch(id: string, body: Uint8Array, options?: BatchOptions): Promise<Uint8Array>;
+  /**
+   * Runs `work`, which upserts `records` batch by batch, as one call: a close waits until all records of an array are
+   * written. When a close begins, an asynchronous source of records ends with `not_ready`.
+   */
+  runUpsert<R, T>(
+    records: Source<R>,
+    work: (records: Source<R>, upsertBatch: UpsertBatch) => Promise<T>,
+  ): Promise<T>;
+  /** Upserts NDJSON in committed batches; the last event is the summary. */
+  upsertLines(
+    id: string,
+    chunks: AsyncIterable<Uint8Array>,
+    options?: LinesOptions,
+  ): AsyncIterable<LineEvent>;
+  /** Returns the JSON of one record; `recordId` is an integer or a UUID. */
+  record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array>;
+  /** Deletes nothing once `signal` is aborted before the commit. */
+  deleteRecords(id: string, request: DeleteRequest, options?: ScopedOptions): Promise<{ deleted: number }>;
+
+  search(id: string, request: SearchRequest, options: PageOptions): Promise<PageReply>;
+  query(id: string, request: QueryRequest, options: PageOptions): Promise<PageReply>;
+  /** Returns the JSON of a `Changes`; waits up to `waitMs` for a first change after `after`. */
+  changes(id: string, request: ChangesRequest, options?: ScopedOptions): Promise<Uint8Array>;
+
+  stats(): Promise<BackendStats>;
+  /** Removes and returns the events since the last call. It works after `close`, too, because closing adds events. */
+  takeEvents(): StoreEvents;
+  /** Refuses new calls, finishes the calls under way, and releases what is open. Each call returns the same promise. */
+  close(): Promise<void>;
+}
+
+/** What the key of a caller adds to a request: a record outside `forcedFilter` does not exist for the caller. */
 export interface Scope {
-  /** The key's id: callers take turns where texts wait to be embedded. */
+  /** The id of the key: keys take turns where requests wait. */
   caller?: string;
   forcedFilter?: FilterGroup;
 }
 
-export interface PageOptions {
-  variant: Variant;
+export interface ScopedOptions {
   scope?: Scope;
-  /** Stops the running scan. */
+  /** Ends the call. */
   signal?: AbortSignal;
-  /** Called right before the engine is asked; what it throws ends the call. */
+}
+
+export interface PageOptions extends ScopedOptions {
+  variant: Variant;
+  /** Called right before the store is asked. An error that it throws ends the call. */
   check?: () => void;
 }
 
+export interface DescribeOptions {
+  /** The id of the caller's key: descriptions are made one after the other, and keys take turns. */
+  caller?: string;
+}
+
+export interface BatchOptions {
+  signal?: AbortSignal;
+  /** The vectors of records that come without a vector, one after the other. */
+  vectors?: Float32Array;
+  /** The id of the caller's key. */
+  caller?: string;
+}
+
+export type UpsertBatch = Backend['upsertBatch'];
+
+/** Records of a caller. */
+export type Source<R> = Iterable<R> | AsyncIterable<R>;
+
+export interface LinesOptions {
+  signal?: AbortSignal;
+  /** Called before each batch is embedded and committed. An error that it throws ends the stream. */
+  check?: () => void | Promise<void>;
+  /** The id of the caller's key. */
+  caller?: string;
+}
+
 export interface ChangesRequest {
-  /** Position to go on from. */
+  /** The position after which the changes are read. */
   after: number;
   limit: number;
-  /** How long an answer without changes may wait for a first one. */
+  /** How long a response without changes may wait for a first change, in milliseconds. */
   waitMs: number;
-  /** The feed that `after` is a position of; absent: whichever there is. */
+  /** The feed that `after` is a position of; undefined for the present feed. */
   epoch?: string | undefined;
 }
 
@@ -45,40 +145,30 @@ export interface PageReply {
 }
 
 export interface Readiness {
-  /** Whether requests are served. Databases that could not be opened keep the others from nothing. */
+  /** Whether requests are served. A database that could not be opened does not block the others. */
   ready: boolean;
-  /** Why not. */
+  /** Why requests are not served. */
   reasons: string[];
 }
 
-/** How far a database has come. */
+/** The state of a database. */
 export interface DatabaseState {
   id: string;
   loaded: boolean;
-  /** False while it is not loaded, and when it refuses writes until the next start; it is still read. */
+  /** False while the database is not loaded, and while it refuses writes until the next start; reads still work. */
   writable: boolean;
-  /** Those in memory. */
+  /** Records that are loaded. */
   records: number;
-  /** Why it could not be opened, or `drop_failed` when it could not be dropped; it is not served. */
+  /** Why the database could not be opened, or `drop_failed` when it could not be dropped; it is not served. */
   problem?: { code: string; detail: string };
 }
 
 /** Facts for metrics. Totals count from the start of the process. */
 export interface BackendStats {
-  databases: {
-    id: string;
-    loaded: boolean;
-    writable: boolean;
-    records: number;
-    memoryBytes: number;
-    diskBytes: number;
-    /** Records with their new vector, and all of them, until the database has its other model. */
-    reembedding?: { done: number; records: number };
-  }[];
-  /** Searches that wait for a pass, passes under way, searches answered, bytes of codes gone through. */
-  scans: { waiting: number; passes: number; answered: number; bytes: number };
-  /** Writes that wait, transactions made durable and the time they took. */
-  commits: { waiting: number; count: number; totalMs: number };
+  databases: DatabaseStats[];
+  searches: SearchStats;
+  commits: CommitStats;
+  /** Absent while no model is loaded. */
   embedder?: {
     queued: number;
     running: number;
@@ -89,64 +179,13 @@ export interface BackendStats {
   };
 }
 
-/** What answers requests: the local engine, or a distributed one. Failures are `CosiftError`s. */
-export interface DescribeOptions {
-  /** The id of the key that asks: descriptions are made one after the other, and keys take turns. */
-  caller?: string;
-}
-
-export interface Backend {
-  /** Asked by every request: it costs nothing. */
-  readiness(): Readiness;
-  /** How far every database has come. */
-  databases(): DatabaseState[];
-  listDatabases(options?: DescribeOptions): Promise<DatabaseDescription[]>;
-  createDatabase(
-    id: string,
-    settings: DatabaseSettings,
-  ): Promise<{ created: boolean; database: DatabaseDescription }>;
-  describeDatabase(id: string, options?: DescribeOptions): Promise<DatabaseDescription>;
-  dropDatabase(id: string): Promise<void>;
-  /** Begins to embed the database with another model in the background, or goes on after a failure. */
-  startReembedding(id: string, model: string): Promise<Reembedding>;
-  /** How that stands. */
-  reembedding(id: string): Promise<Reembedding>;
-  /** Ends it; the database stays as it was. */
-  cancelReembedding(id: string): Promise<void>;
-  /** Takes `{"records": […]}` whole or not at all; resolves with the JSON of a `BatchResult`. */
-  upsertBatch(
-    id: string,
-    body: Uint8Array,
-    /** `vectors`: those of records that come without, one after the other; `caller`: see {@link Scope}. */
-    options?: { signal?: AbortSignal; vectors?: Float32Array; caller?: string },
-  ): Promise<Uint8Array>;
-  /**
-   * Takes NDJSON in committed batches; the last event is the summary. `check` is called before each batch is committed;
-   * what it throws ends the stream.
-   */
-  upsertLines(
-    id: string,
-    chunks: AsyncIterable<Uint8Array>,
-    options?: { signal?: AbortSignal; check?: () => void; caller?: string },
-  ): AsyncIterable<LineEvent>;
-  /** The JSON of one record; `recordId` is an integer or a UUID. */
-  record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array>;
-  /** Deletes nothing once `signal` is aborted before the commit. */
-  deleteRecords(
-    id: string,
-    request: DeleteRequest,
-    options?: { scope?: Scope; signal?: AbortSignal },
-  ): Promise<{ deleted: number }>;
-  search(id: string, request: SearchRequest, options: PageOptions): Promise<PageReply>;
-  query(id: string, request: QueryRequest, options: PageOptions): Promise<PageReply>;
-  /** The JSON of a `Changes`; waits up to `waitMs` for a first change after `after`. */
-  changes(
-    id: string,
-    request: ChangesRequest,
-    options: { scope?: Scope; signal?: AbortSignal },
-  ): Promise<Uint8Array>;
-  stats(): BackendStats;
-  /** Removes and returns what was reported since the last call, also after `close`. */
-  takeEvents(): EngineEvents;
-  close(): Promise<void>;
+export interface DatabaseStats {
+  id: string;
+  loaded: boolean;
+  writable: boolean;
+  records: number;
+  memoryBytes: number;
+  diskBytes: number;
+  /** Records with their new vector, and all records, while the database is embedded with another model. */
+  reembedding?: { done: number; records: number };
 }

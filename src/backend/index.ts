@@ -7,6 +7,6 @@ export type {
   Readiness,
   Scope,
 } from './backend.js';
-export { batchesOfLines } from './lines.js';
-export { LocalBackend, type LocalOptions } from './local-backend.js';
+export { batchesOfLines } from './line-batches.js';
 export { checkModelDirectories, type ModelDirectories } from './models.js';
+export { type BackendOptions, beginBackend, openBackend } from './open-backend.js';

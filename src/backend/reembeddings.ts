@@ -1,240 +1,114 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import type { Embedder } from '../embedding/index.js';
 import { CosiftError, isCode } from '../errors.js';
 import type { Reembedding } from '../schema/index.js';
-import type { Engine } from '../store/local/index.js';
 import type { Models } from './models.js';
-import type { WriteGate } from './write-barrier.js';
+import { type ReembeddingDependencies, type ReembeddingFacts, ReembeddingJob } from './reembedding-job.js';
 
-/** What the records of a database are embedded with. */
-export interface DatabaseModel {
-  model: string | null;
-  fingerprint: string | null;
-}
-
-/** What it takes to embed a database with another model. */
-export interface Surroundings {
-  engine: Engine;
-  models: Models;
-  /** @throws {CosiftError} `database_not_found`, `not_ready` */
-  modelOf(id: string): DatabaseModel;
-  gateOf(id: string): WriteGate;
-  /** Called when a database has got its new model, before anything is written to it. */
-  switched(id: string): Promise<void>;
-}
-
-interface Job {
-  model: string;
-  from: string | null;
-  state: Reembedding['state'];
-  done: number;
-  startedAt: string;
-  problem?: { code: string; detail: string };
-  stop: AbortController;
-  /** Settles, never fails, when nothing of it is under way any more. */
-  ended: Promise<void>;
-}
-
-/** Whose texts these are where callers take turns: no key has this id. */
-const REEMBEDDING = 'reembedding';
-
-/** Milliseconds until another try, when the engine has too much to do. */
-const BUSY_MS = 500;
-
-/** Embeds databases with other models in the background, each with one at a time. */
+/** The re-embeddings of all databases, one per database. */
 export class Reembeddings {
-  readonly #around: Surroundings;
-  readonly #jobs = new Map<string, Job>();
+  readonly #dependencies: ReembeddingDependencies;
+  readonly #models: Models;
+  readonly #jobs = new Map<string, ReembeddingJob>();
   #closed = false;
 
-  constructor(around: Surroundings) {
-    this.#around = around;
+  constructor(dependencies: ReembeddingDependencies, models: Models) {
+    this.#dependencies = dependencies;
+    this.#models = models;
   }
 
-  /** How the one of a database stands; undefined when there is none. */
-  state(id: string): Reembedding | undefined {
+  /** Returns the state of the last re-embedding of a database; undefined when there is none. */
+  async state(id: string): Promise<Reembedding | undefined> {
     const job = this.#jobs.get(id);
-    if (job === undefined) return undefined;
-    const { model, from, state, startedAt, problem } = job;
-    const database = this.#around.engine.progress().databases.find((database) => database.id === id);
-    const records = database?.records ?? 0;
-    // The last of them may have been deleted since.
-    const done = state === 'done' ? records : Math.min(job.done, records);
-    return { model, from, state, done, records, started_at: startedAt, ...(problem && { problem }) };
+    return job && (await this.#describe(id, job));
+  }
+
+  /** Returns the unfinished re-embedding of a database with `records` records; undefined when there is none. */
+  unfinished(id: string, records: number): Reembedding | undefined {
+    const job = this.#jobs.get(id);
+    return job === undefined || job.state === 'done' ? undefined : job.describe(records);
   }
 
   /**
-   * Begins one, or goes on with one that failed. The same again changes nothing.
+   * Starts a re-embedding, or continues one that failed. A start with the model of the running re-embedding is
+   * idempotent.
    *
-   * @throws {CosiftError} `invalid_request` for a model that is not there, `reembedding_running`.
+   * @throws {CosiftError} `invalid_request` for an unknown model, `reembedding_running`.
    */
   async start(id: string, model: string): Promise<Reembedding> {
-    this.#around.modelOf(id);
-    const embedder = await this.#around.models.embedder(model);
-    // Again, and without a pause from here on: another call may have begun one.
-    const has = this.#around.modelOf(id);
-    const there = this.#jobs.get(id);
-    if (there?.state === 'running' || there?.state === 'switching') {
-      if (there.model !== model) {
-        const detail = `database "${id}" is being embedded with model "${there.model}"; cancel that first`;
+    const { infos } = this.#dependencies;
+    await infos.get(id);
+    const embedder = await this.#models.embedder(model);
+    const info = await infos.get(id);
+    // Nothing is awaited from here until the job is added, because another call may start one.
+    const running = this.#jobs.get(id);
+    if (running?.state === 'running' || running?.state === 'switching') {
+      if (running.model !== model) {
+        const detail = `database "${id}" is being embedded with model "${running.model}"; cancel that first`;
         throw new CosiftError('reembedding_running', detail);
       }
-      return this.#told(id);
+      return this.#describe(id, running);
     }
     const startedAt = new Date().toISOString();
-    const job = this.#keep(id, { model, from: has.model, state: 'running', done: 0, startedAt });
-    if (has.model === model && has.fingerprint === embedder.fingerprint) {
-      job.state = 'done';
-      return this.#told(id);
-    }
-    const begun = this.#begin(id, job, embedder);
-    job.ended = begun.then(() => this.#run(id, job, embedder)).catch((error) => this.#fail(id, job, error));
-    await begun;
-    return this.#told(id);
+    const job = this.#add(id, { model, from: info.model, done: 0, startedAt });
+    if (info.model === model && info.fingerprint === embedder.fingerprint) job.skip();
+    else await job.start(embedder);
+    return this.#describe(id, job);
   }
 
-  /** Goes on with those that the end of a process interrupted. Resolves when they are known, not when they are done. */
+  /** Continues the re-embeddings that the end of a process interrupted. Resolves before they are done. */
   async resume(ids: readonly string[]): Promise<void> {
+    const { store, infos } = this.#dependencies;
     for (const id of ids) {
-      // One that cannot be read keeps nothing from being served: whoever begins it again is told why.
-      const left = await this.#around.engine.reembedding(id).catch(() => null);
+      // A re-embedding that cannot be read does not block the start; the next start of it reports the error.
+      const left = await store.reembedding(id).catch(() => null);
       if (left === null) continue;
-      const { model, done, started_at: startedAt } = left;
-      const from = this.#around.modelOf(id).model;
-      const job = this.#keep(id, { model, from, state: 'running', done, startedAt });
-      if (!this.#around.models.has(model)) {
-        job.state = 'waiting';
-        job.problem = { code: 'model_mismatch', detail: `this service does not have model "${model}"` };
-        continue;
-      }
-      const goOn = async () => {
-        const embedder = await this.#around.models.embedder(model);
-        await this.#begin(id, job, embedder);
-        await this.#run(id, job, embedder);
-      };
-      job.ended = goOn().catch((error) => this.#fail(id, job, error));
+      const { model, done, startedAt } = left;
+      const { model: from } = await infos.get(id);
+      const job = this.#add(id, { model, from, done, startedAt });
+      if (this.#models.has(model)) job.resume(() => this.#models.embedder(model));
+      else job.waitForModel();
     }
   }
 
   /**
-   * Ends one and removes what was made of it.
+   * Ends a re-embedding and removes its vectors.
    *
    * @throws {CosiftError} `reembedding_not_found`
    */
   async cancel(id: string): Promise<void> {
-    this.#around.modelOf(id);
-    const job = await this.#stop(id);
-    const state = job?.state;
+    const { store, infos } = this.#dependencies;
+    await infos.get(id);
+    const job = this.#jobs.get(id);
+    await job?.stop();
     try {
-      await this.#around.engine.cancelReembedding(id);
+      await store.cancelReembedding(id);
     } catch (error) {
-      // One that failed for want of room has nothing left to remove.
-      if (!(isCode(error, 'reembedding_not_found') && state === 'failed')) throw error;
+      // A re-embedding that failed because the disk is full has removed its vectors already.
+      if (!(isCode(error, 'reembedding_not_found') && job?.state === 'failed')) throw error;
     }
     this.#jobs.delete(id);
   }
 
-  /** Forgets that of a database which is dropped. */
+  /** Forgets the re-embedding of a database that is dropped. */
   async forget(id: string): Promise<void> {
-    await this.#stop(id);
+    await this.#jobs.get(id)?.stop();
     this.#jobs.delete(id);
   }
 
-  /** Stops all of them where they are; the next start goes on. */
+  /** Stops all re-embeddings; the next start of the process continues them. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#jobs.keys()].map((id) => this.#stop(id)));
+    await Promise.all([...this.#jobs.values()].map((job) => job.stop()));
   }
 
-  async #stop(id: string): Promise<Job | undefined> {
-    const job = this.#jobs.get(id);
-    job?.stop.abort();
-    await job?.ended;
-    return job;
-  }
-
-  #keep(id: string, facts: Omit<Job, 'stop' | 'ended'>): Job {
-    const job: Job = { ...facts, stop: new AbortController(), ended: Promise.resolve() };
+  #add(id: string, facts: ReembeddingFacts): ReembeddingJob {
+    const job = new ReembeddingJob(id, facts, this.#dependencies);
     this.#jobs.set(id, job);
-    if (this.#closed) job.stop.abort();
+    if (this.#closed) job.abort();
     return job;
   }
 
-  #told(id: string): Reembedding {
-    return this.state(id)!;
+  async #describe(id: string, job: ReembeddingJob): Promise<Reembedding> {
+    const databases = await this.#dependencies.store.progress();
+    return job.describe(databases.find((database) => database.id === id)?.records ?? 0);
   }
-
-  async #begin(id: string, job: Job, { fingerprint, dimensions }: Embedder): Promise<void> {
-    const settings = { model: job.model, fingerprint, dimensions };
-    const begun = await this.#around.engine.beginReembedding(id, settings);
-    job.done = begun.done;
-    job.startedAt = begun.started_at;
-  }
-
-  async #run(id: string, job: Job, embedder: Embedder): Promise<void> {
-    const { engine, gateOf, switched } = this.#around;
-    await this.#catchUp(id, job, embedder);
-    // Most of the work of the switch, done while writes go on.
-    await engine.warmReembedding(id);
-    for (;;) {
-      await this.#catchUp(id, job, embedder);
-      const open = await gateOf(id).close();
-      try {
-        job.state = 'switching';
-        await this.#catchUp(id, job, embedder);
-        await engine.switchReembedding(id);
-        await switched(id);
-        job.state = 'done';
-        return;
-      } catch (error) {
-        // Something was written past the gate: once more.
-        if (!isStale(error)) throw error;
-        await this.#begin(id, job, embedder);
-      } finally {
-        open();
-      }
-      job.state = 'running';
-    }
-  }
-
-  /** Embeds what the database has and its new vectors lack. */
-  async #catchUp(id: string, job: Job, embedder: Embedder): Promise<void> {
-    const { engine } = this.#around;
-    const { signal } = job.stop;
-    for (let last = false; !last; ) {
-      signal.throwIfAborted();
-      const batch = await patiently(() => engine.prepareReembedding(id), signal);
-      const texts = batch.texts();
-      const { vectors } = await embedder.embedPassages(texts, { signal, caller: REEMBEDDING, patient: true });
-      const commit = () => engine.commitReembedding(id, batch, vectors, embedder.fingerprint);
-      job.done = await patiently(commit, signal);
-      last = batch.isLast;
-    }
-  }
-
-  async #fail(id: string, job: Job, error: unknown): Promise<void> {
-    if (job.stop.signal.aborted) return;
-    job.state = 'failed';
-    const code = error instanceof CosiftError ? error.code : 'internal';
-    job.problem = { code, detail: error instanceof Error ? error.message : String(error) };
-    // It would only keep the disk full.
-    if (code === 'disk_full') await this.#around.engine.cancelReembedding(id).catch(() => undefined);
-  }
-}
-
-/** Calls again for as long as too much is waiting: nobody waits for this. */
-async function patiently<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  for (;;) {
-    try {
-      return await call();
-    } catch (error) {
-      if (!isCode(error, 'busy')) throw error;
-      await pause(BUSY_MS, undefined, { signal });
-    }
-  }
-}
-
-/** Whether the engine says that what was embedded no longer fits. */
-export function isStale(error: unknown): boolean {
-  return error instanceof CosiftError && error.fields.engine === 'stale';
 }

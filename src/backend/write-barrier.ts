@@ -1,21 +1,21 @@
 import { CosiftError } from '../errors.js';
 
-/** Writes that may wait at a closed gate; one more is refused as busy. */
+/** Writes that may wait at a closed barrier; a further write is refused as busy. */
 const MAX_WAITING = 1024;
 
-/** Lets the writes of a database pass, unless it is closed: then they wait. */
-export class WriteGate {
-  #inside = 0;
+/** Runs the writes of a database at once while it is open, and lets them wait while it is closed. */
+export class WriteBarrier {
+  #running = 0;
   #waiting = 0;
   #closed: Promise<void> | undefined;
-  #emptied: (() => void) | undefined;
+  #onIdle: (() => void) | undefined;
 
   /**
-   * Runs `write` once the gate is open.
+   * Runs `write` once the barrier is open.
    *
-   * @throws {CosiftError} `busy` when too many wait; the signal's reason.
+   * @throws {CosiftError} `busy` when too many writes wait; the signal's reason.
    */
-  async pass<T>(write: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async run<T>(write: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     while (this.#closed !== undefined) {
       if (this.#waiting >= MAX_WAITING) {
         throw new CosiftError('busy', `too many writes are waiting (limit ${MAX_WAITING})`);
@@ -25,16 +25,16 @@ export class WriteGate {
       this.#waiting -= 1;
     }
     signal?.throwIfAborted();
-    this.#inside += 1;
+    this.#running += 1;
     try {
       return await write();
     } finally {
-      this.#inside -= 1;
-      if (this.#inside === 0) this.#emptied?.();
+      this.#running -= 1;
+      if (this.#running === 0) this.#onIdle?.();
     }
   }
 
-  /** Closes it; resolves once no write is under way, with what opens it again. */
+  /** Closes the barrier. Resolves once no write is running, with a function that opens the barrier again. */
   async close(): Promise<() => void> {
     let open = () => {};
     this.#closed = new Promise((resolve) => {
@@ -43,12 +43,28 @@ export class WriteGate {
         resolve();
       };
     });
-    if (this.#inside > 0) {
+    if (this.#running > 0) {
       await new Promise<void>((resolve) => {
-        this.#emptied = resolve;
+        this.#onIdle = resolve;
       });
-      this.#emptied = undefined;
+      this.#onIdle = undefined;
     }
     return open;
+  }
+}
+
+/** One write barrier per database. */
+export class WriteBarriers {
+  readonly #barriers = new Map<string, WriteBarrier>();
+
+  of(id: string): WriteBarrier {
+    const barrier = this.#barriers.get(id) ?? new WriteBarrier();
+    this.#barriers.set(id, barrier);
+    return barrier;
+  }
+
+  /** Forgets the barrier of a database that was dropped. */
+  delete(id: string): void {
+    this.#barriers.delete(id);
   }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Databases } from '../api/index.js';
-import { checkModelDirectories, LocalBackend } from '../backend/index.js';
+import { checkModelDirectories, openBackend } from '../backend/index.js';
 import { Client } from '../client/index.js';
 import { isLoopback, modelDirectories } from '../config/index.js';
 import { CosiftError, isCode } from '../errors.js';
@@ -62,7 +62,7 @@ async function openDirectory({ data, models }: TargetOptions): Promise<Cosift> {
   checkModelDirectories(models);
   try {
     // A command does what it is asked for and nothing else: an interrupted re-embedding waits.
-    return new Cosift(await LocalBackend.open({ directory: data, models, resume: false }));
+    return new Cosift(await openBackend({ directory: data, models, resume: false }));
   } catch (error) {
     if (!isCode(error, 'data_locked')) throw error;
     throw new CosiftError('data_locked', `${error.detail}; to work on a running server, give --url`, {

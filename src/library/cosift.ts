@@ -1,5 +1,5 @@
 import type { CallOptions, Databases } from '../api/index.js';
-import { checkModelDirectories, LocalBackend } from '../backend/index.js';
+import { type Backend, checkModelDirectories, openBackend } from '../backend/index.js';
 import {
   checkDatabaseSettings,
   checkOptions,
@@ -39,15 +39,15 @@ export async function open(directory: string, options: OpenOptions = {}): Promis
   checkOptions('open', options);
   const { threads, embedWorkers, models } = options;
   checkModelDirectories(models);
-  return new Cosift(await LocalBackend.open({ directory, threads, embedWorkers, models }));
+  return new Cosift(await openBackend({ directory, threads, embedWorkers, models }));
 }
 
 /** The databases of a data directory. Methods without a comment do what {@link Databases} says. */
 export class Cosift implements Databases {
-  readonly #backend: LocalBackend;
+  readonly #backend: Backend;
 
   /** @internal Made by {@link open}. */
-  constructor(backend: LocalBackend) {
+  constructor(backend: Backend) {
     this.#backend = backend;
   }
 

@@ -16,7 +16,7 @@ import type {
 import { searchWithArrayVector, withArrayVector } from '../api/inputs.js';
 import { reembed } from '../api/reembed.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
-import type { LocalBackend } from '../backend/index.js';
+import type { Backend } from '../backend/index.js';
 import { isCode } from '../errors.js';
 import {
   type BatchResult,
@@ -38,10 +38,10 @@ import {
 /** One database of this process. Methods without a comment do what {@link Database} says. */
 export class LocalDatabase implements Database {
   readonly id: string;
-  readonly #backend: LocalBackend;
+  readonly #backend: Backend;
 
   /** @internal Made by `Cosift`. */
-  constructor(backend: LocalBackend, id: string) {
+  constructor(backend: Backend, id: string) {
     this.#backend = backend;
     this.id = id;
   }
@@ -62,7 +62,7 @@ export class LocalDatabase implements Database {
     options: CallOptions = {},
   ): Promise<BatchResult> {
     checkOptions('call', options);
-    return this.#backend.upserting(records, (records, upsertBatch) =>
+    return this.#backend.runUpsert(records, (records, upsertBatch) =>
       upsertInBatches(records, async (batch) => {
         options.signal?.throwIfAborted();
         const { body, vectors } = encode(batch);

@@ -40,7 +40,7 @@ export interface AppOptions {
   keys: KeyStore;
   webhooks: Webhooks;
   /** Until it says so, nothing but the state of the service is answered; default: the backend's own. */
-  readiness?: () => Readiness;
+  readiness?: () => Promise<Readiness>;
   limits?: Limits;
   /** What one key may ask for; absent: as much as it likes. */
   rate?: Rate;

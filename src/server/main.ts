@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { type Backend, LocalBackend } from '../backend/index.js';
+import { type Backend, beginBackend } from '../backend/index.js';
 import { type Config, ConfigError, isLoopback } from '../config/index.js';
 import { sees } from './admission/access.js';
 import { buildApp, CAPACITY } from './app.js';
@@ -41,7 +41,7 @@ export interface StartOptions {
  */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const print = options.print ?? ((line: string) => process.stdout.write(`${line}\n`));
-  const backend = LocalBackend.begin({
+  const backend = beginBackend({
     directory: config.data,
     threads: config.threads,
     embedWorkers: config.embedWorkers,
@@ -70,8 +70,8 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       backend,
       keys,
       webhooks,
-      readiness: () => {
-        const state = backend.readiness();
+      readiness: async () => {
+        const state = await backend.readiness();
         if (!state.ready || preparing === undefined) return state;
         return { ready: false, reasons: [preparing] };
       },

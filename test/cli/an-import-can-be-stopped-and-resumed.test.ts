@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { LocalBackend } from '../../src/backend/index.js';
+import { openBackend } from '../../src/backend/index.js';
 import { Command, cosift, KEY, line, lines, serve, temporaryDirectory } from './processes.js';
 
 const ALL = 5_000;
@@ -39,7 +39,7 @@ test('into a running server', async () => {
 });
 
 test('a stop before the first batch ends the import with its own reason, and leaves no failure behind', async () => {
-  const backend = await LocalBackend.open({ directory: await temporaryDirectory() });
+  const backend = await openBackend({ directory: await temporaryDirectory() });
   const unhandled: unknown[] = [];
   const collect = (error: unknown) => unhandled.push(error);
   process.on('unhandledRejection', collect);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { LocalBackend } from '../../src/backend/index.js';
+import { openBackend } from '../../src/backend/index.js';
 import { createEmbedder } from '../../src/embedding/index.js';
 import { firstTokenModel } from '../server/model-variant.js';
 
@@ -25,7 +25,7 @@ test('by a later call, and not by each', async () => {
   const late = firstTokenModel(path.join(root, 'late'));
   const graph = path.join(late, 'onnx/model_quantized.onnx');
   renameSync(graph, `${graph}.away`);
-  const backend = await LocalBackend.open({ directory: path.join(root, 'data'), models: { late } });
+  const backend = await openBackend({ directory: path.join(root, 'data'), models: { late } });
   try {
     const create = () => backend.createDatabase('db', { model: 'late' });
     const burst = await Promise.allSettled(Array.from({ length: 20 }, create));

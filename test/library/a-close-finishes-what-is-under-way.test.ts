@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Cosift, type Database, open } from 'cosift';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { LocalBackend } from '../../src/backend/index.js';
+import { openBackend } from '../../src/backend/index.js';
 
 let directory: string;
 beforeEach(() => {
@@ -121,7 +121,7 @@ test('iterators end at the next page, and an asynchronous source is read no furt
 });
 
 test('lines that were read are committed, and a stream that has ended is answered to its end', async () => {
-  const backend = await LocalBackend.open({ directory });
+  const backend = await openBackend({ directory });
   await backend.createDatabase('lines', { embed: { columns: ['text'] } });
   const lines = (first: number, count: number) =>
     Buffer.from(

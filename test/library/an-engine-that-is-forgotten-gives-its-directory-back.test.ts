@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
-import { Engine } from '../../src/store/local/index.js';
+import { LocalStore } from '../../src/store/local/index.js';
 
 const BINDING = fileURLToPath(new URL('../../native/index.cjs', import.meta.url));
 
@@ -37,7 +37,7 @@ const OPEN_AND_WRITE = `
 const openWhenFree = async (directory: string) => {
   for (;;) {
     try {
-      return Engine.open(directory, LIMITS, 1);
+      return LocalStore.open(directory, LIMITS, 1);
     } catch (error) {
       if ((error as { code?: string }).code !== 'data_locked') throw error;
       await new Promise((resolve) => setImmediate(resolve));
@@ -55,7 +55,9 @@ test('a worker thread that ends without closing its engine does not keep the dir
     workerData: { binding: BINDING, directory, limits },
   });
   await once(worker, 'message');
-  expect(() => Engine.open(directory, LIMITS, 1)).toThrow(expect.objectContaining({ code: 'data_locked' }));
+  expect(() => LocalStore.open(directory, LIMITS, 1)).toThrow(
+    expect.objectContaining({ code: 'data_locked' }),
+  );
   await worker.terminate();
   const engine = await openWhenFree(directory);
   await engine.load();

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { LocalBackend } from '../../src/backend/index.js';
+import { openBackend } from '../../src/backend/index.js';
 
 test('a key that asks for many descriptions does not put off those of another', async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'cosift-descriptions-'));
-  const backend = await LocalBackend.open({ directory });
+  const backend = await openBackend({ directory });
   try {
     await backend.createDatabase('one', { dimensions: 2 });
     const data = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`column ${i}`, i]));

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { LocalBackend } from '../../src/backend/index.js';
+import { openBackend } from '../../src/backend/index.js';
 
 test('a key that reads a feed through its filter many times does not put off the reads of another', async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'cosift-feeds-'));
-  const backend = await LocalBackend.open({ directory });
+  const backend = await openBackend({ directory });
   try {
     await backend.createDatabase('one', { dimensions: 2 });
     const records = Array.from({ length: 1_000 }, (_, i) => ({ id: i + 1, data: { n: i }, vector: [1, i] }));

@@ -3,11 +3,11 @@ import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { LocalBackend } from '../../src/backend/index.js';
+import { beginBackend, openBackend } from '../../src/backend/index.js';
 import { resolveConfig } from '../../src/config/index.js';
 import { checkSchema, LIMITS } from '../../src/schema/index.js';
 import { type Running, type StartOptions, start } from '../../src/server/main.js';
-import { Engine } from '../../src/store/local/index.js';
+import { LocalStore } from '../../src/store/local/index.js';
 import { fan, JSON_TYPE, Service } from './service.js';
 
 const services: Service[] = [];
@@ -98,7 +98,7 @@ test('while a large database is read, the state says how far it is', async () =>
   const { directory } = await stopped();
   const RECORDS = 30_000;
   const DIMENSIONS = 128;
-  const backend = await LocalBackend.open({ directory });
+  const backend = await openBackend({ directory });
   await backend.createDatabase('large', { dimensions: DIMENSIONS });
   for (let from = 0; from < RECORDS; from += 1000) {
     const records = Array.from({ length: 1000 }, (_, i) => ({
@@ -137,10 +137,10 @@ test('while a large database is read, the state says how far it is', async () =>
 
 test('a close in the middle of loading ends it', async () => {
   const { directory } = await stopped('fan');
-  const backend = LocalBackend.begin({ directory });
-  expect(backend.readiness()).toMatchObject({ ready: false, reasons: ['databases are being loaded'] });
+  const backend = beginBackend({ directory });
+  expect(await backend.readiness()).toMatchObject({ ready: false, reasons: ['databases are being loaded'] });
   await backend.close();
-  const again = await LocalBackend.open({ directory });
+  const again = await openBackend({ directory });
   expect((await again.describeDatabase('fan')).records).toBe(20);
   await again.close();
 });
@@ -217,7 +217,7 @@ test('a database that cannot be dropped says so, and can be dropped again', asyn
 
 test('a model that the service lacks keeps only what needs it from being answered', async () => {
   const { directory, adminKey } = await stopped('fan');
-  const engine = Engine.open(directory, LIMITS);
+  const engine = LocalStore.open(directory, LIMITS);
   await engine.load();
   await engine.createDatabase('other', { model: 'another', fingerprint: 'of another', dimensions: 2 });
   await engine.close();

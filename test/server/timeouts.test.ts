@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { type Backend, LocalBackend } from '../../src/backend/index.js';
+import { type Backend, openBackend } from '../../src/backend/index.js';
 import { buildApp } from '../../src/server/app.js';
 import { TIMEOUTS } from '../../src/server/http/timeouts.js';
 import { KeyStore } from '../../src/server/keys/key-store.js';
@@ -51,7 +51,7 @@ test('a body that does not arrive is not waited for', async () => {
 
 test('a call that takes too long is given up, and counts as under way until it is done', async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'cosift-timeouts-'));
-  const local = await LocalBackend.open({ directory });
+  const local = await openBackend({ directory });
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;

@@ -16,7 +16,7 @@ declare module 'fastify' {
 /** Who may do what, and how often: a key, its rate, its actions, its databases. */
 export function guardAccess(
   app: FastifyInstance,
-  { keys, readiness }: { keys: KeyStore; readiness: () => Readiness },
+  { keys, readiness }: { keys: KeyStore; readiness: () => Promise<Readiness> },
   rate: Rate | undefined,
 ): void {
   const buckets = rate && new TokenBuckets(rate);
@@ -30,7 +30,7 @@ export function guardAccess(
     request.caller = caller;
     if (buckets !== undefined && policy !== undefined) takeRate(buckets, policy, caller, reply);
     checkActions(operation, caller);
-    const { ready, reasons } = readiness();
+    const { ready, reasons } = await readiness();
     if (!ready) throw new CosiftError('not_ready', reasons.join('; '));
   });
 

@@ -11,8 +11,12 @@ export class Metrics {
   readonly #requests: Counter<'operation' | 'status'>;
   readonly #latency: Histogram<'operation'>;
   readonly #stages: Histogram<'stage'>;
+  readonly #backend: Backend;
+  /** Read once for each text, so that its numbers belong together. */
+  #stats: BackendStats | undefined;
 
   constructor(backend: Backend, inFlight: InFlight) {
+    this.#backend = backend;
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry, prefix: 'cosift_process_' });
     this.#requests = new Counter({
@@ -53,7 +57,7 @@ export class Metrics {
         for (const [kind, bytes] of Object.entries(inFlight.bytes())) this.set({ kind }, bytes);
       },
     });
-    addBackendMetrics(registers, backend);
+    addBackendMetrics(registers, () => this.#stats);
   }
 
   get contentType(): string {
@@ -73,6 +77,7 @@ export class Metrics {
 
   /** Everything; for a key of some databases only what is told of each of these. */
   async text(databases: ReadonlySet<string> | undefined): Promise<string> {
+    this.#stats = await this.#backend.stats();
     const text = await this.#registry.metrics();
     return databases === undefined ? text : ofDatabases(text, databases);
   }
@@ -91,7 +96,10 @@ function ofDatabases(text: string, databases: ReadonlySet<string>): string {
   return metrics.flat().join('\n');
 }
 
-function addBackendMetrics(registers: Registry[], backend: Backend): void {
+/** The facts of the backend that the text being made shows. */
+type ReadStats = () => BackendStats | undefined;
+
+function addBackendMetrics(registers: Registry[], stats: ReadStats): void {
   type Value = (stats: BackendStats) => number | undefined;
   const now = (name: string, help: string, value: Value) =>
     new Gauge({
@@ -99,7 +107,8 @@ function addBackendMetrics(registers: Registry[], backend: Backend): void {
       help,
       registers,
       collect() {
-        this.set(value(backend.stats()) ?? 0);
+        const current = stats();
+        this.set((current && value(current)) ?? 0);
       },
     });
   const sum = (name: string, help: string, value: Value) =>
@@ -109,13 +118,18 @@ function addBackendMetrics(registers: Registry[], backend: Backend): void {
       registers,
       collect() {
         this.reset();
-        this.inc(value(backend.stats()) ?? 0);
+        const current = stats();
+        this.inc((current && value(current)) ?? 0);
       },
     });
-  now('cosift_scan_queue_length', 'Searches that wait for a pass.', ({ scans }) => scans.waiting);
-  now('cosift_scan_passes', 'Passes over a database under way.', ({ scans }) => scans.passes);
-  sum('cosift_scans_total', 'Searches scanned.', ({ scans }) => scans.answered);
-  sum('cosift_scan_bytes_total', 'Bytes of codes that scans went through.', ({ scans }) => scans.bytes);
+  now('cosift_scan_queue_length', 'Searches that wait for a pass.', ({ searches }) => searches.waiting);
+  now('cosift_scan_passes', 'Passes over a database under way.', ({ searches }) => searches.running);
+  sum('cosift_scans_total', 'Searches scanned.', ({ searches }) => searches.answered);
+  sum(
+    'cosift_scan_bytes_total',
+    'Bytes of codes that scans went through.',
+    ({ searches }) => searches.bytesRead,
+  );
   now('cosift_commit_queue_length', 'Writes that wait for the store.', ({ commits }) => commits.waiting);
   sum('cosift_commits_total', 'Transactions made durable.', ({ commits }) => commits.count);
   sum('cosift_commit_seconds_total', 'Time in them.', ({ commits }) => commits.totalMs / 1000);
@@ -129,10 +143,10 @@ function addBackendMetrics(registers: Registry[], backend: Backend): void {
     'Time in the model.',
     ({ embedder }) => embedder && embedder.totalMs / 1000,
   );
-  addDatabaseMetrics(registers, backend);
+  addDatabaseMetrics(registers, stats);
 }
 
-function addDatabaseMetrics(registers: Registry[], backend: Backend): void {
+function addDatabaseMetrics(registers: Registry[], stats: ReadStats): void {
   const ofEach = (
     name: string,
     help: string,
@@ -146,7 +160,7 @@ function addDatabaseMetrics(registers: Registry[], backend: Backend): void {
       collect() {
         // A database that was dropped must not stay, nor what it no longer has.
         this.reset();
-        for (const database of backend.stats().databases) {
+        for (const database of stats()?.databases ?? []) {
           const now = value(database);
           if (now !== undefined) this.set({ database: database.id }, now);
         }

@@ -11,7 +11,7 @@ import type { Webhooks } from '../webhooks/webhooks.js';
 /** What the handlers of the routes work with. */
 export interface Dependencies {
   backend: Backend;
-  readiness: () => Readiness;
+  readiness: () => Promise<Readiness>;
   keys: KeyStore;
   webhooks: Webhooks;
   limits: Limits;

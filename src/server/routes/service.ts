@@ -47,8 +47,8 @@ export function serviceHandlers({
       if (inFlight.closing.aborted) {
         return reply.code(503).send({ status: 'not_ready', reasons: ['the server is stopping'] });
       }
-      const { ready, reasons } = readiness();
-      const databases = backend.databases();
+      const { ready, reasons } = await readiness();
+      const databases = await backend.databases();
       // Asked without a key: names of databases are for those who see them.
       const caller = knownCaller(request);
       const problems = databases.flatMap(({ id, loaded, writable, problem }) => {

@@ -1,10 +1,2 @@
-export type { NativeLineProblem, Prepared } from './binding.js';
-export {
-  type DatabaseProgress,
-  type Embedded,
-  Engine,
-  type EngineDescription,
-  type EngineEvents,
-  type EngineSettings,
-} from './engine.js';
-export { checkJson, kernelName, sqliteVersion } from './module.js';
+export { LocalStore } from './local-store.js';
+export { checkJson } from './strict-json.js';

@@ -2,18 +2,21 @@ import { native } from './binding.js';
 
 type StopFlag = InstanceType<typeof native.StopFlag>;
 
-/** Runs a native call that the signal really stops: it ends within milliseconds and keeps nothing. */
-export async function stoppable<T>(
+/** Runs a native call that stops within milliseconds once the signal is aborted. The call then rejects. */
+export async function withStopFlag<T>(
   signal: AbortSignal | undefined,
   call: (stop: StopFlag) => Promise<T>,
 ): Promise<T> {
-  const result = await stoppableUntilDone(signal, call);
+  const result = await withStopFlagUntilDone(signal, call);
   signal?.throwIfAborted();
   return result;
 }
 
-/** As {@link stoppable}, for a call that cannot be taken back: its result counts although the signal came meanwhile. */
-export async function stoppableUntilDone<T>(
+/**
+ * Runs a native call that cannot be undone. When the signal is aborted after the call took effect, the call still
+ * resolves with its result.
+ */
+export async function withStopFlagUntilDone<T>(
   signal: AbortSignal | undefined,
   call: (stop: StopFlag) => Promise<T>,
 ): Promise<T> {

@@ -1,87 +1,62 @@
 import type { Embedder, EmbedOptions } from '../embedding/index.js';
 import { CosiftError, isCode, type Problem } from '../errors.js';
 import type { SearchRequest } from '../schema/index.js';
-import type { Engine, EngineDescription } from '../store/local/index.js';
+import type { EmbeddedVectors } from '../store/record-store.js';
+import type { DatabaseInfoCache } from './database-info-cache.js';
 import type { Models } from './models.js';
-import type { EmbedTexts } from './upsert.js';
 
-/** What a database is made with, as far as requests need it. */
-interface Known {
-  model: string | null;
-  fingerprint: string | null;
-  dimensions: number;
+/** Vectors of texts, and how many of the texts are longer than the model takes. */
+export interface EmbeddedTexts extends EmbeddedVectors {
+  truncated: number;
 }
 
-/** The model of each database, and texts as vectors of it. */
-export class DatabaseModels {
-  readonly #engine: Engine;
-  readonly #models: Models;
-  readonly #known = new Map<string, Known>();
+/** Embeds texts with the model of a database; returns no vectors for a database without a model. */
+export type EmbedTexts = (texts: readonly string[], signal?: AbortSignal) => Promise<EmbeddedTexts>;
 
-  constructor(engine: Engine, models: Models) {
-    this.#engine = engine;
+export interface WriteOrigin {
+  /** The id of the caller's key: keys take turns where texts wait for the model. */
+  caller?: string | undefined;
+  /** Whether to wait for room in the queue of the model for as long as it takes. */
+  patient: boolean;
+}
+
+/** Embeds texts with the model of a database. */
+export class DatabaseEmbedder {
+  readonly #infos: DatabaseInfoCache;
+  readonly #models: Models;
+
+  constructor(infos: DatabaseInfoCache, models: Models) {
+    this.#infos = infos;
     this.#models = models;
   }
 
-  know({ id, model, fingerprint, dimensions }: EngineDescription): void {
-    this.#known.set(id, { model, fingerprint, dimensions });
-  }
-
-  /** Asks the engine what the database is made with now. */
-  async refresh(id: string): Promise<void> {
-    this.know(await this.#engine.describeDatabase(id));
-  }
-
-  forget(id: string): void {
-    this.#known.delete(id);
-  }
-
-  ids(): string[] {
-    return [...this.#known.keys()];
-  }
-
-  /** The models that some database has. */
-  models(): Set<string> {
-    return new Set([...this.#known.values()].flatMap(({ model }) => model ?? []));
-  }
-
-  /** @throws {CosiftError} `database_not_found`, `not_ready` */
-  find(id: string): Known {
-    const known = this.#known.get(id);
-    if (known !== undefined) return known;
-    if (this.#engine.progress().databases.some((database) => database.id === id)) {
-      throw new CosiftError('not_ready', `database "${id}" is not loaded`, { fields: { database: id } });
-    }
-    throw new CosiftError('database_not_found', `there is no database "${id}"`);
-  }
-
   /**
-   * Embeds texts of the records of one write with whatever model the database has at the time of each call.
+   * Returns a function that embeds the texts of one write. Each call of it uses the model that the database has then.
    *
-   * @throws {CosiftError} `model_mismatch` or `not_ready` when it could not embed now.
+   * @throws {CosiftError} `model_mismatch` or `not_ready` when texts could not be embedded now.
    */
-  async passages(id: string, write: { caller?: string | undefined; patient: boolean }): Promise<EmbedTexts> {
+  async ofWrite(id: string, origin: WriteOrigin): Promise<EmbedTexts> {
     const call = {};
-    const embedder = async () => {
-      const { model, fingerprint } = this.find(id);
+    const embedderNow = async () => {
+      const { model, fingerprint } = await this.#infos.get(id);
       return model === null ? undefined : this.#embedderOf(id, model, fingerprint);
     };
-    await embedder();
+    await embedderNow();
     return async (texts, signal) => {
-      const made = await embedder();
-      if (made === undefined) return { vectors: new Float32Array(), truncated: 0 };
-      const embedded = await made.embedPassages(texts, { ...write, call, signal });
-      return { ...embedded, fingerprint: made.fingerprint };
+      const embedder = await embedderNow();
+      if (embedder === undefined) return { vectors: new Float32Array(), truncated: 0 };
+      const embedded = await embedder.embedPassages(texts, { ...origin, call, signal });
+      return { ...embedded, fingerprint: embedder.fingerprint };
     };
   }
 
-  /** The vector that a search looks for, and the fingerprint of the model that made it. */
+  /** Returns the query vector of a search and the fingerprint of the model that made it; null for a given vector. */
   async queryVector(
     id: string,
     search: SearchRequest['search'],
     options: EmbedOptions,
   ): Promise<{ vector: Float64Array; fingerprint: string | null }> {
-    const { model, fingerprint, dimensions } = this.find(id);
+    const { model, fingerprint, dimensions } = await this.#infos.get(id);
     if (search.text === undefined) {
       const vector = Float64Array.from(search.vector ?? []);
       if (model !== null) {
@@ -112,7 +87,7 @@ export class DatabaseModels {
     return { vector, fingerprint: embedder.fingerprint };
   }
 
-  /** The embedder of a database's model, which must be the very model its records were embedded with. */
+  /** Returns the embedder of a database. Its model must be the very model that made the vectors of the records. */
   async #embedderOf(id: string, model: string, fingerprint: string | null): Promise<Embedder> {
     if (!this.#models.has(model)) {
       const detail =
@@ -121,7 +96,7 @@ export class DatabaseModels {
       throw new CosiftError('model_mismatch', detail);
     }
     const embedder = await this.#models.embedder(model).catch((cause: unknown) => {
-      // The request is sound, and the cause names directories, which are not for callers of a service.
+      // The request is valid, and the cause names directories, which callers of a service must not see.
       const detail = `model "${model}" of database "${id}" cannot be loaded`;
       throw isCode(cause, 'invalid_request') ? new CosiftError('not_ready', detail, { cause }) : cause;
     });

@@ -1,17 +1,19 @@
 import { CosiftError, isErrorCode, type Problem } from '../../errors.js';
+import { StaleError } from '../stale-error.js';
 import type { NativeFailure } from './binding.js';
 
-/** Turns a failure that crossed as a value into the error that callers catch. */
-export function settle<T>(outcome: T | NativeFailure): T {
+/** Returns the result of a native call, or throws the error of its failure: failures cross the binding as values. */
+export function unwrap<T>(outcome: T | NativeFailure): T {
   if (isFailure(outcome)) throw errorOf(outcome);
   return outcome;
 }
 
-/** The error of a failure. A code that the table lacks is a defect of ours. */
+/** Returns the error of a failure. A code that is not in the error table is an internal error. */
 export function errorOf({ code, detail, problems, facts }: NativeFailure): CosiftError {
   const fields = { ...(JSON.parse(facts) as object), engine: code };
-  // Their codes are those of `PROBLEM_CODES`: a test holds the two lists to each other.
+  // A test compares the codes of the engine's problems with `PROBLEM_CODES`.
   const typed = problems as Problem[];
+  if (code === 'stale') return new StaleError(detail, { problems: typed, fields });
   return new CosiftError(isErrorCode(code) ? code : 'internal', detail, { problems: typed, fields });
 }
 

@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { CosiftError } from '../errors.js';
 
-/** The calls under way, so that a close can refuse new ones and wait for these. */
-export class Calls {
+/** Counts the calls under way, so that a close can refuse new calls and wait for the others. */
+export class CallTracker {
   readonly #closing = new AbortController();
   #underWay = 0;
-  #ended: (() => void) | undefined;
+  #onIdle: (() => void) | undefined;
 
   constructor() {
-    // Every stream listens: by default, the eleventh listener is reported as a leak.
+    // Every stream listens: by default, Node reports the eleventh listener as a leak.
     setMaxListeners(0, this.#closing.signal);
   }
 
@@ -18,23 +18,23 @@ export class Calls {
   }
 
   /**
-   * Counts a call until it is disposed of.
+   * Counts a call until the returned object is disposed of.
    *
    * @throws {CosiftError} `not_ready` once the close has begun.
    */
   begin(): Disposable {
-    if (this.closing.aborted) throw closed();
+    if (this.closing.aborted) throw closedError();
     this.#underWay += 1;
     return {
       [Symbol.dispose]: () => {
         this.#underWay -= 1;
-        if (this.#underWay === 0) this.#ended?.();
+        if (this.#underWay === 0) this.#onIdle?.();
       },
     };
   }
 
   /**
-   * What `source` gives, until the close begins.
+   * Yields the items of `source` until the close begins.
    *
    * @throws {CosiftError} `not_ready` when the close begins before the end of `source`.
    */
@@ -47,24 +47,24 @@ export class Calls {
         yield next.value;
       }
     } finally {
-      // Not awaited: a source that is waited for ends only when it gives something.
+      // Not awaited: a generator that waits for its next item ends only after that item.
       iterator.return?.().catch(() => undefined);
     }
   }
 
-  /** Refuses further calls; resolves once none is under way. */
+  /** Refuses further calls; resolves once no call is under way. */
   async close(): Promise<void> {
-    this.#closing.abort(closed());
+    this.#closing.abort(closedError());
     if (this.#underWay === 0) return;
     await new Promise<void>((resolve) => {
-      this.#ended = resolve;
+      this.#onIdle = resolve;
     });
   }
 
   #unlessClosing<T>(result: Promise<T>): Promise<T> {
     const { closing } = this;
     return new Promise((resolve, reject) => {
-      const leave = () => reject(closed());
+      const leave = () => reject(closedError());
       if (closing.aborted) leave();
       closing.addEventListener('abort', leave, { once: true });
       result.then(resolve, reject).finally(() => closing.removeEventListener('abort', leave));
@@ -72,7 +72,7 @@ export class Calls {
   }
 }
 
-/** What a call gets that comes too late. */
-export function closed(): CosiftError {
+/** The error of a call that arrives after the close has begun. */
+export function closedError(): CosiftError {
   return new CosiftError('not_ready', 'the data directory is closed, or being closed');
 }

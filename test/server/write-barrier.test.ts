@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { WriteGate } from '../../src/backend/write-barrier.js';
+import { WriteBarrier } from '../../src/backend/write-barrier.js';
 
 /** A write that ends when it is told to. */
-function write(gate: WriteGate, log: string[], name: string) {
+function write(barrier: WriteBarrier, log: string[], name: string) {
   let end = () => {};
   const told = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const done = gate.pass(async () => {
+  const done = barrier.run(async () => {
     log.push(`${name} begins`);
     await told;
     log.push(`${name} ends`);
@@ -16,15 +16,15 @@ function write(gate: WriteGate, log: string[], name: string) {
 }
 
 test('it closes once no write is under way; those that come then wait', async () => {
-  const gate = new WriteGate();
+  const barrier = new WriteBarrier();
   const log: string[] = [];
-  const first = write(gate, log, 'first');
-  const second = write(gate, log, 'second');
-  const closed = gate.close().then((open) => {
+  const first = write(barrier, log, 'first');
+  const second = write(barrier, log, 'second');
+  const closed = barrier.close().then((open) => {
     log.push('closed');
     return open;
   });
-  const third = write(gate, log, 'third');
+  const third = write(barrier, log, 'third');
   third.end();
   second.end();
   await second.done;
@@ -37,11 +37,11 @@ test('it closes once no write is under way; those that come then wait', async ()
 });
 
 test('a closed gate keeps a limited number waiting, and none that gave up', async () => {
-  const gate = new WriteGate();
-  const open = await gate.close();
+  const barrier = new WriteBarrier();
+  const open = await barrier.close();
   let passed = 0;
   const pass = (signal?: AbortSignal) =>
-    gate.pass(async () => {
+    barrier.run(async () => {
       passed += 1;
     }, signal);
   const stop = new AbortController();

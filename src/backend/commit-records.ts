@@ -1,0 +1,82 @@
+import { CosiftError } from '../errors.js';
+import type { CommitResult, PreparedRecords, RecordStore } from '../store/record-store.js';
+import { StaleError } from '../store/stale-error.js';
+import type { EmbeddedTexts, EmbedTexts } from './database-embedder.js';
+import type { WriteBarrier } from './write-barrier.js';
+
+/** The database that the records of a call are written to. */
+export interface Destination {
+  store: RecordStore;
+  id: string;
+  /** Returns the barrier that the writes of the database pass now. */
+  barrier: () => WriteBarrier;
+  embed: EmbedTexts;
+  /** Aborted once the backend closes: a stream is then read no further. */
+  closing: AbortSignal;
+  /** Reads the model of the database from the store. */
+  refresh: () => Promise<unknown>;
+}
+
+export interface CommitOptions {
+  signal?: AbortSignal | undefined;
+  /** Called right before the commit. An error that it throws ends the call. */
+  check?: (() => void | Promise<void>) | undefined;
+}
+
+/** What a commit did, and how many texts were longer than the model takes. */
+export interface Committed extends CommitResult {
+  truncated: number;
+}
+
+/** How often a commit is tried when other calls change its records, or the model, at the same time. */
+const MAX_ATTEMPTS = 8;
+
+/** What is committed with records that need no vectors. */
+const NO_TEXTS: EmbeddedTexts = { vectors: new Float32Array(), truncated: 0 };
+
+/**
+ * Commits prepared records. Embeds their texts first, unless `embedded` holds the vectors already.
+ *
+ * When the store refuses the vectors as stale, the texts are embedded again and the commit is repeated.
+ *
+ * @throws {CosiftError} `busy` after {@link MAX_ATTEMPTS} stale commits.
+ */
+export async function commitRecords(
+  destination: Destination,
+  prepared: PreparedRecords,
+  { signal, check }: CommitOptions = {},
+  embedded?: EmbeddedTexts,
+): Promise<Committed> {
+  const { store, id, barrier, refresh } = destination;
+  let made = embedded;
+  for (let attempt = 1; ; attempt += 1) {
+    const current = made ?? (await embedTexts(destination, prepared, signal));
+    signal?.throwIfAborted();
+    try {
+      const result = await barrier().run(async () => {
+        await check?.();
+        return await store.commit(id, prepared, current);
+      }, signal);
+      const { results, created, changed, unchanged, problems } = result;
+      return { results, created, changed, unchanged, problems, truncated: current.truncated };
+    } catch (error) {
+      if (!(error instanceof StaleError)) throw error;
+      if (attempt === MAX_ATTEMPTS) {
+        const detail = 'the records or the model keep changing; try again';
+        throw new CosiftError('busy', detail, { cause: error });
+      }
+    }
+    made = undefined;
+    await refresh();
+  }
+}
+
+/** Embeds the texts that the records need vectors of now. */
+export async function embedTexts(
+  { embed }: Destination,
+  prepared: PreparedRecords,
+  signal: AbortSignal | undefined,
+): Promise<EmbeddedTexts> {
+  const texts = prepared.texts();
+  return texts.length === 0 ? NO_TEXTS : embed(texts, signal);
+}

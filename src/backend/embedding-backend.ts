@@ -1,0 +1,280 @@
+import { FairLimiter } from '../async/fair-limiter.js';
+import { CosiftError, type Problem } from '../errors.js';
+import type {
+  DatabaseDescription,
+  DatabaseSettings,
+  DeleteRequest,
+  Limits,
+  LineEvent,
+  QueryRequest,
+  Reembedding,
+  SearchRequest,
+  Variant,
+} from '../schema/index.js';
+import type { RecordStore, StoredDatabase, StoreEvents } from '../store/record-store.js';
+import type {
+  Backend,
+  BackendStats,
+  BatchOptions,
+  ChangesRequest,
+  DatabaseState,
+  DescribeOptions,
+  LinesOptions,
+  PageOptions,
+  PageReply,
+  Readiness,
+  Scope,
+  ScopedOptions,
+  Source,
+  UpsertBatch,
+} from './backend.js';
+import { CallTracker } from './call-tracker.js';
+import { ChangeFeed } from './change-feed.js';
+import { DatabaseEmbedder } from './database-embedder.js';
+import { DatabaseInfoCache } from './database-info-cache.js';
+import { Models } from './models.js';
+import { PageReader } from './page-reader.js';
+import { RecordWriter } from './record-writer.js';
+import { Reembeddings } from './reembeddings.js';
+import { WriteBarriers } from './write-barrier.js';
+
+export interface EmbeddingBackendOptions {
+  limits: Limits;
+  /** Whether interrupted re-embeddings continue by themselves. */
+  resume: boolean;
+}
+
+/** A backend that embeds texts with its models and keeps the records in a store. */
+export class EmbeddingBackend implements Backend {
+  readonly #store: RecordStore;
+  readonly #models: Models;
+  readonly #infos: DatabaseInfoCache;
+  readonly #barriers = new WriteBarriers();
+  readonly #calls = new CallTracker();
+  readonly #pages: PageReader;
+  readonly #feed: ChangeFeed;
+  readonly #writer: RecordWriter;
+  readonly #reembeddings: Reembeddings;
+  /** A description of many columns takes so long that other calls must run between two descriptions. */
+  readonly #descriptions = new FairLimiter({ total: 1, perCaller: 1 });
+  readonly ready: Promise<void>;
+  /** Why requests are not served yet. */
+  #starting: string | undefined = 'databases are being loaded';
+  #closed: Promise<void> | undefined;
+
+  /** Takes over `store` and `models`, begins to load the databases, and closes both in `close`. */
+  constructor(store: RecordStore, models: Models, { limits, resume }: EmbeddingBackendOptions) {
+    this.#store = store;
+    this.#models = models;
+    const infos = new DatabaseInfoCache(store);
+    const embedder = new DatabaseEmbedder(infos, models);
+    const barriers = this.#barriers;
+    const { closing } = this.#calls;
+    const feed = new ChangeFeed(store, closing);
+    this.#infos = infos;
+    this.#feed = feed;
+    this.#pages = new PageReader(store, infos, embedder);
+    const maxLineBytes = limits.record_bytes;
+    this.#writer = new RecordWriter({ store, infos, embedder, barriers, feed, closing, maxLineBytes });
+    this.#reembeddings = new Reembeddings({ store, infos, barriers }, models);
+    this.ready = this.#start(resume);
+    // Callers that need the databases await `ready`; a failure before that must not count as unhandled.
+    this.ready.catch(() => undefined);
+  }
+
+  async #start(resume: boolean): Promise<void> {
+    await this.#store.load();
+    for (const database of await this.#store.listDatabases()) this.#infos.set(database);
+    if (resume) await this.#reembeddings.resume(this.#infos.ids());
+    this.#starting = undefined;
+  }
+
+  async loadModels(): Promise<{ model: string; error: unknown }[]> {
+    const failed = [];
+    for (const model of this.#infos.models()) {
+      try {
+        await this.#models.embedder(model);
+      } catch (error) {
+        failed.push({ model, error });
+      }
+    }
+    return failed;
+  }
+
+  async readiness(): Promise<Readiness> {
+    const reasons = [
+      ...(this.#starting === undefined ? [] : [this.#starting]),
+      ...(this.#closed === undefined ? [] : ['the service is stopping']),
+    ];
+    return { ready: reasons.length === 0, reasons };
+  }
+
+  async databases(): Promise<DatabaseState[]> {
+    const databases = await this.#store.progress();
+    return databases.map(({ id, loaded, writable, records, problem }) => ({
+      id,
+      loaded,
+      writable,
+      records,
+      ...(problem && { problem }),
+    }));
+  }
+
+  async listDatabases({ caller = '' }: DescribeOptions = {}): Promise<DatabaseDescription[]> {
+    using _call = this.#calls.begin();
+    const databases = await this.#descriptions.run(caller, () => this.#store.listDatabases());
+    return databases.map((database) => this.#describe(database));
+  }
+
+  async createDatabase(
+    id: string,
+    settings: DatabaseSettings,
+  ): Promise<{ created: boolean; database: DatabaseDescription }> {
+    using _call = this.#calls.begin();
+    const ownVectors = settings.model === undefined && settings.dimensions !== undefined;
+    const model = ownVectors ? null : (settings.model ?? Models.builtIn);
+    const embedder = model === null ? undefined : await this.#models.embedder(model);
+    const dimensions = embedder?.dimensions ?? settings.dimensions ?? 0;
+    if (settings.dimensions !== undefined && settings.dimensions !== dimensions) {
+      const detail = `model "${model}" makes vectors of ${dimensions} values`;
+      const problems: Problem[] = [{ pointer: '/dimensions', code: 'invalid_value', detail }];
+      throw new CosiftError('invalid_request', detail, { problems });
+    }
+    const { created, database } = await this.#store.createDatabase(id, {
+      ...(settings.embed && { embed: settings.embed }),
+      model,
+      fingerprint: embedder?.fingerprint ?? null,
+      dimensions,
+      ...(settings.approximate !== undefined && { approximate: settings.approximate }),
+    });
+    this.#infos.set(database);
+    return { created, database: this.#describe(database) };
+  }
+
+  async describeDatabase(id: string, { caller = '' }: DescribeOptions = {}): Promise<DatabaseDescription> {
+    using _call = this.#calls.begin();
+    return this.#describe(await this.#descriptions.run(caller, () => this.#store.describeDatabase(id)));
+  }
+
+  async dropDatabase(id: string): Promise<void> {
+    using _call = this.#calls.begin();
+    await this.#reembeddings.forget(id);
+    await this.#store.dropDatabase(id);
+    this.#infos.delete(id);
+    this.#barriers.delete(id);
+    // Readers that wait for changes learn at once that the database is gone.
+    this.#feed.notify(id);
+  }
+
+  async startReembedding(id: string, model: string): Promise<Reembedding> {
+    using _call = this.#calls.begin();
+    return await this.#reembeddings.start(id, model);
+  }
+
+  async reembedding(id: string): Promise<Reembedding> {
+    using _call = this.#calls.begin();
+    await this.#infos.get(id);
+    const state = await this.#reembeddings.state(id);
+    if (state !== undefined) return state;
+    throw new CosiftError('reembedding_not_found', `database "${id}" is not being embedded again`);
+  }
+
+  async cancelReembedding(id: string): Promise<void> {
+    using _call = this.#calls.begin();
+    await this.#reembeddings.cancel(id);
+  }
+
+  async upsertBatch(id: string, body: Uint8Array, options?: BatchOptions): Promise<Uint8Array> {
+    using _call = this.#calls.begin();
+    return await this.#writer.upsertBatch(id, body, options);
+  }
+
+  async runUpsert<R, T>(
+    records: Source<R>,
+    work: (records: Source<R>, upsertBatch: UpsertBatch) => Promise<T>,
+  ): Promise<T> {
+    using _call = this.#calls.begin();
+    const isAsync = (source: Source<R>): source is AsyncIterable<R> => Symbol.asyncIterator in Object(source);
+    const source = isAsync(records) ? this.#calls.untilClosing(records) : records;
+    // Not `this.upsertBatch`: a batch of a call that began before the close must not be refused.
+    return await work(source, (id, body, options) => this.#writer.upsertBatch(id, body, options));
+  }
+
+  async *upsertLines(
+    id: string,
+    chunks: AsyncIterable<Uint8Array>,
+    options: LinesOptions = {},
+  ): AsyncGenerator<LineEvent, void, undefined> {
+    using _call = this.#calls.begin();
+    yield* this.#writer.upsertLines(id, chunks, options);
+  }
+
+  async record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array> {
+    using _call = this.#calls.begin();
+    return await this.#store.record(id, recordId, { variant, forced_filter: scope.forcedFilter });
+  }
+
+  async deleteRecords(
+    id: string,
+    request: DeleteRequest,
+    options: ScopedOptions = {},
+  ): Promise<{ deleted: number }> {
+    using _call = this.#calls.begin();
+    return await this.#writer.deleteRecords(id, request, options);
+  }
+
+  async search(id: string, request: SearchRequest, options: PageOptions): Promise<PageReply> {
+    using _call = this.#calls.begin();
+    return await this.#pages.search(id, request, options);
+  }
+
+  async query(id: string, request: QueryRequest, options: PageOptions): Promise<PageReply> {
+    using _call = this.#calls.begin();
+    return await this.#pages.query(id, request, options);
+  }
+
+  async changes(id: string, request: ChangesRequest, options: ScopedOptions = {}): Promise<Uint8Array> {
+    using _call = this.#calls.begin();
+    return await this.#feed.read(id, request, options);
+  }
+
+  async stats(): Promise<BackendStats> {
+    const [databases, { searches, commits }] = await Promise.all([
+      this.#store.progress(),
+      this.#store.stats(),
+    ]);
+    const embedder = this.#models.stats();
+    return {
+      databases: databases.map(({ problem: _, ...database }) => {
+        const reembedding = this.#reembeddings.unfinished(database.id, database.records);
+        return { ...database, ...(reembedding && { reembedding }) };
+      }),
+      searches,
+      commits,
+      ...(embedder && { embedder }),
+    };
+  }
+
+  takeEvents(): StoreEvents {
+    return this.#store.takeEvents();
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    const calls = this.#calls.close();
+    const results = await Promise.allSettled([calls, this.#reembeddings.close()]);
+    // The store and the models close last, because the calls under way need both.
+    results.push(...(await Promise.allSettled([this.#store.close()])));
+    results.push(...(await Promise.allSettled([this.#models.close()])));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+  }
+
+  #describe(database: StoredDatabase): DatabaseDescription {
+    const reembedding = this.#reembeddings.unfinished(database.id, database.records);
+    return reembedding === undefined ? database : { ...database, reembedding };
+  }
+}

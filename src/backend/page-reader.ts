@@ -1,0 +1,88 @@
+import { FairLimiter } from '../async/fair-limiter.js';
+import { DEFAULTS, type QueryRequest, type SearchRequest } from '../schema/index.js';
+import type { RecordStore } from '../store/record-store.js';
+import { StaleError } from '../store/stale-error.js';
+import type { PageOptions, PageReply } from './backend.js';
+import type { DatabaseEmbedder } from './database-embedder.js';
+import type { DatabaseInfoCache } from './database-info-cache.js';
+
+const DEFAULT_PAGE = { limit: DEFAULTS.limit };
+
+/** Answers searches and queries with a page each. */
+export class PageReader {
+  readonly #store: RecordStore;
+  readonly #infos: DatabaseInfoCache;
+  readonly #embedder: DatabaseEmbedder;
+  /** Searches share scans of the vectors, so many searches at once are faster than one after the other. */
+  readonly #searches = new FairLimiter({ total: 128, perCaller: 96 });
+  readonly #queries = new FairLimiter({ total: 16, perCaller: 12 });
+
+  constructor(store: RecordStore, infos: DatabaseInfoCache, embedder: DatabaseEmbedder) {
+    this.#store = store;
+    this.#infos = infos;
+    this.#embedder = embedder;
+  }
+
+  /** See `Backend.search`. */
+  async search(id: string, request: SearchRequest, options: PageOptions): Promise<PageReply> {
+    const start = performance.now();
+    const { search, pagination, ...rest } = request;
+    for (;;) {
+      const { vector, fingerprint } = await this.#embedder.queryVector(id, search, {
+        signal: options.signal,
+        caller: options.scope?.caller,
+      });
+      const embeddedAt = performance.now();
+      const storeRequest = {
+        variant: options.variant,
+        threshold: search.threshold ?? DEFAULTS.threshold,
+        ...DEFAULT_PAGE,
+        ...pagination,
+        ...rest,
+        forced_filter: options.scope?.forcedFilter,
+        embedded_by: fingerprint,
+      };
+      try {
+        const { body, searchMs } = await limited(this.#searches, options, () =>
+          this.#store.search(id, storeRequest, vector, options.signal),
+        );
+        const timings = { embedMs: embeddedAt - start, searchMs, totalMs: performance.now() - start };
+        return { body, timings };
+      } catch (error) {
+        // The database got another model after the text was embedded.
+        if (!(error instanceof StaleError)) throw error;
+        await this.#infos.refresh(id);
+      }
+    }
+  }
+
+  /** See `Backend.query`. */
+  async query(id: string, request: QueryRequest, options: PageOptions): Promise<PageReply> {
+    const start = performance.now();
+    const { pagination, ...rest } = request;
+    const storeRequest = {
+      variant: options.variant,
+      ...DEFAULT_PAGE,
+      ...pagination,
+      ...rest,
+      forced_filter: options.scope?.forcedFilter,
+    };
+    const { body, searchMs } = await limited(this.#queries, options, () =>
+      this.#store.query(id, storeRequest, options.signal),
+    );
+    return { body, timings: { embedMs: 0, searchMs, totalMs: performance.now() - start } };
+  }
+}
+
+/** Asks the store once the limiter lets the caller run, so that few unsent responses are in memory. */
+function limited<T>(
+  limiter: FairLimiter,
+  { scope, signal, check }: PageOptions,
+  ask: () => Promise<T>,
+): Promise<T> {
+  const call = async () => {
+    check?.();
+    return await ask();
+  };
+  return limiter.run(scope?.caller ?? '', call, signal);
+}

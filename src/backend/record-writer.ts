@@ -1,0 +1,79 @@
+import type { DeleteRequest, LineEvent } from '../schema/index.js';
+import type { RecordStore } from '../store/record-store.js';
+import type { BatchOptions, LinesOptions, ScopedOptions } from './backend.js';
+import type { ChangeFeed } from './change-feed.js';
+import { commitRecords, type Destination } from './commit-records.js';
+import type { DatabaseEmbedder, WriteOrigin } from './database-embedder.js';
+import type { DatabaseInfoCache } from './database-info-cache.js';
+import { upsertLines } from './upsert-lines.js';
+import type { WriteBarriers } from './write-barrier.js';
+
+export interface RecordWriterDependencies {
+  store: RecordStore;
+  infos: DatabaseInfoCache;
+  embedder: DatabaseEmbedder;
+  barriers: WriteBarriers;
+  feed: ChangeFeed;
+  /** Aborted once the backend closes. */
+  closing: AbortSignal;
+  /** Bytes of one line of a stream. */
+  maxLineBytes: number;
+}
+
+/** Upserts and deletes records, and notifies the readers of the change feed. */
+export class RecordWriter {
+  readonly #dependencies: RecordWriterDependencies;
+
+  constructor(dependencies: RecordWriterDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** See `Backend.upsertBatch`. */
+  async upsertBatch(id: string, body: Uint8Array, options: BatchOptions = {}): Promise<Uint8Array> {
+    const { store, feed } = this.#dependencies;
+    const destination = await this.#destination(id, { caller: options.caller, patient: false });
+    const prepared = await store.prepareBatch(id, body, options.vectors);
+    const { created, changed, unchanged, truncated, results } = await commitRecords(destination, prepared, {
+      signal: options.signal,
+    });
+    feed.notify(id);
+    const counts = `,"created":${created},"changed":${changed},"unchanged":${unchanged},"truncated":${truncated}}`;
+    return Buffer.concat([Buffer.from('{"results":'), results, Buffer.from(counts)]);
+  }
+
+  /** See `Backend.upsertLines`. */
+  async *upsertLines(
+    id: string,
+    chunks: AsyncIterable<Uint8Array>,
+    options: LinesOptions,
+  ): AsyncGenerator<LineEvent, void, undefined> {
+    const { feed, maxLineBytes } = this.#dependencies;
+    const destination = await this.#destination(id, { caller: options.caller, patient: true });
+    for await (const event of upsertLines(destination, chunks, maxLineBytes, options)) {
+      if (event.type === 'progress') feed.notify(id);
+      yield event;
+    }
+  }
+
+  /** See `Backend.deleteRecords`. */
+  async deleteRecords(
+    id: string,
+    request: DeleteRequest,
+    { scope, signal }: ScopedOptions,
+  ): Promise<{ deleted: number }> {
+    const { store, infos, barriers, feed } = this.#dependencies;
+    await infos.get(id);
+    const deletion = { ...request, forced_filter: scope?.forcedFilter };
+    const deleted = await barriers.of(id).run(() => store.deleteRecords(id, deletion, signal));
+    if (deleted > 0) feed.notify(id);
+    return { deleted };
+  }
+
+  /** Returns where the records of one write go. Fails at once when their texts could not be embedded. */
+  async #destination(id: string, origin: WriteOrigin): Promise<Destination> {
+    const { store, infos, embedder, barriers, closing } = this.#dependencies;
+    const embed = await embedder.ofWrite(id, origin);
+    const refresh = () => infos.refresh(id);
+    return { store, id, barrier: () => barriers.of(id), embed, refresh, closing };
+  }
+}

@@ -1,0 +1,189 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Embedder } from '../embedding/index.js';
+import { CosiftError, isCode } from '../errors.js';
+import type { Reembedding } from '../schema/index.js';
+import type { RecordStore } from '../store/record-store.js';
+import { StaleError } from '../store/stale-error.js';
+import type { DatabaseInfoCache } from './database-info-cache.js';
+import type { WriteBarriers } from './write-barrier.js';
+
+/** The caller of the texts where callers take turns. No key has this id. */
+const CALLER = 'reembedding';
+
+/** Milliseconds until the next try when the store is busy. */
+const BUSY_MS = 500;
+
+export interface ReembeddingDependencies {
+  store: RecordStore;
+  infos: DatabaseInfoCache;
+  barriers: WriteBarriers;
+}
+
+/** The facts that a job starts with. */
+export interface ReembeddingFacts {
+  /** The new model. */
+  model: string;
+  /** The model of the present vectors; null for vectors of the callers. */
+  from: string | null;
+  /** Records that have their new vector already. */
+  done: number;
+  /** ISO 8601. */
+  startedAt: string;
+}
+
+/** Embeds one database with another model in the background. */
+export class ReembeddingJob {
+  readonly model: string;
+  readonly #from: string | null;
+  readonly #id: string;
+  readonly #dependencies: ReembeddingDependencies;
+  readonly #stopped = new AbortController();
+  #state: Reembedding['state'] = 'running';
+  #done: number;
+  #startedAt: string;
+  #problem: Reembedding['problem'];
+  /** Resolves, and never rejects, once the job does nothing any more. */
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(
+    id: string,
+    { model, from, done, startedAt }: ReembeddingFacts,
+    dependencies: ReembeddingDependencies,
+  ) {
+    this.#id = id;
+    this.model = model;
+    this.#from = from;
+    this.#done = done;
+    this.#startedAt = startedAt;
+    this.#dependencies = dependencies;
+  }
+
+  get state(): Reembedding['state'] {
+    return this.#state;
+  }
+
+  /** Describes the job for a database that has `records` records now. */
+  describe(records: number): Reembedding {
+    // Records with a new vector may have been deleted since.
+    const done = this.#state === 'done' ? records : Math.min(this.#done, records);
+    return {
+      model: this.model,
+      from: this.#from,
+      state: this.#state,
+      done,
+      records,
+      started_at: this.#startedAt,
+      ...(this.#problem && { problem: this.#problem }),
+    };
+  }
+
+  /** Marks the job as done: the database has the model already. */
+  skip(): void {
+    this.#state = 'done';
+  }
+
+  /** Marks the job as waiting for a model that the service does not have. */
+  waitForModel(): void {
+    this.#state = 'waiting';
+    this.#problem = { code: 'model_mismatch', detail: `this service does not have model "${this.model}"` };
+  }
+
+  /** Begins, and then runs in the background. Rejects when the store cannot begin. */
+  async start(embedder: Embedder): Promise<void> {
+    const begun = this.#begin(embedder);
+    this.#ended = begun.then(() => this.#run(embedder)).catch((error) => this.#fail(error));
+    await begun;
+  }
+
+  /** Continues in the background, once `load` has loaded the model. */
+  resume(load: () => Promise<Embedder>): void {
+    const run = async () => {
+      const embedder = await load();
+      await this.#begin(embedder);
+      await this.#run(embedder);
+    };
+    this.#ended = run().catch((error) => this.#fail(error));
+  }
+
+  /** Asks the job to end at its next step. */
+  abort(): void {
+    this.#stopped.abort();
+  }
+
+  /** Ends the job; resolves once it does nothing any more. What it has stored stays. */
+  async stop(): Promise<void> {
+    this.abort();
+    await this.#ended;
+  }
+
+  async #begin({ fingerprint, dimensions }: Embedder): Promise<void> {
+    const settings = { model: this.model, fingerprint, dimensions };
+    const begun = await this.#dependencies.store.beginReembedding(this.#id, settings);
+    this.#done = begun.done;
+    this.#startedAt = begun.startedAt;
+  }
+
+  async #run(embedder: Embedder): Promise<void> {
+    const { store, infos, barriers } = this.#dependencies;
+    await this.#catchUp(embedder);
+    // Most of the work of the switch is done while writes go on.
+    await store.warmReembedding(this.#id);
+    for (;;) {
+      await this.#catchUp(embedder);
+      const open = await barriers.of(this.#id).close();
+      try {
+        this.#state = 'switching';
+        await this.#catchUp(embedder);
+        await store.switchReembedding(this.#id);
+        await infos.refresh(this.#id);
+        this.#state = 'done';
+        return;
+      } catch (error) {
+        // A write did not pass the barrier, such as a write of another process.
+        if (!(error instanceof StaleError)) throw error;
+        await this.#begin(embedder);
+      } finally {
+        open();
+      }
+      this.#state = 'running';
+    }
+  }
+
+  /** Embeds all records that have no new vector yet. */
+  async #catchUp(embedder: Embedder): Promise<void> {
+    const { store } = this.#dependencies;
+    const { signal } = this.#stopped;
+    for (let isLast = false; !isLast; ) {
+      signal.throwIfAborted();
+      const batch = await retryWhileBusy(() => store.prepareReembedding(this.#id), signal);
+      const texts = batch.texts();
+      const { vectors } = await embedder.embedPassages(texts, { signal, caller: CALLER, patient: true });
+      const commit = () => store.commitReembedding(this.#id, batch, vectors, embedder.fingerprint);
+      this.#done = await retryWhileBusy(commit, signal);
+      isLast = batch.isLast;
+    }
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    if (this.#stopped.signal.aborted) return;
+    this.#state = 'failed';
+    const code = error instanceof CosiftError ? error.code : 'internal';
+    this.#problem = { code, detail: error instanceof Error ? error.message : String(error) };
+    // The unfinished vectors would keep the disk full.
+    if (code === 'disk_full') {
+      await this.#dependencies.store.cancelReembedding(this.#id).catch(() => undefined);
+    }
+  }
+}
+
+/** Repeats a call for as long as the store is busy: no caller waits for it. */
+async function retryWhileBusy<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isCode(error, 'busy')) throw error;
+      await sleep(BUSY_MS, undefined, { signal });
+    }
+  }
+}

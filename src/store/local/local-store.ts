@@ -1,0 +1,221 @@
+import type { Limits } from '../../schema/index.js';
+import type {
+  CommitResult,
+  DatabaseProgress,
+  EmbeddedVectors,
+  PreparedRecords,
+  RecordRequest,
+  RecordStore,
+  ReembeddingSettings,
+  StoreChangesRequest,
+  StoreDeleteRequest,
+  StoredDatabase,
+  StoredReembedding,
+  StoreEvents,
+  StorePage,
+  StoreQueryRequest,
+  StoreSearchRequest,
+  StoreSettings,
+  StoreStats,
+} from '../record-store.js';
+import {
+  type NativeEngine,
+  type NativePage,
+  native,
+  type Prepared,
+  type ReembeddingBatch,
+} from './binding.js';
+import { withStopFlag, withStopFlagUntilDone } from './stop-flag.js';
+import { unwrap } from './unwrap.js';
+
+/**
+ * The record store of this process: the embedded engine over a data directory.
+ *
+ * The handles of prepared records are objects of the binding. The binding types the code of a problem as a string; a
+ * test compares the codes of the engine's problems with `PROBLEM_CODES`.
+ */
+export class LocalStore implements RecordStore {
+  readonly #native: NativeEngine;
+
+  private constructor(engine: NativeEngine) {
+    this.#native = engine;
+  }
+
+  /**
+   * Opens a data directory and takes its lock. `threads` is the number of threads that scan; default: one per core.
+   *
+   * @throws {CosiftError} `data_locked` when another process has the directory open.
+   */
+  static open(directory: string, limits: Limits, threads?: number): LocalStore {
+    const options = {
+      threads,
+      limits: {
+        filterDepth: limits.filter_depth,
+        filterRules: limits.filter_rules,
+        filterValueBytes: limits.filter_value_bytes,
+        batchRecords: limits.batch_records,
+        recordBytes: limits.record_bytes,
+        pageBytes: limits.page_bytes,
+        databaseColumns: limits.database_columns,
+        changeRetentionDays: limits.change_retention_days,
+      },
+    };
+    return new LocalStore(unwrap(native.openEngine(directory, options)));
+  }
+
+  async load(): Promise<void> {
+    unwrap(await this.#native.load());
+  }
+
+  async createDatabase(
+    id: string,
+    settings: StoreSettings,
+  ): Promise<{ created: boolean; database: StoredDatabase }> {
+    return parse(unwrap(await this.#native.createDatabase(id, JSON.stringify(settings))));
+  }
+
+  async listDatabases(): Promise<StoredDatabase[]> {
+    return parse(unwrap(await this.#native.listDatabases()));
+  }
+
+  async describeDatabase(id: string): Promise<StoredDatabase> {
+    return parse(unwrap(await this.#native.describeDatabase(id)));
+  }
+
+  async dropDatabase(id: string): Promise<void> {
+    unwrap(await this.#native.dropDatabase(id));
+  }
+
+  async prepareBatch(
+    id: string,
+    body: Uint8Array,
+    vectors: Float32Array = new Float32Array(),
+  ): Promise<PreparedRecords> {
+    return unwrap(await this.#native.prepareBatch(id, body, vectors)) as PreparedRecords;
+  }
+
+  async prepareLines(id: string, body: Uint8Array, firstLine: number): Promise<PreparedRecords> {
+    return unwrap(await this.#native.prepareLines(id, body, firstLine)) as PreparedRecords;
+  }
+
+  async commit(
+    id: string,
+    prepared: PreparedRecords,
+    { vectors, fingerprint }: EmbeddedVectors,
+  ): Promise<CommitResult> {
+    const records = prepared as Prepared;
+    return unwrap(await this.#native.commit(id, records, vectors, fingerprint)) as CommitResult;
+  }
+
+  async record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array> {
+    return unwrap(await this.#native.record(id, recordId, JSON.stringify(request)));
+  }
+
+  async deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number> {
+    const text = JSON.stringify(request);
+    return unwrap(await withStopFlagUntilDone(signal, (stop) => this.#native.deleteRecords(id, text, stop)));
+  }
+
+  async search(
+    id: string,
+    request: StoreSearchRequest,
+    vector: Float64Array,
+    signal?: AbortSignal,
+  ): Promise<StorePage> {
+    const text = JSON.stringify(request);
+    return pageOf(unwrap(await withStopFlag(signal, (stop) => this.#native.search(id, text, vector, stop))));
+  }
+
+  async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {
+    const text = JSON.stringify(request);
+    return pageOf(unwrap(await withStopFlag(signal, (stop) => this.#native.query(id, text, stop))));
+  }
+
+  async changes(id: string, request: StoreChangesRequest, signal?: AbortSignal): Promise<Uint8Array> {
+    const text = JSON.stringify(request);
+    return unwrap(await withStopFlag(signal, (stop) => this.#native.changes(id, text, stop)));
+  }
+
+  async beginReembedding(id: string, settings: ReembeddingSettings): Promise<StoredReembedding> {
+    const begun = unwrap(await this.#native.beginReembedding(id, JSON.stringify(settings)));
+    return reembeddingOf(parse<NativeReembedding>(begun));
+  }
+
+  async reembedding(id: string): Promise<StoredReembedding | null> {
+    const found = parse<NativeReembedding | null>(unwrap(await this.#native.reembedding(id)));
+    return found && reembeddingOf(found);
+  }
+
+  async prepareReembedding(id: string): Promise<ReembeddingBatch> {
+    return unwrap(await this.#native.prepareReembedding(id));
+  }
+
+  async commitReembedding(
+    id: string,
+    batch: ReembeddingBatch,
+    vectors: Float32Array,
+    fingerprint: string,
+  ): Promise<number> {
+    return unwrap(await this.#native.commitReembedding(id, batch, vectors, fingerprint));
+  }
+
+  async warmReembedding(id: string): Promise<void> {
+    unwrap(await this.#native.warmReembedding(id));
+  }
+
+  async switchReembedding(id: string): Promise<void> {
+    unwrap(await this.#native.switchReembedding(id));
+  }
+
+  async cancelReembedding(id: string): Promise<void> {
+    unwrap(await this.#native.cancelReembedding(id));
+  }
+
+  async progress(): Promise<DatabaseProgress[]> {
+    const { databases } = JSON.parse(this.#native.progress()) as { databases: NativeProgress[] };
+    return databases.map(({ memory_bytes, disk_bytes, ...state }) => ({
+      ...state,
+      memoryBytes: memory_bytes,
+      diskBytes: disk_bytes,
+    }));
+  }
+
+  async stats(): Promise<StoreStats> {
+    const { waiting, passes, answered } = this.#native.scanStats();
+    const { commits, commitMicros, writesWaiting, scannedBytes } = this.#native.meter();
+    return {
+      searches: { waiting, running: passes, answered, bytesRead: scannedBytes },
+      commits: { waiting: writesWaiting, count: commits, totalMs: commitMicros / 1000 },
+    };
+  }
+
+  takeEvents(): StoreEvents {
+    return JSON.parse(this.#native.takeEvents());
+  }
+
+  /** Finishes the calls under way, saves what makes the next start fast, and releases the directory lock. */
+  async close(): Promise<void> {
+    unwrap(await this.#native.close());
+  }
+}
+
+/** The state of a database in the JSON of the binding. */
+type NativeProgress = Omit<DatabaseProgress, 'memoryBytes' | 'diskBytes'> & {
+  memory_bytes: number;
+  disk_bytes: number;
+};
+
+/** A re-embedding in the JSON of the binding. */
+type NativeReembedding = Omit<StoredReembedding, 'startedAt'> & { started_at: string };
+
+function reembeddingOf({ started_at, ...rest }: NativeReembedding): StoredReembedding {
+  return { ...rest, startedAt: started_at };
+}
+
+function pageOf({ body, totalMicros }: NativePage): StorePage {
+  return { body, searchMs: totalMicros / 1000 };
+}
+
+function parse<T>(json: Uint8Array): T {
+  return JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8'));
+}

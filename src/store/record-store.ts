@@ -1,0 +1,279 @@
+import type { Problem } from '../errors.js';
+import type {
+  DatabaseDescription,
+  DeleteRequest,
+  FilterGroup,
+  Pagination,
+  QueryRequest,
+  SearchRequest,
+  Variant,
+} from '../schema/index.js';
+
+/**
+ * Keeps databases of records with their vectors, and answers requests from them. A store embeds no text: the backend
+ * above it turns texts into vectors.
+ *
+ * Every failure is a `CosiftError`. A call that names a database fails with `database_not_found` when there is no such
+ * database, and with `not_ready` while that database is being loaded, could not be opened, or the store is closing.
+ */
+export interface RecordStore {
+  /**
+   * Makes every database ready for requests. A database that cannot be opened does not block the others:
+   * {@link progress} reports why.
+   */
+  load(): Promise<void>;
+
+  /**
+   * Creates a database. A database that exists with the same settings is returned as it is.
+   *
+   * @throws {CosiftError} `database_exists` when it exists with other settings.
+   */
+  createDatabase(
+    id: string,
+    settings: StoreSettings,
+  ): Promise<{ created: boolean; database: StoredDatabase }>;
+  listDatabases(): Promise<StoredDatabase[]>;
+  describeDatabase(id: string): Promise<StoredDatabase>;
+  /** Removes a database with all its records. */
+  dropDatabase(id: string): Promise<void>;
+
+  /**
+   * Parses and validates `{"records": […]}` and compares the records with what is stored. `vectors` holds the vectors of
+   * records that come without one, one after the other.
+   */
+  prepareBatch(id: string, body: Uint8Array, vectors?: Float32Array): Promise<PreparedRecords>;
+  /** Parses and validates NDJSON lines; the first of them has the number `firstLine`. */
+  prepareLines(id: string, body: Uint8Array, firstLine: number): Promise<PreparedRecords>;
+  /**
+   * Writes prepared records with the vectors of their texts. The records are durable and searchable when the promise
+   * resolves. Either all of them are written or none.
+   *
+   * @throws {StaleError} when the vectors do not fit the database or the records any more.
+   */
+  commit(id: string, prepared: PreparedRecords, embedded: EmbeddedVectors): Promise<CommitResult>;
+  /** Returns the JSON of one record; `recordId` is an integer or a UUID. */
+  record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array>;
+  /** Deletes records and returns their number. Deletes nothing once `signal` is aborted before the commit. */
+  deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number>;
+
+  /**
+   * Returns the page of the records nearest to `vector`, best first. Aborting `signal` stops the running search.
+   *
+   * @throws {StaleError} when another model than `embedded_by` made the vectors of the database.
+   */
+  search(
+    id: string,
+    request: StoreSearchRequest,
+    vector: Float64Array,
+    signal?: AbortSignal,
+  ): Promise<StorePage>;
+  /** Returns a page of the records that pass filter and time range. Aborting `signal` stops the running query. */
+  query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage>;
+  /** Returns the JSON of a `Changes` at once, also when there are no changes after the position. */
+  changes(id: string, request: StoreChangesRequest, signal?: AbortSignal): Promise<Uint8Array>;
+
+  /** Starts to store vectors of another model beside the present ones, or continues an interrupted re-embedding. */
+  beginReembedding(id: string, settings: ReembeddingSettings): Promise<StoredReembedding>;
+  /** Returns the unfinished re-embedding of a database; null when there is none. */
+  reembedding(id: string): Promise<StoredReembedding | null>;
+  /** Reads the next records whose texts need a vector of the new model. */
+  prepareReembedding(id: string): Promise<ReembeddingBatch>;
+  /** Stores the new vectors of a batch; resolves with the number of records that have theirs. */
+  commitReembedding(
+    id: string,
+    batch: ReembeddingBatch,
+    vectors: Float32Array,
+    fingerprint: string,
+  ): Promise<number>;
+  /** Does the work of the switch that writes need not wait for. */
+  warmReembedding(id: string): Promise<void>;
+  /**
+   * Replaces the vectors of the database by the new ones, and its model by the new one.
+   *
+   * @throws {StaleError} when records were written after the last batch.
+   */
+  switchReembedding(id: string): Promise<void>;
+  /**
+   * Removes the new vectors.
+   *
+   * @throws {CosiftError} `reembedding_not_found`
+   */
+  cancelReembedding(id: string): Promise<void>;
+
+  /** Returns the state and the size of every database, including those that could not be opened. */
+  progress(): Promise<DatabaseProgress[]>;
+  stats(): Promise<StoreStats>;
+  /** Removes and returns the events since the last call. It works after `close`, too, because closing adds events. */
+  takeEvents(): StoreEvents;
+  /** Finishes the calls under way and releases what the store holds. */
+  close(): Promise<void>;
+}
+
+/** The settings that a database is created with. */
+export interface StoreSettings {
+  embed?: { columns?: string[] };
+  /** null: records and searches bring their own vectors. */
+  model: string | null;
+  /** The fingerprint of `model`, which every vector of the database must come from. */
+  fingerprint: string | null;
+  dimensions: number;
+  approximate?: boolean;
+}
+
+/** A database as the store describes it. */
+export type StoredDatabase = Omit<DatabaseDescription, 'reembedding'>;
+
+/** Validated records that wait for the vectors of their texts. Only the store that made them can commit them. */
+export interface PreparedRecords {
+  /** Identifies the database that the records were prepared for, among all databases that ever had its id. */
+  readonly epoch: string;
+  /** The texts to embed, in the order in which `commit` expects their vectors. */
+  texts(): string[];
+  /** The lines that were left out because they are not valid. */
+  problems(): BadLine[];
+}
+
+/** Records that wait for their vectors of another model. Only the store that made the batch can commit it. */
+export interface ReembeddingBatch {
+  /** Whether the database had no further records to embed when the batch was made. */
+  readonly isLast: boolean;
+  /** The texts to embed, in the order in which `commitReembedding` expects their vectors. */
+  texts(): string[];
+}
+
+export interface BadLine {
+  /** 1 for the first line of the stream. */
+  line: number;
+  problem: Problem;
+}
+
+/** Vectors of texts, one after the other. */
+export interface EmbeddedVectors {
+  vectors: Float32Array;
+  /** The fingerprint of the model that made them; undefined where nothing was embedded. */
+  fingerprint?: string | undefined;
+}
+
+export interface CommitResult {
+  /** The JSON of `[{ "id", "uuid", "status" }]`, in the order of the records. */
+  results: Uint8Array;
+  created: number;
+  changed: number;
+  unchanged: number;
+  /** Lines that turned out not to be valid during the commit. */
+  problems: BadLine[];
+}
+
+/** What a caller may see: records outside `forced_filter` do not exist for it. */
+interface Visibility {
+  forced_filter?: FilterGroup | undefined;
+}
+
+export interface RecordRequest extends Visibility {
+  variant: Variant;
+}
+
+export type StoreDeleteRequest = DeleteRequest & Visibility;
+
+/** What every page needs, with all defaults filled in. */
+interface PageRequest extends Visibility {
+  variant: Variant;
+  limit: number;
+  cursor?: NonNullable<Pagination['cursor']>;
+}
+
+export interface StoreSearchRequest extends PageRequest, Omit<SearchRequest, 'search' | 'pagination'> {
+  threshold: number;
+  /** The fingerprint of the model that made the query vector; null for a vector of the caller. */
+  embedded_by: string | null;
+}
+
+export interface StoreQueryRequest extends PageRequest, Omit<QueryRequest, 'pagination'> {}
+
+export interface StorePage {
+  /** The response body: one page as JSON. */
+  body: Uint8Array;
+  /** Milliseconds between the arrival of the request in the store and its response. */
+  searchMs: number;
+}
+
+export interface StoreChangesRequest extends Visibility {
+  after: number;
+  limit: number;
+  /** The feed that `after` is a position of; undefined for the present feed. */
+  epoch?: string | undefined;
+}
+
+export interface ReembeddingSettings {
+  model: string;
+  fingerprint: string;
+  dimensions: number;
+}
+
+/** An unfinished re-embedding. */
+export interface StoredReembedding {
+  model: string;
+  fingerprint: string;
+  /** Records that have their new vector. */
+  done: number;
+  /** ISO 8601. */
+  startedAt: string;
+}
+
+/** The state and the size of a database. */
+export interface DatabaseProgress {
+  id: string;
+  loaded: boolean;
+  /** False while the database is not loaded, and while it refuses writes after a failure. */
+  writable: boolean;
+  records: number;
+  memoryBytes: number;
+  diskBytes: number;
+  /** Why the database could not be opened, or `drop_failed` when it could not be dropped. */
+  problem?: { code: string; detail: string };
+}
+
+/** The work of a store. Totals count from the moment at which the store was opened. */
+export interface StoreStats {
+  searches: SearchStats;
+  commits: CommitStats;
+}
+
+export interface SearchStats {
+  /** Searches that have not begun. */
+  waiting: number;
+  /** Scans that are running. Several searches may share one scan. */
+  running: number;
+  /** Searches answered. */
+  answered: number;
+  /** Bytes of vectors that searches have read. */
+  bytesRead: number;
+}
+
+export interface CommitStats {
+  /** Writes that have not begun. */
+  waiting: number;
+  /** Durable transactions. */
+  count: number;
+  /** Total commit time in milliseconds. */
+  totalMs: number;
+}
+
+/** Events that a store reports to the log of the service. */
+export interface StoreEvents {
+  /** Oldest first. */
+  events: StoreEvent[];
+  /** Events lost since the last call because the queue was full. */
+  dropped: number;
+}
+
+export interface StoreEvent {
+  /** Milliseconds since 1970. */
+  at: number;
+  level: 'info' | 'warn' | 'error';
+  code: string;
+  /** Absent when the event concerns no database. */
+  database?: string;
+  /** The cause. */
+  text: string;
+}
