@@ -1,7 +1,7 @@
 //! Errors as values.
 
 use cosift_engine::Error;
-use cosift_engine::problem::Problem;
+use cosift_engine::Problem;
 use napi_derive::napi;
 
 /// One thing wrong with a request, and where.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use cosift_engine::filter::FilterLimits;
-use cosift_engine::problem::{Problem, ProblemCode};
+use cosift_engine::FilterLimits;
 use cosift_engine::{Error, Limits};
+use cosift_engine::{Problem, ProblemCode};
 use napi_derive::napi;
 
 /// How an engine works.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::files::FileError;
-use crate::filter::Stopped;
-use crate::problem::{Problem, ProblemCode};
+use crate::disk::{FileError, LockError};
+use crate::record::{InvalidVector, Problem, ProblemCode};
+use crate::runtime::Stopped;
 use crate::store::StoreError;
 
 /// An error of the engine.
@@ -21,12 +21,9 @@ pub enum Error {
         /// What is wrong, and where.
         problems: Vec<Problem>,
     },
-    /// A vector that can't be compared.
-    #[error("the vector can't be used: {reason}")]
-    Vector {
-        /// Why.
-        reason: &'static str,
-    },
+    /// A vector that cannot be compared.
+    #[error(transparent)]
+    Vector(#[from] InvalidVector),
     /// A vector of another length than the database's.
     #[error("vector has {got} values, database expects {expected}")]
     Dimensions {
@@ -122,6 +119,9 @@ pub enum Error {
         /// The stable code of what went wrong.
         reason: &'static str,
     },
+    /// The lock of the data directory could not be taken.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// The store refused or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -143,6 +143,9 @@ pub enum Error {
         detail: String,
     },
 }
+
+/// Called once with the outcome of a call, from one of the engine's threads.
+pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 
 impl From<Stopped> for Error {
     fn from(_: Stopped) -> Self {
@@ -186,7 +189,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Invalid { code, .. } => code,
-            Self::Vector { .. } => "invalid_vector",
+            Self::Vector(_) => "invalid_vector",
             Self::Dimensions { .. } => "invalid_dimensions",
             Self::DatabaseNotFound { .. } => "database_not_found",
             Self::DatabaseExists { .. } => "database_exists",
@@ -200,6 +203,16 @@ impl Error {
             Self::Busy { .. } => "busy",
             Self::Closed | Self::NotReady { .. } | Self::NotOpened { .. } => "not_ready",
             Self::Store(error) => error.code(),
+            Self::Lock(LockError::Held { .. }) => "data_locked",
+            Self::Lock(LockError::Io { source, .. })
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+                ) =>
+            {
+                "disk_full"
+            }
+            Self::Lock(LockError::Io { .. }) => "store_failed",
             Self::File { source, .. } if source.kind() == io::ErrorKind::StorageFull => "disk_full",
             Self::File { .. } | Self::Derived(_) => "store_failed",
             Self::Defect { .. } => "internal",

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use crate::filter::FilterLimits;
-
 /// Limits of requests, and how long changes are kept; whoever opens the engine may set them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -30,6 +28,27 @@ impl Default for Limits {
             page_bytes: 4 << 20,
             database_columns: 10_000,
             keep_changes: Duration::from_secs(30 * 24 * 3600),
+        }
+    }
+}
+
+/// How large a filter may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilterLimits {
+    /// Nested groups, the outermost counted.
+    pub depth: usize,
+    /// Comparisons in all.
+    pub rules: usize,
+    /// Bytes of a string value.
+    pub value_bytes: usize,
+}
+
+impl Default for FilterLimits {
+    fn default() -> Self {
+        Self {
+            depth: 32,
+            rules: 1000,
+            value_bytes: 10_000,
         }
     }
 }

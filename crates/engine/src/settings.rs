@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::columns::{Data, OwnedValue};
 use crate::error::Error;
 use crate::json::write_number;
+use crate::record::{Data, OwnedValue};
 
 /// Most dimensions a vector may have.
 pub(crate) const MAX_DIMENSIONS: usize = 4096;

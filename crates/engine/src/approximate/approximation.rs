@@ -1,14 +1,15 @@
 //! The index that a database has, while another may be in the making.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use super::file;
-use super::index::{Index, Member};
-use crate::derived::Unusable;
-use crate::events::{DatabaseEvents, EventCode};
-use crate::files::Owner;
-use crate::snapshot::Snapshot;
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::approximate::file;
+use crate::approximate::index::{Index, Member};
+use crate::disk::Owner;
+use crate::runtime::{DatabaseEvents, EventCode};
+use crate::snapshot::{Snapshot, Unusable};
 
 /// New records that make a save worth while, beside a quarter of those saved.
 const SAVE_RECORDS: usize = 65_536;
@@ -190,6 +191,6 @@ impl Approximation {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

@@ -11,14 +11,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::graph::Graph;
-use super::index::{Index, Member};
-use crate::derived::Unusable;
-use crate::files::{Owner, PartsFile, create_directories, write_once};
-use crate::serial::Serial;
-
-/// Name of the list.
-pub(crate) const LIST_NAME: &str = "approximate";
+use crate::approximate::graph::Graph;
+use crate::approximate::index::{Index, Member};
+use crate::disk::{Owner, PartsFile, create_directories, write_once};
+use crate::snapshot::{GRAPH, GRAPH_LIST, Serial, Unusable};
 
 /// Of graphs built in another way nothing can be used.
 const FORMAT: u64 = 2;
@@ -111,20 +107,17 @@ fn remove_all_but(directory: &Path, kept: &Path) {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()) {
-        if path.extension().is_some_and(|kind| kind == KIND) && path != kept {
+        if path.extension().is_some_and(|kind| kind == GRAPH) && path != kept {
             // A file that can't be removed now is tried again after the next save.
             let _ = fs::remove_file(&path);
         }
     }
 }
 
-/// Ends the names of graphs.
-pub(crate) const KIND: &str = "graph";
-
 fn graph_path(directory: &Path, number: Serial) -> PathBuf {
-    directory.join(format!("{}.{KIND}", number.0))
+    directory.join(format!("{}.{GRAPH}", number.0))
 }
 
 fn list_path(directory: &Path) -> PathBuf {
-    directory.join(LIST_NAME)
+    directory.join(GRAPH_LIST)
 }

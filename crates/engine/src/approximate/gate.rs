@@ -1,6 +1,6 @@
 //! Turns between those who read something and the one who changes it.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// Readers pass together, a change passes alone.
 ///
@@ -56,17 +56,16 @@ impl Gate {
     }
 
     fn lock(&self) -> MutexGuard<'_, Turns> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turns.lock()
     }
 
     fn wait_while<'a>(
         &self,
-        turns: MutexGuard<'a, Turns>,
+        mut turns: MutexGuard<'a, Turns>,
         busy: impl Fn(&Turns) -> bool,
     ) -> MutexGuard<'a, Turns> {
-        self.moved
-            .wait_while(turns, |turns| busy(turns))
-            .unwrap_or_else(PoisonError::into_inner)
+        self.moved.wait_while(&mut turns, |turns| busy(turns));
+        turns
     }
 }
 
@@ -81,7 +80,8 @@ impl<F: Fn()> Drop for Left<F> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+    use std::sync::atomic::Ordering::SeqCst;
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
 
     use super::*;
 

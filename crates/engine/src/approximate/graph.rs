@@ -6,8 +6,8 @@ use std::path::Path;
 
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
-use super::gate::Gate;
-use crate::derived::Unusable;
+use crate::approximate::gate::Gate;
+use crate::snapshot::Unusable;
 
 /// Links of a node, twice as many on the lowest level. 32 instead of 16 would cost a quarter more memory.
 const CONNECTIVITY: usize = 16;

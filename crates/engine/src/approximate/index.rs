@@ -1,15 +1,12 @@
 //! An index: the graph, and the blocks whose records are in it.
 
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
 
-use super::graph::Graph;
-use crate::block::Block;
-use crate::cold::{ColdBuffer, ColdRows};
-use crate::derived::Unusable;
-use crate::mask::BLOCK_RECORDS;
-use crate::serial::Serial;
-use crate::snapshot::Snapshot;
+use parking_lot::RwLock;
+
+use crate::approximate::graph::Graph;
+use crate::columns::BLOCK_RECORDS;
+use crate::snapshot::{Block, ColdBuffer, ColdRows, Serial, Snapshot, Unusable};
 
 /// A graph over the records of full blocks.
 ///
@@ -169,12 +166,12 @@ impl Index {
         found
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, Members> {
-        self.members.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> parking_lot::RwLockReadGuard<'_, Members> {
+        self.members.read()
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Members> {
-        self.members.write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> parking_lot::RwLockWriteGuard<'_, Members> {
+        self.members.write()
     }
 }
 

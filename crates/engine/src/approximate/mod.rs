@@ -12,9 +12,6 @@ mod file;
 mod gate;
 mod graph;
 mod index;
-mod walk;
 
 pub(crate) use approximation::Approximation;
-pub(crate) use file::{KIND, LIST_NAME};
-pub(crate) use index::Index;
-pub(crate) use walk::{Walk, answer};
+pub(crate) use index::{Index, Whereabouts};

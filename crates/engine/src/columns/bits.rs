@@ -1,7 +1,7 @@
 //! Which rows of a column have something, as small as it can be said.
 
-use super::form::{Damaged, FormReader, put_values};
-use crate::mask::Mask;
+use crate::columns::form::{Damaged, FormReader, put_values};
+use crate::columns::mask::Mask;
 
 /// A set of rows, usually all or none of them.
 #[derive(Clone, Debug)]

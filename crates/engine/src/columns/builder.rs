@@ -2,15 +2,15 @@
 
 use hashbrown::HashMap;
 
-use super::bits::Bits;
-use super::column::Column;
-use super::integers::Integers;
-use super::names::{ColumnId, ColumnNames};
-use super::numbers::Numbers;
-use super::table::Columns;
-use super::texts::Texts;
-use super::value::{Data, Value};
-use crate::mask::{BLOCK_RECORDS, Mask};
+use crate::columns::bits::Bits;
+use crate::columns::column::Column;
+use crate::columns::integers::Integers;
+use crate::columns::mask::{BLOCK_RECORDS, Mask};
+use crate::columns::names::{ColumnId, ColumnNames};
+use crate::columns::numbers::Numbers;
+use crate::columns::table::Columns;
+use crate::columns::texts::Texts;
+use crate::record::{Data, Value};
 
 /// Below one record in eight, a column keeps a list of its slots instead of a row for every slot.
 const SPARSE: usize = 8;

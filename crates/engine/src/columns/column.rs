@@ -1,11 +1,11 @@
 //! One column of a block.
 
-use super::bits::Bits;
-use super::form::{Damaged, FormReader, put_count, put_values};
-use super::numbers::Numbers;
-use super::texts::Texts;
-use super::value::Value;
-use crate::mask::{BLOCK_RECORDS, Mask};
+use crate::columns::bits::Bits;
+use crate::columns::form::{Damaged, FormReader, put_count, put_values};
+use crate::columns::mask::{BLOCK_RECORDS, Mask};
+use crate::columns::numbers::Numbers;
+use crate::columns::texts::Texts;
+use crate::record::Value;
 
 /// How many records of a column hold each type; the rest lack it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

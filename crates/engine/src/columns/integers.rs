@@ -2,8 +2,8 @@
 
 use cosift_kernels::integers_between;
 
-use super::form::{Damaged, FormReader, put_values};
-use crate::mask::{BLOCK_RECORDS, Mask};
+use crate::columns::form::{Damaged, FormReader, put_values};
+use crate::columns::mask::{BLOCK_RECORDS, Mask};
 
 /// Up to 4,097 integers: the least of them, and a delta of 0, 1, 2, 4 or 8 bytes each.
 ///

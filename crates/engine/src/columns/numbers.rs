@@ -2,9 +2,9 @@
 
 use cosift_kernels::floats_between;
 
-use super::form::{Damaged, FormReader, put_values};
-use super::integers::Integers;
-use crate::mask::Mask;
+use crate::columns::form::{Damaged, FormReader, put_values};
+use crate::columns::integers::Integers;
+use crate::columns::mask::Mask;
 
 /// How a number is compared with a filter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

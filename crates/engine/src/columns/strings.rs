@@ -2,10 +2,10 @@
 
 use memchr::memmem::Finder;
 
-use super::form::{Damaged, FormReader};
-use super::integers::Integers;
-use crate::filter::{CHECK_BYTES, Stopped, Watch};
-use crate::mask::Mask;
+use crate::columns::form::{Damaged, FormReader};
+use crate::columns::integers::Integers;
+use crate::columns::mask::Mask;
+use crate::runtime::{CHECK_BYTES, Stopped, Watch};
 
 /// Up to 4,096 strings in one piece of text.
 #[derive(Clone, Debug)]

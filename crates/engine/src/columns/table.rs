@@ -1,12 +1,12 @@
 //! All columns of a block.
 
-use super::builder::ColumnsBuilder;
-use super::column::{Column, TypeCounts};
-use super::form::{Damaged, FormReader, put_count};
-use super::integers::Integers;
-use super::names::ColumnId;
-use super::value::{OwnedValue, Value};
-use crate::mask::BLOCK_RECORDS;
+use crate::columns::builder::ColumnsBuilder;
+use crate::columns::column::{Column, TypeCounts};
+use crate::columns::form::{Damaged, FormReader, put_count};
+use crate::columns::integers::Integers;
+use crate::columns::mask::BLOCK_RECORDS;
+use crate::columns::names::ColumnId;
+use crate::record::{OwnedValue, Value};
 
 /// The data of up to 4,096 records by column; immutable.
 #[derive(Clone, Debug)]

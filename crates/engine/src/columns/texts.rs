@@ -5,11 +5,11 @@ use std::convert::Infallible;
 use hashbrown::HashMap;
 use memchr::memmem::Finder;
 
-use super::form::{Damaged, FormReader};
-use super::integers::Integers;
-use super::strings::Strings;
-use crate::filter::{Stopped, Watch};
-use crate::mask::{BLOCK_RECORDS, Mask};
+use crate::columns::form::{Damaged, FormReader};
+use crate::columns::integers::Integers;
+use crate::columns::mask::{BLOCK_RECORDS, Mask};
+use crate::columns::strings::Strings;
+use crate::runtime::{Stopped, Watch};
 
 /// One string a row; rows without one hold a string that means nothing.
 #[derive(Clone, Debug)]

@@ -2,8 +2,7 @@
 
 use hashbrown::HashMap;
 
-use crate::columns::Integers;
-use crate::mask::Mask;
+use crate::columns::{Integers, Mask};
 
 /// Buckets that a block's counts may span to be counted by place instead of by hashing.
 const WINDOW: usize = 4096;

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::columns::Integers;
+use crate::columns::{Integers, Mask};
 use crate::facets::buckets::Buckets;
 use crate::json::{civil_from_days, days_from_civil};
-use crate::mask::Mask;
 
 const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;

@@ -1,15 +1,14 @@
 //! The facets of one request, counted by several threads.
 
-use std::sync::{Mutex, PoisonError};
-
 use hashbrown::DefaultHashBuilder;
 
-use crate::block::Block;
-use crate::columns::ColumnNames;
+use parking_lot::Mutex;
+
+use crate::columns::{ColumnNames, Mask};
 use crate::error::Error;
 use crate::facets::request::Facet;
 use crate::facets::tally::Tally;
-use crate::mask::Mask;
+use crate::snapshot::Block;
 
 /// Counts the matches of a request by its facets.
 #[derive(Debug)]
@@ -39,19 +38,12 @@ impl FacetCounter {
         if self.facets.is_empty() || matches.is_empty() {
             return;
         }
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
+        let idle = self.idle.lock().pop();
         let mut tallies = idle.unwrap_or_else(|| self.tallies());
         for (tally, facet) in tallies.iter_mut().zip(&self.facets) {
             tally.count(facet, block, matches);
         }
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(tallies);
+        self.idle.lock().push(tallies);
     }
 
     /// The response's member `facets`, in the order of the request; empties the counter. The listed texts of all facets
@@ -60,8 +52,7 @@ impl FacetCounter {
     /// # Errors
     /// [`Error::Invalid`] when a facet has more intervals, or longer texts, than a response holds.
     pub(crate) fn write(&self, max_bytes: usize) -> Result<Vec<u8>, Error> {
-        let counted =
-            std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        let counted = std::mem::take(&mut *self.idle.lock());
         let mut counted = counted.into_iter();
         let mut tallies = counted.next().unwrap_or_else(|| self.tallies());
         for other in counted {

@@ -2,9 +2,8 @@
 
 use hashbrown::HashMap;
 
-use crate::columns::Numbers;
+use crate::columns::{Mask, Numbers};
 use crate::facets::buckets::Buckets;
-use crate::mask::Mask;
 
 /// Integers up to here are exact as doubles, and so are their neighbours.
 const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -4,8 +4,9 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::facets::calendar::Calendar;
+use crate::filter::RequestReader;
 use crate::json::check_column;
-use crate::problem::{Problem, ProblemCode, Problems};
+use crate::record::{Problem, ProblemCode, Problems};
 
 /// Facets of one request.
 const MAX_FACETS: usize = 16;
@@ -66,6 +67,16 @@ impl RecordTime {
 }
 
 impl Facet {
+    /// The facets of a request, empty when none are asked for.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with a pointer.
+    pub(crate) fn of(request: &RequestReader) -> Result<Vec<Self>, Error> {
+        request
+            .get("facets")
+            .map_or(Ok(Vec::new()), Self::parse_list)
+    }
+
     /// Reads the request member `facets`.
     ///
     /// # Errors

@@ -2,8 +2,7 @@
 
 use hashbrown::DefaultHashBuilder;
 
-use crate::block::Block;
-use crate::columns::{ColumnId, ColumnNames, Value};
+use crate::columns::{ColumnId, ColumnNames, Mask};
 use crate::error::Error;
 use crate::facets::buckets::Buckets;
 use crate::facets::numbers::{Grain, NumberCounts};
@@ -11,7 +10,8 @@ use crate::facets::request::{Facet, RecordTime};
 use crate::facets::texts::TextCounts;
 use crate::facets::top::Top;
 use crate::json::{write_integer, write_number, write_string, write_time, write_value};
-use crate::mask::Mask;
+use crate::record::Value;
+use crate::snapshot::Block;
 
 /// Intervals of one facet that a response holds at most.
 const MAX_BUCKETS: usize = 10_000;

@@ -5,13 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use super::{Facet, FacetCounter};
-use crate::basis::Basis;
-use crate::block::{Block, NewRow, Times};
-use crate::columns::{ColumnNames, OwnedValue};
-use crate::identity::{RecordId, RecordRow, RecordUuid};
-use crate::mask::Mask;
-use crate::problem::ProblemCode;
+use crate::columns::{ColumnNames, Mask};
+use crate::facets::{Facet, FacetCounter};
+use crate::record::{OwnedValue, ProblemCode, RecordId, RecordRow, RecordUuid};
+use crate::snapshot::{Basis, Block, NewRow, Times};
 
 struct Random(u64);
 

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::block::Body;
-use crate::columns::{ColumnId, Strings, Texts};
-use crate::mask::Mask;
+use crate::columns::{ColumnId, Mask, Strings, Texts};
+use crate::snapshot::Body;
 
 /// How many records hold each string. Strings stay where they are, in their blocks.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use crate::columns::Value;
+use crate::record::Value;
 
 /// Keeps the first `limit` values of the order: count falling, then type, then value rising.
 pub(crate) struct Top<'a> {

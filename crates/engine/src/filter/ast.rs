@@ -1,6 +1,6 @@
 //! A filter as it was written.
 
-use crate::columns::OwnedValue;
+use crate::record::{OwnedValue, Variant};
 
 /// How the rules of a group combine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,14 @@ impl Condition {
             "AND" => Some(Self::And),
             "OR" => Some(Self::Or),
             _ => None,
+        }
+    }
+
+    /// What a group without a condition means under `variant`; `None`: it must have one.
+    pub fn default_of(variant: Variant) -> Option<Self> {
+        match variant {
+            Variant::A => None,
+            Variant::B => Some(Self::And),
         }
     }
 }

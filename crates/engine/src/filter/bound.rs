@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 
-use super::ast::{Condition, Filter, Group, Node};
-use super::needles::{Need, Needles};
-use super::test::Test;
-use super::trace::Trace;
-use super::watch::{Stopped, Watch};
-use crate::columns::{ColumnId, ColumnNames, Columns, Value};
-use crate::mask::Mask;
+use crate::columns::{ColumnId, ColumnNames, Columns, Mask};
+use crate::filter::ast::{Condition, Filter, Group, Node};
+use crate::filter::needles::{Need, Needles};
+use crate::filter::test::Test;
+use crate::filter::trace::Trace;
+use crate::record::Value;
+use crate::runtime::{Stopped, Watch};
 
 /// A filter that can run; nothing in it can fail.
 #[derive(Clone, Debug)]

@@ -1,9 +1,11 @@
 //! The golden cases that TypeScript reads too.
 
-use super::{Filter, FilterLimits, Watch};
-use crate::columns::{ColumnNames, ColumnsBuilder, Data, OwnedValue};
+use crate::columns::{ColumnNames, ColumnsBuilder, Mask};
+use crate::filter::Filter;
 use crate::json::{self, Json};
-use crate::mask::Mask;
+use crate::limits::FilterLimits;
+use crate::record::{Data, OwnedValue};
+use crate::runtime::Watch;
 
 const CASES: &[u8] = include_bytes!("../../../../test/golden/filter.json");
 

@@ -8,14 +8,12 @@ mod needles;
 mod parse;
 #[cfg(test)]
 mod property;
+mod request;
 mod suggest;
 mod test;
 mod trace;
-mod watch;
 
 pub use ast::{Condition, Filter, Group, Node, Operator, Rule};
 pub use bound::BoundFilter;
-pub use parse::FilterLimits;
+pub(crate) use request::{FilterKey, RequestReader};
 pub use trace::Trace;
-pub(crate) use watch::CHECK_BYTES;
-pub use watch::{Stopped, Watch};

@@ -6,9 +6,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use hashbrown::HashMap;
 use memchr::memmem::Finder;
 
-use super::watch::{Stopped, Watch};
-use crate::columns::{ColumnId, Columns, Texts};
-use crate::mask::Mask;
+use crate::columns::{ColumnId, Columns, Mask, Texts};
+use crate::runtime::{Stopped, Watch};
 
 /// Fewer needles are searched one after the other.
 const MIN_NEEDLES: usize = 16;
@@ -274,8 +273,9 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::columns::{ColumnNames, ColumnsBuilder, Data, OwnedValue};
+    use crate::columns::{ColumnNames, ColumnsBuilder};
     use crate::filter::{Condition, Filter, Group, Node, Operator, Rule};
+    use crate::record::{Data, OwnedValue};
 
     fn next(random: &mut u64) -> usize {
         // Xorshift64*, <https://doi.org/10.18637/jss.v008.i14>.

@@ -1,31 +1,10 @@
 //! Filters from JSON.
 
-use super::ast::{Condition, Filter, Group, Node, Operator, Rule};
-use super::suggest::did_you_mean;
-use crate::columns::OwnedValue;
+use crate::filter::ast::{Condition, Filter, Group, Node, Operator, Rule};
+use crate::filter::suggest::did_you_mean;
 use crate::json::{self, Json, check_column};
-use crate::problem::{Problem, ProblemCode, Problems};
-
-/// How large a filter may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FilterLimits {
-    /// Nested groups, the outermost counted.
-    pub depth: usize,
-    /// Comparisons in all.
-    pub rules: usize,
-    /// Bytes of a string value.
-    pub value_bytes: usize,
-}
-
-impl Default for FilterLimits {
-    fn default() -> Self {
-        Self {
-            depth: 32,
-            rules: 1000,
-            value_bytes: 10_000,
-        }
-    }
-}
+use crate::limits::FilterLimits;
+use crate::record::{OwnedValue, Problem, ProblemCode, Problems};
 
 impl Filter {
     /// Parses a filter from JSON text; see [`Filter::parse`].

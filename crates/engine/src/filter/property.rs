@@ -1,8 +1,9 @@
 //! Random records and filters: blocks, single records and a plain reading of the rules agree.
 
-use super::{Condition, Filter, Group, Node, Operator, Rule, Watch};
-use crate::columns::{ColumnNames, Columns, ColumnsBuilder, Data, OwnedValue};
-use crate::mask::Mask;
+use crate::columns::{ColumnNames, Columns, ColumnsBuilder, Mask};
+use crate::filter::{Condition, Filter, Group, Node, Operator, Rule};
+use crate::record::{Data, OwnedValue};
+use crate::runtime::Watch;
 
 struct Random(u64);
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 
-use super::ast::{Operator, Rule};
-use super::watch::{Stopped, Watch};
-use crate::columns::{Column, Comparison, OwnedValue, Texts, Value};
-use crate::mask::Mask;
+use crate::columns::{Column, Comparison, Mask, Texts};
+use crate::filter::ast::{Operator, Rule};
+use crate::record::{OwnedValue, Value};
+use crate::runtime::{Stopped, Watch};
 
 /// Bytes that a test of a block counts for, beside the text that a search goes through.
 const RULE_BYTES: usize = 4096;

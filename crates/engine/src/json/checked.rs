@@ -1,7 +1,7 @@
 //! Reading what has to be of a certain type, going on after what is not.
 
-use super::reader::{Reader, Shape};
-use crate::problem::{Problem, ProblemCode, Problems};
+use crate::json::reader::{Reader, Shape};
+use crate::record::{Problem, ProblemCode, Problems};
 
 /// Reads an object, or notes that the value is none; problems noted by `each` get its pointer.
 pub(super) fn members(

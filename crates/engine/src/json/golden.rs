@@ -1,8 +1,8 @@
 //! The golden records that TypeScript reads too.
 
-use super::{Json, check, parse, parse_batch, parse_data, parse_line, write_cells};
+use crate::json::{Json, check, parse, parse_batch, parse_data, parse_line, write_cells};
 use crate::limits::Limits;
-use crate::problem::{Problem, ProblemCode};
+use crate::record::{Problem, ProblemCode};
 
 const CASES: &[u8] = include_bytes!("../../../../test/golden/records.json");
 

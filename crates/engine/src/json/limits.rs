@@ -1,6 +1,6 @@
 //! What a record may hold.
 
-use crate::problem::{Problem, ProblemCode};
+use crate::record::{Problem, ProblemCode};
 
 /// The largest id of a record: the integers that a JavaScript number holds exactly.
 pub const MAX_ID: u64 = (1 << 53) - 1;

@@ -11,7 +11,6 @@ mod record;
 mod strings;
 mod time;
 mod tree;
-mod uuid;
 mod write;
 
 pub(crate) use limits::check_column;
@@ -20,5 +19,4 @@ pub use record::{NewRecord, parse_batch, parse_data, parse_line};
 pub use time::{InvalidTime, parse_time, write_time};
 pub(crate) use time::{civil_from_days, days_from_civil};
 pub use tree::{Json, check, parse};
-pub use uuid::{format_uuid, parse_uuid, write_uuid};
-pub use write::{write_cells, write_data, write_integer, write_number, write_string, write_value};
+pub use write::{write_cells, write_integer, write_number, write_string, write_value};

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::member_names::Names;
-use super::number;
-use crate::problem::{Problem, ProblemCode};
+use crate::json::member_names::Names;
+use crate::json::number;
+use crate::record::{Problem, ProblemCode};
 
 /// What the next value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,11 @@
 //! Records as callers send them.
 
-use super::checked::{array, expect, members, missing, unknown};
-use super::limits::{MAX_ID, check_column};
-use super::reader::{Reader, Shape};
-use super::time::parse_time;
-use super::uuid::parse_uuid;
-use crate::columns::{Data, OwnedValue};
+use crate::json::checked::{array, expect, members, missing, unknown};
+use crate::json::limits::{MAX_ID, check_column};
+use crate::json::reader::{Reader, Shape};
+use crate::json::time::parse_time;
 use crate::limits::Limits;
-use crate::problem::{Problem, ProblemCode, Problems};
+use crate::record::{Data, OwnedValue, Problem, ProblemCode, Problems, parse_uuid};
 
 /// A record to be stored, as parsed; what the caller left out is for the engine to make.
 #[derive(Clone, Debug, Default, PartialEq)]

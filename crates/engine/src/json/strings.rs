@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::reader::{Reader, malformed};
-use crate::problem::{Problem, ProblemCode};
+use crate::json::reader::{Reader, malformed};
+use crate::record::{Problem, ProblemCode};
 
 impl<'a> Reader<'a> {
     /// Takes a string; borrowed unless it has escapes.

@@ -1,7 +1,7 @@
 //! JSON as a tree, for small documents such as filters.
 
-use super::reader::{Reader, Shape};
-use crate::problem::Problem;
+use crate::json::reader::{Reader, Shape};
+use crate::record::Problem;
 
 /// A JSON value; members keep their order, and no name occurs twice.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::columns::{ColumnId, ColumnNames, Columns, Data, Value};
+use crate::record::{Data, Value};
 
 /// What a byte becomes inside a string: 0 itself, `u` the long form, else a backslash and this.
 const ESCAPES: [u8; 256] = {
@@ -93,22 +93,6 @@ pub fn write_value(value: Value<'_>, out: &mut Vec<u8>) {
         Value::Number(number) => write_number(number, out),
         Value::Text(text) => write_string(text, out),
     }
-}
-
-/// Appends a record's data, taken from its block, as an object in the record's own order.
-pub fn write_data(columns: &Columns, slot: usize, names: &ColumnNames, out: &mut Vec<u8>) {
-    let cells = columns
-        .cells(slot)
-        .map(|(id, value): (ColumnId, _)| (names.member(id), value));
-    out.push(b'{');
-    for (at, (member, value)) in cells.enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(member);
-        write_value(value, out);
-    }
-    out.push(b'}');
 }
 
 /// Appends a record's data as parsed, the same bytes as [`write_data`] for the same record.

@@ -6,7 +6,7 @@
 //! comes out uncertain, and the scan is repeated without them. So they decide how much is looked at,
 //! never what is found.
 
-use crate::score::Score;
+use crate::record::Score;
 use crate::search::ranking::Reached;
 
 /// Blocks that must have been scanned before anything is expected of the others.

@@ -6,38 +6,33 @@ mod bind;
 pub(crate) use bind::{Arrival, Scope};
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use cosift_kernels::{Candidate, Query};
 
-use crate::approximate::{Approximation, Index, Walk};
-use crate::block::Block;
-use crate::cold::ColdBuffer;
-use crate::database::Database;
+use crate::approximate::Index;
+use crate::columns::Mask;
 use crate::error::Error;
-use crate::explain::BoundExplain;
 use crate::facets::FacetCounter;
-use crate::filter::{BoundFilter, Watch};
-use crate::identity::IdKey;
-use crate::mask::Mask;
-use crate::rank::Hit;
-use crate::score::Score;
-use crate::search::counted::Counted;
+use crate::filter::BoundFilter;
+use crate::record::{Hit, IdKey, Score, TimeRange};
+use crate::runtime::{StopFlag, Watch};
+use crate::search::caches::{Counted, SearchKey, search_key};
+use crate::search::explain::BoundExplain;
 use crate::search::page::Page;
 use crate::search::ranking::Ranking;
-use crate::search::request::{Search, TimeRange};
-use crate::search::source::{SearchKey, search_key};
-use crate::select::Selection;
-use crate::serial::Serial;
-use crate::snapshot::Snapshot;
+use crate::search::request::Search;
+use crate::search::searchable::Searchable;
+use crate::search::walk::Walk;
+use crate::snapshot::{Block, ColdBuffer, Selection, Serial, Snapshot};
 
 /// Called once with the page or the error.
 pub(crate) type Reply = Box<dyn FnOnce(Result<Page, Error>) + Send>;
-
-/// Set by a caller who no longer wants the answer; looked at between blocks.
-pub type StopFlag = Arc<AtomicBool>;
 
 /// A search bound to a snapshot. Workers scan blocks for it in any order.
 pub(crate) struct Job {
@@ -53,7 +48,7 @@ pub(crate) struct Job {
     known: Option<Vec<Hit>>,
     /// What the approximate index has done for it.
     pub(crate) walk: Option<Walk>,
-    database: Arc<Database>,
+    target: Arc<Searchable>,
     /// Made when it is first asked for: a first page that counts nothing needs none.
     key: OnceLock<SearchKey>,
     threshold: Score,
@@ -113,7 +108,10 @@ impl Job {
 
     /// The database's approximate index, if it has one by now.
     pub(crate) fn index(&self) -> Option<Arc<Index>> {
-        self.database.approximation().and_then(Approximation::index)
+        self.target
+            .approximation
+            .as_ref()
+            .and_then(|approximation| approximation.index())
     }
 
     /// Whether the approximate index has seen to a block.
@@ -219,19 +217,12 @@ impl Job {
 
     /// Time from arrival to the start of the scan, and since arrival.
     pub(crate) fn times(&self) -> (Duration, Duration) {
-        let started = self
-            .scan_started
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .unwrap_or(self.arrived);
+        let started = self.scan_started.lock().unwrap_or(self.arrived);
         (started - self.arrived, self.arrived.elapsed())
     }
 
     pub(crate) fn fail(&self, error: Error) {
-        self.failed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert(error);
+        self.failed.lock().get_or_insert(error);
         self.has_failed.store(true, Relaxed);
     }
 
@@ -241,10 +232,7 @@ impl Job {
     }
 
     pub(crate) fn mark_scan_start(&self) {
-        self.scan_started
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert_with(Instant::now);
+        self.scan_started.lock().get_or_insert_with(Instant::now);
     }
 
     /// A record's identity as the request orders by it.

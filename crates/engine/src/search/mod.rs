@@ -1,31 +1,30 @@
-//! Semantic search: one path from a request to a page.
+//! Semantic search and filter-only listings: one path from a request to a page.
 //!
 //! A [`Search`] is bound to a snapshot as a [`job::Job`]; jobs that wait at the same time share one
 //! [`pass::Pass`] over the blocks; each block is scanned for all of them at once ([`scan`]), for records
 //! as good as the page's last is expected to be ([`expectation`]); the best hits are written as a page
-//! ([`page`]).
+//! ([`page`]). A [`Query`] lists the records that pass a filter, without scores ([`listing`]).
 
-mod counted;
+mod caches;
 mod expectation;
+mod explain;
 mod job;
-mod masks;
+mod listing;
 mod page;
 mod pass;
 mod ranking;
 mod request;
 mod scan;
 mod scanner;
-mod source;
-mod windows;
+mod searchable;
+mod sort;
+mod walk;
 
-pub(crate) use counted::KnownCounts;
-pub(crate) use job::Job;
-pub(crate) use masks::{FilterKey, KnownMasks, Masks};
+pub(crate) use listing::Query;
 pub use page::Page;
-pub(crate) use page::{PageWriter, write_record};
-pub(crate) use request::{RequestReader, not_approximate};
-pub use request::{Search, TimeRange};
-pub(crate) use scan::{Scratch, scan_block};
+pub(crate) use page::write_record;
+pub use request::Search;
+pub(crate) use request::not_approximate;
 pub(crate) use scanner::Scanner;
-pub use scanner::{ScannerStats, StopFlag};
-pub(crate) use windows::Windows;
+pub use scanner::ScannerStats;
+pub(crate) use searchable::Searchable;

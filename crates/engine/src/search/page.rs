@@ -3,17 +3,14 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use crate::block::Block;
-use crate::cursor;
-use crate::explain::{BoundExplain, milliseconds};
-use crate::filter::{Stopped, Watch};
-use crate::identity::Variant;
-use crate::json::{write_data, write_integer, write_string, write_time};
-use crate::rank::Hit;
-use crate::score::Score;
-use crate::search::counted::Counted;
+use crate::columns::write_data;
+use crate::json::{write_integer, write_string, write_time};
+use crate::record::{Hit, Score, Variant, cursor};
+use crate::runtime::{Stopped, Watch};
+use crate::search::caches::Counted;
+use crate::search::explain::{BoundExplain, milliseconds};
 use crate::search::job::Job;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Block, Snapshot};
 
 /// An answered request.
 #[derive(Clone, Debug)]

@@ -3,12 +3,13 @@
 //! Its first part is a few blocks at once, from all over the database; the others are a block each.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Relaxed};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
-use crate::block::Block;
 use crate::search::expectation::FIRST_BLOCKS;
 use crate::search::job::Job;
 use crate::search::scan::{Scratch, scan_block, scan_first};
+use crate::snapshot::Block;
 
 /// A pass: workers take its parts one by one until none is left.
 pub(crate) struct Pass {

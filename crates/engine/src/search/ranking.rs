@@ -5,15 +5,15 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use cosift_kernels::Candidate;
 
 use crate::error::Error;
-use crate::identity::RecordRow;
-use crate::rank::{Hit, Position, TopK};
-use crate::score::Score;
+use crate::record::{Hit, Position, RecordRow, Score, TopK};
 use crate::search::expectation::Expectation;
 
 /// Deferred records beyond these, and beyond a few for each place, are looked through for hopeless ones.
@@ -221,7 +221,7 @@ impl Ranking {
     }
 
     fn lock(&self) -> MutexGuard<'_, Best> {
-        self.best.lock().unwrap_or_else(PoisonError::into_inner)
+        self.best.lock()
     }
 
     /// Notes that one more record reaches `score`.

@@ -4,13 +4,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use cosift_kernels::{Candidate, Scan, refine, sweep};
 
-use crate::block::Block;
+use crate::columns::Mask;
 use crate::error::Error;
-use crate::mask::Mask;
-use crate::rank::{Hit, Position};
-use crate::score::Score;
+use crate::record::{Hit, Position, Score};
 use crate::search::job::Job;
 use crate::search::ranking::Deferred;
+use crate::snapshot::Block;
 
 /// What a worker keeps from block to block.
 #[derive(Default)]

@@ -2,22 +2,21 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use crate::approximate;
-use crate::database::Database;
-use crate::defect::message;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
 use crate::error::Error;
-use crate::meter::Meter;
+use crate::runtime::{Meter, StopFlag, message};
 use crate::search::job::{Arrival, Job, Reply, Scope};
 use crate::search::pass::Pass;
 use crate::search::request::Search;
 use crate::search::scan::Scratch;
-
-pub use crate::search::job::StopFlag;
+use crate::search::searchable::Searchable;
+use crate::search::walk;
 
 /// Searches that may wait; one more is refused as busy.
 const MAX_WAITING: usize = 4096;
@@ -90,14 +89,14 @@ impl Scanner {
     /// Takes a search; `reply` is called once, from a scan thread or from here.
     pub(crate) fn submit(
         &self,
-        database: Arc<Database>,
+        target: Arc<Searchable>,
         search: Search,
         vector: Vec<i32>,
         stop: StopFlag,
         reply: Reply,
     ) {
         self.shared.take(Arrival {
-            database,
+            target,
             search,
             vector,
             stop,
@@ -127,8 +126,7 @@ impl Scanner {
         ] {
             shared.lock().closed = true;
             shared.work.notify_all();
-            let threads =
-                std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
+            let threads = std::mem::take(&mut *threads.lock());
             for thread in threads {
                 // The last handle of an engine may be dropped by one of these threads, which then ends by itself.
                 if thread.thread().id() == std::thread::current().id() {
@@ -179,14 +177,15 @@ impl Shared {
         } else {
             state.arrived.push_back(arrival);
             drop(state);
-            return self.work.notify_one();
+            self.work.notify_one();
+            return;
         };
         drop(state);
         (arrival.reply)(Err(error));
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn run(&self) {
@@ -215,10 +214,7 @@ impl Shared {
             if state.closed && state.passes.is_empty() {
                 return None;
             }
-            state = self
-                .work
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.work.wait(&mut state);
         }
     }
 
@@ -230,7 +226,7 @@ impl Shared {
         let slot = Arc::new(Mutex::new(Some(arrival.reply)));
         let taken = Arc::clone(&slot);
         arrival.reply = Box::new(move |result| {
-            if let Some(reply) = taken.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            if let Some(reply) = taken.lock().take() {
                 reply(result);
             }
         });
@@ -243,7 +239,7 @@ impl Shared {
                 return None;
             }
             let mut job = Job::bind(scope, arrival);
-            let answered = approximate::answer(&mut job, scratch);
+            let answered = walk::answer(&mut job, scratch);
             Some((job, answered))
         }));
         self.meter.scanned(std::mem::take(&mut scratch.bytes));
@@ -260,7 +256,7 @@ impl Shared {
                 self.work.notify_one();
             }
             Err(panic) => {
-                if let Some(reply) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                if let Some(reply) = slot.lock().take() {
                     reply(Err(Error::Defect {
                         detail: message(&*panic),
                     }));

@@ -24,9 +24,9 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::state::{EPOCH, STATE_BYTES, STORE_ID, identity_of, state_of};
-use super::{State, StoreError};
-use crate::files::{sync_directory, write_at};
+use crate::disk::{sync_directory, write_at};
+use crate::store::state::{EPOCH, STATE_BYTES, STORE_ID, identity_of, state_of};
+use crate::store::{State, StoreError};
 
 const MAGIC: [u8; 8] = *b"cosifta\0";
 const FORMAT: u32 = 1;

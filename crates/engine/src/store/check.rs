@@ -2,8 +2,8 @@
 
 use rusqlite::Connection;
 
-use super::state::{RecordRow, State, Tally, state_of};
-use super::{Store, StoreError, schema};
+use crate::store::state::{RecordRow, State, Tally, state_of};
+use crate::store::{Store, StoreError, schema};
 
 /// Records after which [`Check::run`] asks whether to go on.
 const STEP: u64 = 4_096;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use super::acknowledged::Acknowledged;
-use super::schema::beside;
+use crate::store::acknowledged::Acknowledged;
+use crate::store::schema::beside;
 
 /// An error of the store, its lock or its files.
 #[derive(Debug, thiserror::Error)]
@@ -51,14 +51,6 @@ pub enum StoreError {
         acknowledged: u64,
         /// The last commit that is there.
         found: u64,
-    },
-    /// Another process works in the data directory.
-    #[error("data directory {} is in use by {}", path.display(), holder(*pid))]
-    Locked {
-        /// The data directory.
-        path: PathBuf,
-        /// The process that holds it, where known.
-        pid: Option<u32>,
     },
     /// A program outside kept the file locked for longer than the store waits.
     #[error("the database file is locked by another program")]
@@ -125,13 +117,6 @@ pub enum StoreError {
     },
 }
 
-fn holder(pid: Option<u32>) -> String {
-    pid.map_or_else(
-        || "another process".to_owned(),
-        |pid| format!("process {pid}"),
-    )
-}
-
 impl StoreError {
     pub(crate) fn io(path: &Path, source: io::Error) -> StoreError {
         match source.kind() {
@@ -153,7 +138,6 @@ impl StoreError {
             | StoreError::Inconsistent { .. }
             | StoreError::FileMissing { .. }
             | StoreError::Lost { .. } => "damaged",
-            StoreError::Locked { .. } => "data_locked",
             StoreError::Busy => "busy",
             _ => "store_failed",
         }

@@ -1,9 +1,8 @@
 //! The truth: one SQLite file per database. Everything else is derived from it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 mod acknowledged;
-mod carry;
 mod change;
 mod check;
 mod error;
@@ -18,9 +17,9 @@ mod upgrade;
 mod write;
 mod writer;
 
-pub(crate) use carry::{CarriedRecord, Stretch};
 pub(crate) use change::{Change, ChangeKind};
 pub(crate) use check::Check;
+pub(crate) use commit_copy::{CarriedRecord, Stretch};
 pub use error::StoreError;
 pub(crate) use reader::{FeedData, Identity, Reader};
 pub(crate) use row::StoredRecord;
@@ -28,6 +27,14 @@ pub(crate) use stamp::Stamp;
 pub(crate) use state::{RecordRow, State, Tally};
 pub(crate) use write::{PutKind, Write};
 pub(crate) use writer::Store;
+
+/// When the database was created, in the table `meta`: milliseconds since 1970 as 8 bytes, little-endian.
+pub(crate) const CREATED_AT: &str = "created_at";
+
+/// The store in the directory of a database.
+pub(crate) fn store_path(directory: &Path) -> PathBuf {
+    directory.join("records.sqlite")
+}
 
 /// Whether there was a database file at `path`: its log or what it had acknowledged is there.
 pub(crate) fn has_traces(path: &Path) -> bool {
@@ -47,5 +54,6 @@ pub fn sqlite_version() -> &'static str {
     rusqlite::version()
 }
 
+mod commit_copy;
 #[cfg(test)]
 mod tests;

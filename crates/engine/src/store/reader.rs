@@ -2,15 +2,18 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 
-use super::retention::removed_of;
-use super::row::{self, COLUMNS};
-use super::state::{Tally, state_of};
-use super::{Change, StoreError, StoredRecord, schema};
+use crate::store::retention::removed_of;
+use crate::store::row::{self, COLUMNS};
+use crate::store::state::{Tally, state_of};
+use crate::store::{Change, StoreError, StoredRecord, schema};
 
 /// Connections kept open between reads: each holds up to 2 MiB of pages.
 const IDLE_CONNECTIONS: usize = 4;
@@ -299,7 +302,7 @@ impl Reader {
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
         let idle = self.pool.idle.lock();
-        idle.unwrap_or_else(PoisonError::into_inner)
+        idle
     }
 }
 

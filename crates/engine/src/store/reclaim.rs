@@ -1,7 +1,7 @@
 //! Giving the pages of deleted records back to the file system, a few at a time.
 
-use super::schema::{INCREMENTAL, PAGE_BYTES};
-use super::{Store, StoreError};
+use crate::store::schema::{INCREMENTAL, PAGE_BYTES};
+use crate::store::{Store, StoreError};
 
 /// Pages of one step: 4 MiB, so that a write waits for a step only briefly.
 const STEP_PAGES: u64 = 4 * 1024 * 1024 / PAGE_BYTES;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::reader::read_meta;
-use super::writer::write_meta;
-use super::{Store, StoreError};
+use crate::store::reader::read_meta;
+use crate::store::writer::write_meta;
+use crate::store::{Store, StoreError};
 
 /// Key of the place of the last change that is no longer kept.
 const REMOVED: &str = "feed_removed";

@@ -2,7 +2,7 @@
 
 use rusqlite::Row;
 
-use super::StoreError;
+use crate::store::StoreError;
 
 /// A record as it comes from the store; `data` and `vector` live until the next one is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

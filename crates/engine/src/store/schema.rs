@@ -7,11 +7,11 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::StoreError;
-use super::acknowledged::{Acknowledged, Standing};
-use super::state::{EPOCH, STATE, STORE_ID, State};
-use super::upgrade::upgrade;
-use crate::files::sync_directory;
+use crate::disk::sync_directory;
+use crate::store::StoreError;
+use crate::store::acknowledged::{Acknowledged, Standing};
+use crate::store::state::{EPOCH, STATE, STORE_ID, State};
+use crate::store::upgrade::upgrade;
 
 /// "cosf": tells `file` and other tools whose file it is.
 const APPLICATION_ID: i64 = 0x636f_7366;

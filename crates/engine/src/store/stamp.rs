@@ -5,9 +5,9 @@
 //! what the store held then, and the commits after it bring them up to date. A store that does not know the stamp is
 //! from an earlier time or from another history, whatever its number of commits is.
 
-use super::reader::read_meta;
-use super::writer::write_meta;
-use super::{Store, StoreError, schema};
+use crate::store::reader::read_meta;
+use crate::store::writer::write_meta;
+use crate::store::{Store, StoreError, schema};
 
 /// Key of the stamps in the table `meta`: those of the last saved snapshot and of the one being saved.
 const STAMPS: &str = "stamps";

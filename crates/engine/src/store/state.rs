@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::reader::read_meta;
-use super::{StoreError, StoredRecord};
+use crate::store::reader::read_meta;
+use crate::store::{StoreError, StoredRecord};
 
 /// Key of the state in the table `meta`; every commit writes it.
 pub(super) const STATE: &str = "state";

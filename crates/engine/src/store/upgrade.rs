@@ -2,10 +2,10 @@
 
 use rusqlite::Connection;
 
-use super::StoreError;
-use super::reader::read_meta;
-use super::schema::{FORMAT, new_identity};
-use super::state::{EPOCH, RecordRow, STATE, STORE_ID, State, Tally};
+use crate::store::StoreError;
+use crate::store::reader::read_meta;
+use crate::store::schema::{FORMAT, new_identity};
+use crate::store::state::{EPOCH, RecordRow, STATE, STORE_ID, State, Tally};
 
 /// Key under which format 1 kept the next id.
 const NEXT_ID: &str = "next_id";

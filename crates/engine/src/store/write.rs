@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use rusqlite::{CachedStatement, Connection};
 
-use super::row::{Checked, encode_vector};
-use super::state::RecordRow;
-use super::{ChangeKind, State, StoreError};
+use crate::store::row::{Checked, encode_vector};
+use crate::store::state::RecordRow;
+use crate::store::{ChangeKind, State, StoreError};
 
 /// One write of a commit. Times are milliseconds since 1970 UTC.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub(crate) enum Write<'a> {
         data: &'a [u8],
         /// Q30 components.
         vector: &'a [i32],
-        /// See [`content_hash`](crate::hash::content_hash).
+        /// See [`content_hash`](crate::record::content_hash).
         hash: [u8; 16],
         /// When it was first seen.
         created: i64,

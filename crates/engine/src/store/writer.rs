@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::acknowledged::{Acknowledged, Evidence, Standing, Verdict};
-use super::schema::new_identity;
-use super::schema::{self, BUSY_TIMEOUT, PAGE_BYTES};
-use super::state::{EPOCH, STATE};
-use super::write::{Batch, Commit, Write};
-use super::{Reader, StoreError};
+use crate::store::acknowledged::{Acknowledged, Evidence, Standing, Verdict};
+use crate::store::schema::{self, BUSY_TIMEOUT, PAGE_BYTES, new_identity};
+use crate::store::state::{EPOCH, STATE};
+use crate::store::write::{Batch, Commit, Write};
+use crate::store::{Reader, StoreError};
 
 /// Pages of log above which a commit moves them into the file: 16 MiB, read again in about 10 ms after a crash.
 const CHECKPOINT_PAGES: i64 = (16 * 1024 * 1024 / PAGE_BYTES).cast_signed();

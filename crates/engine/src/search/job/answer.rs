@@ -1,25 +1,20 @@
 //! Answering a search whose blocks were scanned.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, PoisonError};
 
-use super::Job;
-use crate::defect::message;
 use crate::error::Error;
-use crate::rank::{Hit, Position};
-use crate::search::counted::Counted;
+use crate::record::{Hit, Position};
+use crate::runtime::message;
+use crate::search::caches::Counted;
+use crate::search::job::Job;
 use crate::search::page::{self, Page};
 
 impl Job {
     /// Answers with the page or the error. Later calls do nothing.
     pub(crate) fn finish(&self) {
-        if let Some(reply) = self
-            .reply
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
-        {
+        if let Some(reply) = self.reply.lock().take() {
             let page = catch_unwind(AssertUnwindSafe(|| self.page()));
             reply(page.unwrap_or_else(|panic| {
                 Err(Error::Defect {
@@ -43,8 +38,8 @@ impl Job {
         })?;
         if let Some(after) = self.ranking.after().filter(|_| !self.counts_all()) {
             let size = self.ranking.size();
-            self.database
-                .windows
+            self.target
+                .pages
                 .keep(*self.key(), &self.snapshot, after, &hits, size);
         }
         Ok(hits)
@@ -64,30 +59,21 @@ impl Job {
             },
         });
         if self.counts_all() {
-            self.database
-                .known_counts
+            self.target
+                .counts
                 .keep(*self.key(), &self.snapshot, &counted);
         }
         Ok(counted)
     }
 
     fn page(&self) -> Result<Page, Error> {
-        if let Some(error) = self
-            .failed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
-        {
+        if let Some(error) = self.failed.lock().take() {
             return Err(error);
         }
         if self.stop.load(Relaxed) {
             return Err(Error::Stopped);
         }
-        let scan = self
-            .scan_started
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .map(|start| start.elapsed());
+        let scan = self.scan_started.lock().map(|start| start.elapsed());
         let hits = self.hits()?;
         let shown = &hits[..hits.len().min(self.search.limit + 1)];
         let counted = self.counted()?;

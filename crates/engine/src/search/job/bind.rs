@@ -1,35 +1,30 @@
 //! Binding a search to a snapshot.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
+
+use parking_lot::Mutex;
 
 use cosift_kernels::Query;
 
-use super::{Counts, Job, Reply, StopFlag};
-use crate::block::Block;
-use crate::database::Database;
-use crate::explain::Explain;
 use crate::facets::FacetCounter;
-use crate::filter::Watch;
-use crate::identity::RecordRow;
-use crate::rank::Position;
-use crate::score::{SCORE_STEPS, Score, q30_to_f32};
-use crate::search::masks::Masks;
+use crate::record::{Position, RecordRow, SCORE_STEPS, Score, q30_to_f32};
+use crate::runtime::{StopFlag, Watch};
+use crate::search::caches::{Ahead, search_key};
+use crate::search::explain::Explain;
+use crate::search::job::{Counts, Job, Reply};
 use crate::search::ranking::Ranking;
 use crate::search::request::Search;
-use crate::search::source::search_key;
-use crate::search::windows::Ahead;
-use crate::select::Selection;
-use crate::serial::Serial;
-use crate::snapshot::Snapshot;
+use crate::search::searchable::Searchable;
+use crate::snapshot::{Block, Masks, Selection, Serial, Snapshot};
 
 /// How far machines may be apart in the score of one record and query.
 const SAME_SCORE_STEPS: u32 = SCORE_STEPS / 10_000;
 
 /// A search that waits to be bound.
 pub(crate) struct Arrival {
-    pub(crate) database: Arc<Database>,
+    pub(crate) target: Arc<Searchable>,
     pub(crate) search: Search,
     pub(crate) vector: Vec<i32>,
     pub(crate) stop: StopFlag,
@@ -52,22 +47,23 @@ impl Scope {
     /// Binds the filters of a search to the newest snapshot.
     pub(crate) fn of(arrival: &mut Arrival) -> Self {
         let Arrival {
-            database,
+            target,
             search,
             known_masks,
             ..
         } = arrival;
-        let (snapshot, cursor_row) = database.with_published(|published| {
+        let (snapshot, cursor_row) = {
+            let published = target.published.read();
             let snapshot = Arc::clone(&published.snapshot);
             let row = search.cursor.and_then(|cursor| {
                 let index = &published.index;
                 index.find(&snapshot, search.variant, cursor.id)
             });
             (snapshot, row)
-        });
+        };
         let mut selection = Selection::bind(&snapshot, search.filter.as_ref(), search.time_range);
         selection.only_with_vector();
-        let look = || database.known_masks.look(search.filter_key, &snapshot);
+        let look = || target.filters.look(search.filter_key, &snapshot);
         selection.keep_in(known_masks.get_or_insert_with(look).clone());
         Self {
             snapshot,
@@ -93,7 +89,7 @@ impl Job {
             cursor_row,
         } = scope;
         let Arrival {
-            database,
+            target,
             search,
             vector,
             stop,
@@ -115,7 +111,7 @@ impl Job {
         let key = OnceLock::new();
         let known_counts = if search.counts_all() {
             let key = key.get_or_init(|| search_key(&search, &vector));
-            database.known_counts.look(key, &snapshot)
+            target.counts.look(key, &snapshot)
         } else {
             None
         };
@@ -136,7 +132,7 @@ impl Job {
             ranking: Ranking::new(search.limit + 1, threshold, search.cursor),
             known: None,
             walk: None,
-            database,
+            target,
             key,
             known_counts,
             matches: AtomicU64::new(0),
@@ -175,8 +171,8 @@ impl Job {
         };
         let size = self.ranking.size();
         match self
-            .database
-            .windows
+            .target
+            .pages
             .look(self.key(), &self.snapshot, after, size)
         {
             Ahead::Known(hits) => self.known = Some(hits),

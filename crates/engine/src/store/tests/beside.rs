@@ -3,7 +3,7 @@
 use std::fs;
 use std::ops::ControlFlow;
 
-use super::support::{Record, scratch};
+use crate::store::tests::support::{Record, scratch};
 use crate::store::{PutKind, Store, Write};
 
 fn commit_new(store: &mut Store, ids: std::ops::Range<u64>) {

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::support::{Record, scratch};
+use crate::store::tests::support::{Record, scratch};
 use crate::store::{CarriedRecord, Change, FeedData, PutKind, Store, StoreError, Stretch, Write};
 
 type Taken = (Stretch, Vec<(CarriedRecord, Option<Vec<i32>>)>);

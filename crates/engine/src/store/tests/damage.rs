@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::support::{Random, Record, scratch};
+use crate::store::tests::support::{Random, Record, scratch};
 use crate::store::{PutKind, Store, StoreError, Write};
 
 const RECORDS: u64 = 60;

@@ -1,6 +1,6 @@
 //! A full disk is an error that says so: nothing is half written, reads go on, and so do writes once there is room.
 
-use super::support::{Record, scratch};
+use crate::store::tests::support::{Record, scratch};
 use crate::store::{PutKind, Store, StoreError, Write};
 
 #[test]

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::support::{Random, Record, child, task};
+use crate::store::tests::support::{Random, Record, child, task};
 use crate::store::{PutKind, Store, Write};
 
 const KILLS: u32 = 30;

@@ -3,9 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use super::support::{child, task};
-use crate::lock::DataLock;
-use crate::store::StoreError;
+use crate::disk::{DataLock, LockError};
+use crate::store::tests::support::{child, task};
 
 #[test]
 fn a_second_process_is_refused_until_the_first_is_gone() {
@@ -24,7 +23,7 @@ fn a_second_process_is_refused_until_the_first_is_gone() {
     let error = DataLock::acquire(&data).expect_err("it is refused");
     let pid = holder.id();
     assert!(
-        matches!(&error, StoreError::Locked { path, pid: Some(of) } if *path == data && *of == pid)
+        matches!(&error, LockError::Held { path, pid: Some(of) } if *path == data && *of == pid)
     );
     assert!(
         error
@@ -38,7 +37,7 @@ fn a_second_process_is_refused_until_the_first_is_gone() {
     let lock = DataLock::acquire(&data).expect("the system let go of it");
     let error =
         DataLock::acquire(&data).expect_err("a second handle of this process is refused too");
-    assert!(matches!(error, StoreError::Locked { pid: Some(of), .. } if of == std::process::id()));
+    assert!(matches!(error, LockError::Held { pid: Some(of), .. } if of == std::process::id()));
     drop(lock);
     DataLock::acquire(&data).expect("it is free again");
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use rusqlite::Connection;
 
-use super::support::{Record, scratch};
+use crate::store::tests::support::{Record, scratch};
 use crate::store::{PutKind, Store, StoreError};
 
 #[test]

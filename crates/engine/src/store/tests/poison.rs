@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 
-use super::support::{Record, child, task};
+use crate::store::tests::support::{Record, child, task};
 use crate::store::{PutKind, Store, StoreError, Write};
 
 /// Runs `test` of this binary in a child whose disk fails on demand.

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::support::{Record, downgrade, scratch};
+use crate::store::tests::support::{Record, downgrade, scratch};
 use crate::store::{PutKind, Store, Write};
 
 const RECORDS: u64 = 4_000;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::support::{Random, Record, scratch};
+use crate::store::tests::support::{Random, Record, scratch};
 use crate::store::{
     Change, ChangeKind, Identity, PutKind, Reader, Store, StoreError, StoredRecord, Write,
 };

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::support::{Record, scratch};
 use crate::store::schema::beside;
+use crate::store::tests::support::{Record, scratch};
 use crate::store::{PutKind, Store};
 
 const DAY: i64 = 24 * 3600 * 1000;

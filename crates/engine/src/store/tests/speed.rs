@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use super::support::{Record, scratch};
+use crate::store::tests::support::{Record, scratch};
 use crate::store::{PutKind, Store, Write};
 
 const RECORDS: u64 = 20_000;

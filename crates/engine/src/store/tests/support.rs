@@ -5,7 +5,7 @@ use std::process::Command;
 
 use rusqlite::Connection;
 
-use crate::hash::content_hash;
+use crate::record::content_hash;
 use crate::store::{PutKind, Write};
 
 /// SplitMix64: the same numbers for the same seed everywhere.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use rusqlite::Connection;
 
-use super::support::{Record, downgrade, scratch};
+use crate::store::tests::support::{Record, downgrade, scratch};
 use crate::store::{PutKind, Store, StoreError, Write};
 
 fn write_format_1(path: &std::path::Path) {

@@ -1,0 +1,188 @@
+//! The change feed: records created, changed and deleted, in order of commit.
+
+use std::sync::Arc;
+
+use crate::api::database::Database;
+use crate::columns::{ColumnNames, ColumnsBuilder};
+use crate::error::Error;
+use crate::filter::{Filter, RequestReader};
+use crate::json::{parse_data, write_integer, write_time};
+use crate::limits::Limits;
+use crate::record::{RecordId, RecordUuid, TimeRange, Variant};
+use crate::runtime::{StopFlag, Watch};
+use crate::snapshot::Selection;
+use crate::store::{Change, ChangeKind, FeedData};
+
+/// Changes of one answer at most.
+const MAX_LIMIT: u64 = 1_000;
+
+/// Changes that one call goes through at most, those that a forced filter hides among them.
+const MAX_READ: usize = 10_000;
+
+/// Changes that are read from the store at once.
+const BATCH: usize = 1_000;
+
+/// Bytes of former data that are read from the store at once, about.
+const BATCH_BYTES: usize = 4 << 20;
+
+/// Bytes of former data that one call goes through, about: they are parsed on a thread that other queries wait for.
+const MAX_READ_BYTES: usize = 16 << 20;
+
+/// A request for changes.
+#[derive(Clone, Debug)]
+pub(crate) struct Changes {
+    after: u64,
+    limit: usize,
+    /// What identifies the feed that `after` is a position of, if the caller tells.
+    epoch: Option<String>,
+    forced: Option<Filter>,
+}
+
+impl Changes {
+    /// Reads a request from JSON: `after`, `limit`, `epoch`, `forced_filter`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with a pointer for whatever does not fit.
+    pub(crate) fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
+        let request = RequestReader::new(json, limits)?;
+        let limit = request.integer("limit")?.unwrap_or(100);
+        if !(1..=MAX_LIMIT).contains(&limit) {
+            return Err(Error::invalid(
+                "invalid_request",
+                "/limit",
+                format!("must be between 1 and {MAX_LIMIT}"),
+            ));
+        }
+        let after = request.integer("after")?.unwrap_or(0);
+        Ok(Self {
+            after,
+            limit: limit as usize,
+            epoch: request.text("epoch")?.map(str::to_owned),
+            forced: request.filter(Variant::B)?,
+        })
+    }
+
+    /// The changes after the position, as JSON: `changes`, `position` to go on from, `has_more`, `epoch`.
+    ///
+    /// A forced filter hides the records that do not satisfy it, now or before the change. A record that left the
+    /// filter shows as `deleted`, so that whoever follows the feed forgets it.
+    ///
+    /// # Errors
+    /// [`Error::FeedRestarted`], [`Error::ChangesRemoved`]: the feed does not go on after the position;
+    /// [`Error::Stopped`]; [`Error::Store`].
+    pub(crate) fn run(&self, database: &Database, stop: &StopFlag) -> Result<Vec<u8>, Error> {
+        let epoch = epoch_text(database.epoch);
+        let restarted = || Error::FeedRestarted {
+            id: database.id.clone(),
+            epoch: epoch.clone(),
+        };
+        if self.epoch.as_ref().is_some_and(|known| *known != epoch) {
+            return Err(restarted());
+        }
+        let watch = &Watch::new(stop);
+        let mut out = b"{\"changes\":[".to_vec();
+        let (mut position, mut read, mut written, mut more) = (self.after, 0, 0, true);
+        let mut bytes = 0;
+        while more && written < self.limit && read < MAX_READ && bytes < MAX_READ_BYTES {
+            let (count, data) = match self.forced {
+                None => (self.limit, FeedData::None),
+                Some(_) => (BATCH, FeedData::Bytes(BATCH_BYTES)),
+            };
+            let feed = database.reader.feed(position, count, data)?;
+            if self.after > feed.last {
+                return Err(restarted());
+            }
+            if self.after < feed.removed {
+                return Err(Error::ChangesRemoved {
+                    id: database.id.clone(),
+                    removed: feed.removed,
+                });
+            }
+            for change in &feed.changes {
+                if written == self.limit {
+                    break;
+                }
+                position = change.position;
+                read += 1;
+                bytes += change.data.as_ref().map_or(0, Vec::len);
+                if let Some(kind) = self.kind(database, change, watch)? {
+                    if written > 0 {
+                        out.push(b',');
+                    }
+                    written += 1;
+                    write_change(change, kind, &mut out);
+                }
+            }
+            more = position < feed.last && !feed.changes.is_empty();
+        }
+        out.extend_from_slice(
+            format!("],\"position\":{position},\"has_more\":{more},\"epoch\":\"{epoch}\"}}")
+                .as_bytes(),
+        );
+        Ok(out)
+    }
+
+    /// How a change shows; `None` where a forced filter hides it.
+    fn kind(
+        &self,
+        database: &Database,
+        change: &Change,
+        watch: &Watch<'_>,
+    ) -> Result<Option<ChangeKind>, Error> {
+        let Some(forced) = &self.forced else {
+            return Ok(Some(change.kind));
+        };
+        if change.kind != ChangeKind::Deleted {
+            let (snapshot, row) = {
+                let published = database.published().read();
+                let snapshot = Arc::clone(&published.snapshot);
+                let row = published.index.find_id(&snapshot, RecordId(change.id));
+                (snapshot, row)
+            };
+            if let Some(row) = row {
+                let selection = Selection::bind(&snapshot, Some(forced), TimeRange::ALWAYS);
+                if selection.holds(snapshot.at(row), watch)? {
+                    return Ok(Some(change.kind));
+                }
+            }
+        }
+        let was_inside = match &change.data {
+            Some(data) => held(forced, data, watch)?,
+            None => false,
+        };
+        Ok(was_inside.then_some(ChangeKind::Deleted))
+    }
+}
+
+/// Whether a filter held for data as the store keeps it.
+fn held(filter: &Filter, data: &[u8], watch: &Watch<'_>) -> Result<bool, Error> {
+    let Ok(data) = parse_data(data) else {
+        return Ok(false);
+    };
+    let mut names = ColumnNames::default();
+    let mut builder = ColumnsBuilder::default();
+    builder.push_data(&data, &mut names);
+    Ok(filter.bind(&names).matches(&builder.finish(), 0, watch)?)
+}
+
+/// What identifies a feed, as callers see it.
+fn epoch_text(epoch: [u8; 16]) -> String {
+    epoch.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn write_change(change: &Change, kind: ChangeKind, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"position\":");
+    write_integer(change.position, out);
+    let kind = match kind {
+        ChangeKind::Created => "created",
+        ChangeKind::Changed => "changed",
+        ChangeKind::Deleted => "deleted",
+    };
+    out.extend_from_slice(
+        format!(",\"kind\":\"{kind}\",\"id\":{},\"uuid\":\"", change.id).as_bytes(),
+    );
+    RecordUuid(change.uuid).write(out);
+    out.extend_from_slice(b"\",\"at\":\"");
+    write_time(change.at, out);
+    out.extend_from_slice(b"\"}");
+}

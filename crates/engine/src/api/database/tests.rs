@@ -1,0 +1,224 @@
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::disk::DataLock;
+use crate::error::Done;
+use crate::record::RecordRow;
+use crate::snapshot::IdentityIndex;
+use crate::write::{Deletion, Format, Found};
+use crate::{Committed, Embedded, Engine, EventCode, Limits, StopFlag};
+
+fn call<T: Send + 'static>(start: impl FnOnce(Done<T>)) -> Receiver<Result<T, Error>> {
+    let (sender, outcome) = channel();
+    start(Box::new(move |result| drop(sender.send(result))));
+    outcome
+}
+
+fn wait<T: Send + 'static>(start: impl FnOnce(Done<T>)) -> Result<T, Error> {
+    call(start).recv().expect("every call is answered")
+}
+
+fn open(directory: &Path) -> Arc<Engine> {
+    let engine =
+        Engine::open(directory, Some(2), Limits::default()).expect("the directory is free");
+    wait(|done| engine.load(done)).expect("loaded");
+    engine
+}
+
+/// An engine with a database `db` of two dimensions.
+fn with_database(directory: &Path) -> Arc<Engine> {
+    let engine = open(directory);
+    let settings = json!({ "model": null, "dimensions": 2 }).to_string();
+    wait(|done| engine.create_database("db".into(), settings, done)).expect("created");
+    engine
+}
+
+fn put(engine: &Arc<Engine>, ids: std::ops::Range<u64>, data: &Value) -> Result<Committed, Error> {
+    let records: Vec<Value> = ids
+        .map(|id| json!({ "id": id, "data": data, "vector": [1, id] }))
+        .collect();
+    let body = json!({ "records": records }).to_string().into_bytes();
+    let prepared = wait(|done| engine.prepare("db", body, Vec::new(), Format::Batch, done))?;
+    wait(|done| engine.commit("db", Arc::new(prepared), Embedded::default(), done))
+}
+
+fn read(engine: &Arc<Engine>, id: u64) -> Result<Value, Error> {
+    let request = json!({ "variant": "b" }).to_string();
+    let record = wait(|done| engine.record("db", id.to_string(), request, done))?;
+    Ok(serde_json::from_slice(&record).expect("JSON"))
+}
+
+#[test]
+fn a_panic_after_a_commit_loses_none_of_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let engine = with_database(directory.path());
+    put(&engine, 1..2, &json!({ "name": "first" })).expect("committed");
+    engine.close();
+
+    let engine = open(directory.path());
+    let database = engine.database("db").expect("it is there");
+    database.shared.panic_after_commit.store(true, Relaxed);
+    let error = put(&engine, 2..3, &json!({ "name": "second" })).expect_err("a panic");
+    assert_eq!(error.code(), "internal");
+    database.shared.panic_after_commit.store(false, Relaxed);
+    let error = put(&engine, 3..4, &json!({ "name": "third" })).expect_err("no more writes");
+    assert_eq!(error.code(), "store_failed");
+    assert!(!database.is_writable());
+    assert_eq!(
+        read(&engine, 1).expect("reads go on")["data"]["name"],
+        "first"
+    );
+    let codes: Vec<EventCode> = engine
+        .take_events()
+        .events
+        .iter()
+        .map(|event| event.code)
+        .collect();
+    assert_eq!(codes, [EventCode::Panic, EventCode::WritesRefused]);
+    drop(database);
+    engine.close();
+
+    let engine = open(directory.path());
+    assert_eq!(
+        read(&engine, 2).expect("it was committed")["data"]["name"],
+        "second"
+    );
+    assert_eq!(
+        engine
+            .database("db")
+            .expect("it is there")
+            .snapshot()
+            .records(),
+        2
+    );
+    put(&engine, 2..4, &json!({ "name": "third" })).expect("writes go on");
+    engine.close();
+}
+
+#[test]
+fn row_numbers_do_not_run_out() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let engine = with_database(directory.path());
+    for start in (1..5_001).step_by(1000) {
+        put(&engine, start..start + 1000, &json!({ "round": 0 })).expect("committed");
+    }
+    // Answered after the writer has tidied up behind the last commit: from now on it changes nothing by itself.
+    let request = json!({ "ids": [9_999] }).to_string();
+    assert_eq!(
+        wait(|done| engine.delete("db", &request, StopFlag::default(), done)).expect("deleted"),
+        0
+    );
+    let database = engine.database("db").expect("it is there");
+    let deletion =
+        json!({ "filter": { "rules": [{ "column": "round", "operator": "equals", "value": 0 }] } });
+    let deletion = Deletion::parse(&deletion.to_string(), &Limits::default()).expect("valid");
+    let found = Found::nothing(deletion, StopFlag::default()).bind(database.published());
+    let found = found.run().expect("nobody stops it");
+    assert_eq!(found.records().count(), 5_000);
+    // As after four billion changed records: ten more rows, and the numbers wrap.
+    database.published().update(|published| {
+        let snapshot = published.snapshot.renumbered(RecordRow(u32::MAX - 5_010));
+        *published = Published {
+            index: IdentityIndex::of(&snapshot),
+            snapshot: Arc::new(snapshot),
+        };
+    });
+    let old = database.snapshot();
+    for round in 1..4 {
+        let committed = put(&engine, 1..21, &json!({ "round": round })).expect("committed");
+        assert_eq!(committed.count(crate::Status::Changed), 20);
+        assert!(database.snapshot().next_row() < RecordRow(10_000));
+    }
+    assert_eq!(
+        old.records(),
+        5_000,
+        "who reads the old snapshot goes on reading it"
+    );
+    assert_eq!(database.snapshot().records(), 5_000);
+    for id in [1, 20, 21, 4_096, 4_097, 5_000] {
+        let round = if id < 21 { 3 } else { 0 };
+        assert_eq!(
+            read(&engine, id).expect("it is there")["data"]["round"],
+            round,
+            "{id}"
+        );
+    }
+    // What was found under the old numbers is searched for again.
+    let found = found
+        .bind(database.published())
+        .run()
+        .expect("nobody stops it");
+    let ids: Vec<u64> = found.records().map(|(id, _)| id.0).collect();
+    assert_eq!(ids.len(), 4_980);
+    assert!(ids.iter().all(|&id| id > 20));
+    drop(database);
+    engine.close();
+    let engine = open(directory.path());
+    assert_eq!(read(&engine, 20).expect("it is there")["data"]["round"], 3);
+    engine.close();
+}
+
+#[test]
+fn an_engine_that_is_dropped_without_close_ends_its_threads_before_it_releases_the_directory() {
+    for by_a_worker in [false, true] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let engine = with_database(directory.path());
+        put(&engine, 1..20, &json!({})).expect("committed");
+        let shared = {
+            let database = engine.database("db").expect("it is there");
+            Arc::downgrade(&database.shared)
+        };
+        if by_a_worker {
+            // A call that is under way holds the engine, and its thread is the one to drop it.
+            let (go_on, gate) = channel::<()>();
+            let answer = call(|done| {
+                engine.with("db", done, move |_, _| {
+                    let _ = gate.recv();
+                    Ok(())
+                });
+            });
+            drop(engine);
+            drop(go_on);
+            answer.recv().expect("answered").expect("done");
+        } else {
+            drop(engine);
+        }
+        assert_eq!(shared.strong_count(), 0, "the writer has ended");
+        drop(DataLock::acquire(directory.path()).expect("the directory is free"));
+        let engine = open(directory.path());
+        assert_eq!(
+            engine
+                .database("db")
+                .expect("it is there")
+                .snapshot()
+                .records(),
+            19
+        );
+        engine.close();
+    }
+}
+
+#[test]
+fn reads_wait_for_no_creation_or_drop() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let engine = with_database(directory.path());
+    put(&engine, 1..2, &json!({ "name": "first" })).expect("committed");
+    // As while a drop waits for the writer of its database.
+    let files = engine.lock_files();
+    let created: Vec<_> = (0..8)
+        .map(|at| {
+            let settings = json!({ "model": null, "dimensions": 2 }).to_string();
+            call(|done| engine.create_database(format!("other-{at}"), settings, done))
+        })
+        .collect();
+    assert_eq!(read(&engine, 1).expect("read")["id"], 1);
+    drop(files);
+    for created in created {
+        created.recv().expect("answered").expect("created");
+    }
+    engine.close();
+}

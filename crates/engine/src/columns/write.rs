@@ -1,0 +1,21 @@
+//! Records as JSON text, from their columns.
+
+use crate::columns::names::{ColumnId, ColumnNames};
+use crate::columns::table::Columns;
+use crate::json::write_value;
+
+/// Appends a record's data, taken from its block, as an object in the record's own order.
+pub fn write_data(columns: &Columns, slot: usize, names: &ColumnNames, out: &mut Vec<u8>) {
+    let cells = columns
+        .cells(slot)
+        .map(|(id, value): (ColumnId, _)| (names.member(id), value));
+    out.push(b'{');
+    for (at, (member, value)) in cells.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(member);
+        write_value(value, out);
+    }
+    out.push(b'}');
+}

@@ -1,0 +1,93 @@
+//! Write-once files come back whole or are known to be damaged.
+
+use std::fs;
+
+use crate::disk::parts_file::{FileError, PartsFile, write_once};
+
+const OWNER: [u8; 16] = *b"of one store    ";
+
+const PARTS: [&[u8]; 4] = [b"stamp", b"", &[7; 200], b"last"];
+
+#[test]
+fn parts_come_back_whole_and_in_pieces() {
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let path = directory.path().join("snapshot");
+    write_once(&path, &OWNER, &[b"old"]).expect("it is written");
+    write_once(&path, &OWNER, &PARTS).expect("it takes the old one's place");
+    let file = PartsFile::open(&path, &OWNER).expect("it opens");
+    assert_eq!(file.part_count(), PARTS.len());
+    for (index, part) in PARTS.iter().enumerate() {
+        assert_eq!(file.part_bytes(index), part.len() as u64);
+        assert_eq!(file.read_part(index).expect("it is read"), *part);
+    }
+    let mut piece = [0; 3];
+    file.read_at(3, 1, &mut piece).expect("it is read");
+    assert_eq!(&piece, b"ast");
+    assert!(
+        file.read_at(3, 2, &mut piece).is_err(),
+        "a piece never reaches into the next part"
+    );
+    assert_eq!(
+        fs::read_dir(directory.path())
+            .expect("it is listed")
+            .count(),
+        1,
+        "no leftovers"
+    );
+}
+
+#[test]
+fn every_torn_or_changed_file_is_noticed() {
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let path = directory.path().join("snapshot");
+    write_once(&path, &OWNER, &PARTS).expect("it is written");
+    let whole = fs::read(&path).expect("it is read");
+    let damaged = |bytes: &[u8]| {
+        fs::write(&path, bytes).expect("it is written");
+        let read = PartsFile::open(&path, &OWNER).and_then(|file| {
+            (0..file.part_count())
+                .map(|part| file.read_part(part))
+                .collect::<Result<Vec<_>, _>>()
+        });
+        match read {
+            Ok(parts) => {
+                assert_eq!(parts, PARTS, "what is not noticed must not matter");
+                false
+            }
+            Err(FileError::Damaged { .. }) => true,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    for length in 0..whole.len() {
+        assert!(
+            damaged(&whole[..length]),
+            "cut to {length} of {} bytes",
+            whole.len()
+        );
+    }
+    assert!(
+        damaged(&[whole.as_slice(), b"x"].concat()),
+        "one byte too many"
+    );
+    let mut unnoticed = 0;
+    for bit in 0..whole.len() * 8 {
+        let mut changed = whole.clone();
+        changed[bit / 8] ^= 1 << (bit % 8);
+        unnoticed += usize::from(!damaged(&changed));
+    }
+    let covered = 36 + 16 * PARTS.len() + PARTS.iter().map(|part| part.len()).sum::<usize>();
+    assert_eq!(
+        unnoticed,
+        (whole.len() - covered) * 8,
+        "only the zeros between parts are not covered"
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_is_told_from_a_damaged_one() {
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    assert!(matches!(
+        PartsFile::open(&directory.path().join("none"), &OWNER),
+        Err(FileError::Io { .. })
+    ));
+}

@@ -1,0 +1,197 @@
+//! The members that several requests share.
+
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::filter::ast::{Condition, Filter};
+use crate::json::parse_time;
+use crate::limits::{FilterLimits, Limits};
+use crate::record::{Problem, TimeRange, Variant, content_hash};
+
+/// Members with a filter; all of them hold.
+const FILTER_MEMBERS: [&str; 2] = ["forced_filter", "filter"];
+
+/// Largest page of one request.
+const MAX_LIMIT: usize = 10_000;
+
+/// What makes two filters one.
+pub(crate) type FilterKey = [u8; 16];
+
+/// Reads the members that requests share.
+pub(crate) struct RequestReader {
+    pub(crate) members: Map<String, Value>,
+    limits: FilterLimits,
+}
+
+impl RequestReader {
+    pub(crate) fn new(json: &str, limits: &Limits) -> Result<Self, Error> {
+        match serde_json::from_str(json) {
+            Ok(Value::Object(members)) => Ok(Self {
+                members,
+                limits: limits.filter,
+            }),
+            Ok(_) => Err(Error::invalid("invalid_request", "", "must be an object")),
+            Err(error) => Err(Error::invalid("invalid_json", "", error.to_string())),
+        }
+    }
+
+    /// Equal for requests with the same filters, `None` without any.
+    pub(crate) fn filter_key(&self) -> Option<FilterKey> {
+        let members = FILTER_MEMBERS;
+        let any = members.iter().any(|member| self.get(member).is_some());
+        any.then(|| self.hash_of(|member| members.contains(&member)))
+    }
+
+    /// A hash of the members that count.
+    pub(crate) fn hash_of(&self, counts: impl Fn(&str) -> bool) -> [u8; 16] {
+        let members: Vec<String> = self
+            .members
+            .iter()
+            .filter(|(name, _)| counts(name))
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        content_hash(&members.iter().map(String::as_bytes).collect::<Vec<_>>())
+    }
+
+    /// A member that is present and not null.
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.members.get(name).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn variant(&self) -> Result<Variant, Error> {
+        match self.text("variant")? {
+            Some("a") => Ok(Variant::A),
+            Some("b") | None => Ok(Variant::B),
+            Some(_) => Err(Error::invalid(
+                "invalid_request",
+                "/variant",
+                "must be \"a\" or \"b\"",
+            )),
+        }
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Result<Option<f64>, Error> {
+        self.typed(name, "a number", Value::as_f64)
+    }
+
+    pub(crate) fn integer(&self, name: &str) -> Result<Option<u64>, Error> {
+        self.typed(name, "a whole number of at least 0", Value::as_u64)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&str>, Error> {
+        self.typed(name, "a string", Value::as_str)
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Error> {
+        Ok(self
+            .typed(name, "true or false", Value::as_bool)?
+            .unwrap_or(false))
+    }
+
+    pub(crate) fn limit(&self) -> Result<usize, Error> {
+        match self.integer("limit")? {
+            None => Ok(50),
+            Some(limit) if (1..=MAX_LIMIT as u64).contains(&limit) => Ok(limit as usize),
+            Some(_) => {
+                let detail = format!("must be between 1 and {MAX_LIMIT}");
+                Err(Error::invalid(
+                    "invalid_request",
+                    "/pagination/limit",
+                    detail,
+                ))
+            }
+        }
+    }
+
+    /// The caller's filter and the forced one, both of which must hold.
+    pub(crate) fn filter(&self, variant: Variant) -> Result<Option<Filter>, Error> {
+        let mut filters = Vec::new();
+        for name in FILTER_MEMBERS {
+            filters.extend(self.filter_of(name, variant)?);
+        }
+        Ok(if filters.len() > 1 {
+            Some(Filter::and(filters))
+        } else {
+            filters.pop()
+        })
+    }
+
+    /// The filter in one member.
+    pub(crate) fn filter_of(&self, name: &str, variant: Variant) -> Result<Option<Filter>, Error> {
+        let Some(json) = self.get(name) else {
+            return Ok(None);
+        };
+        let filter = Filter::from_json(
+            json.to_string().as_bytes(),
+            &self.limits,
+            Condition::default_of(variant),
+        );
+        filter.map(Some).map_err(|problems| below(name, problems))
+    }
+
+    pub(crate) fn time_range(&self) -> Result<TimeRange, Error> {
+        let Some(range) = self.get("time_range") else {
+            return Ok(TimeRange::ALWAYS);
+        };
+        let end_of = |name: &str, absent: i64| match range.get(name) {
+            None => Ok(absent),
+            Some(value) => value
+                .as_str()
+                .and_then(|text| parse_time(text).ok())
+                .ok_or_else(|| {
+                    let pointer = format!("/time_range/{name}");
+                    Error::invalid(
+                        "invalid_time",
+                        pointer,
+                        "must be an ISO 8601 date or time, 2026-01-31T12:00:00Z",
+                    )
+                }),
+        };
+        let window = TimeRange {
+            start: end_of("start_time", i64::MIN)?,
+            end: end_of("end_time", i64::MAX)?,
+        };
+        if window.start > window.end {
+            let detail = "start_time is after end_time";
+            return Err(Error::invalid(
+                "invalid_time",
+                "/time_range/start_time",
+                detail,
+            ));
+        }
+        Ok(window)
+    }
+
+    fn typed<'a, T>(
+        &'a self,
+        name: &str,
+        what: &str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
+        self.get(name)
+            .map(|value| {
+                read(value).ok_or_else(|| {
+                    Error::invalid(
+                        "invalid_request",
+                        format!("/{name}"),
+                        format!("must be {what}"),
+                    )
+                })
+            })
+            .transpose()
+    }
+}
+
+fn below(name: &str, problems: Vec<Problem>) -> Error {
+    let problems = problems
+        .into_iter()
+        .map(|problem| Problem {
+            pointer: format!("/{name}{}", problem.pointer),
+            ..problem
+        })
+        .collect();
+    Error::Invalid {
+        code: "invalid_filter",
+        problems,
+    }
+}

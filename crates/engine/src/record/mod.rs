@@ -1,0 +1,26 @@
+//! What a record is: its identities, values, times and score, its place in an order, and what may be wrong with it.
+
+pub(crate) mod cursor;
+mod hash;
+mod identity;
+mod rank;
+mod score;
+mod time_range;
+pub(crate) mod uuid;
+mod uuid_maker;
+mod validation;
+mod value;
+
+pub(crate) use cursor::parse_integer_id;
+pub(crate) use hash::{content_hash, former_record_hash, record_hash};
+pub(crate) use identity::{IdKey, MAX_RECORD_ID, RecordRow};
+pub use identity::{RecordId, RecordUuid, Variant};
+pub(crate) use rank::{Hit, Position, TopK};
+pub use score::{InvalidVector, Score};
+pub(crate) use score::{SCORE_STEPS, q30_to_f32, text_vector, to_unit_q30};
+pub use time_range::TimeRange;
+pub(crate) use uuid::parse_uuid;
+pub(crate) use uuid_maker::UuidMaker;
+pub(crate) use validation::Problems;
+pub use validation::{Problem, ProblemCode};
+pub(crate) use value::{Data, OwnedValue, Value};

@@ -1,0 +1,9 @@
+//! What is kept of earlier searches: pages after a cursor, and counts. Losing it costs time, never a result.
+
+mod counts;
+mod pages;
+mod source;
+
+pub(crate) use counts::{Counted, KnownCounts};
+pub(crate) use pages::{Ahead, Windows};
+pub(crate) use source::{SearchKey, search_key};

@@ -1,0 +1,241 @@
+//! The basis in which vectors are coded: rotated so that the first dimensions tell the most.
+
+use std::borrow::Cow;
+use std::f64::consts::PI;
+
+use cosift_kernels::{Codec, Codes, Layout, Query, Steps, rotate};
+use nalgebra::DMatrix;
+
+use crate::snapshot::axes::{CHUNK, principal_axes};
+use crate::snapshot::cost;
+use crate::snapshot::file_id::Serial;
+
+/// How a block's vectors were turned into codes.
+///
+/// A basis is fixed once made. It is orthonormal, so it changes no score, only how soon a code tells
+/// that a record cannot qualify: exactness never depends on the data it was trained on.
+#[derive(Debug)]
+pub(crate) struct Basis {
+    pub(crate) serial: Serial,
+    /// Rows by falling variance, `dims x dims` of the layout; `None`: not rotated.
+    rotation: Option<Vec<f32>>,
+    codec: Codec,
+}
+
+/// Dimensions at full precision in the head of a rotated code.
+const FINE_DIMENSIONS: usize = 64;
+
+/// Coarse dimensions that the head of a rotated code may have.
+const COARSE_DIMENSIONS: [usize; 4] = [64, 128, 192, 256];
+
+/// Axes of a band that are mixed with each other at most, so that mixing takes seconds however many there are.
+const MAX_MIXED: usize = 1024;
+
+/// Products that rotating the sample takes at most for each head that is judged: all of a sample of 8,192 vectors up
+/// to 1,448 dimensions, 1,024 of its vectors with 4,096.
+const MAX_JUDGED_PRODUCTS: usize = 1 << 34;
+
+impl Basis {
+    /// The unrotated basis of `dimensions`: all of a code is its head.
+    pub(crate) fn identity(dimensions: usize) -> Self {
+        let layout =
+            Layout::identity(padded(dimensions)).expect("a multiple of 8 up to the largest vector");
+        let codec = Codec::new(layout, Steps::train(&layout, &[]));
+        Self {
+            serial: Serial::next(),
+            rotation: None,
+            codec,
+        }
+    }
+
+    /// Learns the basis of a sample: its principal axes, with the head that makes searches cheapest.
+    ///
+    /// `sample` holds unit vectors of `dimensions` components, one after the other, out of `records`. `None`
+    /// when the unrotated codes are as cheap, or when `stop` says so: it is asked every few hundred million products.
+    pub(crate) fn train(
+        dimensions: usize,
+        sample: &[f32],
+        records: usize,
+        stop: &dyn Fn() -> bool,
+    ) -> Option<Self> {
+        let dims = padded(dimensions);
+        let axes = principal_axes(dimensions, dims, sample, stop)?;
+        let judged = (MAX_JUDGED_PRODUCTS / (dims * dims)).max(1);
+        let step = (sample.len() / dimensions).div_ceil(judged).max(1);
+        let padded: Vec<f32> = sample
+            .chunks_exact(dimensions)
+            .step_by(step)
+            .flat_map(|vector| pad(vector, dims).into_owned())
+            .collect();
+        let plain = Self::identity(dimensions).codec;
+        let mut best = (cost::of_search(&plain, &padded, records), None);
+        let mut rotated = vec![0.0; padded.len()];
+        for coarse in COARSE_DIMENSIONS {
+            let Some(layout) = Layout::new(dims, FINE_DIMENSIONS, coarse) else {
+                continue;
+            };
+            let rotation = mixed_within_bands(&axes, &layout, stop)?;
+            let chunk = CHUNK * dims;
+            for (from, to) in padded.chunks(chunk).zip(rotated.chunks_mut(chunk)) {
+                if stop() {
+                    return None;
+                }
+                rotate(&rotation, from, to);
+            }
+            let codec = Codec::new(layout, Steps::train(&layout, &rotated));
+            let cost = cost::of_search(&codec, &rotated, records);
+            if cost < best.0 {
+                best = (cost, Some((rotation, codec)));
+            }
+        }
+        let (rotation, codec) = best.1?;
+        Some(Self {
+            serial: Serial::next(),
+            rotation: Some(rotation),
+            codec,
+        })
+    }
+
+    /// Whether it was learned.
+    pub(crate) fn is_rotated(&self) -> bool {
+        self.rotation.is_some()
+    }
+
+    /// Where the codes of this basis keep what.
+    pub(crate) fn layout(&self) -> Layout {
+        self.codec.layout()
+    }
+
+    /// Appends the code of a unit vector.
+    pub(crate) fn encode(&self, vector: &[f32], codes: &mut Codes) {
+        self.codec
+            .encode(&self.rotated(vector), codes.records(), codes);
+    }
+
+    /// Prepares a unit vector to be compared with codes of this basis.
+    pub(crate) fn query(&self, vector: &[f32]) -> Query {
+        self.codec.query(&self.rotated(vector))
+    }
+
+    fn rotated<'a>(&self, vector: &'a [f32]) -> Cow<'a, [f32]> {
+        let dims = self.codec.layout().dims();
+        let vector = pad(vector, dims);
+        match &self.rotation {
+            None => vector,
+            Some(rotation) => {
+                let mut rotated = vec![0.0; dims];
+                rotate(rotation, &vector, &mut rotated);
+                rotated.into()
+            }
+        }
+    }
+
+    /// The parts that make this basis again: layout, steps, rotation.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let (layout, steps) = (self.codec.layout(), self.codec.steps());
+        let mut out = Vec::new();
+        for number in [layout.dims(), layout.fine(), layout.coarse()] {
+            out.extend_from_slice(&(number as u32).to_le_bytes());
+        }
+        for step in [steps.fine, steps.coarse, steps.tail] {
+            out.extend_from_slice(&step.to_le_bytes());
+        }
+        for component in self.rotation.iter().flatten() {
+            out.extend_from_slice(&component.to_le_bytes());
+        }
+        out
+    }
+
+    /// Reads [`Basis::to_bytes`]; `None` when the lengths do not fit.
+    pub(crate) fn from_bytes(serial: Serial, bytes: &[u8]) -> Option<Self> {
+        let (header, rotation) = bytes.split_at_checked(24)?;
+        let word = |at: usize| {
+            header[at * 4..at * 4 + 4]
+                .try_into()
+                .ok()
+                .map(u32::from_le_bytes)
+        };
+        let step = |at: usize| word(at).map(f32::from_bits);
+        let [dims, fine, coarse] = [word(0)? as usize, word(1)? as usize, word(2)? as usize];
+        let layout = Layout::new(dims, fine, coarse)?;
+        let square =
+            rotation.is_empty() || rotation.len() == dims.checked_mul(dims)?.checked_mul(4)?;
+        if !square {
+            return None;
+        }
+        let rotation = (!rotation.is_empty()).then(|| {
+            rotation
+                .as_chunks::<4>()
+                .0
+                .iter()
+                .map(|&bytes| f32::from_le_bytes(bytes))
+                .collect()
+        });
+        let steps = Steps {
+            fine: step(3)?,
+            coarse: step(4)?,
+            tail: step(5)?,
+        };
+        Some(Self {
+            serial,
+            rotation,
+            codec: Codec::new(layout, steps),
+        })
+    }
+}
+
+/// Dimensions of a layout: codes are packed eight at a time.
+fn padded(dimensions: usize) -> usize {
+    dimensions.next_multiple_of(8)
+}
+
+fn pad(vector: &[f32], dims: usize) -> Cow<'_, [f32]> {
+    if vector.len() == dims {
+        return vector.into();
+    }
+    let mut padded = vector.to_vec();
+    padded.resize(dims, 0.0);
+    padded.into()
+}
+
+/// Rows of an orthonormal matrix: the axes, those of each band of a layout mixed with each other.
+///
+/// The few long axes of a band would set the step that all of its codes are rounded by. Mixed, the
+/// components are about as long as each other, and the same bits leave out a sixth less. `None` when `stop` says so.
+fn mixed_within_bands(
+    axes: &DMatrix<f64>,
+    layout: &Layout,
+    stop: &dyn Fn() -> bool,
+) -> Option<Vec<f32>> {
+    let mut mixed = axes.clone();
+    let mut start = 0;
+    for band in [layout.fine(), layout.coarse(), layout.tail()] {
+        let end = start + band;
+        while start < end {
+            let width = MAX_MIXED.min(end - start);
+            let (axes, cosines) = (axes.columns(start, width), cosines(width));
+            for at in (0..width).step_by(CHUNK) {
+                if stop() {
+                    return None;
+                }
+                let some = CHUNK.min(width - at);
+                let columns = axes * cosines.columns(at, some);
+                mixed.columns_mut(start + at, some).copy_from(&columns);
+            }
+            start += width;
+        }
+    }
+    // Column after column, which are the rows of the rotation.
+    Some(mixed.iter().map(|&part| part as f32).collect())
+}
+
+/// The orthonormal matrix of the discrete cosine transform: every entry of a column is of like size,
+/// so a component is made of all axes alike.
+fn cosines(width: usize) -> DMatrix<f64> {
+    let size = width as f64;
+    DMatrix::from_fn(width, width, |axis, wave| {
+        let norm = if wave == 0 { 1.0 } else { 2.0 };
+        let angle = PI / size * (axis as f64 + 0.5) * wave as f64;
+        f64::sqrt(norm / size) * angle.cos()
+    })
+}

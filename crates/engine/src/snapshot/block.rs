@@ -1,0 +1,316 @@
+//! A block: up to 4,096 records as a search reads them.
+
+use std::sync::Arc;
+
+use cosift_kernels::Codes;
+
+use crate::columns::{BLOCK_RECORDS, ColumnId, Columns, Integers, Mask};
+use crate::disk::FileError;
+use crate::record::{OwnedValue, RecordId, RecordRow, RecordUuid, q30_to_f32};
+use crate::snapshot::basis::Basis;
+use crate::snapshot::exact_vectors::{ColdBuffer, ColdRows, MemoryRows};
+use crate::snapshot::file_id::Serial;
+
+/// A record as it enters memory.
+#[derive(Clone, Debug)]
+pub(crate) struct NewRow {
+    pub(crate) id: RecordId,
+    pub(crate) uuid: RecordUuid,
+    pub(crate) times: Times,
+    pub(crate) cells: Vec<(ColumnId, OwnedValue)>,
+    /// Q30 components of a unit vector; all 0 for a record without a vector.
+    pub(crate) vector: Vec<i32>,
+}
+
+/// The three times of a record, milliseconds since 1970 in UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Times {
+    /// First seen.
+    pub created: i64,
+    /// Content last changed.
+    pub changed: i64,
+    /// Last seen.
+    pub synced: i64,
+}
+
+/// What never changes about the records of a block.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(crate) serial: Serial,
+    pub(crate) ids: Integers,
+    pub(crate) uuids: Vec<RecordUuid>,
+    pub(crate) created: Integers,
+    pub(crate) changed: Integers,
+    pub(crate) columns: Columns,
+    /// Records without a vector, which no search finds; `None` where every record has one.
+    pub(crate) without_vector: Option<Box<Mask>>,
+}
+
+/// The vectors of a block as codes, and the basis these are in.
+pub(crate) struct Coded {
+    pub(crate) serial: Serial,
+    pub(crate) basis: Arc<Basis>,
+    pub(crate) codes: Codes,
+}
+
+/// A block of a snapshot. Its parts are shared: a new version of a block copies only what differs.
+#[derive(Clone)]
+pub(crate) struct Block {
+    /// The number of its first record.
+    pub(crate) first: RecordRow,
+    pub(crate) body: Arc<Body>,
+    pub(crate) coded: Arc<Coded>,
+    pub(crate) cold: Arc<ColdRows>,
+    /// Last seen: the one time that moves while a record stays the same.
+    pub(crate) synced: Arc<Integers>,
+    /// Records that are neither deleted nor replaced.
+    pub(crate) alive: Arc<Mask>,
+    pub(crate) living: usize,
+}
+
+impl Block {
+    /// Makes a block of new records, numbered from `first`.
+    pub(crate) fn build(
+        first: RecordRow,
+        dimensions: usize,
+        rows: &[NewRow],
+        basis: &Arc<Basis>,
+    ) -> Self {
+        debug_assert!(rows.len() <= BLOCK_RECORDS);
+        let mut cold = MemoryRows::new(dimensions);
+        let mut codes = Codes::new(basis.layout(), rows.len());
+        let mut vector = Vec::with_capacity(dimensions);
+        for row in rows {
+            cold.push(&row.vector);
+            q30_to_f32(&row.vector, &mut vector);
+            basis.encode(&vector, &mut codes);
+        }
+        let integers =
+            |of: fn(&NewRow) -> i64| Integers::build(&rows.iter().map(of).collect::<Vec<_>>());
+        let body = Body {
+            serial: Serial::next(),
+            ids: integers(|row| row.id.0 as i64),
+            uuids: rows.iter().map(|row| row.uuid).collect(),
+            created: integers(|row| row.times.created),
+            changed: integers(|row| row.times.changed),
+            columns: Columns::build(rows.iter().map(|row| row.cells.as_slice())),
+            without_vector: some_of(
+                (0..rows.len())
+                    .filter(|&slot| rows[slot].vector.iter().all(|&component| component == 0))
+                    .collect(),
+            ),
+        };
+        Self {
+            first,
+            body: Arc::new(body),
+            coded: Arc::new(Coded {
+                serial: Serial::next(),
+                basis: Arc::clone(basis),
+                codes,
+            }),
+            cold: Arc::new(ColdRows::Memory(cold)),
+            synced: Arc::new(integers(|row| row.times.synced)),
+            alive: Arc::new(Mask::full(rows.len())),
+            living: rows.len(),
+        }
+    }
+
+    /// Joins two neighbours.
+    ///
+    /// # Errors
+    /// When the exact vectors of one are in a file that can't be read.
+    pub(crate) fn join(left: &Self, right: &Self) -> Result<Self, FileError> {
+        debug_assert_eq!(left.row(left.len()), right.first);
+        let dimensions = left.cold.dimensions();
+        let mut cold = MemoryRows::new(dimensions);
+        for block in [left, right] {
+            let mut buffer = ColdBuffer::default();
+            for slot in 0..block.len() {
+                cold.push(block.cold.vector(slot, &mut buffer)?);
+            }
+        }
+        let mut alive = (*left.alive).clone();
+        right
+            .alive
+            .iter()
+            .for_each(|slot| alive.set(left.len() + slot));
+        let body = Body {
+            serial: Serial::next(),
+            ids: join_integers(&left.body.ids, &right.body.ids),
+            uuids: [left.body.uuids.as_slice(), &right.body.uuids].concat(),
+            created: join_integers(&left.body.created, &right.body.created),
+            changed: join_integers(&left.body.changed, &right.body.changed),
+            columns: Columns::join(&[&left.body.columns, &right.body.columns]),
+            without_vector: some_of(
+                (0..left.len() + right.len())
+                    .filter(|&slot| match slot.checked_sub(left.len()) {
+                        None => !left.has_vector(slot),
+                        Some(slot) => !right.has_vector(slot),
+                    })
+                    .collect(),
+            ),
+        };
+        let cold = ColdRows::Memory(cold);
+        let coded = if left.coded.basis.serial == right.coded.basis.serial {
+            let mut codes = Codes::new(left.coded.basis.layout(), left.len() + right.len());
+            codes.append(&left.coded.codes);
+            codes.append(&right.coded.codes);
+            Coded {
+                serial: Serial::next(),
+                basis: Arc::clone(&left.coded.basis),
+                codes,
+            }
+        } else {
+            let coded = recode(&cold, body.uuids.len(), &right.coded.basis, &|| false)?;
+            coded.expect("nothing stops it")
+        };
+        Ok(Self {
+            first: left.first,
+            body: Arc::new(body),
+            coded: Arc::new(coded),
+            cold: Arc::new(cold),
+            synced: Arc::new(join_integers(&left.synced, &right.synced)),
+            alive: Arc::new(alive),
+            living: left.living + right.living,
+        })
+    }
+
+    /// Records of the block, dead ones included.
+    #[must_use]
+    pub(crate) fn len(&self) -> usize {
+        self.body.uuids.len()
+    }
+
+    /// Whether searches can find the record in `slot`.
+    pub(crate) fn has_vector(&self, slot: usize) -> bool {
+        let without = self.body.without_vector.as_ref();
+        without.is_none_or(|without| !without.get(slot))
+    }
+
+    /// Number of the record in `slot`.
+    pub(crate) fn row(&self, slot: usize) -> RecordRow {
+        RecordRow(self.first.0 + slot as u32)
+    }
+
+    pub(crate) fn id(&self, slot: usize) -> RecordId {
+        RecordId(self.body.ids.get(slot) as u64)
+    }
+
+    pub(crate) fn uuid(&self, slot: usize) -> RecordUuid {
+        self.body.uuids[slot]
+    }
+
+    pub(crate) fn times(&self, slot: usize) -> Times {
+        Times {
+            created: self.body.created.get(slot),
+            changed: self.body.changed.get(slot),
+            synced: self.synced.get(slot),
+        }
+    }
+
+    /// This block without the record in `slot`.
+    pub(crate) fn bury(&mut self, slot: usize) {
+        if self.alive.get(slot) {
+            Arc::make_mut(&mut self.alive).clear(slot);
+            self.living -= 1;
+        }
+    }
+
+    /// This block with other times of last sight.
+    pub(crate) fn touch(&mut self, moved: &[(usize, i64)]) {
+        let mut times: Vec<i64> = self.synced.iter().collect();
+        moved
+            .iter()
+            .for_each(|&(slot, synced)| times[slot] = synced);
+        self.synced = Arc::new(Integers::build(&times));
+    }
+
+    /// A living record as it would enter memory again.
+    pub(crate) fn take(&self, slot: usize, buffer: &mut ColdBuffer) -> Result<NewRow, FileError> {
+        Ok(NewRow {
+            id: self.id(slot),
+            uuid: self.uuid(slot),
+            times: self.times(slot),
+            cells: self
+                .body
+                .columns
+                .cells(slot)
+                .map(|(column, value)| (column, value.into()))
+                .collect(),
+            vector: if self.has_vector(slot) {
+                self.cold.vector(slot, buffer)?.to_vec()
+            } else {
+                vec![0; self.cold.dimensions()]
+            },
+        })
+    }
+
+    /// Bytes of the codes and of the columns in memory, and of all the rest.
+    pub(crate) fn memory(&self) -> BlockMemory {
+        let body = &self.body;
+        let integers = [&body.ids, &body.created, &body.changed, &*self.synced];
+        BlockMemory {
+            codes: self.coded.codes.memory_bytes(),
+            columns: body.columns.memory_bytes(),
+            identities: body.uuids.len() * 16
+                + integers
+                    .iter()
+                    .map(|part| part.memory_bytes())
+                    .sum::<usize>()
+                + size_of::<Mask>(),
+            growing: self.cold.memory_bytes(),
+            approximate: 0,
+        }
+    }
+}
+
+/// Memory of a block by kind, bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BlockMemory {
+    pub(crate) codes: usize,
+    pub(crate) columns: usize,
+    pub(crate) identities: usize,
+    /// Exact vectors of records whose block is not full yet.
+    pub(crate) growing: usize,
+    /// The approximate index, which is no block's own.
+    pub(crate) approximate: usize,
+}
+
+impl BlockMemory {
+    pub(crate) fn sum(&self) -> usize {
+        self.codes + self.columns + self.identities + self.growing + self.approximate
+    }
+}
+
+/// Codes the exact vectors of a block in `basis`; `None` when `stop` says so, which it is asked before each vector.
+pub(crate) fn recode(
+    cold: &ColdRows,
+    records: usize,
+    basis: &Arc<Basis>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Coded>, FileError> {
+    let mut codes = Codes::new(basis.layout(), records);
+    let mut buffer = ColdBuffer::default();
+    let mut vector = Vec::new();
+    for slot in 0..records {
+        if stop() {
+            return Ok(None);
+        }
+        q30_to_f32(cold.vector(slot, &mut buffer)?, &mut vector);
+        basis.encode(&vector, &mut codes);
+    }
+    Ok(Some(Coded {
+        serial: Serial::next(),
+        basis: Arc::clone(basis),
+        codes,
+    }))
+}
+
+/// `None` for an empty mask.
+pub(crate) fn some_of(mask: Mask) -> Option<Box<Mask>> {
+    (!mask.is_empty()).then(|| Box::new(mask))
+}
+
+fn join_integers(left: &Integers, right: &Integers) -> Integers {
+    Integers::build(&left.iter().chain(right.iter()).collect::<Vec<_>>())
+}

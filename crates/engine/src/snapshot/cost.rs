@@ -1,0 +1,77 @@
+//! What a search costs with one kind of code or another, judged by a sample.
+
+use cosift_kernels::{BLOCK_RECORDS, Codec, Codes, Scan, TILE_RECORDS, sweep};
+
+use crate::columns::Mask;
+
+/// Bytes of a head that go through a core in a nanosecond, from the cache …
+const CACHED_SPEED: f64 = 40.0;
+/// … and from memory.
+const MEMORY_SPEED: f64 = 20.0;
+
+/// Bytes of heads that the last cache of a server holds.
+const CACHE: f64 = (32 << 20) as f64;
+
+/// Nanoseconds that a look at a record's full code counts for: it takes 65, and a scan looks at twice as
+/// many as its final bar would let it, since it has to find that bar.
+const REFINE: f64 = 130.0;
+
+/// Places of a usual page.
+const PAGE: f64 = 51.0;
+
+/// Sample vectors that are searched for.
+const QUERIES: usize = 32;
+
+/// Rough nanoseconds that a search among so many records spends on each.
+///
+/// `rotated` holds a sample of them in the codec's basis; some are searched for among the others.
+pub(crate) fn of_search(codec: &Codec, rotated: &[f32], records: usize) -> f64 {
+    let layout = codec.layout();
+    let sampled = rotated.len() / layout.dims();
+    let rows: Vec<&[f32]> = rotated
+        .chunks_exact(layout.dims())
+        .step_by(sampled.div_ceil(BLOCK_RECORDS).max(1))
+        .collect();
+    // The first is the query itself.
+    let last = (PAGE * rows.len() as f64 / records.max(1) as f64).ceil() as usize;
+    let mut codes = Codes::new(layout, rows.len());
+    for (slot, row) in rows.iter().enumerate() {
+        codec.encode(row, slot, &mut codes);
+    }
+    let mask = Mask::full(rows.len());
+    let mut passed = 0;
+    let mut searches = 0;
+    for query in rows.iter().step_by((rows.len() / QUERIES).max(1)) {
+        let mut scores: Vec<f32> = rows
+            .iter()
+            .map(|row| row.iter().zip(*query).map(|(a, b)| a * b).sum())
+            .collect();
+        scores.sort_by(|a, b| b.total_cmp(a));
+        let Some(&floor) = scores.get(last) else {
+            continue;
+        };
+        let mut found = Vec::new();
+        let query = codec.query(query);
+        sweep(
+            &codes,
+            &mut [Scan {
+                query: &query,
+                mask: &mask.0,
+                floor,
+                ceiling: f32::INFINITY,
+                found: &mut found,
+            }],
+        );
+        passed += found.len();
+        searches += 1;
+    }
+    let head = (layout.tile_bytes() / TILE_RECORDS) as f64;
+    let speed = if head * records as f64 <= CACHE {
+        CACHED_SPEED
+    } else {
+        MEMORY_SPEED
+    };
+    let share = passed as f64 / (searches * rows.len()).max(1) as f64;
+    let rest = if layout.row_bytes() == 0 { 0.0 } else { REFINE };
+    head / speed + share * rest
+}

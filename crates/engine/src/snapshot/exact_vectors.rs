@@ -1,0 +1,161 @@
+//! The part of a block that a search seldom touches: the exact vectors.
+
+use std::sync::Arc;
+
+use crate::disk::{FileError, PartsFile};
+use crate::snapshot::block::Body;
+use crate::store::Reader;
+
+/// The exact vector of each record of a block, Q30 components of a unit vector.
+///
+/// A block that is still growing has them in memory; a full one reads them from its file, a row a
+/// call, through the page cache, so they cost no memory of the process.
+#[derive(Clone, Debug)]
+pub(crate) enum ColdRows {
+    Memory(MemoryRows),
+    File(FileRows),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MemoryRows {
+    dimensions: usize,
+    vectors: Vec<i32>,
+}
+
+/// Rows in a part of a file: components as little-endian i32, then their CRC-32.
+#[derive(Clone, Debug)]
+pub(crate) struct FileRows {
+    file: Arc<PartsFile>,
+    part: usize,
+    dimensions: usize,
+    body: Arc<Body>,
+    /// The store, where the vectors are too: a damaged file costs time, never an answer.
+    truth: Reader,
+}
+
+/// Buffers for reading rows, kept by the caller from row to row.
+#[derive(Debug, Default)]
+pub(crate) struct ColdBuffer {
+    bytes: Vec<u8>,
+    vector: Vec<i32>,
+}
+
+const CRC_BYTES: usize = 4;
+
+impl MemoryRows {
+    pub(crate) fn new(dimensions: usize) -> Self {
+        Self {
+            dimensions,
+            vectors: Vec::new(),
+        }
+    }
+
+    pub(crate) fn push(&mut self, vector: &[i32]) {
+        debug_assert_eq!(vector.len(), self.dimensions);
+        self.vectors.extend_from_slice(vector);
+    }
+
+    /// The rows as a file holds them.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(
+            self.vectors.len() * 4 + self.vectors.len() / self.dimensions * CRC_BYTES,
+        );
+        for vector in self.vectors.chunks_exact(self.dimensions) {
+            let start = out.len();
+            vector
+                .iter()
+                .for_each(|component| out.extend_from_slice(&component.to_le_bytes()));
+            let crc = crc32fast::hash(&out[start..]);
+            out.extend_from_slice(&crc.to_le_bytes());
+        }
+        out
+    }
+}
+
+impl FileRows {
+    /// The rows of a part; `None` when it does not hold one for each record of `body`.
+    pub(crate) fn new(
+        file: Arc<PartsFile>,
+        part: usize,
+        dimensions: usize,
+        body: Arc<Body>,
+        truth: Reader,
+    ) -> Option<Self> {
+        let fits = file.part_bytes(part) == (body.uuids.len() * row_bytes(dimensions)) as u64;
+        fits.then_some(Self {
+            file,
+            part,
+            dimensions,
+            body,
+            truth,
+        })
+    }
+
+    fn read<'a>(&self, slot: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], FileError> {
+        let size = row_bytes(self.dimensions);
+        buffer.resize(size, 0);
+        self.file.read_at(self.part, (slot * size) as u64, buffer)?;
+        let (vector, crc) = buffer.split_at(size - CRC_BYTES);
+        if crc32fast::hash(vector).to_le_bytes() != crc {
+            return Err(self.file.damaged("a vector does not match its checksum"));
+        }
+        Ok(vector)
+    }
+
+    /// The vector as the store has it.
+    fn read_truth(&self, slot: usize) -> Option<Vec<i32>> {
+        let vector = self
+            .truth
+            .vector(self.body.ids.get(slot) as u64)
+            .ok()
+            .flatten();
+        vector.filter(|vector| vector.len() == self.dimensions)
+    }
+}
+
+impl ColdRows {
+    /// The exact vector of a record.
+    pub(crate) fn vector<'a>(
+        &'a self,
+        slot: usize,
+        buffer: &'a mut ColdBuffer,
+    ) -> Result<&'a [i32], FileError> {
+        match self {
+            Self::Memory(rows) => Ok(&rows.vectors[slot * rows.dimensions..][..rows.dimensions]),
+            Self::File(rows) => {
+                match rows.read(slot, &mut buffer.bytes) {
+                    Ok(bytes) => {
+                        let (components, _) = bytes.as_chunks::<4>();
+                        buffer.vector.clear();
+                        buffer
+                            .vector
+                            .extend(components.iter().map(|&bytes| i32::from_le_bytes(bytes)));
+                    }
+                    Err(error) => buffer.vector = rows.read_truth(slot).ok_or(error)?,
+                }
+                Ok(&buffer.vector)
+            }
+        }
+    }
+
+    /// Components of a vector.
+    pub(crate) fn dimensions(&self) -> usize {
+        match self {
+            Self::Memory(rows) => rows.dimensions,
+            Self::File(rows) => rows.dimensions,
+        }
+    }
+
+    /// Bytes held in memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Memory(rows) => rows.vectors.len() * 4,
+            Self::File(_) => 0,
+        }
+    }
+}
+
+/// Bytes of one row in a file.
+fn row_bytes(dimensions: usize) -> usize {
+    dimensions * 4 + CRC_BYTES
+}

@@ -1,0 +1,29 @@
+//! Numbers for derived files, never used twice in a data directory.
+
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::runtime::now_ms;
+
+/// Names a derived file. Later ones are greater, across restarts too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Serial(pub(crate) u64);
+
+impl Serial {
+    /// The next serial: the clock at the start of the process, then counting.
+    pub(crate) fn next() -> Self {
+        Self(Self::last().fetch_add(1, Relaxed) + 1)
+    }
+
+    /// Notes a serial that is in use: the next is greater, also when the clock has gone back since.
+    pub(crate) fn seen(self) -> Self {
+        Self::last().fetch_max(self.0, Relaxed);
+        self
+    }
+
+    fn last() -> &'static AtomicU64 {
+        static LAST: OnceLock<AtomicU64> = OnceLock::new();
+        LAST.get_or_init(|| AtomicU64::new((now_ms() as u64) << 16))
+    }
+}

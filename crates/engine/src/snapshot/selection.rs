@@ -1,0 +1,142 @@
+//! Which records of a snapshot a filter and a time range leave.
+
+use std::sync::Arc;
+
+use crate::columns::Mask;
+use crate::filter::{BoundFilter, Filter};
+use crate::record::TimeRange;
+use crate::runtime::{Stopped, Watch};
+use crate::snapshot::Masks;
+use crate::snapshot::block::Block;
+use crate::snapshot::view::Snapshot;
+
+/// Nanoseconds from which a filter is heavy: a few hundred requests that take so long are done within a second.
+pub(crate) const HEAVY: f64 = 20e6;
+
+/// A filter and a time range, bound to a snapshot.
+#[derive(Debug)]
+pub(crate) struct Selection {
+    filter: Option<BoundFilter>,
+    time_range: TimeRange,
+    /// What is known of the filter from earlier searches.
+    known: Option<Arc<Masks>>,
+    /// Whether records without a vector are left out.
+    with_vector: bool,
+}
+
+impl Selection {
+    pub(crate) fn bind(
+        snapshot: &Snapshot,
+        filter: Option<&Filter>,
+        time_range: TimeRange,
+    ) -> Self {
+        Self {
+            filter: filter.map(|filter| filter.bind(&snapshot.names)),
+            time_range,
+            known: None,
+            with_vector: false,
+        }
+    }
+
+    /// Leaves out records without a vector: they have no score.
+    pub(crate) fn only_with_vector(&mut self) {
+        self.with_vector = true;
+    }
+
+    /// Takes what the filter lets through from masks that are kept, if they are, and adds to them.
+    pub(crate) fn keep_in(&mut self, known: Option<Arc<Masks>>) {
+        self.known = known;
+    }
+
+    /// Takes out the rules that are better tested on few records, judged by the largest block.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn put_off(
+        &mut self,
+        snapshot: &Snapshot,
+        watch: &Watch<'_>,
+    ) -> Result<Option<BoundFilter>, Stopped> {
+        let sample = snapshot.blocks.iter().max_by_key(|block| block.len());
+        let (Some(sample), Some(filter)) = (sample, &self.filter) else {
+            return Ok(None);
+        };
+        let (cheap, lazy) = filter.split(&sample.body.columns, watch)?;
+        if lazy.is_some() {
+            self.filter = Some(cheap);
+        }
+        Ok(lazy)
+    }
+
+    /// Whether the filter takes so long that other requests must not wait for it: to be tested on all records of the
+    /// snapshot, and then rule by rule on `explained` of them.
+    pub(crate) fn is_heavy(&self, snapshot: &Snapshot, explained: usize) -> bool {
+        let Some(filter) = &self.filter else {
+            return false;
+        };
+        let mut cost = 0.0;
+        for block in &snapshot.blocks {
+            let whole = filter.cost(&block.body.columns);
+            if !self.known.as_ref().is_some_and(|known| known.has(block)) {
+                cost += whole;
+            }
+            let of_record = whole / block.len().max(1) as f64;
+            if cost + of_record * explained as f64 > HEAVY {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The living records of a block that pass.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn mask(&self, block: &Block, watch: &Watch<'_>) -> Result<Mask, Stopped> {
+        let columns = &block.body.columns;
+        let mut mask = (*block.alive).clone();
+        if self.with_vector
+            && let Some(without) = &block.body.without_vector
+        {
+            mask.and_not(without);
+        }
+        let mut filter = self.filter.as_ref();
+        if let (Some(known), Some(all)) = (&self.known, filter) {
+            let all = || all.mask(columns, &Mask::full(block.len()), watch);
+            if let Some(passing) = known.of(block, all)? {
+                mask.and(passing);
+                filter = None;
+            }
+        }
+        if self.time_range != TimeRange::ALWAYS && !mask.is_empty() {
+            let TimeRange { start, end } = self.time_range;
+            mask = block.synced.mask_between(start, end, &mask);
+        }
+        match filter {
+            Some(filter) if !mask.is_empty() => filter.mask(columns, &mask, watch),
+            _ => Ok(mask),
+        }
+    }
+
+    /// Whether one record passes.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn holds(
+        &self,
+        (block, slot): (&Block, usize),
+        watch: &Watch<'_>,
+    ) -> Result<bool, Stopped> {
+        let range = self.time_range.start..=self.time_range.end;
+        if !block.alive.get(slot)
+            || self.with_vector && !block.has_vector(slot)
+            || !range.contains(&block.synced.get(slot))
+        {
+            return Ok(false);
+        }
+        match &self.filter {
+            Some(filter) => filter.matches(&block.body.columns, slot, watch),
+            None => Ok(true),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Upserts, second half: prepared records and their vectors become one stage of a commit.
+
+use std::sync::Arc;
+
+use crate::columns::ColumnNames;
+use crate::error::Error;
+use crate::json::write_integer;
+use crate::record::{Problem, ProblemCode, UuidMaker, text_vector};
+use crate::settings::Settings;
+use crate::write::prepare::{
+    LineProblem, Prepared, PreparedRecord, PreparedRecords, VectorSource, check_vector,
+};
+use crate::write::response::Answer;
+use crate::write::stage::{Context, Stage, Standing, Status, Upserted};
+
+/// Vectors of texts, and the model that made them.
+#[derive(Debug, Default)]
+pub struct Embedded {
+    /// The vectors one after the other, `dimensions` values each.
+    pub vectors: Vec<f32>,
+    /// Fingerprint of the model; `None` where nothing was embedded.
+    pub fingerprint: Option<String>,
+}
+
+/// Prepared records with the vectors of their texts.
+pub(crate) struct Commit {
+    pub(crate) prepared: Arc<Prepared>,
+    pub(crate) embedded: Embedded,
+    pub(crate) answer: Answer<Committed>,
+}
+
+/// What a commit did.
+#[derive(Debug, Default)]
+pub struct Committed {
+    /// Each record, in the order of the request; bad lines are missing.
+    pub results: Vec<Upserted>,
+    /// Lines that turned out to be bad only now.
+    pub problems: Vec<LineProblem>,
+}
+
+impl Committed {
+    /// The results as a JSON array of `id`, `uuid` and `status`.
+    #[must_use]
+    pub fn results_json(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.results.len() * 90 + 2);
+        out.push(b'[');
+        for (at, record) in self.results.iter().enumerate() {
+            out.extend_from_slice(if at == 0 { b"{\"id\":" } else { b",{\"id\":" });
+            write_integer(record.id.0, &mut out);
+            out.extend_from_slice(b",\"uuid\":\"");
+            record.uuid.write(&mut out);
+            out.extend_from_slice(b"\",\"status\":\"");
+            out.extend_from_slice(record.status.name().as_bytes());
+            out.extend_from_slice(b"\"}");
+        }
+        out.push(b']');
+        out
+    }
+
+    /// How many records had `status`.
+    #[must_use]
+    pub fn count(&self, status: Status) -> usize {
+        self.results
+            .iter()
+            .filter(|record| record.status == status)
+            .count()
+    }
+}
+
+/// Settles the records of a commit and stages what they write.
+///
+/// # Errors
+/// [`Error::Stale`] when texts must be embedded again, [`Error::Dimensions`], [`Error::IdentityConflict`],
+/// [`Error::Invalid`].
+pub(crate) fn stage_commit(
+    settings: &Settings,
+    context: &Context<'_>,
+    prepared: &mut PreparedRecords,
+    Embedded {
+        vectors,
+        fingerprint,
+    }: &Embedded,
+    stage: &mut Stage,
+    names: &mut ColumnNames,
+    uuids: &mut UuidMaker,
+) -> Result<Committed, Error> {
+    let dimensions = settings.dimensions;
+    let problems = check_given(settings, &prepared.records)?;
+    if prepared.settings != *settings {
+        prepared.outdate(settings);
+    }
+    // A commit may be tried again with the same vectors, so a try must not change what they are held to.
+    if prepared.is_outdated()
+        || (!prepared.texts.is_empty() && *fingerprint != settings.fingerprint)
+    {
+        return Err(Error::Stale);
+    }
+    let expected = prepared.texts.len() * dimensions;
+    if vectors.len() != expected {
+        let got = vectors.len();
+        return Err(Error::Dimensions { expected, got });
+    }
+    let mut committed = Committed {
+        problems,
+        ..Committed::default()
+    };
+    let mut stale = false;
+    stage.reserve(&prepared.records);
+    for (at, record) in prepared.records.iter().enumerate() {
+        if check_vector(settings, record.given()).is_err() {
+            continue;
+        }
+        let standing = match stage.standing(context, at, record) {
+            Ok(standing) => standing,
+            Err(error) => match (record.line, error) {
+                (Some(line), Error::IdentityConflict { detail, pointer }) => {
+                    let pointer = pointer
+                        .trim_start_matches(&format!("/records/{at}"))
+                        .to_owned();
+                    let problem = Problem {
+                        pointer,
+                        code: ProblemCode::IdentityConflict,
+                        detail,
+                    };
+                    committed.problems.push(LineProblem { line, problem });
+                    continue;
+                }
+                (_, error) => return Err(error),
+            },
+        };
+        if let Standing::Same(id) = standing {
+            committed.results.push(stage.touch(context, id, record));
+            continue;
+        }
+        if stage.out_of_ids() && record.new.id.is_none() {
+            let detail = "no integer id is left: give one";
+            let Some(line) = record.line else {
+                let pointer = format!("/records/{at}");
+                return Err(Error::invalid("invalid_record", pointer, detail));
+            };
+            let problem = Problem::new(ProblemCode::InvalidId, detail);
+            committed.problems.push(LineProblem { line, problem });
+            continue;
+        }
+        let cells = record.new.data.cells().iter();
+        let given = cells.map(|(name, _)| &**name);
+        if let Some(name) = names.beyond(prepared.max_columns, given) {
+            let problem = too_many_columns(name, prepared.max_columns);
+            match record.line {
+                Some(line) => committed.problems.push(LineProblem { line, problem }),
+                None => {
+                    let problems = vec![problem.within(at).within("records")];
+                    return Err(Error::Invalid {
+                        code: "invalid_record",
+                        problems,
+                    });
+                }
+            }
+            continue;
+        }
+        let vector = match &record.vector {
+            VectorSource::Given(unit) => unit.clone(),
+            VectorSource::Text(text) => text_vector(&vectors[text * dimensions..][..dimensions])?,
+            VectorSource::None => vec![0; dimensions],
+            VectorSource::Unchanged => {
+                stale = true;
+                continue;
+            }
+        };
+        committed
+            .results
+            .push(stage.put(context, &standing, record, vector, names, uuids));
+    }
+    if stale {
+        prepared.outdate(settings);
+        return Err(Error::Stale);
+    }
+    Ok(committed)
+}
+
+fn too_many_columns(name: &str, max: usize) -> Problem {
+    let detail = format!("the database has {max} columns and can have no more");
+    Problem::new(ProblemCode::TooManyColumns, detail)
+        .within(name)
+        .within("data")
+}
+
+/// Checks again which records come with a vector, for the settings that the database has now. Returns the bad lines.
+///
+/// # Errors
+/// [`Error::Invalid`] at the first bad record of a batch.
+fn check_given(settings: &Settings, records: &[PreparedRecord]) -> Result<Vec<LineProblem>, Error> {
+    let mut problems = Vec::new();
+    for (at, record) in records.iter().enumerate() {
+        let Err(problem) = check_vector(settings, record.given()) else {
+            continue;
+        };
+        let Some(line) = record.line else {
+            return Err(Error::Invalid {
+                code: "invalid_vector",
+                problems: vec![problem.within(at).within("records")],
+            });
+        };
+        problems.push(LineProblem { line, problem });
+    }
+    Ok(problems)
+}

@@ -1,0 +1,80 @@
+//! Records that an engine stored before the hash of their content left out order, nulls and length.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::api::Engine;
+use crate::error::Done;
+use crate::record::{former_record_hash, to_unit_q30};
+use crate::store::{PutKind, Store, Write, store_path};
+use crate::write::commit::{Committed, Embedded};
+use crate::write::stage::Status;
+
+const DATA: &[u8] = br#"{"name":"a name","size":3,"note":null}"#;
+const VECTOR: [f64; 2] = [3.0, 4.0];
+
+/// A data directory with one record, as an older engine wrote it.
+fn former(directory: &Path, settings: &Value, given: bool) {
+    let path = store_path(&directory.join("databases").join("db"));
+    let mut store = Store::create(&path, settings.to_string().as_bytes()).expect("a new database");
+    let put = Write::Put {
+        id: 1,
+        uuid: [7; 16],
+        data: DATA,
+        vector: &to_unit_q30(&VECTOR).expect("a unit vector"),
+        hash: former_record_hash(DATA, given.then_some(&VECTOR[..])),
+        created: 1,
+        changed: 1,
+        synced: 1,
+        kind: PutKind::Created,
+    };
+    store.commit(&[put]).expect("the commit succeeds");
+}
+
+fn wait<T: Send + 'static>(call: impl FnOnce(Done<T>)) -> T {
+    let (sender, outcome) = channel();
+    call(Box::new(move |result| drop(sender.send(result))));
+    let result = outcome.recv().expect("every call is answered");
+    result.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn upsert(engine: &Arc<Engine>, record: &str) -> (usize, Committed) {
+    let body = format!(r#"{{"records":[{record}]}}"#).into_bytes();
+    let prepared = wait(|done| engine.prepare("db", body, Vec::new(), Format::Batch, done));
+    let texts = prepared.texts().len();
+    let embedded = Embedded {
+        vectors: vec![1.0; 2 * texts],
+        fingerprint: Some("f".into()),
+    };
+    let committed = wait(|done| engine.commit("db", Arc::new(prepared), embedded, done));
+    (texts, committed)
+}
+
+#[test]
+fn are_unchanged_when_they_come_again() {
+    for given in [true, false] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let model = if given { json!(null) } else { json!("m") };
+        let fingerprint = if given { json!(null) } else { json!("f") };
+        let settings = json!({ "model": model, "fingerprint": fingerprint, "dimensions": 2 });
+        former(directory.path(), &settings, given);
+        let engine = Engine::open(directory.path(), Some(1), Limits::default()).expect("opened");
+        wait(|done| engine.load(done));
+        let record = |data: &str| {
+            let vector = if given { r#","vector":[3,4]"# } else { "" };
+            format!(r#"{{"id":1,"data":{data}{vector}}}"#)
+        };
+        let data = std::str::from_utf8(DATA).expect("text");
+        let (texts, same) = upsert(&engine, &record(data));
+        assert_eq!((texts, same.count(Status::Unchanged)), (0, 1));
+        let (_, other) = upsert(&engine, &record(r#"{"name":"another","size":3}"#));
+        assert_eq!(other.count(Status::Changed), 1);
+        let (texts, same) = upsert(&engine, &record(r#"{"size":3,"name":"another"}"#));
+        assert_eq!((texts, same.count(Status::Unchanged)), (0, 1));
+        engine.close();
+    }
+}
