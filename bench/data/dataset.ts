@@ -25,6 +25,8 @@ export interface DatasetKey {
 
 /** Number of queries of each dataset. */
 export const QUERIES = 64;
+/** Minimum score of every search. */
+export const THRESHOLD = 0.2;
 /** The seed of every published figure. */
 export const SEED = 20_261_121;
 

@@ -1,4 +1,3 @@
-import type { DatasetKey } from './dataset.js';
 import { Random } from './random.js';
 
 /** What the vectors look like; fitted to 63,666 MiniLM vectors of package descriptions (see bench/README.md). */
@@ -16,7 +15,8 @@ export interface Shape {
 }
 
 /** The shape used by every suite. More records are about more things: clusters stay as large as in the data it was fitted to. */
-export function shapeOf({ records, dimensions, seed }: DatasetKey): Shape {
+export function shapeOf(size: { records: number; dimensions: number; seed: number }): Shape {
+  const { records, dimensions, seed } = size;
   const centres = Math.max(100, Math.round(records / 42));
   return { dimensions, seed, centres, knee: (45 * dimensions) / 384, decay: 2.2, mean: 0.08, centre: 0.55 };
 }

@@ -1,6 +1,7 @@
+import { THRESHOLD } from '../data/dataset.js';
 import { type Filter, predicateOf } from '../data/filters.js';
 import type { Hits } from '../peers/peer.js';
-import { THRESHOLD, type Truth } from './truth.js';
+import type { Truth } from './truth.js';
 
 /** How right a system's answers are, over all queries that were checked. */
 export interface Correctness {

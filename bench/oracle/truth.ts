@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CACHE_DIRECTORY, type Dataset } from '../data/dataset.js';
+import { CACHE_DIRECTORY, type Dataset, THRESHOLD } from '../data/dataset.js';
 import { type Filter, predicateOf } from '../data/filters.js';
 
 /** The right answer to one query: records in order, score descending, then id. */
@@ -10,8 +10,6 @@ export interface Answer {
   readonly scores: readonly number[];
 }
 
-/** Every search keeps scores from here on. */
-export const THRESHOLD = 0.2;
 /** How many records of each right answer are kept: 20 pages of 50. */
 export const DEPTH = 1_000;
 

@@ -1,7 +1,6 @@
 // A process that holds one system, so that memory, crashes and threads are its own and the clock is inside.
-import { type Dataset, openDataset, queryOf } from '../data/dataset.js';
+import { type Dataset, openDataset, queryOf, THRESHOLD } from '../data/dataset.js';
 import { NONE } from '../data/filters.js';
-import { THRESHOLD } from '../oracle/truth.js';
 import type { Hits, PageRequest, Peer } from './peer.js';
 import type { Cell, Command, Crowd, Replies, Reply, Round } from './protocol.js';
 import { cardOf } from './registry.js';

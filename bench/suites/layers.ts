@@ -1,9 +1,8 @@
 import type { Cosift as Library } from '../../src/index.js';
 import { openBuiltEmbedder, openBuiltLibrary } from '../built.js';
-import { openDataset } from '../data/dataset.js';
+import { openDataset, THRESHOLD } from '../data/dataset.js';
 import { debianKey, hasDebian, QUERY_TEXTS } from '../data/debian.js';
 import { NONE } from '../data/filters.js';
-import { THRESHOLD } from '../oracle/truth.js';
 import { inTemporaryDirectory } from '../paths.js';
 import { Cosift, DATABASE, held, loadBinding, searchRequest } from '../peers/adapters/cosift.js';
 import type { Values } from '../report/measurement.js';

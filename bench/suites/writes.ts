@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Dataset, type DatasetKey, openDataset, QUERIES, queryOf } from '../data/dataset.js';
+import { type Dataset, type DatasetKey, openDataset, QUERIES, queryOf, THRESHOLD } from '../data/dataset.js';
 import { NONE } from '../data/filters.js';
-import { THRESHOLD } from '../oracle/truth.js';
 import { inTemporaryDirectory } from '../paths.js';
 import { Cosift, linesOf } from '../peers/adapters/cosift.js';
 import { latency } from '../report/statistics.js';

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { firstTokenModel } from '../server/model-variant.js';
-import { Command, cosift, KEY, serve, temporaryDirectory } from './processes.js';
+import { firstTokenModel } from '../helpers/model-variant.js';
+import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 
 const RECORDS = 900;
 const TEXT = 'something cold and old';

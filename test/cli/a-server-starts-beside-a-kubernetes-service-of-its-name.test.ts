@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Command, temporaryDirectory } from './processes.js';
+import { Command, temporaryDirectory } from '../helpers/processes.js';
 
 test('what Kubernetes injects for that service is passed over with a warning', async () => {
   const command = new Command(['serve', '--port', '0', '--data', await temporaryDirectory()], {

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Command, cosift, serve, temporaryDirectory } from './processes.js';
+import { Command, cosift, serve, temporaryDirectory } from '../helpers/processes.js';
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
   '%s: it stops with exit code 0 and frees its data',

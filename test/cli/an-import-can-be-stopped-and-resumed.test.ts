@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openBackend } from '../../src/backend/index.js';
-import { Command, cosift, KEY, line, lines, serve, temporaryDirectory } from './processes.js';
+import { Command, cosift, KEY, line, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
 const ALL = 5_000;
 

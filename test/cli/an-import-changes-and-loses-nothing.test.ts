@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { open } from 'cosift';
 import { expect, test, vi } from 'vitest';
 import { openInput } from '../../src/cli/input.js';
-import { Command, cosift, temporaryDirectory } from './processes.js';
+import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
 
 // Each test starts several processes.
 vi.setConfig({ testTimeout: 300_000 });

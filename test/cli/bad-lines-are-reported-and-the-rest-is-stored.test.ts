@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { cosift, line, temporaryDirectory } from './processes.js';
+import { cosift, line, temporaryDirectory } from '../helpers/processes.js';
 
 test('NDJSON: each bad line is named, the others are stored, and the exit code says so', async () => {
   const directory = await temporaryDirectory();

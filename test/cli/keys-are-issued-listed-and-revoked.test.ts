@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cosift, KEY, serve, temporaryDirectory } from './processes.js';
+import { cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 
 test('on a running server and on its data directory alike', async () => {
   const data = await temporaryDirectory();

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
-import { KEY, lines, serve, temporaryDirectory } from './processes.js';
+import { KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
 const ROUNDS = 4;
 const A_ROUND = 4_000;

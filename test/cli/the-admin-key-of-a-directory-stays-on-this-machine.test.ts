@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { cosift, temporaryDirectory } from './processes.js';
+import { cosift, temporaryDirectory } from '../helpers/processes.js';
 
 const withKey = async (key: string) => {
   const data = path.join(await temporaryDirectory(), 'data');

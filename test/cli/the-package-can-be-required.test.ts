@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from './processes.js';
+import { temporaryDirectory } from '../helpers/processes.js';
 
 test('require and import give the same library', async () => {
   const required = createRequire(import.meta.url)('cosift') as typeof import('../../src/index.cjs');

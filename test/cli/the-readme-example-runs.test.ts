@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from './processes.js';
+import { temporaryDirectory } from '../helpers/processes.js';
 
 test('the library example of the README prints what it says', async () => {
   const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { openBackend } from '../../src/backend/index.js';
 import { createEmbedder } from '../../src/embedding/index.js';
-import { firstTokenModel } from '../server/model-variant.js';
+import { firstTokenModel } from '../helpers/model-variant.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'cosift-late-'));
 afterAll(() => rmSync(root, { recursive: true }));

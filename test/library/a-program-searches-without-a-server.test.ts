@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Cosift, CosiftError, type Database, type FilterGroup, open } from 'cosift';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { firstTokenModel } from '../server/model-variant.js';
+import { firstTokenModel } from '../helpers/model-variant.js';
 
 const DIMENSIONS = 16;
 

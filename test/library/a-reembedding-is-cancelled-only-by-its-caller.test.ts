@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { open } from '../../src/index.js';
-import { firstTokenModel } from '../server/model-variant.js';
+import { firstTokenModel } from '../helpers/model-variant.js';
 
 test('not by one who joins it, nor by one whose signal was aborted before', async () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'cosift-cancel-'));

@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
-import { Command, KEY, temporaryDirectory } from '../cli/processes.js';
+import { Command, KEY, temporaryDirectory } from '../helpers/processes.js';
 import { fan, JSON_TYPE } from './service.js';
 
 const SOURCE = fileURLToPath(new URL('../../crates/engine/src/store/tests/faults.c', import.meta.url));

@@ -6,7 +6,7 @@ import { describe as toText } from '../../src/cli/failure.js';
 import { resolveConfig } from '../../src/config/index.js';
 import { CosiftError } from '../../src/errors.js';
 import { start } from '../../src/server/main.js';
-import { firstTokenModel } from './model-variant.js';
+import { firstTokenModel } from '../helpers/model-variant.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'cosift-unloadable-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { open } from 'cosift';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Client } from '../../src/client/index.js';
-import { cosift, temporaryDirectory } from '../cli/processes.js';
+import { cosift, temporaryDirectory } from '../helpers/processes.js';
 import { LINES_TYPE, Service } from './service.js';
 
 let service: Service;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { createEmbedder, type Embedder } from '../../src/embedding/index.js';
-import { firstTokenModel } from './model-variant.js';
+import { firstTokenModel } from '../helpers/model-variant.js';
 import { Service } from './service.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'cosift-models-'));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { Reembedding } from '../../src/schema/index.js';
-import { firstTokenModel, shortModel } from './model-variant.js';
+import { firstTokenModel, shortModel } from '../helpers/model-variant.js';
 import { at, Service } from './service.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'cosift-reembedding-'));

@@ -1,5 +1,5 @@
 import type { Backend } from '../../backend/backend.js';
-import type { Logger } from '../observability/logger.js';
+import type { Logger } from './logger.js';
 
 /** Milliseconds between two looks for events. */
 const INTERVAL_MS = 1000;

@@ -1,0 +1,56 @@
+// The one list of which part of the TypeScript sources may import which. `npm run lint` holds the sources to it.
+
+/**
+ * For a folder, its files and subfolders from top to bottom. An entry imports only entries of later rows: entries of
+ * one row do not import each other. Every file and subfolder of a folder listed here must be in its list.
+ */
+export const ORDER = {
+  '': [['test'], ['bench'], ['scripts'], ['src'], ['native', 'dist']],
+  src: [
+    ['index.cts'],
+    ['index.ts'],
+    ['cli'],
+    ['server'],
+    ['library', 'client'],
+    ['backend'],
+    ['store'],
+    ['embedding'],
+    ['config'],
+    ['common.ts'],
+    ['batches.ts', 'reembed.ts', 'unreachable.ts', 'loopback.ts'],
+    ['schema'],
+    ['async'],
+    ['errors.ts'],
+  ],
+  'src/server': [
+    ['main.ts'],
+    ['app.ts'],
+    ['routes'],
+    ['openapi'],
+    ['webhooks'],
+    ['observability'],
+    ['admission'],
+    ['keys'],
+    ['operations'],
+    ['http', 'files'],
+  ],
+};
+
+/** Who may import a file or folder, besides itself; everyone else must not. */
+export const IMPORTERS = {
+  native: ['src/store/local', 'bench/peers/adapters/cosift.ts'],
+  dist: ['scripts', 'bench', 'test'],
+};
+
+/** All that a folder may import, besides itself. */
+export const IMPORTS = {
+  // The client runs where there is no engine: it needs `fetch` and nothing else.
+  'src/client': [
+    'src/batches.ts',
+    'src/common.ts',
+    'src/reembed.ts',
+    'src/unreachable.ts',
+    'src/schema',
+    'src/errors.ts',
+  ],
+};

@@ -1,0 +1,115 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, test } from 'vitest';
+
+const PROGRAM = fileURLToPath(new URL('../../scripts/check-imports.mjs', import.meta.url));
+
+const roots: string[] = [];
+afterEach(() => {
+  for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
+});
+
+/** Checks a project of these files, by path. */
+function check(files: Record<string, string>): { passed: boolean; faults: string[] } {
+  const root = mkdtempSync(join(tmpdir(), 'cosift-imports-'));
+  roots.push(root);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(join(root, dirname(path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return run(root);
+}
+
+function run(...args: string[]): { passed: boolean; faults: string[] } {
+  const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], { encoding: 'utf8' });
+  return { passed: status === 0, faults: stderr.split('\n').filter(Boolean) };
+}
+
+test('in this project', () => {
+  expect(run()).toEqual({ passed: true, faults: [] });
+});
+
+test('an import of a lower room is allowed', () => {
+  const files = {
+    'src/cli/a.ts': "import '../server/app.js';",
+    'src/server/app.ts': "import './http/b.js';",
+    'src/server/http/b.ts': "import '../../errors.js';",
+    'src/errors.ts': '',
+  };
+  expect(check(files)).toEqual({ passed: true, faults: [] });
+});
+
+test.each([
+  ['an import', "import { a } from '../cli/a.js';"],
+  ['an import of a type', "import type { A } from '../cli/a.js';"],
+  ['a type named in place', "export type A = import('../cli/a.js').A;"],
+  ['an export', "export * from '../cli/a.js';"],
+  ['a dynamic import', "export const a = () => import('../cli/a.js');"],
+  ['a call of require', "export const a = require('../cli/a.js');"],
+])('%s of an upper room is reported with its file and line', (_, statement) => {
+  const { passed, faults } = check({
+    'src/cli/a.ts': 'export const a = 1;\nexport type A = string;\n',
+    'src/schema/b.ts': `// The schemas.\n\n${statement}\n`,
+  });
+  expect(passed).toBe(false);
+  expect(faults).toEqual(['src/schema/b.ts:3: imports src/cli/a.ts, but in src schema is not above cli']);
+});
+
+test('rooms of one row do not import each other', () => {
+  const files = { 'src/server/http/a.ts': "import '../files/b.js';", 'src/server/files/b.ts': '' };
+  expect(check(files).faults).toEqual([
+    'src/server/http/a.ts:1: imports src/server/files/b.ts, but in src/server http is not above files',
+  ]);
+});
+
+test('a folder that has no place in the order is reported', () => {
+  expect(check({ 'src/elsewhere/a.ts': '' }).faults).toEqual([
+    'src/elsewhere: has no place in scripts/imports/rooms.mjs',
+  ]);
+});
+
+test('only the local store imports the binding', () => {
+  const { faults } = check({
+    'src/store/local/binding.ts': "import '../../../native/index.cjs';",
+    'src/backend/a.ts': "import '../../native/index.cjs';",
+  });
+  expect(faults).toHaveLength(1);
+  expect(faults[0]).toMatch(/^src\/backend\/a\.ts:1: imports native\/index\.cjs; only src\/store\/local/);
+});
+
+test('the client imports neither the engine nor what leads to it', () => {
+  const { faults } = check({ 'src/client/a.ts': "import '../backend/b.js';", 'src/backend/b.ts': '' });
+  expect(faults).toHaveLength(1);
+  expect(faults[0]).toMatch(
+    /^src\/client\/a\.ts:1: imports src\/backend\/b\.ts; src\/client may import only /,
+  );
+});
+
+test('circles are reported, of files and of folders, each import of one with its line', () => {
+  expect(
+    check({
+      'bench/a.ts': "import './b.js';",
+      'bench/b.ts': "import './c.js';",
+      'bench/c.ts': "\nimport type { A } from './a.js';",
+    }).faults,
+  ).toEqual([
+    'bench/a.ts:1: imports bench/b.ts, which closes the circle bench/a.ts -> bench/b.ts -> bench/c.ts -> bench/a.ts',
+    'bench/b.ts:1: imports bench/c.ts, which closes the circle bench/b.ts -> bench/c.ts -> bench/a.ts -> bench/b.ts',
+    'bench/c.ts:2: imports bench/a.ts, which closes the circle bench/c.ts -> bench/a.ts -> bench/b.ts -> bench/c.ts',
+  ]);
+  // No file imports itself by way of others, but the folders do.
+  expect(
+    check({
+      'test/x/a.ts': "import '../y/b.js';",
+      'test/y/b.ts': '',
+      'test/y/c.ts': "import '../x/d.js';",
+      'test/x/d.ts': '',
+    }).faults,
+  ).toEqual([
+    'test/x/a.ts:1: imports test/y/b.ts, which closes the circle test/x -> test/y -> test/x',
+    'test/y/c.ts:1: imports test/x/d.ts, which closes the circle test/y -> test/x -> test/y',
+  ]);
+});
