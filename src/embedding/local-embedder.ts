@@ -1,27 +1,29 @@
 import { availableParallelism } from 'node:os';
+import { SingleFlight } from '../async/single-flight.js';
 import type { Embedder, EmbedderOptions, EmbedderStats, EmbedOptions, PassageOptions } from './embedder.js';
 import type { Embedded } from './job.js';
 import { BUILT_IN_MODEL, fingerprintOf, type ModelDirectory, readModelDirectory } from './model-directory.js';
-import { SharedRuns } from './shared-runs.js';
-import { VectorCache } from './vector-cache.js';
+import { createVectorCache, type VectorCache } from './vector-cache.js';
 import { WorkerPool } from './worker-pool.js';
 
-// Beyond four, memory (35 MB a copy of the built-in model) buys little beside the engine's own threads.
-const MOST_WORKERS = 4;
+// More workers gain little, because the engine's threads need processors, too. Each holds a copy of the model: 35 MB for
+// the built-in one.
+const MAX_WORKERS = 4;
 const MAX_QUEUE = 4_096;
 const MAX_WAIT_MS = 10_000;
-// A text of 1 MiB takes 70 MB to tokenise, a large vocabulary some 300.
+// Tokenising a text of 1 MiB takes 70 MB, and a large vocabulary about 300 MB.
 const WORKER_MEMORY_MB = 1_024;
 const CACHE_BYTES = 16 * 1024 * 1024;
 
-/** Runs a model of this machine's disk in worker threads. Never opens a connection. */
+/** Runs a model from the local disk in worker threads. It never opens a network connection. */
 class LocalEmbedder implements Embedder {
   readonly model: string;
   readonly fingerprint: string;
   readonly dimensions: number;
   readonly #pool: WorkerPool;
   readonly #cache: VectorCache;
-  readonly #runs = new SharedRuns<Float32Array>();
+  // Not `fetch` of the cache: its signal ends the call for all callers, and an eviction ends it, too.
+  readonly #inferences = new SingleFlight<Float32Array>();
   #cacheHits = 0;
   #cacheMisses = 0;
 
@@ -35,14 +37,14 @@ class LocalEmbedder implements Embedder {
 
   async embedQuery(text: string, { signal, caller }: EmbedOptions = {}): Promise<Float32Array> {
     const cached = this.#cache.get(text);
-    if (cached !== undefined || this.#runs.has(text)) {
+    if (cached !== undefined || this.#inferences.has(text)) {
       this.#cacheHits += 1;
     } else {
       this.#cacheMisses += 1;
     }
     const vector =
-      cached ?? (await this.#runs.join(text, (stop) => this.#runQuery(text, caller, stop), signal));
-    // A copy: what a caller does to its vector must not reach the next one.
+      cached ?? (await this.#inferences.run(text, (stop) => this.#runQuery(text, caller, stop), signal));
+    // A copy, because a caller may change its vector, and the cached one is shared.
     return vector.slice();
   }
 
@@ -66,7 +68,7 @@ class LocalEmbedder implements Embedder {
       patient: false,
       signal: stop,
     });
-    this.#cache.add(text, vector);
+    this.#cache.set(text, vector);
     return vector;
   }
 }
@@ -78,7 +80,7 @@ class LocalEmbedder implements Embedder {
  */
 export async function createEmbedder(options: EmbedderOptions = {}): Promise<Embedder> {
   const directory = await readModelDirectory(options.model ?? BUILT_IN_MODEL);
-  const workers = options.workers ?? Math.min(availableParallelism(), MOST_WORKERS);
+  const workers = options.workers ?? Math.min(availableParallelism(), MAX_WORKERS);
   const fingerprint = await fingerprintOf(directory);
   const pool = await WorkerPool.open(directory, {
     workers,
@@ -86,5 +88,10 @@ export async function createEmbedder(options: EmbedderOptions = {}): Promise<Emb
     maxWaitMs: options.maxWaitMs ?? MAX_WAIT_MS,
     workerMemoryMb: options.workerMemoryMb ?? WORKER_MEMORY_MB,
   });
-  return new LocalEmbedder(directory, fingerprint, pool, new VectorCache(options.cacheBytes ?? CACHE_BYTES));
+  return new LocalEmbedder(
+    directory,
+    fingerprint,
+    pool,
+    createVectorCache(options.cacheBytes ?? CACHE_BYTES),
+  );
 }
