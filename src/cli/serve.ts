@@ -1,10 +1,11 @@
 import path from 'node:path';
 import { Command } from 'commander';
 import { resolveConfig } from '../config/index.js';
-import { type Running, start, untilSignal } from '../server/main.js';
+import { type Running, start } from '../server/main.js';
+import { stopOnSignal } from '../server/stop-on-signal.js';
 import { withSettings } from './config.js';
 import { DEMO_DATABASE, ensureDemo } from './demo.js';
-import { warn } from './failure.js';
+import { report, warn } from './failure.js';
 
 export function serveCommand(): Command {
   return withSettings(new Command('serve'))
@@ -22,9 +23,8 @@ async function serve(flags: Record<string, unknown>): Promise<void> {
   const running = await start(config, {
     ...(flags.demo === true && { beforeServing: (backend) => ensureDemo(backend, config.data) }),
   });
-  const stopped = untilSignal(running);
+  stopOnSignal(running.close, report);
   if (flags.demo === true) console.log(requests(running, config.adminKey !== undefined));
-  await stopped;
 }
 
 /** Requests to paste into a shell, one a variant. The key stays out of the terminal and its history. */

@@ -111,7 +111,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     };
     return { url, app, backend, admin, close };
   } catch (error) {
-    // The reason of the failed start is what counts, whatever fails after it.
+    // Errors of the cleanup are dropped: the caller needs the error of the start.
     await runEach([
       () => app?.close(),
       () => webhooks?.close(),
@@ -122,7 +122,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   }
 }
 
-/** Runs every step in order, whatever the ones before it met; then throws what they threw. */
+/** Runs all steps in order. A step that fails does not prevent the next ones; the errors are thrown at the end. */
 async function runEach(steps: readonly (() => unknown)[]): Promise<void> {
   const errors: unknown[] = [];
   for (const step of steps) {
@@ -136,29 +136,13 @@ async function runEach(steps: readonly (() => unknown)[]): Promise<void> {
   if (errors.length > 1) throw new AggregateError(errors, errors.map(String).join('; '));
 }
 
-/** A key that can be guessed is accepted only where no other machine can try one. */
+/** A short admin key can be guessed, so it is accepted only when other machines cannot connect. */
 function checkAdminKey(host: string, { key, file }: AdminKey): void {
   if (key.length >= MIN_ADMIN_KEY || isLoopback(host)) return;
   throw new ConfigError(
     `the admin key has ${key.length} characters; to listen on ${host} it needs at least ${MIN_ADMIN_KEY}: ` +
       `set COSIFT_ADMIN_KEY to a longer one, or unset it and remove ${file} to have one made`,
   );
-}
-
-/** Resolves once a signal asked for the stop and the stop is done. A second signal stops at once. */
-export function untilSignal(running: Running): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let stopping = false;
-    const stop = (signal: NodeJS.Signals) => {
-      if (stopping) {
-        process.exit(signal === 'SIGINT' ? 130 : 143);
-      }
-      stopping = true;
-      running.close().then(resolve, reject);
-    };
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
-  });
 }
 
 function urlOf({ address, family, port }: AddressInfo): string {

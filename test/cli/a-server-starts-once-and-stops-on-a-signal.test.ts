@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { readFile, stat } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Command, cosift, serve, temporaryDirectory } from '../helpers/processes.js';
+import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
   '%s: it stops with exit code 0 and frees its data',
@@ -73,4 +75,25 @@ test('a setting that is unknown or unusable is one line', async () => {
   expect(misspelt.stderr).toBe(
     'cosift: environment variable COSIFT_PROT is not known; did you mean COSIFT_PORT?\n',
   );
+});
+
+test.each([
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+] as const)('a second %s ends a stop that waits', async (signal, code) => {
+  const { command, url } = await serve(await temporaryDirectory());
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  // The stop waits for the rest of this body.
+  socket.write(
+    `PUT /v1/databases/a HTTP/1.1\r\nhost: a\r\nx-api-key: ${KEY}\r\n` +
+      'content-type: application/json\r\ncontent-length: 2\r\nexpect: 100-continue\r\n\r\n',
+  );
+  await once(socket, 'data');
+  command.child.kill(signal);
+  // Time for the process to handle the first signal.
+  await fetch(url).catch(() => undefined);
+  command.child.kill(signal);
+  expect(await command.ended()).toBe(code);
+  socket.destroy();
 });
