@@ -1,6 +1,7 @@
 import type { Client } from '../client/index.js';
 import type { IssuedKey, KeyDescription, KeyRequest } from '../schema/index.js';
-import { ADMIN, KeyStore } from '../server/keys/key-store.js';
+import { ADMIN } from '../server/keys/caller.js';
+import { openKeyStoreOffline } from '../server/keys/open-key-store.js';
 import { openServer, type TargetOptions } from './target.js';
 
 /** The keys of a data directory or of a running server. */
@@ -14,11 +15,11 @@ export interface Keys {
 
 export async function openKeys(options: TargetOptions): Promise<Keys> {
   if (options.url !== undefined) return keysOfServer(openServer(options.url, options));
-  // Whoever can read the directory may issue any key. A server that runs on it reads the keys again when they change.
-  const store = new KeyStore(options.data, '');
+  // A person who can read the directory may issue any key.
+  const store = openKeyStoreOffline(options.data);
   return {
     issue: (request) => store.issue(request, ADMIN),
-    list: async () => store.list(ADMIN),
+    list: () => store.list(ADMIN),
     revoke: (keyId, options) => store.revoke(keyId, ADMIN, options),
     close: async () => undefined,
   };

@@ -5,7 +5,8 @@ import { type Config, ConfigError, isLoopback } from '../config/index.js';
 import { sees } from './admission/access.js';
 import { buildApp, CAPACITY } from './app.js';
 import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
-import { type AdminKey, adminKey, KeyStore } from './keys/key-store.js';
+import { type AdminKey, adminKey } from './keys/admin-key.js';
+import { openKeyStore } from './keys/open-key-store.js';
 import { EngineLog } from './observability/engine-log.js';
 import type { DeliveryTimes } from './webhooks/webhook.js';
 import { Webhooks } from './webhooks/webhooks.js';
@@ -57,12 +58,12 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     // At once: a start that fails later must not leave a key that was never shown.
     if (admin.made) print(`admin key (shown once, kept in ${admin.file}): ${admin.key}`);
     checkAdminKey(config.host, admin);
-    const keys = await KeyStore.open(config.data, admin.key);
+    const keys = await openKeyStore(config.data, admin.key);
     webhooks = await Webhooks.open(config.data, backend, {
       times: options.deliveryTimes,
       allow: config.webhookAllow,
-      isAllowed: (keyId, database) => {
-        const caller = keys.find(keyId);
+      isAllowed: async (keyId, database) => {
+        const caller = await keys.find(keyId);
         return caller?.actions.has('databases.manage') === true && sees(caller, database);
       },
     });

@@ -4,7 +4,7 @@ import { InFlight } from '../../src/server/admission/in-flight.js';
 import { holdingResources } from '../../src/server/admission/request-resources.js';
 import { CAPACITY } from '../../src/server/app.js';
 import { asCosiftError } from '../../src/server/http/problem-response.js';
-import { ADMIN } from '../../src/server/keys/key-store.js';
+import { ADMIN } from '../../src/server/keys/caller.js';
 import type { Operation } from '../../src/server/operations/operation.js';
 
 /** Two responses of this size exceed the share of a key. */

@@ -6,8 +6,9 @@ import { afterEach, expect, test } from 'vitest';
 import { resolveConfig } from '../../src/config/index.js';
 import { CosiftError } from '../../src/errors.js';
 import { type FileKind, parseChecked } from '../../src/server/files/checked-file.js';
+import { ADMIN } from '../../src/server/keys/caller.js';
+import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
 import { KEYS_FILE } from '../../src/server/keys/key-file.js';
-import { ADMIN, KeyStore } from '../../src/server/keys/key-store.js';
 import { start } from '../../src/server/main.js';
 import { WEBHOOKS_FILE } from '../../src/server/webhooks/webhook-file.js';
 import { fan, Service } from './service.js';
@@ -33,7 +34,7 @@ const filtered = {
   actions: ['search'],
   databases: ['fan'],
   filter,
-} as unknown as Parameters<KeyStore['issue']>[0];
+} as unknown as Parameters<FileKeyStore['issue']>[0];
 
 /** Parses `file` once for every bit of it, with that bit changed: the share that was refused. */
 async function flipEveryBit<Item>(file: string, kind: FileKind<Item>): Promise<number> {
@@ -61,13 +62,13 @@ async function flipEveryBit<Item>(file: string, kind: FileKind<Item>): Promise<n
 
 test('any changed bit of keys.json gives the same keys or an error', async () => {
   const directory = await temporary();
-  const keys = new KeyStore(directory, 'admin');
+  const keys = new FileKeyStore(directory, 'admin');
   await keys.issue({ ...filtered, expires_at: '2099-01-01' }, ADMIN);
   const manager = await keys.issue(
     { name: 'm', actions: ['keys.manage', 'search'], databases: ['fan', 'two'] },
     ADMIN,
   );
-  const caller = keys.authenticate(manager.key);
+  const caller = await keys.authenticate(manager.key);
   if (caller === undefined) throw new Error('the key is not accepted');
   await keys.issue({ name: 'späť', actions: ['search'], databases: ['two'] }, caller);
   const file = path.join(directory, 'keys.json');

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ADMIN, KeyStore } from '../../src/server/keys/key-store.js';
+import { ADMIN } from '../../src/server/keys/caller.js';
+import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
 import { Service } from './service.js';
 
 let service: Service;
@@ -37,10 +38,10 @@ test('a body that arrives after the revocation is refused', async () => {
 });
 
 test('a key that was revoked a moment ago issues and revokes no other', async () => {
-  const keys = new KeyStore(`${service.directory}/apart`, 'admin');
+  const keys = new FileKeyStore(`${service.directory}/apart`, 'admin');
   const request = { name: 'k', actions: ['keys.manage' as const], databases: '*' as const };
   const { key, key_id } = await keys.issue(request, ADMIN);
-  const caller = keys.authenticate(key);
+  const caller = await keys.authenticate(key);
   if (caller === undefined) throw new Error('the key is not accepted');
   const refused = expect.objectContaining({ code: 'unauthorized' });
   const [revoked, issued, again] = await Promise.allSettled([
@@ -51,5 +52,5 @@ test('a key that was revoked a moment ago issues and revokes no other', async ()
   expect(revoked.status).toBe('fulfilled');
   expect(issued).toEqual({ status: 'rejected', reason: refused });
   expect(again).toEqual({ status: 'rejected', reason: refused });
-  expect(keys.list(ADMIN)).toEqual([]);
+  expect(await keys.list(ADMIN)).toEqual([]);
 });

@@ -4,7 +4,8 @@ import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { ADMIN, KeyStore } from '../../src/server/keys/key-store.js';
+import { ADMIN } from '../../src/server/keys/caller.js';
+import { openKeyStore } from '../../src/server/keys/open-key-store.js';
 
 const directories: string[] = [];
 afterEach(async () => {
@@ -17,9 +18,9 @@ const begin = async () => {
   return { directory, lock: path.join(directory, 'keys.json.locked') };
 };
 const issue = async (directory: string) => {
-  const keys = await KeyStore.open(directory, 'admin');
+  const keys = await openKeyStore(directory, 'admin');
   await keys.issue({ name: 'k', actions: ['search'], databases: '*' }, ADMIN);
-  expect(keys.list(ADMIN)).toHaveLength(1);
+  expect(await keys.list(ADMIN)).toHaveLength(1);
   expect(await readdir(directory)).toEqual(['keys.json']);
 };
 

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { adminKey, KeyStore } from '../../src/server/keys/key-store.js';
+import { adminKey } from '../../src/server/keys/admin-key.js';
+import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
 import { fan, Service } from './service.js';
 
 let service: Service;
@@ -169,22 +170,22 @@ describe('a key gives no more than it has', () => {
 
 test('a key expires to the millisecond', async () => {
   const admin = (await adminKey(service.directory, undefined)).key;
-  const keys = new KeyStore(path.join(service.directory, 'elsewhere'), admin);
-  const caller = keys.authenticate(admin);
+  const keys = new FileKeyStore(path.join(service.directory, 'elsewhere'), admin);
+  const caller = await keys.authenticate(admin);
   if (caller === undefined) throw new Error('the admin key is not taken');
   const expires = Date.now() + 60_000;
   const { key } = await keys.issue(
     { name: 'k', actions: ['search'], databases: '*', expires_at: new Date(expires).toISOString() },
     caller,
   );
-  expect(keys.authenticate(key, expires - 1)?.actions.has('search')).toBe(true);
-  expect(keys.authenticate(key, expires)).toBeUndefined();
+  expect((await keys.authenticate(key, expires - 1))?.actions.has('search')).toBe(true);
+  expect(await keys.authenticate(key, expires)).toBeUndefined();
 });
 
 test('keys outlive a restart; a lost race between two changes does not exist', async () => {
   const directory = path.join(service.directory, 'restart');
-  const keys = new KeyStore(directory, 'admin');
-  const caller = keys.authenticate('admin');
+  const keys = new FileKeyStore(directory, 'admin');
+  const caller = await keys.authenticate('admin');
   if (caller === undefined) throw new Error('the admin key is not taken');
   const issued = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
@@ -193,33 +194,34 @@ test('keys outlive a restart; a lost race between two changes does not exist', a
   );
   const [gone] = issued;
   if (gone !== undefined) await keys.revoke(gone.key_id, caller);
-  const again = new KeyStore(directory, 'admin');
-  expect(issued.map(({ key }) => again.authenticate(key) !== undefined)).toEqual(
-    issued.map((key) => key !== gone),
-  );
+  const again = new FileKeyStore(directory, 'admin');
+  const callers = await Promise.all(issued.map(({ key }) => again.authenticate(key)));
+  expect(callers.map((caller) => caller !== undefined)).toEqual(issued.map((key) => key !== gone));
 });
 
 test('two processes that change the keys of one directory at once lose nothing, and see each other at once', async () => {
   const directory = path.join(service.directory, 'shared');
-  const stores = [new KeyStore(directory, 'admin'), new KeyStore(directory, 'admin')];
-  const caller = stores[0]?.authenticate('admin');
+  const stores = [new FileKeyStore(directory, 'admin'), new FileKeyStore(directory, 'admin')];
+  const caller = await stores[0]?.authenticate('admin');
   if (caller === undefined) throw new Error('the admin key is not taken');
   const issued = await Promise.all(
     Array.from({ length: 40 }, (_, i) =>
-      (stores[i % 2] as KeyStore).issue({ name: `k${i}`, actions: ['search'], databases: '*' }, caller),
+      (stores[i % 2] as FileKeyStore).issue({ name: `k${i}`, actions: ['search'], databases: '*' }, caller),
     ),
   );
-  const known = () =>
-    stores.map((keys) => issued.filter(({ key }) => keys.authenticate(key) !== undefined).length);
-  expect(known()).toEqual([40, 40]);
+  const known = async (keys: FileKeyStore) => {
+    const callers = await Promise.all(issued.map(({ key }) => keys.authenticate(key)));
+    return callers.filter((caller) => caller !== undefined).length;
+  };
+  expect(await Promise.all(stores.map(known))).toEqual([40, 40]);
   await Promise.all(issued.map(({ key_id }, i) => stores[(i + 1) % 2]?.revoke(key_id, caller)));
-  expect(known()).toEqual([0, 0]);
+  expect(await Promise.all(stores.map(known))).toEqual([0, 0]);
 });
 
 test('a lock that a crash left holds up changes for a while only', async () => {
   const directory = path.join(service.directory, 'crashed');
-  const keys = new KeyStore(directory, 'admin');
-  const caller = keys.authenticate('admin');
+  const keys = new FileKeyStore(directory, 'admin');
+  const caller = await keys.authenticate('admin');
   if (caller === undefined) throw new Error('the admin key is not taken');
   await keys.issue({ name: 'k', actions: ['search'], databases: '*' }, caller);
   const lock = path.join(directory, 'keys.json.lock');
@@ -227,7 +229,7 @@ test('a lock that a crash left holds up changes for a while only', async () => {
   const old = new Date(Date.now() - 60_000);
   await utimes(lock, old, old);
   await keys.issue({ name: 'k', actions: ['search'], databases: '*' }, caller);
-  expect(keys.list(caller)).toHaveLength(2);
+  expect(await keys.list(caller)).toHaveLength(2);
 });
 
 test('the admin key is made once, for the owner only, and a given one replaces it', async () => {
@@ -241,17 +243,17 @@ test('the admin key is made once, for the owner only, and a given one replaces i
 
 test('looking up a key costs one SHA-256, and the file is read again only when it was replaced', async () => {
   const { key, key_id } = (await issue({})).body;
-  const keys = new KeyStore(service.directory, service.adminKey);
+  const keys = new FileKeyStore(service.directory, service.adminKey);
   const stored = await readFile(path.join(service.directory, 'keys.json'), 'utf8');
   expect(stored).toContain(createHash('sha256').update(key).digest('hex'));
   // Callers are made when the file is read: the same object comes from the same reading.
-  const first = keys.authenticate(key);
+  const first = await keys.authenticate(key);
   expect(first?.keyId).toBe(key_id);
-  for (let i = 0; i < 1_000; i++) expect(keys.authenticate(key) === first).toBe(true);
+  for (let i = 0; i < 1_000; i++) expect((await keys.authenticate(key)) === first).toBe(true);
   await issue({});
-  const second = keys.authenticate(key);
+  const second = await keys.authenticate(key);
   expect(second).toEqual(first);
   expect(second).not.toBe(first);
-  expect(keys.authenticate(key)).toBe(second);
-  expect(keys.authenticate(service.adminKey)?.keyId).toBe('admin');
+  expect(await keys.authenticate(key)).toBe(second);
+  expect((await keys.authenticate(service.adminKey))?.keyId).toBe('admin');
 });

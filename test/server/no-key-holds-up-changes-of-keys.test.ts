@@ -4,7 +4,9 @@ import path from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { CosiftError } from '../../src/errors.js';
 import type { FilterGroup, KeyRequest } from '../../src/schema/index.js';
-import { ADMIN, type Caller, KeyStore } from '../../src/server/keys/key-store.js';
+import { ADMIN, type Caller } from '../../src/server/keys/caller.js';
+import type { KeyStore } from '../../src/server/keys/key-store.js';
+import { openKeyStore } from '../../src/server/keys/open-key-store.js';
 
 const directories: string[] = [];
 afterEach(async () => {
@@ -14,14 +16,14 @@ afterEach(async () => {
 const begin = async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'cosift-keys-'));
   directories.push(directory);
-  return KeyStore.open(directory, 'the-admin-key-of-this-test');
+  return openKeyStore(directory, 'the-admin-key-of-this-test');
 };
 
 const REQUEST: KeyRequest = { name: 'k', actions: ['search'], databases: ['one'] };
 
 const manager = async (store: KeyStore): Promise<{ id: string; caller: Caller }> => {
   const { key, key_id: id } = await store.issue({ ...REQUEST, actions: ['search', 'keys.manage'] }, ADMIN);
-  return { id, caller: store.authenticate(key) as Caller };
+  return { id, caller: (await store.authenticate(key)) as Caller };
 };
 
 /** What became of each call, in the order in which they ended. */
@@ -76,5 +78,5 @@ test('the keys that one key issues have a limit of bytes, and expired ones make 
   vi.spyOn(Date, 'now').mockReturnValue(expires + 1);
   await issue(caller);
   vi.restoreAllMocks();
-  expect(store.list(ADMIN).filter((key) => key.filter !== undefined)).toHaveLength(4);
+  expect((await store.list(ADMIN)).filter((key) => key.filter !== undefined)).toHaveLength(4);
 });

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import { type Backend, openBackend } from '../../src/backend/index.js';
 import { buildApp } from '../../src/server/app.js';
 import { TIMEOUTS } from '../../src/server/http/timeouts.js';
-import { KeyStore } from '../../src/server/keys/key-store.js';
+import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
 import { Webhooks } from '../../src/server/webhooks/webhooks.js';
 import { ALL_ZERO, Raw, request, untilGauges } from './raw.js';
 import { Service } from './service.js';
@@ -70,7 +70,7 @@ test('a call that takes too long is given up, and counts as under way until it i
       };
     },
   });
-  const keys = new KeyStore(directory, 'admin');
+  const keys = new FileKeyStore(directory, 'admin');
   const webhooks = await Webhooks.open(directory, local);
   await local.createDatabase('some', { dimensions: 2 });
   const records = [{ id: 1, data: {}, vector: [1, 0] }];

@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Readiness, Scope } from '../../backend/backend.js';
 import { CosiftError } from '../../errors.js';
 import { DATABASE_ID } from '../../schema/index.js';
-import type { Caller, KeyStore } from '../keys/key-store.js';
+import type { Caller } from '../keys/caller.js';
+import type { KeyStore } from '../keys/key-store.js';
 import type { Operation } from '../operations/operation.js';
 import { type Rate, TokenBuckets } from './token-bucket.js';
 
@@ -26,7 +27,7 @@ export function guardAccess(
   app.addHook('onRequest', async (request, reply) => {
     const { operation } = request.routeOptions.config;
     if (operation === undefined || operation.open) return;
-    const caller = authenticate(keys, request);
+    const caller = await authenticate(keys, request);
     request.caller = caller;
     if (buckets !== undefined && policy !== undefined) takeRate(buckets, policy, caller, reply);
     checkActions(operation, caller);
@@ -37,7 +38,7 @@ export function guardAccess(
   // A body may take a while: a key that was revoked or has expired meanwhile does nothing more.
   app.addHook('preHandler', async (request) => {
     if (request.routeOptions.config.operation?.body !== undefined)
-      request.caller = authenticate(keys, request);
+      request.caller = await authenticate(keys, request);
   });
 }
 
@@ -52,9 +53,9 @@ export function keyOf(request: FastifyRequest): string {
 }
 
 /** Refuses what a request goes on to do when its key has been revoked, or has expired, since the request came. */
-export function checkKeyAgain(keys: KeyStore, request: FastifyRequest): void {
+export async function checkKeyAgain(keys: KeyStore, request: FastifyRequest): Promise<void> {
   const { operation } = request.routeOptions.config;
-  const caller = authenticate(keys, request);
+  const caller = await authenticate(keys, request);
   if (operation !== undefined) checkActions(operation, caller);
   request.caller = caller;
   if ('id' in (request.params as object)) databaseOf(request);
@@ -96,13 +97,13 @@ export function databaseNotFound(id: string): CosiftError {
 }
 
 /** Who sent the request, if it came with a key that is valid. */
-export function keyIn(request: FastifyRequest, keys: KeyStore): Caller | undefined {
+export async function keyIn(request: FastifyRequest, keys: KeyStore): Promise<Caller | undefined> {
   const key = request.headers['x-api-key'];
   return typeof key === 'string' && key !== '' ? keys.authenticate(key) : undefined;
 }
 
-function authenticate(keys: KeyStore, request: FastifyRequest): Caller {
-  const caller = keyIn(request, keys);
+async function authenticate(keys: KeyStore, request: FastifyRequest): Promise<Caller> {
+  const caller = await keyIn(request, keys);
   if (caller === undefined && !request.headers['x-api-key']) {
     throw new CosiftError('unauthorized', 'send a key in the header x-api-key');
   }

@@ -4,19 +4,12 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import lockfile from 'proper-lockfile';
 import { CosiftError } from '../../errors.js';
-import { checkSchema, type KeyDescription } from '../../schema/index.js';
+import { checkSchema } from '../../schema/index.js';
 import { type FileKind, parseChecked, type ReadList, writeChecked } from '../files/checked-file.js';
 import { removeTemporaries, writeFailure } from '../files/secret-file.js';
+import type { StoredKey } from './key-entry.js';
 
-/** What is stored of a key: never the key itself. */
-export interface StoredKey extends Omit<KeyDescription, 'issued_by'> {
-  /** Hexadecimal hash of the whole key. */
-  sha256: string;
-  /** Ids of the keys through which it was issued; the last one issued it. Keys of earlier releases lack them. */
-  ancestors?: string[];
-}
-
-/** What `keys.json` holds. */
+/** The content of `keys.json`. */
 export const KEYS_FILE: FileKind<StoredKey> = {
   member: 'keys',
   check: checkStored,
@@ -24,23 +17,30 @@ export const KEYS_FILE: FileKind<StoredKey> = {
     'put a sound copy in its place, or remove it and issue the keys again; until then no issued key is valid',
 };
 
-/** The holder of a lock renews it each second, so one that is this old was left by a process that ended. */
+/** A process renews its lock every second, so the process of a lock that is this old has ended. Milliseconds. */
 const STALE_MS = 5_000;
 const MAX_WAIT_MS = 15_000;
 const RETRY_MS = 10;
 
-/** The keys in `keys.json` of a data directory, none when there is no such file. Throws `damaged`. */
+/**
+ * Returns the stored keys; none when there is no file.
+ *
+ * @throws {CosiftError} `damaged`
+ */
 export function readKeys(file: string): StoredKey[] {
   return read(file).items;
 }
 
-/** What differs once a file was replaced; undefined where there is none. */
+/** Returns a text that differs whenever the file was replaced; undefined when there is no file. */
 export function stampOf(file: string): string | undefined {
   const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stats && `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
 }
 
-/** Replaces the keys by what `change` makes of them. Durable when it resolves; one process at a time. */
+/**
+ * Replaces the stored keys by those that `change` returns. The change is durable when the promise resolves. One process
+ * at a time changes the file.
+ */
 export async function changeKeys(file: string, change: (keys: StoredKey[]) => StoredKey[]): Promise<void> {
   await withLock(file, (assertHeld) => {
     const keys = change(readKeys(file));
@@ -50,8 +50,10 @@ export async function changeKeys(file: string, change: (keys: StoredKey[]) => St
 }
 
 /**
- * Prepares the file for a service: removes what killed processes left and gives a file of an earlier release its
- * checksum. Throws `damaged` where the file was changed.
+ * Prepares the file for a service: removes the temporary files of killed processes, and adds the checksum to a file of
+ * an older release.
+ *
+ * @throws {CosiftError} `damaged`
  */
 export async function prepareKeys(file: string): Promise<void> {
   await withLock(file, async () => {
@@ -80,7 +82,7 @@ function checkStored(value: unknown): StoredKey {
   return value as StoredKey;
 }
 
-/** Runs `work` while no other process changes the file. `work` calls `assertHeld` right before it writes. */
+/** Runs `work` while no other process changes the file. `work` calls `assertHeld` right before it writes the file. */
 async function withLock(file: string, work: (assertHeld: () => void) => Promise<void>): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 }).catch((error) => {
     throw writeFailure(file, error);
@@ -109,7 +111,7 @@ async function lock(file: string, onCompromised: (error: Error) => void): Promis
       if ((error as NodeJS.ErrnoException).code !== 'ELOCKED') throw writeFailure(file, error);
       if (performance.now() > deadline) throw busy(file, error);
     }
-    // After the clock was set back, an abandoned lock looks as if it were renewed in the future.
+    // After the clock was set back, an abandoned lock seems to be renewed in the future.
     const renewedAt = statSync(lockfilePath, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     if (renewedAt > Date.now() + STALE_MS) await rm(lockfilePath, { recursive: true, force: true });
     else await pause(RETRY_MS);
@@ -117,7 +119,7 @@ async function lock(file: string, onCompromised: (error: Error) => void): Promis
 }
 
 function busy(file: string, cause: unknown): CosiftError {
-  // Callers of a service read this: its directories are not for them.
+  // Callers of a service read this text, and they must not see its directories.
   const name = path.basename(file);
   return new CosiftError('busy', `${name} is being changed by another process; try again`, { cause });
 }

@@ -8,14 +8,16 @@ const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 const SHAPE = new RegExp(`^cosift_([0-9a-z]{${ID_LENGTH}})_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
 
-/** A new secret `cosift_<id>_<secret><checksum>`: the prefix for secret scanners, the checksum for typing errors. */
+/**
+ * Makes a new key `cosift_<id>_<secret><checksum>`. Secret scanners find the prefix; the checksum reveals typing errors.
+ */
 export function makeKey(): { keyId: string; key: string } {
   const keyId = randomLetters(ID_LENGTH, 36);
   const unchecked = `cosift_${keyId}_${randomLetters(SECRET_LENGTH, 62)}`;
   return { keyId, key: unchecked + checksum(unchecked) };
 }
 
-/** The key id in `key`, undefined where the text cannot be a key that was issued. */
+/** Returns the key id in `key`; undefined when no service can have issued such a key. */
 export function keyIdOf(key: string): string | undefined {
   const keyId = SHAPE.exec(key)?.[1];
   if (keyId === undefined) return undefined;
@@ -27,18 +29,18 @@ export function hashKey(key: string): Buffer {
   return createHash('sha256').update(key, 'utf8').digest();
 }
 
-/** Compares hashes in a time that does not depend on where they differ. */
+/** Compares hashes in constant time. */
 export function sameHash(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
 function randomLetters(length: number, of: number): string {
-  // Bytes at or above the largest multiple are dropped, so that every letter is equally likely.
-  const fair = 256 - (256 % of);
+  // Bytes at or above the largest multiple of `of` are skipped, so that every letter is equally likely.
+  const end = 256 - (256 % of);
   let letters = '';
   while (letters.length < length) {
     for (const byte of randomBytes(length)) {
-      if (byte < fair && letters.length < length) letters += ALPHABET[byte % of];
+      if (byte < end && letters.length < length) letters += ALPHABET[byte % of];
     }
   }
   return letters;

@@ -35,7 +35,7 @@ export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: De
       if (waitSeconds > 0 && !inFlight.closing.aborted) {
         try {
           const changes = await ask(waitSeconds * 1000);
-          checkKeyAgain(keys, request);
+          await checkKeyAgain(keys, request);
           return sendJson(reply, changes);
         } catch (error) {
           if (!inFlight.closing.aborted) throw error;

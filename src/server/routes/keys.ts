@@ -11,7 +11,7 @@ export function keyHandlers({ keys, limits }: Dependencies): Handlers {
     },
 
     async listKeys(request) {
-      return { keys: keys.list(callerOf(request)) };
+      return { keys: await keys.list(callerOf(request)) };
     },
 
     async revokeKey(request, reply) {

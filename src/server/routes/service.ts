@@ -30,9 +30,9 @@ export function serviceHandlers({
   };
 
   /** Who asks; nobody while the keys cannot be read, which must not make the service unready. */
-  const knownCaller = (request: FastifyRequest) => {
+  const knownCaller = async (request: FastifyRequest) => {
     try {
-      return keyIn(request, keys);
+      return await keyIn(request, keys);
     } catch {
       return undefined;
     }
@@ -50,14 +50,15 @@ export function serviceHandlers({
       const { ready, reasons } = await readiness();
       const databases = await backend.databases();
       // Asked without a key: names of databases are for those who see them.
-      const caller = knownCaller(request);
+      const caller = await knownCaller(request);
       const problems = databases.flatMap(({ id, loaded, writable, problem }) => {
         const name = caller !== undefined && sees(caller, id) ? `database "${id}"` : 'a database';
         if (problem?.code === 'drop_failed') return [`${name} could not be dropped: drop it again`];
         if (problem !== undefined) return [`${name} could not be opened (${problem.code})`];
         return loaded && !writable ? [`${name} refuses writes until the next start`] : [];
       });
-      if (keys.failure() !== undefined) problems.push('the keys cannot be read: only the admin key is valid');
+      if ((await keys.failure()) !== undefined)
+        problems.push('the keys cannot be read: only the admin key is valid');
       if (ready) return { status: 'ok', ...(problems.length > 0 && { reasons: problems }) };
       const progress = {
         databases: databases.length,

@@ -41,7 +41,7 @@ export interface Delivery {
    *
    * @throws {CosiftError} when that cannot be told, as while the keys cannot be read.
    */
-  isAllowed: (keyId: string, database: string) => boolean;
+  isAllowed: (keyId: string, database: string) => Promise<boolean>;
 }
 
 /** Where to read a feed from that does not go on after a position; undefined for another error. */
@@ -92,9 +92,9 @@ export class Webhook {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        this.#checkKey();
+        await this.#checkKey();
         const { changes, position, epoch } = await this.#next(signal);
-        this.#checkKey();
+        await this.#checkKey();
         if (changes.length > 0) {
           const { database } = this.stored;
           const body = JSON.stringify({ database, epoch, changes, position });
@@ -141,9 +141,9 @@ export class Webhook {
   }
 
   /** @throws {CosiftError} `unauthorized` once the key that created the webhook may not have it any more. */
-  #checkKey(): void {
+  async #checkKey(): Promise<void> {
     const { created_by, database } = this.stored;
-    if (created_by === undefined || this.#delivery.isAllowed(created_by, database)) return;
+    if (created_by === undefined || (await this.#delivery.isAllowed(created_by, database))) return;
     throw new CosiftError('unauthorized', `the key ${created_by} that created it may not have it any more`);
   }
 
@@ -175,7 +175,7 @@ export class Webhook {
       signal.throwIfAborted();
       this.#log?.warn({ webhook_id, position, fault: fault.detail }, 'delivery failed');
       await this.#pause(signal);
-      this.#checkKey();
+      await this.#checkKey();
     }
   }
 

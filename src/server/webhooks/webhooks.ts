@@ -48,7 +48,7 @@ export class Webhooks {
   static async open(
     dataDirectory: string,
     backend: Backend,
-    { times = DELIVERY_TIMES, allow = [], isAllowed = () => true }: WebhookOptions = {},
+    { times = DELIVERY_TIMES, allow = [], isAllowed = async () => true }: WebhookOptions = {},
   ): Promise<Webhooks> {
     const file = path.join(dataDirectory, 'webhooks.json');
     const delivery = { backend, times, policy: new AddressPolicy(allow), isAllowed };

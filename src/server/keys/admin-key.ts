@@ -1,0 +1,36 @@
+import path from 'node:path';
+import { CosiftError } from '../../errors.js';
+import { readIfThere, removeTemporaries, writeSecret } from '../files/secret-file.js';
+import { keyIdOf, makeKey } from './key-format.js';
+
+export interface AdminKey {
+  key: string;
+  /** Whether this start made the key, so that the key must be shown. */
+  made: boolean;
+  file: string;
+}
+
+/**
+ * Returns the admin key: `given`, or the key in `admin.key` of the data directory, or a new key that is stored there.
+ *
+ * @throws {CosiftError} `damaged` when the stored key was changed.
+ */
+export async function adminKey(dataDirectory: string, given: string | undefined): Promise<AdminKey> {
+  const file = path.join(dataDirectory, 'admin.key');
+  await removeTemporaries(file);
+  if (given !== undefined) return { key: given, made: false, file };
+  const stored = (await readIfThere(file))?.trim();
+  if (stored) {
+    // A key that the service made has a checksum of its own.
+    if (stored.startsWith('cosift_') && keyIdOf(stored) === undefined) {
+      throw new CosiftError(
+        'damaged',
+        `${file} is damaged: remove it, and the next start makes a new admin key`,
+      );
+    }
+    return { key: stored, made: false, file };
+  }
+  const { key } = makeKey();
+  await writeSecret(file, `${key}\n`);
+  return { key, made: true, file };
+}
