@@ -341,8 +341,8 @@ impl NativeEngine {
 
     /// What has been done since the engine was opened, and what waits.
     #[napi]
-    pub fn meter(&self) -> NativeMeter {
-        let reading = self.engine.meter();
+    pub fn metrics(&self) -> NativeMeter {
+        let reading = self.engine.metrics();
         NativeMeter {
             commits: reading.commits as f64,
             commit_micros: reading.commit_micros as f64,

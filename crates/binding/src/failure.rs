@@ -1,7 +1,7 @@
 //! Errors as values.
 
 use cosift_engine::Error;
-use cosift_engine::Problem;
+use cosift_engine::ValidationError;
 use napi_derive::napi;
 
 /// One thing wrong with a request, and where.
@@ -43,8 +43,8 @@ impl From<Error> for NativeFailure {
     }
 }
 
-impl From<Problem> for NativeProblem {
-    fn from(problem: Problem) -> Self {
+impl From<ValidationError> for NativeProblem {
+    fn from(problem: ValidationError) -> Self {
         Self {
             pointer: problem.pointer,
             code: problem.code.as_str().to_owned(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cosift_engine::FilterLimits;
 use cosift_engine::{Error, Limits};
-use cosift_engine::{Problem, ProblemCode};
+use cosift_engine::{ValidationCode, ValidationError};
 use napi_derive::napi;
 
 /// How an engine works.
@@ -71,9 +71,9 @@ pub(crate) fn whole(name: &str, number: f64) -> Result<usize, Error> {
     let detail = format!("is {number}, must be a whole number from 0 to {}", u32::MAX);
     Err(Error::Invalid {
         code: "invalid_request",
-        problems: vec![Problem {
+        problems: vec![ValidationError {
             pointer: format!("/{name}"),
-            code: ProblemCode::NumberOutOfRange,
+            code: ValidationCode::NumberOutOfRange,
             detail,
         }],
     })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cosift_engine::LineProblem;
+use cosift_engine::LineError;
 use napi_derive::napi;
 
 use crate::failure::NativeProblem;
@@ -16,8 +16,8 @@ pub struct NativeLineProblem {
     pub problem: NativeProblem,
 }
 
-impl From<LineProblem> for NativeLineProblem {
-    fn from(bad: LineProblem) -> Self {
+impl From<LineError> for NativeLineProblem {
+    fn from(bad: LineError) -> Self {
         Self {
             line: bad.line as f64,
             problem: bad.problem.into(),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::disk::{FileError, LockError};
-use crate::record::{InvalidVector, Problem, ProblemCode};
+use crate::record::{InvalidVector, ValidationCode, ValidationError};
 use crate::runtime::Stopped;
 use crate::store::StoreError;
 
@@ -19,7 +19,7 @@ pub enum Error {
         /// The stable code of the kind of request that is wrong, `invalid_filter`.
         code: &'static str,
         /// What is wrong, and where.
-        problems: Vec<Problem>,
+        problems: Vec<ValidationError>,
     },
     /// A vector that cannot be compared.
     #[error(transparent)]
@@ -125,9 +125,9 @@ pub enum Error {
     /// The store refused or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A derived file is damaged or can't be read.
+    /// An index file is damaged or can't be read.
     #[error(transparent)]
-    Derived(#[from] FileError),
+    IndexFiles(#[from] FileError),
     /// A file or directory can't be read or written.
     #[error("{}: {source}", .path.display())]
     File {
@@ -153,7 +153,7 @@ impl From<Stopped> for Error {
     }
 }
 
-fn first_detail(problems: &[Problem]) -> String {
+fn first_detail(problems: &[ValidationError]) -> String {
     match problems {
         [] => "the request is invalid".to_owned(),
         [only] => format!("{}: {}", only.pointer, only.detail),
@@ -173,9 +173,9 @@ impl Error {
         pointer: impl Into<String>,
         detail: impl Into<String>,
     ) -> Self {
-        let problem = Problem {
+        let problem = ValidationError {
             pointer: pointer.into(),
-            code: ProblemCode::InvalidValue,
+            code: ValidationCode::InvalidValue,
             detail: detail.into(),
         };
         Self::Invalid {
@@ -214,7 +214,7 @@ impl Error {
             }
             Self::Lock(LockError::Io { .. }) => "store_failed",
             Self::File { source, .. } if source.kind() == io::ErrorKind::StorageFull => "disk_full",
-            Self::File { .. } | Self::Derived(_) => "store_failed",
+            Self::File { .. } | Self::IndexFiles(_) => "store_failed",
             Self::Defect { .. } => "internal",
         }
     }
@@ -235,14 +235,14 @@ impl Error {
 
     /// The places in the request that are wrong.
     #[must_use]
-    pub fn problems(&self) -> Vec<Problem> {
+    pub fn problems(&self) -> Vec<ValidationError> {
         match self {
             Self::Invalid { problems, .. } => problems.clone(),
             Self::IdentityConflict { pointer, detail } => {
                 let (pointer, detail) = (pointer.clone(), detail.clone());
-                vec![Problem {
+                vec![ValidationError {
                     pointer,
-                    code: ProblemCode::IdentityConflict,
+                    code: ValidationCode::IdentityConflict,
                     detail,
                 }]
             }

@@ -29,12 +29,12 @@ pub use disk::{FileError, LockError};
 pub use error::{Done, Error};
 pub use limits::{FilterLimits, Limits};
 pub use record::{
-    InvalidVector, Problem, ProblemCode, RecordId, RecordUuid, Score, TimeRange, Variant,
+    InvalidVector, RecordId, RecordUuid, Score, TimeRange, ValidationCode, ValidationError, Variant,
 };
 pub use reembedding::ReembeddingBatch;
-pub use runtime::{Event, EventCode, EventLevel, MeterReading, StopFlag, TakenEvents};
+pub use runtime::{Event, EventCode, EventLevel, MetricsReading, StopFlag, TakenEvents};
 pub use search::{Page, ScannerStats, Search};
 pub use settings::Settings;
 pub use snapshot::Snapshot;
 pub use store::{StoreError, sqlite_version};
-pub use write::{Committed, Embedded, Format, LineProblem, Prepared, Status, Upserted};
+pub use write::{Committed, Embedded, Format, LineError, Prepared, Status, Upserted};

@@ -13,8 +13,8 @@ use crate::runtime::{StopFlag, Watch};
 use crate::search::{Page, Query, Search, not_approximate, write_record};
 use crate::snapshot::{HEAVY, Selection};
 use crate::write::{
-    Answer, Commit, Committed, Deleted, Deletion, Embedded, Format, Found, Prepared, RecordRef,
-    Task, prepare,
+    Answer, Command, Commit, Committed, Deleted, Deletion, Embedded, Format, Found, Prepared,
+    RecordRef, prepare,
 };
 
 impl Engine {
@@ -57,7 +57,7 @@ impl Engine {
             Ok(database) if database.epoch != prepared.epoch => {
                 done(Err(Error::DatabaseNotFound { id: id.to_owned() }));
             }
-            Ok(database) => database.send(Task::Commit(Commit {
+            Ok(database) => database.send(Command::Commit(Commit {
                 prepared,
                 embedded,
                 answer: Answer::new(done),
@@ -109,7 +109,7 @@ impl Engine {
             Ok(Deleted::Outdated(found)) => engine.find_and_delete(target, found, done),
             Err(error) => done(Err(error)),
         });
-        database.send(Task::Delete {
+        database.send(Command::Delete {
             found,
             answer: Answer::new(answer),
         });

@@ -14,12 +14,12 @@ use crate::approximate::Approximation;
 use crate::disk::create_directory;
 use crate::error::Error;
 use crate::reembedding::Followed;
-use crate::runtime::{DatabaseEvents, EventQueue, Meter, now_ms};
+use crate::runtime::{DatabaseEvents, EventQueue, Metrics, now_ms};
 use crate::search::Searchable;
 use crate::settings::Settings;
-use crate::snapshot::{Derived, Published, PublishedCell, Snapshot};
+use crate::snapshot::{IndexFiles, Published, PublishedCell, Snapshot};
 use crate::store::{CREATED_AT, Reader, Store, store_path};
-use crate::write::{Shared, Target, Task, Writer};
+use crate::write::{Command, Shared, Target, Writer};
 
 /// Tasks that may wait for the writer; one more is refused as busy.
 const MAX_WAITING: usize = 1024;
@@ -36,7 +36,7 @@ pub struct Database {
     pub(crate) reader: Reader,
     /// What searches read.
     pub(crate) searchable: Arc<Searchable>,
-    writer: SyncSender<Task>,
+    writer: SyncSender<Command>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -49,7 +49,7 @@ impl Database {
         id: &str,
         root: &Path,
         settings: &Settings,
-        meter: &Arc<Meter>,
+        metrics: &Arc<Metrics>,
         events: &Arc<EventQueue>,
         keep_changes: Duration,
     ) -> Result<Self, Error> {
@@ -61,7 +61,7 @@ impl Database {
                 let mut store = Store::create(&store_path(directory), &json)?;
                 Ok(store.set_meta(CREATED_AT, &now_ms().to_le_bytes())?)
             },
-            |directory| Self::open(id, directory, meter, events, keep_changes, &|_| true),
+            |directory| Self::open(id, directory, metrics, events, keep_changes, &|_| true),
         )
     }
 
@@ -69,11 +69,11 @@ impl Database {
     /// change feed keeps a change for `keep_changes`.
     ///
     /// # Errors
-    /// [`Error::Closed`] when `progress` ends it; [`Error::Store`]; derived files that are missing or damaged are made again.
+    /// [`Error::Closed`] when `progress` ends it; [`Error::Store`]; index files that are missing or damaged are made again.
     pub(crate) fn open(
         id: &str,
         directory: &Path,
-        meter: &Arc<Meter>,
+        metrics: &Arc<Metrics>,
         events: &Arc<EventQueue>,
         keep_changes: Duration,
         progress: &dyn Fn(usize) -> bool,
@@ -87,13 +87,13 @@ impl Database {
             .and_then(|bytes| bytes.try_into().ok())
             .map_or(0, i64::from_le_bytes);
         let last_write_at = last_write_at(&reader, store.last_position())?.unwrap_or(created_at);
-        let derived = directory.join("derived");
+        let index_files = directory.join("derived");
         let events = DatabaseEvents::new(events, id);
         let shared = Arc::new(Shared {
             published: Arc::new(PublishedCell::new(Published::empty())),
             last_write_at: AtomicI64::new(last_write_at),
             disk_bytes: AtomicU64::new(0),
-            meter: Arc::clone(meter),
+            metrics: Arc::clone(metrics),
             writable: AtomicBool::new(true),
             #[cfg(test)]
             panic_after_commit: AtomicBool::new(false),
@@ -101,7 +101,7 @@ impl Database {
             damage: OnceLock::new(),
             approximation: settings.approximate.then(|| {
                 Arc::new(Approximation::new(
-                    &derived,
+                    &index_files,
                     store.id(),
                     settings.dimensions,
                     events.clone(),
@@ -110,11 +110,11 @@ impl Database {
             events,
         });
         let (sender, tasks) = sync_channel(MAX_WAITING);
-        let derived = Derived::new(&derived, settings.dimensions, &store);
+        let index_files = IndexFiles::new(&index_files, settings.dimensions, &store);
         let mut writer = Writer::new(
             settings.clone(),
             store,
-            derived,
+            index_files,
             Arc::clone(&shared),
             sender.clone(),
             keep_changes,
@@ -200,9 +200,9 @@ impl Database {
     }
 
     /// Hands a task to the writer.
-    pub(crate) fn send(&self, task: Task) {
+    pub(crate) fn send(&self, task: Command) {
         // Counted first: the writer may take it at once.
-        self.shared.meter.write_waits();
+        self.shared.metrics.write_waits();
         let (task, error) = match self.writer.try_send(task) {
             Ok(()) => return,
             Err(TrySendError::Full(task)) => (
@@ -214,7 +214,7 @@ impl Database {
             ),
             Err(TrySendError::Disconnected(task)) => (task, Error::Closed),
         };
-        self.shared.meter.write_waits_no_more();
+        self.shared.metrics.write_waits_no_more();
         task.refuse(error);
     }
 
@@ -223,7 +223,7 @@ impl Database {
         let thread = self.thread.lock().take();
         if let Some(thread) = thread {
             // The writer may be gone after a defect: then there is nothing left to close.
-            let _ = self.writer.send(Task::Close);
+            let _ = self.writer.send(Command::Close);
             // The last handle of a database may be dropped by its writer, which then ends by itself.
             if thread.thread().id() != std::thread::current().id() {
                 let _ = thread.join();

@@ -16,13 +16,13 @@ use crate::api::database::Database;
 use crate::api::describe::{describe, sizes};
 use crate::api::workers::{Step, Workers};
 use crate::disk::{
-    DROPPED, DataLock, NEW, NEXT, create_directories, drop_directory, finish_exchanges, next_path,
+    DROPPED, DataLock, NEW, NEXT, create_directories, drop_directory, finish_swaps, next_path,
     remove_if_there,
 };
 use crate::error::{Done, Error};
 use crate::limits::Limits;
-use crate::reembedding::Shadow;
-use crate::runtime::{EventCode, EventQueue, Meter, MeterReading, TakenEvents, message};
+use crate::reembedding::ReembeddingStore;
+use crate::runtime::{EventCode, EventQueue, Metrics, MetricsReading, TakenEvents, message};
 use crate::search::{Scanner, ScannerStats};
 use crate::settings::Settings;
 use crate::store::{self, StoreError, store_path};
@@ -32,7 +32,7 @@ use crate::write::Answer;
 pub struct Engine {
     directory: PathBuf,
     pub(crate) limits: Limits,
-    pub(crate) meter: Arc<Meter>,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) events: Arc<EventQueue>,
     /// Searches lock it on the caller's thread: it is never held while files are read or written.
     databases: RwLock<BTreeMap<String, Slot>>,
@@ -48,7 +48,7 @@ pub struct Engine {
     heavy: Arc<Workers>,
     closed: AtomicBool,
     /// Databases with the vectors of another model, in the making.
-    shadows: Mutex<BTreeMap<String, Shadow>>,
+    shadows: Mutex<BTreeMap<String, ReembeddingStore>>,
     /// Held by what [`Engine::in_background`] does with files.
     pub(crate) background: Mutex<()>,
     lock: Mutex<Option<DataLock>>,
@@ -94,7 +94,7 @@ impl Engine {
         let mut databases = BTreeMap::new();
         let root = directory.join("databases");
         create_directories(&root).map_err(file)?;
-        finish_exchanges(&root).map_err(file)?;
+        finish_swaps(&root).map_err(file)?;
         for entry in std::fs::read_dir(&root).map_err(file)? {
             let entry = entry.map_err(file)?;
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -122,14 +122,14 @@ impl Engine {
         }
         let threads =
             threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-        let meter = Arc::new(Meter::default());
+        let metrics = Arc::new(Metrics::default());
         Ok(Arc::new(Self {
             directory: directory.to_owned(),
             limits,
             databases: RwLock::new(databases),
             files: Mutex::default(),
-            scanner: Scanner::start(threads, Arc::clone(&meter)).map_err(file)?,
-            meter,
+            scanner: Scanner::start(threads, Arc::clone(&metrics)).map_err(file)?,
+            metrics,
             events,
             admin: Workers::start("cosift-admin", 1).map_err(file)?,
             control: Workers::start("cosift-control", WORKERS).map_err(file)?,
@@ -168,7 +168,7 @@ impl Engine {
                 Database::open(
                     &id,
                     &self.path(&id),
-                    &self.meter,
+                    &self.metrics,
                     &self.events,
                     self.limits.keep_changes,
                     &progress,
@@ -263,7 +263,7 @@ impl Engine {
                 id,
                 &self.root(),
                 settings,
-                &self.meter,
+                &self.metrics,
                 &self.events,
                 self.limits.keep_changes,
             )
@@ -364,8 +364,8 @@ impl Engine {
 
     /// What has been done since the engine was opened, and what waits.
     #[must_use]
-    pub fn meter(&self) -> MeterReading {
-        self.meter.read()
+    pub fn metrics(&self) -> MetricsReading {
+        self.metrics.read()
     }
 
     /// Closes from a thread of its own, since every other may be one that is to end.
@@ -445,7 +445,7 @@ impl Engine {
         self.closed.load(Relaxed)
     }
 
-    pub(crate) fn shadows(&self) -> MutexGuard<'_, BTreeMap<String, Shadow>> {
+    pub(crate) fn shadows(&self) -> MutexGuard<'_, BTreeMap<String, ReembeddingStore>> {
         self.shadows.lock()
     }
 

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use crate::api::database::Database;
 use crate::api::describe::time;
 use crate::api::engine::{Engine, Slot};
-use crate::disk::{exchange, next_path, remove_dropped, remove_if_there, sync_directory};
+use crate::disk::{next_path, remove_dropped, remove_if_there, swap_directories, sync_directory};
 use crate::error::{Done, Error};
-use crate::reembedding::{ReembeddingBatch, Shadow};
+use crate::reembedding::{ReembeddingBatch, ReembeddingStore};
 use crate::settings::Settings;
 use crate::store::{FeedData, store_path};
 use crate::write::Embedded;
@@ -44,7 +44,7 @@ impl Engine {
                         path: path.clone(),
                         source,
                     })?;
-                    Shadow::create(&path, settings, &database.followed())
+                    ReembeddingStore::create(&path, settings, &database.followed())
                         .inspect_err(|_| {
                             // The error tells why; what stays is removed by the next beginning.
                             let _ = remove_if_there(&path);
@@ -93,7 +93,7 @@ impl Engine {
         });
     }
 
-    /// Makes what is derived from the records so far, so that [`Engine::switch_reembedding`] is quick.
+    /// Makes the index files of the records so far, so that [`Engine::switch_reembedding`] is quick.
     pub fn warm_reembedding(self: &Arc<Self>, id: String, done: Done<()>) {
         self.in_background(done, move |engine| {
             let _busy = engine.begin_background()?;
@@ -101,7 +101,7 @@ impl Engine {
             drop(engine.take_shadow(&id)?);
             let path = engine.shadow_path(&id);
             let warmed = engine.open_database(&id, &path).map(|next| next.close());
-            if let Some(shadow) = Shadow::open(&path, epoch)? {
+            if let Some(shadow) = ReembeddingStore::open(&path, epoch)? {
                 engine.keep_shadow(&id, shadow);
             }
             warmed
@@ -162,7 +162,7 @@ impl Engine {
     }
 
     /// Has the directories change places, if the shadow is up to all that was written.
-    fn replace(&self, source: &Database, shadow: Shadow) -> Result<(), Error> {
+    fn replace(&self, source: &Database, shadow: ReembeddingStore) -> Result<(), Error> {
         let version = shadow.version();
         // Its connections must be closed by the name that they were opened by.
         drop(shadow);
@@ -170,7 +170,7 @@ impl Engine {
             return Err(Error::Stale);
         }
         source.reader.retire();
-        exchange(&self.root(), &source.id).map_err(|source| Error::File {
+        swap_directories(&self.root(), &source.id).map_err(|source| Error::File {
             path: self.root(),
             source,
         })
@@ -196,7 +196,7 @@ impl Engine {
         Database::open(
             id,
             path,
-            &self.meter,
+            &self.metrics,
             &self.events,
             self.limits.keep_changes,
             &|_| !self.is_closed(),
@@ -215,11 +215,11 @@ impl Engine {
         next_path(&self.root(), id)
     }
 
-    fn find_shadow(&self, database: &Database) -> Result<Option<Shadow>, Error> {
+    fn find_shadow(&self, database: &Database) -> Result<Option<ReembeddingStore>, Error> {
         let kept = self.shadows().remove(&database.id);
         let path = self.shadow_path(&database.id);
         let shadow = match kept {
-            None if store_path(&path).exists() => Shadow::open(&path, database.epoch)?,
+            None if store_path(&path).exists() => ReembeddingStore::open(&path, database.epoch)?,
             kept => kept,
         };
         // One that is behind what the feed keeps would miss deletions.
@@ -230,12 +230,12 @@ impl Engine {
         Ok(shadow.filter(|shadow| shadow.is_current(database.epoch, removed)))
     }
 
-    fn take_shadow(&self, id: &str) -> Result<Shadow, Error> {
+    fn take_shadow(&self, id: &str) -> Result<ReembeddingStore, Error> {
         let taken = self.shadows().remove(id);
         taken.ok_or_else(|| Error::ReembeddingNotFound { id: id.to_owned() })
     }
 
-    fn keep_shadow(&self, id: &str, shadow: Shadow) {
+    fn keep_shadow(&self, id: &str, shadow: ReembeddingStore) {
         self.shadows().insert(id.to_owned(), shadow);
     }
 
@@ -244,7 +244,7 @@ impl Engine {
     fn with_shadow<T>(
         &self,
         id: &str,
-        step: impl FnOnce(&mut Shadow) -> Result<T, Error>,
+        step: impl FnOnce(&mut ReembeddingStore) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let mut shadow = self.take_shadow(id)?;
         let result = step(&mut shadow);
@@ -255,7 +255,7 @@ impl Engine {
     }
 }
 
-fn tell(shadow: &Shadow) -> Value {
+fn tell(shadow: &ReembeddingStore) -> Value {
     json!({
         "model": shadow.settings.model,
         "fingerprint": shadow.settings.fingerprint,

@@ -1,4 +1,4 @@
-//! An index on disk, beside the other derived files: losing it costs time, never a record.
+//! An index on disk, beside the other index files: losing it costs time, never a record.
 //!
 //! | file | what |
 //! |---|---|
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::approximate::graph::Graph;
 use crate::approximate::index::{Index, Member};
 use crate::disk::{Owner, PartsFile, create_directories, write_once};
-use crate::snapshot::{GRAPH, GRAPH_LIST, Serial, Unusable};
+use crate::snapshot::{FileId, GRAPH, GRAPH_LIST, Unusable};
 
 /// Of graphs built in another way nothing can be used.
 const FORMAT: u64 = 2;
@@ -28,7 +28,7 @@ const LIST: Unusable = Unusable::Content("the list of the graph cannot be read")
 pub(crate) fn save(index: &Index, directory: &Path, owner: &Owner) -> Result<(), Unusable> {
     create_directories(directory)?;
     let members = index.members();
-    let number = Serial::next();
+    let number = FileId::next();
     let path = graph_path(directory, number);
     let (bytes, crc) = save_graph(index, &path).inspect_err(|_| {
         // The error tells why; half a file is of no use.
@@ -63,7 +63,7 @@ pub(crate) fn load(directory: &Path, owner: &Owner, dimensions: usize) -> Result
     if number(&list["format"])? != FORMAT {
         return Err(Unusable::Content("the graph is of another version"));
     }
-    let path = graph_path(directory, Serial(number(&list["graph"])?).seen());
+    let path = graph_path(directory, FileId(number(&list["graph"])?).seen());
     let (bytes, crc) = check_sum(&path)?;
     if number(&list["bytes"])? != bytes || number(&list["crc"])? != u64::from(crc) {
         return Err(Unusable::Content("the graph does not match its list"));
@@ -71,7 +71,7 @@ pub(crate) fn load(directory: &Path, owner: &Owner, dimensions: usize) -> Result
     let mut blocks = Vec::new();
     for block in list["blocks"].as_array().ok_or(LIST)? {
         blocks.push(Member {
-            body: Serial(number(&block[0])?).seen(),
+            body: FileId(number(&block[0])?).seen(),
             held: number(&block[1])? as usize,
             vectors: number(&block[2])? as usize,
         });
@@ -114,7 +114,7 @@ fn remove_all_but(directory: &Path, kept: &Path) {
     }
 }
 
-fn graph_path(directory: &Path, number: Serial) -> PathBuf {
+fn graph_path(directory: &Path, number: FileId) -> PathBuf {
     directory.join(format!("{}.{GRAPH}", number.0))
 }
 

@@ -6,7 +6,7 @@ use parking_lot::RwLock;
 
 use crate::approximate::graph::Graph;
 use crate::columns::BLOCK_RECORDS;
-use crate::snapshot::{Block, ColdBuffer, ColdRows, Serial, Snapshot, Unusable};
+use crate::snapshot::{Block, ExactVectors, FileId, Snapshot, Unusable, VectorBuffer};
 
 /// A graph over the records of full blocks.
 ///
@@ -20,13 +20,13 @@ pub(crate) struct Index {
 #[derive(Debug, Default)]
 pub(crate) struct Members {
     blocks: Vec<Member>,
-    places: HashMap<Serial, u32>,
+    places: HashMap<FileId, u32>,
 }
 
 /// A block of the index: of its first `held` records, those with a vector are in the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
-    pub(crate) body: Serial,
+    pub(crate) body: FileId,
     pub(crate) held: usize,
     /// Records in the graph.
     pub(crate) vectors: usize,
@@ -48,19 +48,19 @@ impl Index {
     /// # Errors
     /// When the sample can't be read or there is no memory.
     pub(crate) fn new(sample: &Block) -> Result<Self, Unusable> {
-        let mut buffer = ColdBuffer::default();
+        let mut buffer = VectorBuffer::default();
         let mut largest = 0;
         for slot in 0..sample.len() {
             if !sample.has_vector(slot) {
                 continue;
             }
-            let vector = sample.cold.vector(slot, &mut buffer)?;
+            let vector = sample.exact.vector(slot, &mut buffer)?;
             largest = vector
                 .iter()
                 .map(|x| x.unsigned_abs())
                 .fold(largest, u32::max);
         }
-        let graph = Graph::new(sample.cold.dimensions(), largest)?;
+        let graph = Graph::new(sample.exact.dimensions(), largest)?;
         Ok(Self::of(graph, Vec::new()))
     }
 
@@ -97,7 +97,7 @@ impl Index {
         let living: usize = snapshot
             .blocks
             .iter()
-            .filter(|block| members.places.contains_key(&block.body.serial))
+            .filter(|block| members.places.contains_key(&block.body.file_id))
             .map(|block| block.living)
             .sum();
         let held: usize = members.blocks.iter().map(|member| member.held).sum();
@@ -130,14 +130,14 @@ impl Index {
     /// # Errors
     /// When a vector can't be read, or the graph can't grow.
     pub(crate) fn add(&self, block: &Block, go_on: impl Fn() -> bool) -> Result<bool, Unusable> {
-        let (place, held) = self.write().enter(block.body.serial);
-        let mut buffer = ColdBuffer::default();
+        let (place, held) = self.write().enter(block.body.file_id);
+        let mut buffer = VectorBuffer::default();
         for slot in held..block.len() {
             if !go_on() {
                 return Ok(false);
             }
             if block.has_vector(slot) {
-                let vector = block.cold.vector(slot, &mut buffer)?;
+                let vector = block.exact.vector(slot, &mut buffer)?;
                 self.graph.add(key(place, slot), vector)?;
             }
             let member = &mut self.write().blocks[place as usize];
@@ -157,7 +157,7 @@ impl Index {
         };
         for (at, block) in snapshot.blocks.iter().enumerate() {
             if members.is_whole(block) {
-                let place = members.places[&block.body.serial];
+                let place = members.places[&block.body.file_id];
                 found.blocks[place as usize] = Some(at as u32);
                 found.covered[at] = true;
                 found.living += block.living;
@@ -177,12 +177,12 @@ impl Index {
 
 impl Members {
     fn is_whole(&self, block: &Block) -> bool {
-        let place = self.places.get(&block.body.serial);
+        let place = self.places.get(&block.body.file_id);
         place.is_some_and(|&place| self.blocks[place as usize].held == block.len())
     }
 
     /// The place of a block, a new one if need be, and how many of its records are in.
-    fn enter(&mut self, body: Serial) -> (u32, usize) {
+    fn enter(&mut self, body: FileId) -> (u32, usize) {
         let next = self.blocks.len() as u32;
         let place = *self.places.entry(body).or_insert(next);
         if place == next {
@@ -216,5 +216,5 @@ fn key(place: u32, slot: usize) -> u32 {
 
 /// Full, and its vectors in a file: such a block changes no more, but for records that die.
 fn is_sealed(block: &Block) -> bool {
-    block.len() == BLOCK_RECORDS && matches!(*block.cold, ColdRows::File(_))
+    block.len() == BLOCK_RECORDS && matches!(*block.exact, ExactVectors::File(_))
 }

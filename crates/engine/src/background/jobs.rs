@@ -13,7 +13,9 @@ use parking_lot::Mutex;
 use crate::approximate::Approximation;
 use crate::record::q30_to_f32;
 use crate::runtime::{DatabaseEvents, EventCode, message};
-use crate::snapshot::{Basis, Body, Coded, Coding, ColdBuffer, Derived, Serial, Snapshot, recode};
+use crate::snapshot::{
+    Basis, Body, Coded, Coding, FileId, IndexFiles, Snapshot, VectorBuffer, recode,
+};
 use crate::store::{Stamp, Store};
 
 /// Records from which a rotated basis pays.
@@ -47,8 +49,8 @@ pub(crate) enum HandedOver {
 pub(crate) type Nudge = Arc<dyn Fn() + Send + Sync>;
 
 /// Starts background jobs and collects what they make.
-pub(crate) struct Keeper {
-    derived: Arc<Derived>,
+pub(crate) struct BackgroundJobs {
+    index_files: Arc<IndexFiles>,
     approximation: Option<Arc<Approximation>>,
     nudge: Nudge,
     sender: Sender<HandedOver>,
@@ -67,13 +69,17 @@ pub(crate) struct Saved {
     pub(crate) version: u64,
     next_row: u32,
     /// The latest of its blocks' codes.
-    codes: Option<Serial>,
+    codes: Option<FileId>,
     stamp: Option<Stamp>,
 }
 
 impl Saved {
     pub(crate) fn of(snapshot: &Snapshot, stamp: Stamp) -> Self {
-        let codes = snapshot.blocks.iter().map(|block| block.coded.serial).max();
+        let codes = snapshot
+            .blocks
+            .iter()
+            .map(|block| block.coded.file_id)
+            .max();
         Self {
             version: snapshot.version,
             next_row: snapshot.next_row().0,
@@ -83,16 +89,16 @@ impl Saved {
     }
 }
 
-impl Keeper {
+impl BackgroundJobs {
     pub(crate) fn new(
-        derived: Arc<Derived>,
+        index_files: Arc<IndexFiles>,
         approximation: Option<Arc<Approximation>>,
         nudge: Nudge,
         events: DatabaseEvents,
     ) -> Self {
         let (sender, handed) = channel();
         Self {
-            derived,
+            index_files,
             approximation,
             nudge,
             sender,
@@ -106,7 +112,7 @@ impl Keeper {
     }
 
     pub(crate) fn disk_bytes(&self) -> u64 {
-        self.derived.disk_bytes()
+        self.index_files.disk_bytes()
     }
 
     /// The snapshot that was read from disk is saved already.
@@ -151,7 +157,7 @@ impl Keeper {
         if snapshot
             .blocks
             .iter()
-            .any(|block| block.coded.basis.serial != basis.serial)
+            .any(|block| block.coded.basis.file_id != basis.file_id)
         {
             return self.start(snapshot, move |snapshot, job| job.recode(snapshot, &basis));
         }
@@ -208,7 +214,7 @@ impl Keeper {
             return Ok(());
         }
         match self.stamp(snapshot, store) {
-            Some(stamp) => self.derived.save(snapshot, stamp, &|| false),
+            Some(stamp) => self.index_files.save(snapshot, stamp, &|| false),
             None => Ok(()),
         }
     }
@@ -252,7 +258,7 @@ impl Keeper {
     ) {
         let snapshot = Arc::clone(snapshot);
         let job = Job {
-            derived: Arc::clone(&self.derived),
+            index_files: Arc::clone(&self.index_files),
             sender: self.sender.clone(),
             nudge: Arc::clone(&self.nudge),
             stop: Arc::clone(&self.stop),
@@ -263,7 +269,7 @@ impl Keeper {
         self.busy.store(true, Release);
         let busy = Arc::clone(&self.busy);
         let events = self.events.clone();
-        let derived = Arc::clone(&self.derived);
+        let index_files = Arc::clone(&self.index_files);
         let run = move || {
             // A job that panics made nothing; the next may.
             let done =
@@ -272,7 +278,7 @@ impl Keeper {
                     events.emit(EventCode::Panic, text);
                     false
                 });
-            derived.measure();
+            index_files.measure();
             // Before the nudge: the writer is to find the place free for the next job.
             busy.store(false, Release);
             if done {
@@ -280,7 +286,7 @@ impl Keeper {
             }
         };
         self.running = std::thread::Builder::new()
-            .name("cosift-keeper".into())
+            .name("cosift-background".into())
             .spawn(run)
             .ok();
         if self.running.is_none() {
@@ -295,7 +301,7 @@ fn has_outgrown_basis(records: usize, trained_at: usize, percent: usize) -> bool
 }
 
 struct Job {
-    derived: Arc<Derived>,
+    index_files: Arc<IndexFiles>,
     sender: Sender<HandedOver>,
     nudge: Nudge,
     stop: Arc<AtomicBool>,
@@ -319,7 +325,7 @@ impl Job {
         let records = snapshot.records();
         let step = records.div_ceil(SAMPLE).max(1);
         let mut sample = Vec::with_capacity(SAMPLE.min(records) * dimensions);
-        let (mut buffer, mut vector) = (ColdBuffer::default(), Vec::new());
+        let (mut buffer, mut vector) = (VectorBuffer::default(), Vec::new());
         let living = snapshot
             .blocks
             .iter()
@@ -329,7 +335,7 @@ impl Job {
             if self.stopped() {
                 return false;
             }
-            if let Ok(components) = block.cold.vector(slot, &mut buffer) {
+            if let Ok(components) = block.exact.vector(slot, &mut buffer) {
                 q30_to_f32(components, &mut vector);
                 sample.extend_from_slice(&vector);
             }
@@ -347,9 +353,9 @@ impl Job {
         for block in snapshot
             .blocks
             .iter()
-            .filter(|block| block.coded.basis.serial != basis.serial)
+            .filter(|block| block.coded.basis.file_id != basis.file_id)
         {
-            match recode(&block.cold, block.len(), basis, &|| self.stopped()) {
+            match recode(&block.exact, block.len(), basis, &|| self.stopped()) {
                 Ok(None) => return false,
                 Ok(Some(coded)) => {
                     self.hand_over(HandedOver::Recoded {
@@ -368,7 +374,7 @@ impl Job {
     }
 
     fn save(&self, snapshot: &Snapshot, stamp: Stamp) -> bool {
-        let saved = self.derived.save(snapshot, stamp, &|| self.stopped());
+        let saved = self.index_files.save(snapshot, stamp, &|| self.stopped());
         if let Err(error) = &saved {
             let text = format!("the index files could not be saved: {error}");
             self.events.emit(EventCode::JobFailed, text);

@@ -4,4 +4,4 @@ mod check;
 mod jobs;
 
 pub(crate) use check::{BackgroundCheck, Checked, Loaded};
-pub(crate) use jobs::{HandedOver, Keeper, Saved};
+pub(crate) use jobs::{BackgroundJobs, HandedOver, Saved};

@@ -29,7 +29,7 @@ fn dropped_path(root: &Path, id: &str) -> PathBuf {
 ///
 /// # Errors
 /// The system's. Everything is where it was, unless taking it back failed too; then the next start finishes it.
-pub(crate) fn exchange(root: &Path, id: &str) -> io::Result<()> {
+pub(crate) fn swap_directories(root: &Path, id: &str) -> io::Result<()> {
     let (next, ready) = (next_path(root, id), root.join(format!("{READY}{id}")));
     fs::rename(&next, &ready)?;
     sync_directory(root)
@@ -48,7 +48,7 @@ pub(crate) fn exchange(root: &Path, id: &str) -> io::Result<()> {
 ///
 /// # Errors
 /// The system's.
-pub(crate) fn finish_exchanges(root: &Path) -> io::Result<()> {
+pub(crate) fn finish_swaps(root: &Path) -> io::Result<()> {
     for entry in fs::read_dir(root)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         if let Some(id) = name.strip_prefix(READY) {

@@ -5,8 +5,8 @@ mod lock;
 mod parts_file;
 
 pub(crate) use directory_swap::{
-    DROPPED, NEW, NEXT, create_directory, drop_directory, exchange, finish_exchanges, next_path,
-    remove_dropped, remove_if_there,
+    DROPPED, NEW, NEXT, create_directory, drop_directory, finish_swaps, next_path, remove_dropped,
+    remove_if_there, swap_directories,
 };
 pub(crate) use lock::DataLock;
 pub use lock::LockError;

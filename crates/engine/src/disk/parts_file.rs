@@ -1,4 +1,4 @@
-//! Write-once files: derived data in checked parts, complete or not there.
+//! Write-once files: index data in checked parts, complete or not there.
 //!
 //! All numbers are little-endian.
 //!
@@ -72,7 +72,7 @@ pub(crate) fn write_once(path: &Path, owner: &Owner, parts: &[&[u8]]) -> io::Res
     sync_parent(path)
 }
 
-/// Makes the names in `directory` survive a power cut; Windows has no such call and needs none.
+/// Makes the names in `directory` survive a power cut; PageCache has no such call and needs none.
 pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) {
         File::open(directory)?.sync_all()

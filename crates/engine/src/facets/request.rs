@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::facets::calendar::Calendar;
 use crate::filter::RequestReader;
 use crate::json::check_column;
-use crate::record::{Problem, ProblemCode, Problems};
+use crate::record::{ValidationCode, ValidationError, ValidationErrors};
 
 /// Facets of one request.
 const MAX_FACETS: usize = 16;
@@ -82,7 +82,7 @@ impl Facet {
     /// # Errors
     /// [`Error::Invalid`] with every problem, pointers beginning with `/facets`.
     pub(crate) fn parse_list(json: &Value) -> Result<Vec<Self>, Error> {
-        let mut problems = Problems::default();
+        let mut problems = ValidationErrors::default();
         let mut facets = Vec::new();
         match json {
             Value::Array(list) if (1..=MAX_FACETS).contains(&list.len()) => {
@@ -102,9 +102,12 @@ impl Facet {
     }
 }
 
-fn parse(json: &Value, problems: &mut Problems) -> Option<Facet> {
+fn parse(json: &Value, problems: &mut ValidationErrors) -> Option<Facet> {
     let Value::Object(members) = json else {
-        problems.push(Problem::new(ProblemCode::WrongType, "must be an object"));
+        problems.push(ValidationError::new(
+            ValidationCode::WrongType,
+            "must be an object",
+        ));
         return None;
     };
     let mut reader = MemberReader { members, problems };
@@ -152,7 +155,7 @@ fn parse(json: &Value, problems: &mut Problems) -> Option<Facet> {
 /// Reads the members of one facet, noting what is wrong.
 struct MemberReader<'a> {
     members: &'a Map<String, Value>,
-    problems: &'a mut Problems,
+    problems: &'a mut ValidationErrors,
 }
 
 impl<'a> MemberReader<'a> {
@@ -164,7 +167,7 @@ impl<'a> MemberReader<'a> {
         {
             let detail = format!("this facet has no such member; it has {}", names.join(", "));
             self.problems
-                .push(Problem::new(ProblemCode::UnknownMember, detail).within(name));
+                .push(ValidationError::new(ValidationCode::UnknownMember, detail).within(name));
         }
     }
 
@@ -175,8 +178,8 @@ impl<'a> MemberReader<'a> {
         read: impl FnOnce(&'a Value) -> Option<T>,
     ) -> Option<T> {
         if !self.members.contains_key(name) {
-            self.problems.push(Problem::new(
-                ProblemCode::MissingMember,
+            self.problems.push(ValidationError::new(
+                ValidationCode::MissingMember,
                 format!("{name} is missing: {what}"),
             ));
         }
@@ -223,6 +226,6 @@ impl<'a> MemberReader<'a> {
     }
 }
 
-fn wrong(detail: String) -> Problem {
-    Problem::new(ProblemCode::InvalidValue, detail)
+fn wrong(detail: String) -> ValidationError {
+    ValidationError::new(ValidationCode::InvalidValue, detail)
 }

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::columns::{ColumnNames, Mask};
 use crate::facets::{Facet, FacetCounter};
-use crate::record::{OwnedValue, ProblemCode, RecordId, RecordRow, RecordUuid};
+use crate::record::{OwnedValue, RecordId, RecordRow, RecordUuid, ValidationCode};
 use crate::snapshot::{Basis, Block, NewRow, Times};
 
 struct Random(u64);
@@ -456,7 +456,7 @@ fn every_interval_begins_with_a_value_that_a_filter_takes() {
 
 #[test]
 fn bad_facets_are_refused_with_their_pointers() {
-    use ProblemCode::{InvalidColumn, InvalidValue, MissingMember, UnknownMember, WrongType};
+    use ValidationCode::{InvalidColumn, InvalidValue, MissingMember, UnknownMember, WrongType};
     for (facets, expected) in [
         (json!({}), vec![("/facets", InvalidValue)]),
         (json!([]), vec![("/facets", InvalidValue)]),

@@ -4,7 +4,7 @@ use crate::filter::ast::{Condition, Filter, Group, Node, Operator, Rule};
 use crate::filter::suggest::did_you_mean;
 use crate::json::{self, Json, check_column};
 use crate::limits::FilterLimits;
-use crate::record::{OwnedValue, Problem, ProblemCode, Problems};
+use crate::record::{OwnedValue, ValidationCode, ValidationError, ValidationErrors};
 
 impl Filter {
     /// Parses a filter from JSON text; see [`Filter::parse`].
@@ -15,7 +15,7 @@ impl Filter {
         bytes: &[u8],
         limits: &FilterLimits,
         default_condition: Option<Condition>,
-    ) -> Result<Self, Vec<Problem>> {
+    ) -> Result<Self, Vec<ValidationError>> {
         // A group takes two levels, its object and its array; a rule's value may be one deeper.
         let tree = json::parse(bytes, limits.depth * 2 + 2).map_err(|problem| vec![problem])?;
         Self::parse(&tree, limits, default_condition)
@@ -30,12 +30,12 @@ impl Filter {
         json: &Json,
         limits: &FilterLimits,
         default_condition: Option<Condition>,
-    ) -> Result<Self, Vec<Problem>> {
+    ) -> Result<Self, Vec<ValidationError>> {
         let mut parser = Parser {
             limits,
             default_condition,
             rules: 0,
-            problems: Problems::default(),
+            problems: ValidationErrors::default(),
         };
         let root = parser.group(json, "", 1);
         let problems = parser.problems;
@@ -52,12 +52,17 @@ struct Parser<'a> {
     limits: &'a FilterLimits,
     default_condition: Option<Condition>,
     rules: usize,
-    problems: Problems,
+    problems: ValidationErrors,
 }
 
 impl Parser<'_> {
-    fn report(&mut self, pointer: impl Into<String>, code: ProblemCode, detail: impl Into<String>) {
-        self.problems.push(Problem {
+    fn report(
+        &mut self,
+        pointer: impl Into<String>,
+        code: ValidationCode,
+        detail: impl Into<String>,
+    ) {
+        self.problems.push(ValidationError {
             pointer: pointer.into(),
             code,
             detail: detail.into(),
@@ -66,7 +71,7 @@ impl Parser<'_> {
 
     fn wrong_type(&mut self, pointer: String, expected: &str, found: &Json) {
         let detail = format!("expected {expected}, found {}", found.type_name());
-        self.report(pointer, ProblemCode::WrongType, detail);
+        self.report(pointer, ValidationCode::WrongType, detail);
     }
 
     /// Reports members that are not among `known`.
@@ -76,7 +81,7 @@ impl Parser<'_> {
             .filter(|(name, _)| !known.contains(&name.as_str()))
         {
             let detail = format!("unknown member {name:?}{}", did_you_mean(name, known));
-            let problem = Problem::new(ProblemCode::UnknownMember, detail).within(name);
+            let problem = ValidationError::new(ValidationCode::UnknownMember, detail).within(name);
             self.report(
                 format!("{pointer}{}", problem.pointer),
                 problem.code,
@@ -87,7 +92,7 @@ impl Parser<'_> {
 
     fn missing(&mut self, pointer: &str, member: &str) {
         let detail = format!("the member {member:?} is required");
-        self.report(pointer, ProblemCode::MissingMember, detail);
+        self.report(pointer, ValidationCode::MissingMember, detail);
     }
 
     fn group(&mut self, json: &Json, pointer: &str, depth: usize) -> Option<Group> {
@@ -97,7 +102,7 @@ impl Parser<'_> {
         };
         if depth > self.limits.depth {
             let detail = format!("groups are nested deeper than {} levels", self.limits.depth);
-            self.report(pointer, ProblemCode::TooDeep, detail);
+            self.report(pointer, ValidationCode::TooDeep, detail);
             return None;
         }
         self.check_members(members, pointer, &["condition", "rules"]);
@@ -112,7 +117,11 @@ impl Parser<'_> {
         let rules = match member(members, "rules") {
             Some(Json::Array(rules)) if rules.is_empty() => {
                 let detail = "a group has at least one rule";
-                self.report(format!("{pointer}/rules"), ProblemCode::EmptyRules, detail);
+                self.report(
+                    format!("{pointer}/rules"),
+                    ValidationCode::EmptyRules,
+                    detail,
+                );
                 return None;
             }
             Some(Json::Array(rules)) => rules,
@@ -148,7 +157,7 @@ impl Parser<'_> {
         let condition = Condition::from_name(name);
         if condition.is_none() {
             let detail = "a condition is \"AND\" or \"OR\"";
-            self.report(pointer, ProblemCode::UnknownCondition, detail);
+            self.report(pointer, ValidationCode::UnknownCondition, detail);
         }
         condition
     }
@@ -171,7 +180,7 @@ impl Parser<'_> {
         self.rules += 1;
         if self.rules > self.limits.rules {
             let detail = format!("a filter has at most {} rules", self.limits.rules);
-            self.report(pointer, ProblemCode::TooManyRules, detail);
+            self.report(pointer, ValidationCode::TooManyRules, detail);
             return None;
         }
         self.check_members(members, pointer, &["column", "operator", "value"]);
@@ -183,7 +192,7 @@ impl Parser<'_> {
                 let detail = format!("{} takes no value", operator.name());
                 self.report(
                     format!("{pointer}/value"),
-                    ProblemCode::UnexpectedValue,
+                    ValidationCode::UnexpectedValue,
                     detail,
                 );
             }
@@ -230,7 +239,7 @@ impl Parser<'_> {
                     let detail = format!("unknown operator {shown:?}{guess}");
                     self.report(
                         format!("{pointer}/operator"),
-                        ProblemCode::UnknownOperator,
+                        ValidationCode::UnknownOperator,
                         detail,
                     );
                 }
@@ -256,7 +265,7 @@ impl Parser<'_> {
             Json::Text(text) if !numeric => {
                 if text.len() > self.limits.value_bytes {
                     let detail = format!("a value has at most {} bytes", self.limits.value_bytes);
-                    self.report(pointer, ProblemCode::ValueTooLong, detail);
+                    self.report(pointer, ValidationCode::ValueTooLong, detail);
                     return None;
                 }
                 return Some(OwnedValue::Text(text.as_str().into()));

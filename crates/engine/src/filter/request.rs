@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::filter::ast::{Condition, Filter};
 use crate::json::parse_time;
 use crate::limits::{FilterLimits, Limits};
-use crate::record::{Problem, TimeRange, Variant, content_hash};
+use crate::record::{TimeRange, ValidationError, Variant, content_hash};
 
 /// Members with a filter; all of them hold.
 const FILTER_MEMBERS: [&str; 2] = ["forced_filter", "filter"];
@@ -182,10 +182,10 @@ impl RequestReader {
     }
 }
 
-fn below(name: &str, problems: Vec<Problem>) -> Error {
+fn below(name: &str, problems: Vec<ValidationError>) -> Error {
     let problems = problems
         .into_iter()
-        .map(|problem| Problem {
+        .map(|problem| ValidationError {
             pointer: format!("/{name}{}", problem.pointer),
             ..problem
         })

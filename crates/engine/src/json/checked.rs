@@ -1,14 +1,14 @@
 //! Reading what has to be of a certain type, going on after what is not.
 
 use crate::json::reader::{Reader, Shape};
-use crate::record::{Problem, ProblemCode, Problems};
+use crate::record::{ValidationCode, ValidationError, ValidationErrors};
 
 /// Reads an object, or notes that the value is none; problems noted by `each` get its pointer.
 pub(super) fn members(
     reader: &mut Reader<'_>,
-    problems: &mut Problems,
-    mut each: impl FnMut(&mut Reader<'_>, &str, &mut Problems) -> Result<(), Problem>,
-) -> Result<(), Problem> {
+    problems: &mut ValidationErrors,
+    mut each: impl FnMut(&mut Reader<'_>, &str, &mut ValidationErrors) -> Result<(), ValidationError>,
+) -> Result<(), ValidationError> {
     if !expect(reader, Shape::Object, problems)? {
         return Ok(());
     }
@@ -23,9 +23,9 @@ pub(super) fn members(
 /// Reads an array, or notes that the value is none; problems noted by `each` get its pointer.
 pub(super) fn array(
     reader: &mut Reader<'_>,
-    problems: &mut Problems,
-    mut each: impl FnMut(&mut Reader<'_>, usize, &mut Problems) -> Result<(), Problem>,
-) -> Result<(), Problem> {
+    problems: &mut ValidationErrors,
+    mut each: impl FnMut(&mut Reader<'_>, usize, &mut ValidationErrors) -> Result<(), ValidationError>,
+) -> Result<(), ValidationError> {
     if !expect(reader, Shape::Array, problems)? {
         return Ok(());
     }
@@ -41,15 +41,15 @@ pub(super) fn array(
 pub(super) fn expect(
     reader: &mut Reader<'_>,
     shape: Shape,
-    problems: &mut Problems,
-) -> Result<bool, Problem> {
+    problems: &mut ValidationErrors,
+) -> Result<bool, ValidationError> {
     let found = reader.shape()?;
     if found == shape {
         return Ok(true);
     }
     reader.skip()?;
     let detail = format!("expected {}, found {}", shape.name(), found.name());
-    problems.push(Problem::new(ProblemCode::WrongType, detail));
+    problems.push(ValidationError::new(ValidationCode::WrongType, detail));
     Ok(false)
 }
 
@@ -57,17 +57,17 @@ pub(super) fn unknown(
     reader: &mut Reader<'_>,
     name: &str,
     known: &[&str],
-    problems: &mut Problems,
-) -> Result<(), Problem> {
+    problems: &mut ValidationErrors,
+) -> Result<(), ValidationError> {
     reader.skip()?;
     let detail = format!("unknown member {name:?}; known: {}", known.join(", "));
-    problems.push(Problem::new(ProblemCode::UnknownMember, detail));
+    problems.push(ValidationError::new(ValidationCode::UnknownMember, detail));
     Ok(())
 }
 
-pub(super) fn missing(member: &str) -> Problem {
-    Problem::new(
-        ProblemCode::MissingMember,
+pub(super) fn missing(member: &str) -> ValidationError {
+    ValidationError::new(
+        ValidationCode::MissingMember,
         format!("the member {member:?} is required"),
     )
 }

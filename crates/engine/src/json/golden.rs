@@ -2,7 +2,7 @@
 
 use crate::json::{Json, check, parse, parse_batch, parse_data, parse_line, write_cells};
 use crate::limits::Limits;
-use crate::record::{Problem, ProblemCode};
+use crate::record::{ValidationCode, ValidationError};
 
 const CASES: &[u8] = include_bytes!("../../../../test/golden/records.json");
 
@@ -50,7 +50,7 @@ fn cases() -> Vec<Case> {
     cases.iter().map(case).collect()
 }
 
-fn plain(problems: Vec<Problem>) -> Vec<(String, String)> {
+fn plain(problems: Vec<ValidationError>) -> Vec<(String, String)> {
     problems
         .into_iter()
         .map(|p| (p.pointer, p.code.as_str().to_owned()))
@@ -75,11 +75,11 @@ fn a_record_means_the_same_in_a_batch() {
         let found = parse_batch(batch.as_bytes(), &Limits::default());
         match parse_line(case.text.as_bytes()) {
             Ok(record) => assert_eq!(found.expect("a good batch")[1], record, "{}", case.name),
-            Err(problems) if problems[0].code == ProblemCode::MalformedJson => {
+            Err(problems) if problems[0].code == ValidationCode::MalformedJson => {
                 // "Two records" are malformed alone, and so they are in an array without a comma.
                 assert!(found.is_err(), "{}", case.name);
             }
-            Err(problems) if problems[0].code == ProblemCode::TooDeep => assert!(found.is_err()),
+            Err(problems) if problems[0].code == ValidationCode::TooDeep => assert!(found.is_err()),
             Err(problems) => {
                 let expected: Vec<_> = plain(problems)
                     .into_iter()
@@ -173,7 +173,7 @@ fn invalid_utf8_and_sizes_are_refused() {
     assert_eq!(check(deep.as_bytes(), 65), Ok(()));
     assert_eq!(
         check(deep.as_bytes(), 64).expect_err("too deep").code,
-        ProblemCode::TooDeep
+        ValidationCode::TooDeep
     );
 }
 

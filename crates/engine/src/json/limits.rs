@@ -1,6 +1,6 @@
 //! What a record may hold.
 
-use crate::record::{Problem, ProblemCode};
+use crate::record::{ValidationCode, ValidationError};
 
 /// The largest id of a record: the integers that a JavaScript number holds exactly.
 pub const MAX_ID: u64 = (1 << 53) - 1;
@@ -9,7 +9,7 @@ pub const MAX_ID: u64 = (1 << 53) - 1;
 pub const MAX_COLUMN_BYTES: usize = 256;
 
 /// Checks a column name: 1 to 256 bytes without control characters.
-pub(crate) fn check_column(name: &str) -> Result<(), Problem> {
+pub(crate) fn check_column(name: &str) -> Result<(), ValidationError> {
     let detail = if name.is_empty() {
         "a column name is not empty"
     } else if name.len() > MAX_COLUMN_BYTES {
@@ -19,5 +19,5 @@ pub(crate) fn check_column(name: &str) -> Result<(), Problem> {
     } else {
         return Ok(());
     };
-    Err(Problem::new(ProblemCode::InvalidColumn, detail))
+    Err(ValidationError::new(ValidationCode::InvalidColumn, detail))
 }

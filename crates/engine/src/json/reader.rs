@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::json::member_names::Names;
 use crate::json::number;
-use crate::record::{Problem, ProblemCode};
+use crate::record::{ValidationCode, ValidationError};
 
 /// What the next value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Starts at the front of a document of at most `max_depth` nested arrays and objects.
-    pub(crate) fn new(bytes: &'a [u8], max_depth: usize) -> Result<Self, Problem> {
+    pub(crate) fn new(bytes: &'a [u8], max_depth: usize) -> Result<Self, ValidationError> {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| malformed("invalid UTF-8", error.valid_up_to()))?;
         Ok(Self {
@@ -70,14 +70,14 @@ impl<'a> Reader<'a> {
         self.text.len() - self.at
     }
 
-    fn unexpected(&self, expected: &str) -> Problem {
+    fn unexpected(&self, expected: &str) -> ValidationError {
         match self.text[self.at..].chars().next() {
             Some(found) => malformed(&format!("expected {expected}, found {found:?}"), self.at),
             None => malformed(&format!("expected {expected}, found the end"), self.at),
         }
     }
 
-    pub(super) fn take(&mut self, byte: u8) -> Result<(), Problem> {
+    pub(super) fn take(&mut self, byte: u8) -> Result<(), ValidationError> {
         if self.peek() != Some(byte) {
             return Err(self.unexpected(&format!("{:?}", char::from(byte))));
         }
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What the next value is, judged by its first byte.
-    pub(crate) fn shape(&mut self) -> Result<Shape, Problem> {
+    pub(crate) fn shape(&mut self) -> Result<Shape, ValidationError> {
         match self.peek() {
             Some(b'n') => Ok(Shape::Null),
             Some(b't' | b'f') => Ok(Shape::Boolean),
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn word(&mut self, word: &str) -> Result<(), Problem> {
+    fn word(&mut self, word: &str) -> Result<(), ValidationError> {
         if !self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
             return Err(self.unexpected(word));
         }
@@ -107,13 +107,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes `null`.
-    pub(crate) fn null(&mut self) -> Result<(), Problem> {
+    pub(crate) fn null(&mut self) -> Result<(), ValidationError> {
         self.peek();
         self.word("null")
     }
 
     /// Takes `true` or `false`.
-    pub(crate) fn boolean(&mut self) -> Result<bool, Problem> {
+    pub(crate) fn boolean(&mut self) -> Result<bool, ValidationError> {
         if self.peek() == Some(b't') {
             self.word("true").map(|()| true)
         } else {
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes a number; it is finite.
-    pub(crate) fn number(&mut self) -> Result<f64, Problem> {
+    pub(crate) fn number(&mut self) -> Result<f64, ValidationError> {
         self.peek();
         let rest = &self.text[self.at..];
         let length = number::length(rest.as_bytes())
@@ -131,8 +131,8 @@ impl<'a> Reader<'a> {
             .parse()
             .expect("JSON numbers are Rust numbers");
         if !value.is_finite() {
-            return Err(Problem::new(
-                ProblemCode::NumberOutOfRange,
+            return Err(ValidationError::new(
+                ValidationCode::NumberOutOfRange,
                 "a number beyond a double",
             ));
         }
@@ -143,8 +143,8 @@ impl<'a> Reader<'a> {
     /// Takes an array, handing each element to `each`, which must take it.
     pub(crate) fn array(
         &mut self,
-        mut each: impl FnMut(&mut Self, usize) -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
+        mut each: impl FnMut(&mut Self, usize) -> Result<(), ValidationError>,
+    ) -> Result<(), ValidationError> {
         self.take(b'[')?;
         self.enter()?;
         if self.peek() == Some(b']') {
@@ -164,8 +164,8 @@ impl<'a> Reader<'a> {
     /// Takes an object, handing each member's name to `each`, which must take the value.
     pub(crate) fn object(
         &mut self,
-        mut each: impl FnMut(&mut Self, &Cow<'a, str>) -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
+        mut each: impl FnMut(&mut Self, &Cow<'a, str>) -> Result<(), ValidationError>,
+    ) -> Result<(), ValidationError> {
         self.take(b'{')?;
         self.enter()?;
         let mut names = Names::default();
@@ -180,7 +180,9 @@ impl<'a> Reader<'a> {
                 self.take(b':')?;
                 if names.has(&name) {
                     let detail = format!("the name {name:?} occurs twice");
-                    return Err(Problem::new(ProblemCode::DuplicateMember, detail).within(&name));
+                    return Err(
+                        ValidationError::new(ValidationCode::DuplicateMember, detail).within(&name),
+                    );
                 }
                 each(self, &name).map_err(|problem| problem.within(&name))?;
                 names.add(name);
@@ -194,7 +196,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes the comma (true) or the closing bracket (false).
-    fn goes_on(&mut self, close: u8) -> Result<bool, Problem> {
+    fn goes_on(&mut self, close: u8) -> Result<bool, ValidationError> {
         match self.peek() {
             Some(b',') => {
                 self.at += 1;
@@ -208,17 +210,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn enter(&mut self) -> Result<(), Problem> {
+    fn enter(&mut self) -> Result<(), ValidationError> {
         self.depth += 1;
         if self.depth > self.max_depth {
             let detail = format!("nested deeper than {} levels", self.max_depth);
-            return Err(Problem::new(ProblemCode::TooDeep, detail));
+            return Err(ValidationError::new(ValidationCode::TooDeep, detail));
         }
         Ok(())
     }
 
     /// Takes any value and forgets it.
-    pub(crate) fn skip(&mut self) -> Result<(), Problem> {
+    pub(crate) fn skip(&mut self) -> Result<(), ValidationError> {
         match self.shape()? {
             Shape::Null => self.null(),
             Shape::Boolean => self.boolean().map(drop),
@@ -230,7 +232,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Makes sure that nothing but white space is left.
-    pub(crate) fn end(&mut self) -> Result<(), Problem> {
+    pub(crate) fn end(&mut self) -> Result<(), ValidationError> {
         if self.peek().is_none() {
             Ok(())
         } else {
@@ -239,6 +241,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-pub(super) fn malformed(what: &str, at: usize) -> Problem {
-    Problem::new(ProblemCode::MalformedJson, format!("{what}, at byte {at}"))
+pub(super) fn malformed(what: &str, at: usize) -> ValidationError {
+    ValidationError::new(
+        ValidationCode::MalformedJson,
+        format!("{what}, at byte {at}"),
+    )
 }

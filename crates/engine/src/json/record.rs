@@ -5,7 +5,9 @@ use crate::json::limits::{MAX_ID, check_column};
 use crate::json::reader::{Reader, Shape};
 use crate::json::time::parse_time;
 use crate::limits::Limits;
-use crate::record::{Data, OwnedValue, Problem, ProblemCode, Problems, parse_uuid};
+use crate::record::{
+    Data, OwnedValue, ValidationCode, ValidationError, ValidationErrors, parse_uuid,
+};
 
 /// A record to be stored, as parsed; what the caller left out is for the engine to make.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,10 +37,10 @@ const DEPTH: usize = 16;
 /// # Errors
 /// Every problem found, with pointers such as `/records/3/data/name`; only the first where the JSON
 /// itself is at fault.
-pub fn parse_batch(bytes: &[u8], limits: &Limits) -> Result<Vec<NewRecord>, Vec<Problem>> {
+pub fn parse_batch(bytes: &[u8], limits: &Limits) -> Result<Vec<NewRecord>, Vec<ValidationError>> {
     let max_records = limits.batch_records;
     let mut records = None;
-    let mut problems = Problems::default();
+    let mut problems = ValidationErrors::default();
     whole(bytes, |reader| {
         members(reader, &mut problems, |reader, name, problems| match name {
             "records" => {
@@ -76,8 +78,8 @@ pub fn parse_batch(bytes: &[u8], limits: &Limits) -> Result<Vec<NewRecord>, Vec<
 ///
 /// # Errors
 /// As [`parse_batch`], with pointers such as `/data/name`.
-pub fn parse_line(bytes: &[u8]) -> Result<NewRecord, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn parse_line(bytes: &[u8]) -> Result<NewRecord, Vec<ValidationError>> {
+    let mut problems = ValidationErrors::default();
     let record = whole(bytes, |reader| record(reader, &mut problems))?;
     problems.or(record)
 }
@@ -86,23 +88,26 @@ pub fn parse_line(bytes: &[u8]) -> Result<NewRecord, Vec<Problem>> {
 ///
 /// # Errors
 /// As [`parse_batch`], with pointers such as `/name`.
-pub fn parse_data(bytes: &[u8]) -> Result<Data, Vec<Problem>> {
-    let mut problems = Problems::default();
+pub fn parse_data(bytes: &[u8]) -> Result<Data, Vec<ValidationError>> {
+    let mut problems = ValidationErrors::default();
     let data = whole(bytes, |reader| data(reader, &mut problems))?;
     problems.or(data)
 }
 
 fn whole<T>(
     bytes: &[u8],
-    parse: impl FnOnce(&mut Reader<'_>) -> Result<T, Problem>,
-) -> Result<T, Vec<Problem>> {
+    parse: impl FnOnce(&mut Reader<'_>) -> Result<T, ValidationError>,
+) -> Result<T, Vec<ValidationError>> {
     let mut reader = Reader::new(bytes, DEPTH).map_err(|problem| vec![problem])?;
     let value = parse(&mut reader).map_err(|problem| vec![problem])?;
     reader.end().map_err(|problem| vec![problem])?;
     Ok(value)
 }
 
-fn record(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<NewRecord, Problem> {
+fn record(
+    reader: &mut Reader<'_>,
+    problems: &mut ValidationErrors,
+) -> Result<NewRecord, ValidationError> {
     const MEMBERS: [&str; 5] = ["id", "uuid", "data", "timestamps", "vector"];
     let mut record = NewRecord::default();
     let mut has_data = false;
@@ -127,7 +132,10 @@ fn record(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<NewRecord,
     Ok(record)
 }
 
-fn id(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Option<u64>, Problem> {
+fn id(
+    reader: &mut Reader<'_>,
+    problems: &mut ValidationErrors,
+) -> Result<Option<u64>, ValidationError> {
     if !expect(reader, Shape::Number, problems)? {
         return Ok(None);
     }
@@ -135,26 +143,29 @@ fn id(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Option<u64>, P
     if number.fract() == 0.0 && (1.0..=MAX_ID as f64).contains(&number) {
         return Ok(Some(number as u64));
     }
-    problems.push(Problem::new(
-        ProblemCode::InvalidId,
+    problems.push(ValidationError::new(
+        ValidationCode::InvalidId,
         "an id is an integer from 1 to 2^53 - 1",
     ));
     Ok(None)
 }
 
-fn uuid(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Option<[u8; 16]>, Problem> {
+fn uuid(
+    reader: &mut Reader<'_>,
+    problems: &mut ValidationErrors,
+) -> Result<Option<[u8; 16]>, ValidationError> {
     if !expect(reader, Shape::Text, problems)? {
         return Ok(None);
     }
     let uuid = parse_uuid(&reader.string()?);
     if uuid.is_none() {
         let detail = "expected a UUID such as 0190a0b2-7c3d-7abc-8def-0123456789ab";
-        problems.push(Problem::new(ProblemCode::InvalidUuid, detail));
+        problems.push(ValidationError::new(ValidationCode::InvalidUuid, detail));
     }
     Ok(uuid)
 }
 
-fn data(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Data, Problem> {
+fn data(reader: &mut Reader<'_>, problems: &mut ValidationErrors) -> Result<Data, ValidationError> {
     let mut cells = Vec::new();
     members(reader, problems, |reader, name, problems| {
         if let Err(problem) = check_column(name) {
@@ -172,7 +183,7 @@ fn data(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Data, Proble
                     "a value is a string, number, boolean or null, not {}",
                     shape.name()
                 );
-                problems.push(Problem::new(ProblemCode::WrongType, detail));
+                problems.push(ValidationError::new(ValidationCode::WrongType, detail));
                 return reader.skip();
             }
         };
@@ -185,8 +196,8 @@ fn data(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Data, Proble
 fn times(
     reader: &mut Reader<'_>,
     record: &mut NewRecord,
-    problems: &mut Problems,
-) -> Result<(), Problem> {
+    problems: &mut ValidationErrors,
+) -> Result<(), ValidationError> {
     const A: [&str; 3] = ["created_at", "changed_at", "synced_at"];
     const B: [&str; 3] = ["first_seen_time", "last_changed_time", "last_seen_time"];
     let mut first: Option<String> = None;
@@ -198,7 +209,7 @@ fn times(
         let other = first.get_or_insert_with(|| name.to_owned());
         if A.contains(&name) != A.contains(&other.as_str()) {
             let detail = format!("{name} and {other} are names of different variants");
-            problems.push(Problem::new(ProblemCode::MixedTimeNames, detail));
+            problems.push(ValidationError::new(ValidationCode::MixedTimeNames, detail));
             return reader.skip();
         }
         if !expect(reader, Shape::Text, problems)? {
@@ -209,14 +220,20 @@ fn times(
                 *[&mut record.created, &mut record.changed, &mut record.synced][at] = Some(time);
             }
             Err(error) => {
-                problems.push(Problem::new(ProblemCode::InvalidTime, error.to_string()));
+                problems.push(ValidationError::new(
+                    ValidationCode::InvalidTime,
+                    error.to_string(),
+                ));
             }
         }
         Ok(())
     })
 }
 
-fn vector(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Option<Vec<f64>>, Problem> {
+fn vector(
+    reader: &mut Reader<'_>,
+    problems: &mut ValidationErrors,
+) -> Result<Option<Vec<f64>>, ValidationError> {
     let mut vector = Vec::new();
     array(reader, problems, |reader, _, problems| {
         if !expect(reader, Shape::Number, problems)? {
@@ -226,7 +243,10 @@ fn vector(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Option<Vec
         // Its square must be a number too.
         if !(number as f32).is_finite() {
             let detail = "a number beyond single precision";
-            problems.push(Problem::new(ProblemCode::NumberOutOfRange, detail));
+            problems.push(ValidationError::new(
+                ValidationCode::NumberOutOfRange,
+                detail,
+            ));
         }
         vector.push(number);
         Ok(())
@@ -234,16 +254,16 @@ fn vector(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Option<Vec
     Ok(Some(vector))
 }
 
-fn too_large(max: usize) -> Problem {
-    Problem::new(
-        ProblemCode::TooLarge,
+fn too_large(max: usize) -> ValidationError {
+    ValidationError::new(
+        ValidationCode::TooLarge,
         format!("the record is larger than {max} bytes"),
     )
 }
 
-fn too_many(max: usize) -> Problem {
-    Problem::new(
-        ProblemCode::TooManyRecords,
+fn too_many(max: usize) -> ValidationError {
+    ValidationError::new(
+        ValidationCode::TooManyRecords,
         format!("a batch has at most {max} records"),
     )
 }

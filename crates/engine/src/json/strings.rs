@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use crate::json::reader::{Reader, malformed};
-use crate::record::{Problem, ProblemCode};
+use crate::record::{ValidationCode, ValidationError};
 
 impl<'a> Reader<'a> {
     /// Takes a string; borrowed unless it has escapes.
-    pub(crate) fn string(&mut self) -> Result<Cow<'a, str>, Problem> {
+    pub(crate) fn string(&mut self) -> Result<Cow<'a, str>, ValidationError> {
         self.take(b'"')?;
         let start = self.at;
         self.plain();
@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes what follows a backslash.
-    fn escape(&mut self) -> Result<char, Problem> {
+    fn escape(&mut self) -> Result<char, ValidationError> {
         let byte = self
             .byte()
             .ok_or_else(|| malformed("string without an end", self.at))?;
@@ -75,8 +75,9 @@ impl<'a> Reader<'a> {
         Ok(plain)
     }
 
-    fn unicode(&mut self) -> Result<char, Problem> {
-        let lone = || Problem::new(ProblemCode::LoneSurrogate, "half of a surrogate pair");
+    fn unicode(&mut self) -> Result<char, ValidationError> {
+        let lone =
+            || ValidationError::new(ValidationCode::LoneSurrogate, "half of a surrogate pair");
         let first = self.hex()?;
         if !(0xd800..0xdc00).contains(&first) {
             return char::from_u32(first).ok_or_else(lone);
@@ -92,7 +93,7 @@ impl<'a> Reader<'a> {
         char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)).ok_or_else(lone)
     }
 
-    fn hex(&mut self) -> Result<u32, Problem> {
+    fn hex(&mut self) -> Result<u32, ValidationError> {
         let digits = self.text.get(self.at..self.at + 4).unwrap_or_default();
         if digits.len() != 4 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(malformed("expected four hexadecimal digits", self.at));

@@ -1,7 +1,7 @@
 //! JSON as a tree, for small documents such as filters.
 
 use crate::json::reader::{Reader, Shape};
-use crate::record::Problem;
+use crate::record::ValidationError;
 
 /// A JSON value; members keep their order, and no name occurs twice.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,16 +38,16 @@ impl Json {
 /// Parses a whole document of at most `max_depth` nested arrays and objects.
 ///
 /// # Errors
-/// The first [`Problem`]: malformed, nested too deep, a duplicate name, a lone surrogate, a number
+/// The first [`ValidationError`]: malformed, nested too deep, a duplicate name, a lone surrogate, a number
 /// beyond a double.
-pub fn parse(bytes: &[u8], max_depth: usize) -> Result<Json, Problem> {
+pub fn parse(bytes: &[u8], max_depth: usize) -> Result<Json, ValidationError> {
     let mut reader = Reader::new(bytes, max_depth)?;
     let value = value(&mut reader)?;
     reader.end()?;
     Ok(value)
 }
 
-fn value(reader: &mut Reader<'_>) -> Result<Json, Problem> {
+fn value(reader: &mut Reader<'_>) -> Result<Json, ValidationError> {
     Ok(match reader.shape()? {
         Shape::Null => reader.null().map(|()| Json::Null)?,
         Shape::Boolean => Json::Boolean(reader.boolean()?),
@@ -76,7 +76,7 @@ fn value(reader: &mut Reader<'_>) -> Result<Json, Problem> {
 ///
 /// # Errors
 /// As [`parse`].
-pub fn check(bytes: &[u8], max_depth: usize) -> Result<(), Problem> {
+pub fn check(bytes: &[u8], max_depth: usize) -> Result<(), ValidationError> {
     let mut reader = Reader::new(bytes, max_depth)?;
     reader.skip()?;
     reader.end()

@@ -21,6 +21,6 @@ pub(crate) use score::{SCORE_STEPS, q30_to_f32, text_vector, to_unit_q30};
 pub use time_range::TimeRange;
 pub(crate) use uuid::parse_uuid;
 pub(crate) use uuid_maker::UuidMaker;
-pub(crate) use validation::Problems;
-pub use validation::{Problem, ProblemCode};
+pub(crate) use validation::ValidationErrors;
+pub use validation::{ValidationCode, ValidationError};
 pub(crate) use value::{Data, OwnedValue, Value};

@@ -5,18 +5,18 @@ use std::fmt;
 
 /// One thing wrong with a document, a filter or a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ValidationError {
     /// JSON pointer (RFC 6901) to the offending value, relative to what was parsed; `""` is the whole.
     pub pointer: String,
     /// The kind, for programs.
-    pub code: ProblemCode,
+    pub code: ValidationCode,
     /// One sentence for people.
     pub detail: String,
 }
 
-impl Problem {
-    /// A problem with the value being looked at; callers add the way to it with [`Problem::within`].
-    pub(crate) fn new(code: ProblemCode, detail: impl Into<String>) -> Self {
+impl ValidationError {
+    /// A problem with the value being looked at; callers add the way to it with [`ValidationError::within`].
+    pub(crate) fn new(code: ValidationCode, detail: impl Into<String>) -> Self {
         Self {
             pointer: String::new(),
             code,
@@ -27,7 +27,7 @@ impl Problem {
     /// The same problem seen from the parent that holds the value as `member`.
     pub(crate) fn within(mut self, member: impl fmt::Display) -> Self {
         // A byte offset in a malformed document points better than a half-read path.
-        if self.code != ProblemCode::MalformedJson {
+        if self.code != ValidationCode::MalformedJson {
             self.pointer = format!("/{}{}", escape(&member.to_string()), self.pointer);
         }
         self
@@ -37,14 +37,14 @@ impl Problem {
 /// The problems found so far, up to a number that a person would read: a large request that is wrong
 /// throughout must not become a larger answer.
 #[derive(Debug, Default)]
-pub(crate) struct Problems {
-    list: Vec<Problem>,
+pub(crate) struct ValidationErrors {
+    list: Vec<ValidationError>,
 }
 
-impl Problems {
+impl ValidationErrors {
     const MAX: usize = 100;
 
-    pub(crate) fn push(&mut self, problem: Problem) {
+    pub(crate) fn push(&mut self, problem: ValidationError) {
         if self.list.len() < Self::MAX {
             self.list.push(problem);
         }
@@ -66,7 +66,7 @@ impl Problems {
     }
 
     /// The value, unless there are problems.
-    pub(crate) fn or<T>(self, value: T) -> Result<T, Vec<Problem>> {
+    pub(crate) fn or<T>(self, value: T) -> Result<T, Vec<ValidationError>> {
         if self.list.is_empty() {
             Ok(value)
         } else {
@@ -75,13 +75,13 @@ impl Problems {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ValidationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.pointer, self.detail)
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for ValidationError {}
 
 /// Escapes one member name for a JSON pointer: `~` and `/` become `~0` and `~1`.
 fn escape(member: &str) -> Cow<'_, str> {
@@ -94,11 +94,11 @@ fn escape(member: &str) -> Cow<'_, str> {
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// The kinds of [`Problem`]; the text form is stable.
+        /// The kinds of [`ValidationError`]; the text form is stable.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum ProblemCode { $($(#[$doc])* $name,)* }
+        pub enum ValidationCode { $($(#[$doc])* $name,)* }
 
-        impl ProblemCode {
+        impl ValidationCode {
             /// Every kind, for documentation and its test.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 

@@ -3,4 +3,4 @@
 mod reembedding_store;
 
 pub use reembedding_store::ReembeddingBatch;
-pub(crate) use reembedding_store::{Followed, Shadow};
+pub(crate) use reembedding_store::{Followed, ReembeddingStore};

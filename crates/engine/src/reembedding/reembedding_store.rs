@@ -13,7 +13,7 @@ use crate::record::{record_hash, text_vector};
 use crate::runtime::now_ms;
 use crate::settings::Settings;
 use crate::store::{
-    CREATED_AT, CarriedRecord, FeedData, Reader, Store, StoreError, Stretch, store_path,
+    CREATED_AT, CommitRange, CopiedRecord, FeedData, Reader, Store, StoreError, store_path,
 };
 use crate::write::{Embedded, VectorSource};
 
@@ -37,7 +37,7 @@ pub(crate) struct Followed<'a> {
 
 /// The store that is to take the place of a database's own.
 #[derive(Debug)]
-pub(crate) struct Shadow {
+pub(crate) struct ReembeddingStore {
     pub(crate) settings: Settings,
     pub(crate) started_at: i64,
     /// Records so far.
@@ -52,9 +52,9 @@ pub struct ReembeddingBatch {
     texts: Vec<String>,
     /// The commit that the shadow was up to.
     since: u64,
-    stretch: Stretch,
+    stretch: CommitRange,
     /// With where the vector comes from; of an unchanged record, the shadow has it.
-    records: Mutex<Vec<(CarriedRecord, VectorSource)>>,
+    records: Mutex<Vec<(CopiedRecord, VectorSource)>>,
 }
 
 impl ReembeddingBatch {
@@ -71,7 +71,7 @@ impl ReembeddingBatch {
     }
 }
 
-impl Shadow {
+impl ReembeddingStore {
     /// Makes an empty shadow of `database` in `directory`.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ impl Shadow {
                 damaged = Some(StoreError::Damaged { id: record.id });
                 return ControlFlow::Break(());
             };
-            let carried = CarriedRecord {
+            let carried = CopiedRecord {
                 id: record.id,
                 uuid: record.uuid,
                 // As of a record without a vector of its own, whatever the database had so far.
@@ -213,7 +213,7 @@ impl Shadow {
     /// The hash alone does not tell: it leaves out the order of columns, which the text has.
     fn embedded(
         &self,
-        records: &[(CarriedRecord, Option<String>)],
+        records: &[(CopiedRecord, Option<String>)],
     ) -> Result<HashSet<u64>, StoreError> {
         let reader = self.store.reader();
         let ids: Vec<u64> = records.iter().map(|(record, _)| record.id).collect();

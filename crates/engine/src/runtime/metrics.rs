@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// The counters that all databases of an engine share: those of a dropped one must not go backwards.
 #[derive(Debug, Default)]
-pub(crate) struct Meter {
+pub(crate) struct Metrics {
     commits: AtomicU64,
     commit_micros: AtomicU64,
     writes_waiting: AtomicUsize,
@@ -15,7 +15,7 @@ pub(crate) struct Meter {
 
 /// The engine's counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MeterReading {
+pub struct MetricsReading {
     /// Transactions that were made durable; calls that came together share one.
     pub commits: u64,
     /// Time they took, until what they wrote was searchable.
@@ -26,7 +26,7 @@ pub struct MeterReading {
     pub scanned_bytes: u64,
 }
 
-impl Meter {
+impl Metrics {
     pub(crate) fn committed(&self, took: Duration) {
         self.commits.fetch_add(1, Relaxed);
         self.commit_micros
@@ -46,8 +46,8 @@ impl Meter {
         self.scanned_bytes.fetch_add(bytes, Relaxed);
     }
 
-    pub(crate) fn read(&self) -> MeterReading {
-        MeterReading {
+    pub(crate) fn read(&self) -> MetricsReading {
+        MetricsReading {
             commits: self.commits.load(Relaxed),
             commit_micros: self.commit_micros.load(Relaxed),
             writes_waiting: self.writes_waiting.load(Relaxed),

@@ -29,7 +29,7 @@ use crate::search::ranking::Ranking;
 use crate::search::request::Search;
 use crate::search::searchable::Searchable;
 use crate::search::walk::Walk;
-use crate::snapshot::{Block, ColdBuffer, Selection, Serial, Snapshot};
+use crate::snapshot::{Block, FileId, Selection, Snapshot, VectorBuffer};
 
 /// Called once with the page or the error.
 pub(crate) type Reply = Box<dyn FnOnce(Result<Page, Error>) + Send>;
@@ -42,7 +42,7 @@ pub(crate) struct Job {
     /// Rules that are dear to test and keep many records: tested on the best ones only.
     lazy: Option<BoundFilter>,
     /// The query in each basis that blocks of the snapshot are coded in.
-    queries: Vec<(Serial, Query)>,
+    queries: Vec<(FileId, Query)>,
     vector: Vec<i32>,
     /// The hits, where an earlier scan found them.
     known: Option<Vec<Hit>>,
@@ -79,7 +79,7 @@ pub(crate) struct Counts {
 }
 
 thread_local! {
-    static COLD: RefCell<ColdBuffer> = RefCell::default();
+    static COLD: RefCell<VectorBuffer> = RefCell::default();
 }
 
 impl Job {
@@ -94,8 +94,8 @@ impl Job {
     }
 
     pub(crate) fn query(&self, block: &Block) -> &Query {
-        let basis = block.coded.basis.serial;
-        let bound = self.queries.iter().find(|(serial, _)| *serial == basis);
+        let basis = block.coded.basis.file_id;
+        let bound = self.queries.iter().find(|(file_id, _)| *file_id == basis);
         &bound
             .expect("the query was prepared for every basis of the snapshot")
             .1
@@ -125,7 +125,7 @@ impl Job {
     /// The canonical score of a record.
     pub(crate) fn score(&self, block: &Block, slot: usize) -> Result<Score, Error> {
         self.counts.scored.fetch_add(1, Relaxed);
-        COLD.with_borrow_mut(|buffer| match block.cold.vector(slot, buffer) {
+        COLD.with_borrow_mut(|buffer| match block.exact.vector(slot, buffer) {
             Ok(vector) => Ok(Score::of(&self.vector, vector)),
             Err(error) => Err(error.into()),
         })

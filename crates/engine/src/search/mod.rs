@@ -2,12 +2,12 @@
 //!
 //! A [`Search`] is bound to a snapshot as a [`job::Job`]; jobs that wait at the same time share one
 //! [`pass::Pass`] over the blocks; each block is scanned for all of them at once ([`scan`]), for records
-//! as good as the page's last is expected to be ([`expectation`]); the best hits are written as a page
+//! as good as the page's last is expected to be ([`floor_estimate`]); the best hits are written as a page
 //! ([`page`]). A [`Query`] lists the records that pass a filter, without scores ([`listing`]).
 
 mod caches;
-mod expectation;
 mod explain;
+mod floor_estimate;
 mod job;
 mod listing;
 mod page;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
-use crate::search::expectation::FIRST_BLOCKS;
+use crate::search::floor_estimate::FIRST_BLOCKS;
 use crate::search::job::Job;
 use crate::search::scan::{Scratch, scan_block, scan_first};
 use crate::snapshot::Block;

@@ -14,7 +14,7 @@ use cosift_kernels::Candidate;
 
 use crate::error::Error;
 use crate::record::{Hit, Position, RecordRow, Score, TopK};
-use crate::search::expectation::Expectation;
+use crate::search::floor_estimate::Expectation;
 
 /// Deferred records beyond these, and beyond a few for each place, are looked through for hopeless ones.
 const MANY: usize = 4096;

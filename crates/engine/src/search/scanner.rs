@@ -10,7 +10,7 @@ use std::time::Instant;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::error::Error;
-use crate::runtime::{Meter, StopFlag, message};
+use crate::runtime::{Metrics, StopFlag, message};
 use crate::search::job::{Arrival, Job, Reply, Scope};
 use crate::search::pass::Pass;
 use crate::search::request::Search;
@@ -48,7 +48,7 @@ pub struct ScannerStats {
 struct Shared {
     state: Mutex<State>,
     work: Condvar,
-    meter: Arc<Meter>,
+    metrics: Arc<Metrics>,
     /// Takes the heavy searches; `None` where they are.
     heavy: Option<Arc<Self>>,
 }
@@ -75,9 +75,9 @@ impl Scanner {
     ///
     /// # Errors
     /// What the system says when a thread can't be started.
-    pub(crate) fn start(threads: usize, meter: Arc<Meter>) -> std::io::Result<Self> {
-        let heavy = Arc::new(Shared::new(Arc::clone(&meter), None));
-        let shared = Arc::new(Shared::new(meter, Some(Arc::clone(&heavy))));
+    pub(crate) fn start(threads: usize, metrics: Arc<Metrics>) -> std::io::Result<Self> {
+        let heavy = Arc::new(Shared::new(Arc::clone(&metrics), None));
+        let shared = Arc::new(Shared::new(metrics, Some(Arc::clone(&heavy))));
         Ok(Self {
             threads: Mutex::new(start_threads(&shared, threads, "cosift-scan")?),
             heavy_threads: Mutex::new(start_threads(&heavy, threads, "cosift-heavy")?),
@@ -155,11 +155,11 @@ fn start_threads(
 }
 
 impl Shared {
-    fn new(meter: Arc<Meter>, heavy: Option<Arc<Self>>) -> Self {
+    fn new(metrics: Arc<Metrics>, heavy: Option<Arc<Self>>) -> Self {
         Self {
             state: Mutex::default(),
             work: Condvar::new(),
-            meter,
+            metrics,
             heavy,
         }
     }
@@ -242,7 +242,7 @@ impl Shared {
             let answered = walk::answer(&mut job, scratch);
             Some((job, answered))
         }));
-        self.meter.scanned(std::mem::take(&mut scratch.bytes));
+        self.metrics.scanned(std::mem::take(&mut scratch.bytes));
         match bound {
             Ok(None) => {}
             Ok(Some((job, answered))) => {
@@ -273,7 +273,7 @@ impl Shared {
                 });
             }
         }
-        self.meter.scanned(std::mem::take(&mut scratch.bytes));
+        self.metrics.scanned(std::mem::take(&mut scratch.bytes));
         if pass.done() {
             let mut state = self.lock();
             for job in &pass.jobs {

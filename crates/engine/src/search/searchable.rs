@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use crate::approximate::Approximation;
-use crate::search::caches::{KnownCounts, Windows};
-use crate::snapshot::{KnownMasks, PublishedCell};
+use crate::search::caches::{CountCache, PageCache};
+use crate::snapshot::{FilterCache, PublishedCell};
 
 /// The published snapshot of a database, its approximate index, and the caches of its searches.
 pub(crate) struct Searchable {
     pub(crate) published: Arc<PublishedCell>,
     pub(crate) approximation: Option<Arc<Approximation>>,
-    pub(crate) pages: Windows,
-    pub(crate) counts: KnownCounts,
-    pub(crate) filters: KnownMasks,
+    pub(crate) pages: PageCache,
+    pub(crate) counts: CountCache,
+    pub(crate) filters: FilterCache,
 }
 
 impl Searchable {
@@ -23,9 +23,9 @@ impl Searchable {
         Self {
             published,
             approximation,
-            pages: Windows::default(),
-            counts: KnownCounts::default(),
-            filters: KnownMasks::default(),
+            pages: PageCache::default(),
+            counts: CountCache::default(),
+            filters: FilterCache::default(),
         }
     }
 }

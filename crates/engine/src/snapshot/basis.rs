@@ -8,7 +8,7 @@ use nalgebra::DMatrix;
 
 use crate::snapshot::axes::{CHUNK, principal_axes};
 use crate::snapshot::cost;
-use crate::snapshot::file_id::Serial;
+use crate::snapshot::file_id::FileId;
 
 /// How a block's vectors were turned into codes.
 ///
@@ -16,7 +16,7 @@ use crate::snapshot::file_id::Serial;
 /// that a record cannot qualify: exactness never depends on the data it was trained on.
 #[derive(Debug)]
 pub(crate) struct Basis {
-    pub(crate) serial: Serial,
+    pub(crate) file_id: FileId,
     /// Rows by falling variance, `dims x dims` of the layout; `None`: not rotated.
     rotation: Option<Vec<f32>>,
     codec: Codec,
@@ -42,7 +42,7 @@ impl Basis {
             Layout::identity(padded(dimensions)).expect("a multiple of 8 up to the largest vector");
         let codec = Codec::new(layout, Steps::train(&layout, &[]));
         Self {
-            serial: Serial::next(),
+            file_id: FileId::next(),
             rotation: None,
             codec,
         }
@@ -90,7 +90,7 @@ impl Basis {
         }
         let (rotation, codec) = best.1?;
         Some(Self {
-            serial: Serial::next(),
+            file_id: FileId::next(),
             rotation: Some(rotation),
             codec,
         })
@@ -147,7 +147,7 @@ impl Basis {
     }
 
     /// Reads [`Basis::to_bytes`]; `None` when the lengths do not fit.
-    pub(crate) fn from_bytes(serial: Serial, bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_bytes(file_id: FileId, bytes: &[u8]) -> Option<Self> {
         let (header, rotation) = bytes.split_at_checked(24)?;
         let word = |at: usize| {
             header[at * 4..at * 4 + 4]
@@ -177,7 +177,7 @@ impl Basis {
             tail: step(5)?,
         };
         Some(Self {
-            serial,
+            file_id,
             rotation,
             codec: Codec::new(layout, steps),
         })

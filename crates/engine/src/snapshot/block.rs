@@ -8,8 +8,8 @@ use crate::columns::{BLOCK_RECORDS, ColumnId, Columns, Integers, Mask};
 use crate::disk::FileError;
 use crate::record::{OwnedValue, RecordId, RecordRow, RecordUuid, q30_to_f32};
 use crate::snapshot::basis::Basis;
-use crate::snapshot::exact_vectors::{ColdBuffer, ColdRows, MemoryRows};
-use crate::snapshot::file_id::Serial;
+use crate::snapshot::exact_vectors::{ExactVectors, VectorBuffer, VectorsInMemory};
+use crate::snapshot::file_id::FileId;
 
 /// A record as it enters memory.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct Times {
 /// What never changes about the records of a block.
 #[derive(Debug)]
 pub(crate) struct Body {
-    pub(crate) serial: Serial,
+    pub(crate) file_id: FileId,
     pub(crate) ids: Integers,
     pub(crate) uuids: Vec<RecordUuid>,
     pub(crate) created: Integers,
@@ -48,7 +48,7 @@ pub(crate) struct Body {
 
 /// The vectors of a block as codes, and the basis these are in.
 pub(crate) struct Coded {
-    pub(crate) serial: Serial,
+    pub(crate) file_id: FileId,
     pub(crate) basis: Arc<Basis>,
     pub(crate) codes: Codes,
 }
@@ -60,7 +60,7 @@ pub(crate) struct Block {
     pub(crate) first: RecordRow,
     pub(crate) body: Arc<Body>,
     pub(crate) coded: Arc<Coded>,
-    pub(crate) cold: Arc<ColdRows>,
+    pub(crate) exact: Arc<ExactVectors>,
     /// Last seen: the one time that moves while a record stays the same.
     pub(crate) synced: Arc<Integers>,
     /// Records that are neither deleted nor replaced.
@@ -77,18 +77,18 @@ impl Block {
         basis: &Arc<Basis>,
     ) -> Self {
         debug_assert!(rows.len() <= BLOCK_RECORDS);
-        let mut cold = MemoryRows::new(dimensions);
+        let mut exact = VectorsInMemory::new(dimensions);
         let mut codes = Codes::new(basis.layout(), rows.len());
         let mut vector = Vec::with_capacity(dimensions);
         for row in rows {
-            cold.push(&row.vector);
+            exact.push(&row.vector);
             q30_to_f32(&row.vector, &mut vector);
             basis.encode(&vector, &mut codes);
         }
         let integers =
             |of: fn(&NewRow) -> i64| Integers::build(&rows.iter().map(of).collect::<Vec<_>>());
         let body = Body {
-            serial: Serial::next(),
+            file_id: FileId::next(),
             ids: integers(|row| row.id.0 as i64),
             uuids: rows.iter().map(|row| row.uuid).collect(),
             created: integers(|row| row.times.created),
@@ -104,11 +104,11 @@ impl Block {
             first,
             body: Arc::new(body),
             coded: Arc::new(Coded {
-                serial: Serial::next(),
+                file_id: FileId::next(),
                 basis: Arc::clone(basis),
                 codes,
             }),
-            cold: Arc::new(ColdRows::Memory(cold)),
+            exact: Arc::new(ExactVectors::Memory(exact)),
             synced: Arc::new(integers(|row| row.times.synced)),
             alive: Arc::new(Mask::full(rows.len())),
             living: rows.len(),
@@ -121,12 +121,12 @@ impl Block {
     /// When the exact vectors of one are in a file that can't be read.
     pub(crate) fn join(left: &Self, right: &Self) -> Result<Self, FileError> {
         debug_assert_eq!(left.row(left.len()), right.first);
-        let dimensions = left.cold.dimensions();
-        let mut cold = MemoryRows::new(dimensions);
+        let dimensions = left.exact.dimensions();
+        let mut exact = VectorsInMemory::new(dimensions);
         for block in [left, right] {
-            let mut buffer = ColdBuffer::default();
+            let mut buffer = VectorBuffer::default();
             for slot in 0..block.len() {
-                cold.push(block.cold.vector(slot, &mut buffer)?);
+                exact.push(block.exact.vector(slot, &mut buffer)?);
             }
         }
         let mut alive = (*left.alive).clone();
@@ -135,7 +135,7 @@ impl Block {
             .iter()
             .for_each(|slot| alive.set(left.len() + slot));
         let body = Body {
-            serial: Serial::next(),
+            file_id: FileId::next(),
             ids: join_integers(&left.body.ids, &right.body.ids),
             uuids: [left.body.uuids.as_slice(), &right.body.uuids].concat(),
             created: join_integers(&left.body.created, &right.body.created),
@@ -150,25 +150,25 @@ impl Block {
                     .collect(),
             ),
         };
-        let cold = ColdRows::Memory(cold);
-        let coded = if left.coded.basis.serial == right.coded.basis.serial {
+        let exact = ExactVectors::Memory(exact);
+        let coded = if left.coded.basis.file_id == right.coded.basis.file_id {
             let mut codes = Codes::new(left.coded.basis.layout(), left.len() + right.len());
             codes.append(&left.coded.codes);
             codes.append(&right.coded.codes);
             Coded {
-                serial: Serial::next(),
+                file_id: FileId::next(),
                 basis: Arc::clone(&left.coded.basis),
                 codes,
             }
         } else {
-            let coded = recode(&cold, body.uuids.len(), &right.coded.basis, &|| false)?;
+            let coded = recode(&exact, body.uuids.len(), &right.coded.basis, &|| false)?;
             coded.expect("nothing stops it")
         };
         Ok(Self {
             first: left.first,
             body: Arc::new(body),
             coded: Arc::new(coded),
-            cold: Arc::new(cold),
+            exact: Arc::new(exact),
             synced: Arc::new(join_integers(&left.synced, &right.synced)),
             alive: Arc::new(alive),
             living: left.living + right.living,
@@ -209,7 +209,7 @@ impl Block {
     }
 
     /// This block without the record in `slot`.
-    pub(crate) fn bury(&mut self, slot: usize) {
+    pub(crate) fn mark_deleted(&mut self, slot: usize) {
         if self.alive.get(slot) {
             Arc::make_mut(&mut self.alive).clear(slot);
             self.living -= 1;
@@ -226,7 +226,7 @@ impl Block {
     }
 
     /// A living record as it would enter memory again.
-    pub(crate) fn take(&self, slot: usize, buffer: &mut ColdBuffer) -> Result<NewRow, FileError> {
+    pub(crate) fn take(&self, slot: usize, buffer: &mut VectorBuffer) -> Result<NewRow, FileError> {
         Ok(NewRow {
             id: self.id(slot),
             uuid: self.uuid(slot),
@@ -238,9 +238,9 @@ impl Block {
                 .map(|(column, value)| (column, value.into()))
                 .collect(),
             vector: if self.has_vector(slot) {
-                self.cold.vector(slot, buffer)?.to_vec()
+                self.exact.vector(slot, buffer)?.to_vec()
             } else {
-                vec![0; self.cold.dimensions()]
+                vec![0; self.exact.dimensions()]
             },
         })
     }
@@ -258,7 +258,7 @@ impl Block {
                     .map(|part| part.memory_bytes())
                     .sum::<usize>()
                 + size_of::<Mask>(),
-            growing: self.cold.memory_bytes(),
+            growing: self.exact.memory_bytes(),
             approximate: 0,
         }
     }
@@ -284,23 +284,23 @@ impl BlockMemory {
 
 /// Codes the exact vectors of a block in `basis`; `None` when `stop` says so, which it is asked before each vector.
 pub(crate) fn recode(
-    cold: &ColdRows,
+    exact: &ExactVectors,
     records: usize,
     basis: &Arc<Basis>,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Coded>, FileError> {
     let mut codes = Codes::new(basis.layout(), records);
-    let mut buffer = ColdBuffer::default();
+    let mut buffer = VectorBuffer::default();
     let mut vector = Vec::new();
     for slot in 0..records {
         if stop() {
             return Ok(None);
         }
-        q30_to_f32(cold.vector(slot, &mut buffer)?, &mut vector);
+        q30_to_f32(exact.vector(slot, &mut buffer)?, &mut vector);
         basis.encode(&vector, &mut codes);
     }
     Ok(Some(Coded {
-        serial: Serial::next(),
+        file_id: FileId::next(),
         basis: Arc::clone(basis),
         codes,
     }))

@@ -11,20 +11,20 @@ use crate::store::Reader;
 /// A block that is still growing has them in memory; a full one reads them from its file, a row a
 /// call, through the page cache, so they cost no memory of the process.
 #[derive(Clone, Debug)]
-pub(crate) enum ColdRows {
-    Memory(MemoryRows),
-    File(FileRows),
+pub(crate) enum ExactVectors {
+    Memory(VectorsInMemory),
+    File(VectorFile),
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct MemoryRows {
+pub(crate) struct VectorsInMemory {
     dimensions: usize,
     vectors: Vec<i32>,
 }
 
 /// Rows in a part of a file: components as little-endian i32, then their CRC-32.
 #[derive(Clone, Debug)]
-pub(crate) struct FileRows {
+pub(crate) struct VectorFile {
     file: Arc<PartsFile>,
     part: usize,
     dimensions: usize,
@@ -35,14 +35,14 @@ pub(crate) struct FileRows {
 
 /// Buffers for reading rows, kept by the caller from row to row.
 #[derive(Debug, Default)]
-pub(crate) struct ColdBuffer {
+pub(crate) struct VectorBuffer {
     bytes: Vec<u8>,
     vector: Vec<i32>,
 }
 
 const CRC_BYTES: usize = 4;
 
-impl MemoryRows {
+impl VectorsInMemory {
     pub(crate) fn new(dimensions: usize) -> Self {
         Self {
             dimensions,
@@ -72,7 +72,7 @@ impl MemoryRows {
     }
 }
 
-impl FileRows {
+impl VectorFile {
     /// The rows of a part; `None` when it does not hold one for each record of `body`.
     pub(crate) fn new(
         file: Arc<PartsFile>,
@@ -113,12 +113,12 @@ impl FileRows {
     }
 }
 
-impl ColdRows {
+impl ExactVectors {
     /// The exact vector of a record.
     pub(crate) fn vector<'a>(
         &'a self,
         slot: usize,
-        buffer: &'a mut ColdBuffer,
+        buffer: &'a mut VectorBuffer,
     ) -> Result<&'a [i32], FileError> {
         match self {
             Self::Memory(rows) => Ok(&rows.vectors[slot * rows.dimensions..][..rows.dimensions]),

@@ -1,4 +1,4 @@
-//! Numbers for derived files, never used twice in a data directory.
+//! Numbers for index files, never used twice in a data directory.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
@@ -6,17 +6,17 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::runtime::now_ms;
 
-/// Names a derived file. Later ones are greater, across restarts too.
+/// Names an index file. Later ones are greater, across restarts too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Serial(pub(crate) u64);
+pub(crate) struct FileId(pub(crate) u64);
 
-impl Serial {
-    /// The next serial: the clock at the start of the process, then counting.
+impl FileId {
+    /// The next file_id: the clock at the start of the process, then counting.
     pub(crate) fn next() -> Self {
         Self(Self::last().fetch_add(1, Relaxed) + 1)
     }
 
-    /// Notes a serial that is in use: the next is greater, also when the clock has gone back since.
+    /// Notes a file_id that is in use: the next is greater, also when the clock has gone back since.
     pub(crate) fn seen(self) -> Self {
         Self::last().fetch_max(self.0, Relaxed);
         self

@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 use crate::columns::Mask;
 use crate::filter::FilterKey;
 use crate::snapshot::block::Block;
-use crate::snapshot::file_id::Serial;
+use crate::snapshot::file_id::FileId;
 use crate::snapshot::view::Snapshot;
 
 /// Bytes of all masks that are kept.
@@ -25,7 +25,7 @@ const MAX_FILTERS: usize = 1024;
 
 /// The filters of a database's searches, the one that came last at the end.
 #[derive(Default)]
-pub(crate) struct KnownMasks {
+pub(crate) struct FilterCache {
     kept: Mutex<VecDeque<Kept>>,
 }
 
@@ -38,11 +38,11 @@ struct Kept {
 /// The records of each block that pass one filter, dead ones among them.
 #[derive(Debug)]
 pub(crate) struct Masks {
-    /// By the serial of the block's body.
-    blocks: HashMap<Serial, OnceLock<Arc<Mask>>>,
+    /// By the file_id of the block's body.
+    blocks: HashMap<FileId, OnceLock<Arc<Mask>>>,
 }
 
-impl KnownMasks {
+impl FilterCache {
     /// The masks of a filter that has come before.
     pub(crate) fn look(
         &self,
@@ -74,17 +74,17 @@ impl KnownMasks {
 impl Kept {
     fn bytes(&self) -> usize {
         let blocks = self.masks.as_ref().map_or(0, |masks| masks.blocks.len());
-        blocks * size_of::<(Serial, OnceLock<Arc<Mask>>, Mask)>()
+        blocks * size_of::<(FileId, OnceLock<Arc<Mask>>, Mask)>()
     }
 }
 
 impl Masks {
     /// Those of a snapshot, with what is known of blocks that were there before.
     fn new(snapshot: &Snapshot, before: Option<&Self>) -> Self {
-        let known = |serial| before.and_then(|before| before.blocks.get(&serial));
+        let known = |file_id| before.and_then(|before| before.blocks.get(&file_id));
         let blocks = snapshot.blocks.iter().map(|block| {
-            let serial = block.body.serial;
-            (serial, known(serial).cloned().unwrap_or_default())
+            let file_id = block.body.file_id;
+            (file_id, known(file_id).cloned().unwrap_or_default())
         });
         Self {
             blocks: blocks.collect(),
@@ -96,7 +96,7 @@ impl Masks {
             && snapshot
                 .blocks
                 .iter()
-                .all(|block| self.blocks.contains_key(&block.body.serial))
+                .all(|block| self.blocks.contains_key(&block.body.file_id))
     }
 
     /// The mask of a block, which `find` finds if it is not known; `None` for a block of another snapshot.
@@ -108,7 +108,7 @@ impl Masks {
         block: &Block,
         find: impl FnOnce() -> Result<Mask, E>,
     ) -> Result<Option<&Mask>, E> {
-        let Some(kept) = self.blocks.get(&block.body.serial) else {
+        let Some(kept) = self.blocks.get(&block.body.file_id) else {
             return Ok(None);
         };
         if let Some(mask) = kept.get() {
@@ -120,7 +120,7 @@ impl Masks {
 
     /// Whether the mask of a block is known.
     pub(crate) fn has(&self, block: &Block) -> bool {
-        let kept = self.blocks.get(&block.body.serial);
+        let kept = self.blocks.get(&block.body.file_id);
         kept.is_some_and(|kept| kept.get().is_some())
     }
 }

@@ -20,7 +20,7 @@ const MAX_CHANGE_BYTES: u64 = 16 << 20;
 
 /// What some consecutive commits left behind, as it is now: records, and their entries in the feed.
 #[derive(Debug)]
-pub(crate) struct Stretch {
+pub(crate) struct CommitRange {
     /// The last of the commits: a store that takes the stretch is up to it.
     version: u64,
     next_id: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Stretch {
 
 /// A record of a stretch, as it is to be stored.
 #[derive(Debug)]
-pub(crate) struct CarriedRecord {
+pub(crate) struct CopiedRecord {
     pub(crate) id: u64,
     pub(crate) uuid: [u8; 16],
     pub(crate) hash: [u8; 16],
@@ -44,7 +44,7 @@ pub(crate) struct CarriedRecord {
     pub(crate) data: Vec<u8>,
 }
 
-impl Stretch {
+impl CommitRange {
     #[cfg(test)]
     pub(super) fn changes(&self) -> &[Change] {
         &self.changes
@@ -71,7 +71,7 @@ impl Reader {
         position: u64,
         limit: u64,
         mut each: impl FnMut(StoredRecord<'_>) -> ControlFlow<()>,
-    ) -> Result<Stretch, StoreError> {
+    ) -> Result<CommitRange, StoreError> {
         self.read(|transaction| {
             let end = state_of(transaction)?;
             let by_records = transaction
@@ -96,7 +96,7 @@ impl Reader {
                     break;
                 }
             }
-            Ok(Stretch {
+            Ok(CommitRange {
                 version: last,
                 next_id: end.next_id,
                 retention: RetentionMeta::read(transaction)?,
@@ -140,8 +140,8 @@ impl Store {
     /// As [`Store::commit`].
     pub(crate) fn carry(
         &mut self,
-        stretch: &Stretch,
-        records: &[(CarriedRecord, Option<Vec<i32>>)],
+        stretch: &CommitRange,
+        records: &[(CopiedRecord, Option<Vec<i32>>)],
     ) -> Result<i64, StoreError> {
         let before = self.standing.state;
         self.standing.state = self.write(|transaction| {
@@ -208,7 +208,7 @@ fn delete(transaction: &Transaction<'_>, id: u64, tally: &mut Tally) -> Result<(
 
 fn put(
     transaction: &Transaction<'_>,
-    record: &CarriedRecord,
+    record: &CopiedRecord,
     vector: Option<&[i32]>,
     tally: &mut Tally,
 ) -> Result<(), StoreError> {
@@ -224,7 +224,7 @@ fn put(
         synced: record.synced,
         version: record.version,
     });
-    let &CarriedRecord {
+    let &CopiedRecord {
         id,
         uuid,
         hash,

@@ -1,4 +1,4 @@
-//! The truth: one SQLite file per database. Everything else is derived from it.
+//! The truth: one SQLite file per database. Everything else can be rebuilt from it.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ mod writer;
 
 pub(crate) use change::{Change, ChangeKind};
 pub(crate) use check::Check;
-pub(crate) use commit_copy::{CarriedRecord, Stretch};
+pub(crate) use commit_copy::{CommitRange, CopiedRecord};
 pub use error::StoreError;
 pub(crate) use reader::{FeedData, Identity, Reader};
 pub(crate) use row::StoredRecord;

@@ -6,7 +6,7 @@ use crate::write::delete::{Deleted, Found};
 use crate::write::response::Answer;
 
 /// A task for the writer.
-pub(crate) enum Task {
+pub(crate) enum Command {
     /// Write prepared records with the vectors of their texts.
     Commit(Commit),
     /// Delete records.
@@ -22,7 +22,7 @@ pub(crate) enum Task {
     Close,
 }
 
-impl Task {
+impl Command {
     /// Answers a task that can't be taken.
     pub(crate) fn refuse(self, error: Error) {
         match self {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::json::write_integer;
-use crate::record::{Problem, ProblemCode, UuidMaker, text_vector};
+use crate::record::{UuidMaker, ValidationCode, ValidationError, text_vector};
 use crate::settings::Settings;
 use crate::write::prepare::{
-    LineProblem, Prepared, PreparedRecord, PreparedRecords, VectorSource, check_vector,
+    LineError, Prepared, PreparedRecord, PreparedRecords, VectorSource, check_vector,
 };
 use crate::write::response::Answer;
 use crate::write::stage::{Context, Stage, Standing, Status, Upserted};
@@ -35,7 +35,7 @@ pub struct Committed {
     /// Each record, in the order of the request; bad lines are missing.
     pub results: Vec<Upserted>,
     /// Lines that turned out to be bad only now.
-    pub problems: Vec<LineProblem>,
+    pub problems: Vec<LineError>,
 }
 
 impl Committed {
@@ -117,12 +117,12 @@ pub(crate) fn stage_commit(
                     let pointer = pointer
                         .trim_start_matches(&format!("/records/{at}"))
                         .to_owned();
-                    let problem = Problem {
+                    let problem = ValidationError {
                         pointer,
-                        code: ProblemCode::IdentityConflict,
+                        code: ValidationCode::IdentityConflict,
                         detail,
                     };
-                    committed.problems.push(LineProblem { line, problem });
+                    committed.problems.push(LineError { line, problem });
                     continue;
                 }
                 (_, error) => return Err(error),
@@ -138,8 +138,8 @@ pub(crate) fn stage_commit(
                 let pointer = format!("/records/{at}");
                 return Err(Error::invalid("invalid_record", pointer, detail));
             };
-            let problem = Problem::new(ProblemCode::InvalidId, detail);
-            committed.problems.push(LineProblem { line, problem });
+            let problem = ValidationError::new(ValidationCode::InvalidId, detail);
+            committed.problems.push(LineError { line, problem });
             continue;
         }
         let cells = record.new.data.cells().iter();
@@ -147,7 +147,7 @@ pub(crate) fn stage_commit(
         if let Some(name) = names.beyond(prepared.max_columns, given) {
             let problem = too_many_columns(name, prepared.max_columns);
             match record.line {
-                Some(line) => committed.problems.push(LineProblem { line, problem }),
+                Some(line) => committed.problems.push(LineError { line, problem }),
                 None => {
                     let problems = vec![problem.within(at).within("records")];
                     return Err(Error::Invalid {
@@ -178,9 +178,9 @@ pub(crate) fn stage_commit(
     Ok(committed)
 }
 
-fn too_many_columns(name: &str, max: usize) -> Problem {
+fn too_many_columns(name: &str, max: usize) -> ValidationError {
     let detail = format!("the database has {max} columns and can have no more");
-    Problem::new(ProblemCode::TooManyColumns, detail)
+    ValidationError::new(ValidationCode::TooManyColumns, detail)
         .within(name)
         .within("data")
 }
@@ -189,7 +189,7 @@ fn too_many_columns(name: &str, max: usize) -> Problem {
 ///
 /// # Errors
 /// [`Error::Invalid`] at the first bad record of a batch.
-fn check_given(settings: &Settings, records: &[PreparedRecord]) -> Result<Vec<LineProblem>, Error> {
+fn check_given(settings: &Settings, records: &[PreparedRecord]) -> Result<Vec<LineError>, Error> {
     let mut problems = Vec::new();
     for (at, record) in records.iter().enumerate() {
         let Err(problem) = check_vector(settings, record.given()) else {
@@ -201,7 +201,7 @@ fn check_given(settings: &Settings, records: &[PreparedRecord]) -> Result<Vec<Li
                 problems: vec![problem.within(at).within("records")],
             });
         };
-        problems.push(LineProblem { line, problem });
+        problems.push(LineError { line, problem });
     }
     Ok(problems)
 }

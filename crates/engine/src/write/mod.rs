@@ -11,11 +11,11 @@ mod snapshot_builder;
 mod stage;
 mod writer;
 
-pub(crate) use command::Task;
+pub(crate) use command::Command;
 pub(crate) use commit::Commit;
 pub use commit::{Committed, Embedded};
 pub(crate) use delete::{Deleted, Deletion, Found, RecordRef};
-pub use prepare::{Format, LineProblem, Prepared};
+pub use prepare::{Format, LineError, Prepared};
 pub(crate) use prepare::{Target, VectorSource, prepare};
 pub(crate) use response::Answer;
 pub(crate) use shared::Shared;

@@ -8,7 +8,8 @@ use crate::error::Error;
 use crate::json::{NewRecord, parse_batch, parse_line, write_cells};
 use crate::limits::Limits;
 use crate::record::{
-    Problem, ProblemCode, RecordId, RecordUuid, former_record_hash, record_hash, to_unit_q30,
+    RecordId, RecordUuid, ValidationCode, ValidationError, former_record_hash, record_hash,
+    to_unit_q30,
 };
 use crate::settings::Settings;
 use crate::snapshot::PublishedCell;
@@ -28,11 +29,11 @@ pub enum Format {
 
 /// A bad line of a stream.
 #[derive(Clone, Debug)]
-pub struct LineProblem {
+pub struct LineError {
     /// The line's number in the stream, 1 for the first.
     pub line: u64,
     /// What is wrong with it.
-    pub problem: Problem,
+    pub problem: ValidationError,
 }
 
 /// Records that were checked and wait for the vectors of their texts.
@@ -42,7 +43,7 @@ pub struct Prepared {
     pub(crate) epoch: [u8; 16],
     inner: Mutex<PreparedRecords>,
     /// Bad lines that were left out.
-    pub problems: Vec<LineProblem>,
+    pub problems: Vec<LineError>,
 }
 
 #[derive(Debug)]
@@ -217,11 +218,8 @@ pub(crate) fn prepare(
                 });
                 match checked {
                     Ok(record) => records.push(record),
-                    Err(found) => problems.extend(
-                        found
-                            .into_iter()
-                            .map(|problem| LineProblem { line, problem }),
-                    ),
+                    Err(found) => problems
+                        .extend(found.into_iter().map(|problem| LineError { line, problem })),
                 }
             }
         }
@@ -262,34 +260,37 @@ fn give_vectors(
     Ok(())
 }
 
-fn invalid_records(problems: Vec<Problem>) -> Error {
+fn invalid_records(problems: Vec<ValidationError>) -> Error {
     let code = match problems.first().map(|problem| problem.code) {
-        Some(ProblemCode::InvalidVector) => "invalid_vector",
-        Some(ProblemCode::InvalidDimensions) => "invalid_dimensions",
-        Some(ProblemCode::TooLarge) => "too_large",
-        Some(ProblemCode::InvalidTime) => "invalid_time",
+        Some(ValidationCode::InvalidVector) => "invalid_vector",
+        Some(ValidationCode::InvalidDimensions) => "invalid_dimensions",
+        Some(ValidationCode::TooLarge) => "too_large",
+        Some(ValidationCode::InvalidTime) => "invalid_time",
         Some(
-            ProblemCode::MalformedJson
-            | ProblemCode::TooDeep
-            | ProblemCode::DuplicateMember
-            | ProblemCode::LoneSurrogate
-            | ProblemCode::NumberOutOfRange,
+            ValidationCode::MalformedJson
+            | ValidationCode::TooDeep
+            | ValidationCode::DuplicateMember
+            | ValidationCode::LoneSurrogate
+            | ValidationCode::NumberOutOfRange,
         ) => "invalid_json",
         _ => "invalid_record",
     };
     Error::Invalid { code, problems }
 }
 
-fn invalid_vector(detail: impl Into<String>) -> Problem {
-    Problem {
+fn invalid_vector(detail: impl Into<String>) -> ValidationError {
+    ValidationError {
         pointer: "/vector".into(),
-        code: ProblemCode::InvalidVector,
+        code: ValidationCode::InvalidVector,
         detail: detail.into(),
     }
 }
 
 /// Whether a record comes with a vector exactly where it must; `given` is how many values its vector has.
-pub(crate) fn check_vector(settings: &Settings, given: Option<usize>) -> Result<(), Problem> {
+pub(crate) fn check_vector(
+    settings: &Settings,
+    given: Option<usize>,
+) -> Result<(), ValidationError> {
     match (&settings.model, given) {
         (Some(model), Some(_)) => Err(invalid_vector(format!(
             "this database embeds its records with model {model}: leave the vector out"
@@ -303,8 +304,8 @@ pub(crate) fn check_vector(settings: &Settings, given: Option<usize>) -> Result<
                 expected: settings.dimensions,
                 got,
             };
-            Err(Problem {
-                code: ProblemCode::InvalidDimensions,
+            Err(ValidationError {
+                code: ValidationCode::InvalidDimensions,
                 ..invalid_vector(error.to_string())
             })
         }
@@ -317,7 +318,7 @@ fn check(
     settings: &Settings,
     line: Option<u64>,
     mut new: NewRecord,
-) -> Result<PreparedRecord, Problem> {
+) -> Result<PreparedRecord, ValidationError> {
     let given = new.vector.take();
     check_vector(settings, given.as_ref().map(Vec::len))?;
     let vector = match &given {

@@ -8,7 +8,7 @@ use crate::json::parse_data;
 use crate::record::{RecordId, RecordRow, RecordUuid};
 use crate::snapshot::{NewRow, Published, Times};
 use crate::store::{Store, StoreError, StoredRecord, Tally};
-use crate::write::snapshot_builder::{Memory, Next};
+use crate::write::snapshot_builder::{Memory, SnapshotBuilder};
 
 /// Applies the commits after the published snapshot, up to the last one of `store`. Returns the records that it read.
 pub(crate) fn replay(
@@ -31,7 +31,7 @@ pub(crate) fn replay(
         version: store.version(),
         tally: Tally::default(),
     };
-    replay.bury(&deleted);
+    replay.mark_deleted(&deleted);
     let mut failed = None;
     reader.load(since, |record| match replay.take(&record) {
         Ok(()) if progress(replay.loaded()) => ControlFlow::Continue(()),
@@ -67,7 +67,7 @@ impl Replay<'_> {
     }
 
     /// Forgets records that were deleted after the snapshot; one that came back follows as a row.
-    fn bury(&mut self, ids: &[RecordId]) {
+    fn mark_deleted(&mut self, ids: &[RecordId]) {
         let gone: Vec<RecordRow> = {
             let published = &*self.published;
             let row = |id: &RecordId| published.index.find_id(&published.snapshot, *id);
@@ -77,7 +77,7 @@ impl Replay<'_> {
             gone.dedup();
             gone
         };
-        let mut next = Next::of(&self.published.snapshot);
+        let mut next = SnapshotBuilder::of(&self.published.snapshot);
         self.memory.apply(
             &mut next,
             self.names.clone(),
@@ -121,7 +121,7 @@ impl Replay<'_> {
             let row = |row: &NewRow| published.index.find_id(&published.snapshot, row.id);
             rows.iter().filter_map(row).collect()
         };
-        let mut next = Next::of(&self.published.snapshot);
+        let mut next = SnapshotBuilder::of(&self.published.snapshot);
         self.memory
             .apply(&mut next, self.names.clone(), self.version, rows, &[], gone);
         self.memory.tidy(&mut next);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 use crate::approximate::Approximation;
-use crate::runtime::{DatabaseEvents, EventCode, Meter};
+use crate::runtime::{DatabaseEvents, EventCode, Metrics};
 use crate::snapshot::PublishedCell;
 
 /// The state of a database that its writer changes and its readers read.
@@ -14,7 +14,7 @@ pub(crate) struct Shared {
     /// Milliseconds since 1970.
     pub(crate) last_write_at: AtomicI64,
     pub(crate) disk_bytes: AtomicU64,
-    pub(crate) meter: Arc<Meter>,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) events: DatabaseEvents,
     /// Whether writes are taken. Once false it stays so until the database is opened again.
     pub(crate) writable: AtomicBool,

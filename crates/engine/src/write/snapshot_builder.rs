@@ -10,8 +10,8 @@ use crate::record::{Data, RecordRow};
 use crate::runtime::{DatabaseEvents, EventCode};
 use crate::settings::Settings;
 use crate::snapshot::{
-    Basis, Block, Coding, ColdBuffer, ColdRows, Derived, IdentityIndex, NewRow, Published,
-    SavedSnapshot, Snapshot,
+    Basis, Block, Coding, ExactVectors, IdentityIndex, IndexFiles, NewRow, Published,
+    SavedSnapshot, Snapshot, VectorBuffer,
 };
 use crate::store::{Store, Tally};
 use crate::write::replay::replay;
@@ -23,14 +23,14 @@ const COMPACT_BELOW: usize = BLOCK_RECORDS / 2;
 pub(crate) struct Memory {
     settings: Settings,
     pub(crate) coding: Coding,
-    derived: Arc<Derived>,
+    index_files: Arc<IndexFiles>,
     events: DatabaseEvents,
     /// A full block that can't be written to its file is tried again when the next one is full.
     seal_failed: Option<RecordRow>,
 }
 
 /// The next snapshot in the making.
-pub(crate) struct Next {
+pub(crate) struct SnapshotBuilder {
     pub(crate) snapshot: Snapshot,
     /// Rows whose identities are to be found there.
     arrived: Vec<RecordRow>,
@@ -39,7 +39,7 @@ pub(crate) struct Next {
     dirty: bool,
 }
 
-impl Next {
+impl SnapshotBuilder {
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
         Self {
             snapshot: snapshot.clone(),
@@ -127,12 +127,16 @@ impl Next {
 }
 
 impl Memory {
-    pub(crate) fn new(settings: Settings, derived: Arc<Derived>, events: DatabaseEvents) -> Self {
+    pub(crate) fn new(
+        settings: Settings,
+        index_files: Arc<IndexFiles>,
+        events: DatabaseEvents,
+    ) -> Self {
         let dimensions = settings.dimensions;
         Self {
             settings,
             coding: Coding::untrained(dimensions),
-            derived,
+            index_files,
             events,
             seal_failed: None,
         }
@@ -172,7 +176,7 @@ impl Memory {
             self.events.emit(EventCode::IndexFilesRebuilt, text);
             self.coding = Coding::untrained(self.coding.dimensions);
         }
-        self.derived.clear();
+        self.index_files.clear();
         let (published, _) = self.replay(Snapshot::empty(), store, progress)?;
         Ok((published, None))
     }
@@ -181,12 +185,12 @@ impl Memory {
         if store.put_back().is_some() {
             return None;
         }
-        let removed = self.derived.remove_temporary_files();
+        let removed = self.index_files.remove_temporary_files();
         if !removed.is_empty() {
             self.events
                 .emit(EventCode::TemporaryFilesRemoved, removed.join(", "));
         }
-        match self.derived.load(store) {
+        match self.index_files.load(store) {
             Ok(loaded) => Some(loaded),
             Err(unusable) => {
                 if !unusable.is_nothing_saved() {
@@ -210,7 +214,7 @@ impl Memory {
         };
         progress(published.snapshot.records());
         let replayed = replay(self, store, &mut published, progress)?;
-        self.derived.measure();
+        self.index_files.measure();
         Ok((published, replayed))
     }
 
@@ -226,7 +230,7 @@ impl Memory {
     /// Applies a commit.
     pub(crate) fn apply(
         &self,
-        next: &mut Next,
+        next: &mut SnapshotBuilder,
         names: ColumnNames,
         version: u64,
         rows: Vec<NewRow>,
@@ -249,7 +253,7 @@ impl Memory {
         }
         for row in gone {
             if let Some((at, slot)) = next.snapshot.locate(row) {
-                next.snapshot.blocks[at].bury(slot);
+                next.snapshot.blocks[at].mark_deleted(slot);
                 next.gone.push(row);
             }
         }
@@ -257,7 +261,7 @@ impl Memory {
     }
 
     /// Takes over what background jobs made, where it still fits.
-    pub(crate) fn take_over(&mut self, next: &mut Next, handed: Vec<HandedOver>) {
+    pub(crate) fn take_over(&mut self, next: &mut SnapshotBuilder, handed: Vec<HandedOver>) {
         for handed in handed {
             match handed {
                 HandedOver::Trained { basis, records } => {
@@ -283,7 +287,7 @@ impl Memory {
     /// Drops empty blocks, writes full ones to their files, empties one with few living records.
     ///
     /// True when it emptied one: there may be more, which the caller sees to after the writes that wait.
-    pub(crate) fn tidy(&mut self, next: &mut Next) -> bool {
+    pub(crate) fn tidy(&mut self, next: &mut SnapshotBuilder) -> bool {
         let before = next.snapshot.blocks.len();
         let next_row = next.snapshot.next_row();
         // Blocks that still grow stay, so that they remain neighbours and can be joined. The last one stays, so that
@@ -296,7 +300,7 @@ impl Memory {
         self.compact(next)
     }
 
-    fn seal(&mut self, next: &mut Next) {
+    fn seal(&mut self, next: &mut SnapshotBuilder) {
         let newest_full = next
             .snapshot
             .blocks
@@ -309,10 +313,10 @@ impl Memory {
         }
         let mut written = false;
         for block in &mut next.snapshot.blocks {
-            if block.len() == BLOCK_RECORDS && matches!(*block.cold, ColdRows::Memory(_)) {
-                match self.derived.write_rows(block) {
+            if block.len() == BLOCK_RECORDS && matches!(*block.exact, ExactVectors::Memory(_)) {
+                match self.index_files.write_rows(block) {
                     Ok(rows) => {
-                        block.cold = Arc::new(ColdRows::File(rows));
+                        block.exact = Arc::new(ExactVectors::File(rows));
                         next.dirty = true;
                         written = true;
                     }
@@ -328,21 +332,21 @@ impl Memory {
         }
         self.seal_failed = None;
         if written {
-            self.derived.measure();
+            self.index_files.measure();
         }
     }
 
     /// Moves the living records of one mostly dead block to the end. False when there is none.
-    fn compact(&self, next: &mut Next) -> bool {
+    fn compact(&self, next: &mut SnapshotBuilder) -> bool {
         let sparse = |block: &&mut Block| {
             block.len() == BLOCK_RECORDS
                 && (1..COMPACT_BELOW).contains(&block.living)
-                && matches!(*block.cold, ColdRows::File(_))
+                && matches!(*block.exact, ExactVectors::File(_))
         };
         let Some(block) = next.snapshot.blocks.iter_mut().find(sparse) else {
             return false;
         };
-        let mut buffer = ColdBuffer::default();
+        let mut buffer = VectorBuffer::default();
         let living: Result<Vec<NewRow>, _> = block
             .alive
             .iter()
@@ -352,7 +356,7 @@ impl Memory {
         let Ok(rows) = living else { return false };
         next.gone
             .extend(block.alive.iter().map(|slot| block.row(slot)));
-        (0..block.len()).for_each(|slot| block.bury(slot));
+        (0..block.len()).for_each(|slot| block.mark_deleted(slot));
         next.append(&rows, self.coding.dimensions, &self.coding.basis);
         true
     }

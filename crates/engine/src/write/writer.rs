@@ -7,19 +7,19 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
-use crate::background::{BackgroundCheck, Checked, Keeper, Loaded};
+use crate::background::{BackgroundCheck, BackgroundJobs, Checked, Loaded};
 use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::record::{RecordId, RecordRow, RecordUuid, UuidMaker};
 use crate::runtime::{EventCode, message, now_ms};
 use crate::settings::Settings;
-use crate::snapshot::{Derived, IdentityIndex, Published, Snapshot};
+use crate::snapshot::{IdentityIndex, IndexFiles, Published, Snapshot};
 use crate::store::{Identity, PutKind, Store, StoreError, Write};
 use crate::write::Shared;
-use crate::write::command::Task;
+use crate::write::command::Command;
 use crate::write::commit::{Commit, Committed, stage_commit};
 use crate::write::delete::{Deleted, Found};
-use crate::write::snapshot_builder::{Memory, Next};
+use crate::write::snapshot_builder::{Memory, SnapshotBuilder};
 use crate::write::stage::{Context, Stage, StagedRow, StagedWrite};
 
 /// Commits that share one transaction, and so one wait for the disk.
@@ -47,14 +47,14 @@ pub(crate) struct Writer {
     settings: Settings,
     store: Store,
     memory: Memory,
-    keeper: Keeper,
+    jobs: BackgroundJobs,
     uuids: UuidMaker,
     shared: Arc<Shared>,
     /// A panic left unknown what is in memory: reads go on, writes are refused.
     broken: bool,
     reclaim: Reclaim,
     retention: Retention,
-    derived: Arc<Derived>,
+    index_files: Arc<IndexFiles>,
     check: Option<BackgroundCheck>,
 }
 
@@ -77,24 +77,24 @@ impl Writer {
     pub(crate) fn new(
         settings: Settings,
         store: Store,
-        derived: Derived,
+        index_files: IndexFiles,
         shared: Arc<Shared>,
-        tasks: SyncSender<Task>,
+        tasks: SyncSender<Command>,
         keep_changes: Duration,
     ) -> Self {
-        let derived = Arc::new(derived);
+        let index_files = Arc::new(index_files);
         Self {
             memory: Memory::new(
                 settings.clone(),
-                Arc::clone(&derived),
+                Arc::clone(&index_files),
                 shared.events.clone(),
             ),
-            keeper: Keeper::new(
-                Arc::clone(&derived),
+            jobs: BackgroundJobs::new(
+                Arc::clone(&index_files),
                 shared.approximation.clone(),
                 Arc::new(move || {
                     // A full queue means that the writer is awake and will look by itself.
-                    let _ = tasks.try_send(Task::Nudge);
+                    let _ = tasks.try_send(Command::Nudge);
                 }),
                 shared.events.clone(),
             ),
@@ -108,7 +108,7 @@ impl Writer {
                 keep: keep_changes,
                 next: Instant::now(),
             },
-            derived,
+            index_files,
             check: None,
         }
     }
@@ -117,19 +117,19 @@ impl Writer {
     pub(crate) fn load(&mut self, progress: &dyn Fn(usize) -> bool) -> Result<(), Error> {
         let (published, saved) = self.memory.load(&self.store, progress)?;
         if let Some((saved, replayed)) = saved {
-            self.keeper.loaded(saved);
+            self.jobs.loaded(saved);
             let loaded = Loaded {
                 snapshot: Arc::clone(&published.snapshot),
                 since: saved.version,
                 replayed,
             };
-            let (derived, shared) = (Arc::clone(&self.derived), Arc::clone(&self.shared));
+            let (index_files, shared) = (Arc::clone(&self.index_files), Arc::clone(&self.shared));
             let report = move |checked| match checked {
                 Checked::Complete => shared.checked.store(true, Relaxed),
                 Checked::Stopped => {}
                 Checked::Damaged(text) => {
                     // The next start reads everything from the store.
-                    derived.distrust();
+                    index_files.distrust();
                     shared.note_damage(&text);
                 }
                 Checked::Failed(code, text) => shared.events.emit(code, text),
@@ -156,20 +156,20 @@ impl Writer {
         self.store.epoch()
     }
 
-    /// Works until [`Task::Close`].
-    pub(crate) fn run(mut self, tasks: &Receiver<Task>) {
+    /// Works until [`Command::Close`].
+    pub(crate) fn run(mut self, tasks: &Receiver<Command>) {
         let mut next = None;
         while let Some(task) = next.take().or_else(|| self.wait(tasks)) {
-            let quiet = matches!(task, Task::Quiet);
+            let quiet = matches!(task, Command::Quiet);
             match task {
-                Task::Commit(first) => {
-                    self.shared.meter.write_waits_no_more();
+                Command::Commit(first) => {
+                    self.shared.metrics.write_waits_no_more();
                     let mut records = first.prepared.records();
                     let mut group = vec![first];
                     while group.len() < MAX_GROUP && records < MAX_GROUP_RECORDS {
                         match tasks.try_recv() {
-                            Ok(Task::Commit(commit)) => {
-                                self.shared.meter.write_waits_no_more();
+                            Ok(Command::Commit(commit)) => {
+                                self.shared.metrics.write_waits_no_more();
                                 records += commit.prepared.records();
                                 group.push(commit);
                             }
@@ -182,13 +182,13 @@ impl Writer {
                     }
                     self.commit_group(group);
                 }
-                Task::Delete { found, answer } => {
-                    self.shared.meter.write_waits_no_more();
+                Command::Delete { found, answer } => {
+                    self.shared.metrics.write_waits_no_more();
                     let outcome = self.guarded(|writer| writer.delete(found));
                     answer.send(outcome);
                 }
-                Task::Nudge | Task::Quiet => {}
-                Task::Close => break,
+                Command::Nudge | Command::Quiet => {}
+                Command::Close => break,
             }
             // A panic here has lost no write: it only ends writing.
             let _ = self.guarded(|writer| {
@@ -199,22 +199,22 @@ impl Writer {
         self.close();
     }
 
-    /// The next task; [`Task::Quiet`] where none comes and that is worth knowing.
-    fn wait(&self, tasks: &Receiver<Task>) -> Option<Task> {
+    /// The next task; [`Command::Quiet`] where none comes and that is worth knowing.
+    fn wait(&self, tasks: &Receiver<Command>) -> Option<Command> {
         if let Ok(task) = tasks.try_recv() {
             return Some(task);
         }
         let (pause, task) = match self.reclaim {
-            Reclaim::Running => (Duration::ZERO, Task::Quiet),
-            _ if Keeper::waits_for_quiet(&self.snapshot(), &self.memory.coding)
+            Reclaim::Running => (Duration::ZERO, Command::Quiet),
+            _ if BackgroundJobs::waits_for_quiet(&self.snapshot(), &self.memory.coding)
                 || self.has_space_to_reclaim() =>
             {
-                (QUIET, Task::Quiet)
+                (QUIET, Command::Quiet)
             }
             _ => {
                 let next = self.retention.next;
                 let pause = next.saturating_duration_since(Instant::now());
-                (pause, Task::Nudge)
+                (pause, Command::Nudge)
             }
         };
         match tasks.recv_timeout(pause) {
@@ -257,7 +257,7 @@ impl Writer {
         // After a panic the snapshot may lack what was committed. What is not saved is read from the store again at
         // the next start.
         let snapshot = (!self.broken).then(|| self.snapshot());
-        if let Err(error) = self.keeper.finish(snapshot.as_deref(), &mut self.store) {
+        if let Err(error) = self.jobs.finish(snapshot.as_deref(), &mut self.store) {
             let text = format!("the index files could not be saved: {error}");
             self.shared.events.emit(EventCode::JobFailed, text);
         }
@@ -421,7 +421,7 @@ impl Writer {
     /// Counts a commit that began at `start`.
     fn committed(&self, start: Instant) {
         let took = start.elapsed();
-        self.shared.meter.committed(took);
+        self.shared.metrics.committed(took);
         if took > SLOW_COMMIT {
             let text = format!("a commit took {} ms", took.as_millis());
             self.shared.events.emit(EventCode::SlowCommit, text);
@@ -505,7 +505,7 @@ impl Writer {
     }
 
     fn note_disk_bytes(&self) {
-        let bytes = self.store.file_bytes() + self.keeper.disk_bytes();
+        let bytes = self.store.file_bytes() + self.jobs.disk_bytes();
         self.shared.disk_bytes.store(bytes, Relaxed);
     }
 
@@ -522,7 +522,7 @@ impl Writer {
                 limit,
             });
         }
-        self.keeper.renumbered();
+        self.jobs.renumbered();
         let published = Published {
             index: IdentityIndex::of(&snapshot),
             snapshot: Arc::new(snapshot),
@@ -532,8 +532,8 @@ impl Writer {
     }
 
     /// Makes the next snapshot with `change` and publishes it.
-    fn change(&mut self, change: impl FnOnce(&mut Memory, &mut Next)) {
-        let mut next = Next::of(&self.snapshot());
+    fn change(&mut self, change: impl FnOnce(&mut Memory, &mut SnapshotBuilder)) {
+        let mut next = SnapshotBuilder::of(&self.snapshot());
         change(&mut self.memory, &mut next);
         self.shared
             .published
@@ -542,17 +542,17 @@ impl Writer {
 
     /// Work that keeps the database fast: takes over, seals, compacts, trains, saves. Never fails a write.
     fn maintain(&mut self, quiet: bool) {
-        let handed = self.keeper.handed_over();
+        let handed = self.jobs.handed_over();
         let mut more = false;
         self.change(|memory, next| {
             memory.take_over(next, handed);
             more = memory.tidy(next);
         });
         if more {
-            self.keeper.nudge();
+            self.jobs.nudge();
         }
         let snapshot = self.snapshot();
-        self.keeper
+        self.jobs
             .consider(&snapshot, &mut self.store, &self.memory.coding, quiet);
         if quiet {
             self.reclaim();
@@ -572,7 +572,7 @@ impl Writer {
         let removed = if self.store.is_poisoned() {
             Ok(false)
         } else {
-            let saved = self.keeper.saved_version();
+            let saved = self.jobs.saved_version();
             self.store.retain_changes(now_ms(), keep, saved)
         };
         let pause = match removed {

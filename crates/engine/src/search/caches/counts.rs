@@ -28,7 +28,7 @@ pub(crate) struct Counted {
 
 /// What is known of a database's searches, newest last.
 #[derive(Default)]
-pub(crate) struct KnownCounts {
+pub(crate) struct CountCache {
     kept: Mutex<VecDeque<Kept>>,
 }
 
@@ -43,7 +43,7 @@ impl Kept {
     }
 }
 
-impl KnownCounts {
+impl CountCache {
     /// What was counted for a search in this snapshot.
     pub(crate) fn look(
         &self,

@@ -4,6 +4,6 @@ mod counts;
 mod pages;
 mod source;
 
-pub(crate) use counts::{Counted, KnownCounts};
-pub(crate) use pages::{Ahead, Windows};
+pub(crate) use counts::{CountCache, Counted};
+pub(crate) use pages::{Ahead, PageCache};
 pub(crate) use source::{SearchKey, search_key};

@@ -25,7 +25,7 @@ const MAX_HITS: usize = 262_144;
 
 /// The windows of a database, newest last.
 #[derive(Default)]
-pub(crate) struct Windows {
+pub(crate) struct PageCache {
     kept: Mutex<VecDeque<Window>>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) enum Ahead {
     Scan(usize),
 }
 
-impl Windows {
+impl PageCache {
     /// The `count` hits after a place, or how many are worth finding.
     pub(crate) fn look(
         &self,

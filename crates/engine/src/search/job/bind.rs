@@ -17,7 +17,7 @@ use crate::search::job::{Counts, Job, Reply};
 use crate::search::ranking::Ranking;
 use crate::search::request::Search;
 use crate::search::searchable::Searchable;
-use crate::snapshot::{Block, Masks, Selection, Serial, Snapshot};
+use crate::snapshot::{Block, FileId, Masks, Selection, Snapshot};
 
 /// How far machines may be apart in the score of one record and query.
 const SAME_SCORE_STEPS: u32 = SCORE_STEPS / 10_000;
@@ -99,11 +99,11 @@ impl Job {
         } = arrival;
         let mut floats = Vec::new();
         q30_to_f32(&vector, &mut floats);
-        let mut queries: Vec<(Serial, Query)> = Vec::new();
+        let mut queries: Vec<(FileId, Query)> = Vec::new();
         for block in &snapshot.blocks {
             let basis = &block.coded.basis;
-            if queries.iter().all(|(serial, _)| *serial != basis.serial) {
-                queries.push((basis.serial, basis.query(&floats)));
+            if queries.iter().all(|(file_id, _)| *file_id != basis.file_id) {
+                queries.push((basis.file_id, basis.query(&floats)));
             }
         }
         // No score reaches a threshold above 1: parsing refuses it, so the fallback is never taken.

@@ -3,16 +3,18 @@
 use std::ops::ControlFlow;
 
 use crate::store::tests::support::{Record, scratch};
-use crate::store::{CarriedRecord, Change, FeedData, PutKind, Store, StoreError, Stretch, Write};
+use crate::store::{
+    Change, CommitRange, CopiedRecord, FeedData, PutKind, Store, StoreError, Write,
+};
 
-type Taken = (Stretch, Vec<(CarriedRecord, Option<Vec<i32>>)>);
+type Taken = (CommitRange, Vec<(CopiedRecord, Option<Vec<i32>>)>);
 
 /// What comes next of `source`, with the vectors as they are.
 fn next(source: &Store, follower: &Store) -> Taken {
     let mut records = Vec::new();
     let (version, position) = (follower.version(), follower.last_position());
     let stretch = source.reader().stretch(version, position, 100, |record| {
-        let carried = CarriedRecord {
+        let carried = CopiedRecord {
             id: record.id,
             uuid: record.uuid,
             hash: record.hash,

@@ -1,4 +1,4 @@
-//! Derived files: a snapshot on disk, so that the next start need not rebuild it from the store.
+//! IndexFiles files: a snapshot on disk, so that the next start need not rebuild it from the store.
 //!
 //! `derived/` holds write-once files; losing any of them costs time, never a record.
 //!
@@ -28,8 +28,8 @@ use crate::disk::{FileError, Owner, PartsFile, TEMPORARY, create_directories, wr
 use crate::record::{RecordRow, RecordUuid};
 use crate::snapshot::basis::Basis;
 use crate::snapshot::block::{Block, Body, Coded};
-use crate::snapshot::exact_vectors::{ColdRows, FileRows};
-use crate::snapshot::file_id::Serial;
+use crate::snapshot::exact_vectors::{ExactVectors, VectorFile};
+use crate::snapshot::file_id::FileId;
 use crate::snapshot::view::Snapshot;
 use crate::store::{Reader, Stamp, Store, StoreError};
 
@@ -51,15 +51,15 @@ const VECTORS: usize = 5;
 /// Part of a `.rows` file that holds the records without a vector: a bit each, or nothing.
 const WITHOUT_VECTOR: usize = 6;
 
-/// The derived files of a database.
+/// The index files of a database.
 #[derive(Debug)]
-pub(crate) struct Derived {
+pub(crate) struct IndexFiles {
     directory: PathBuf,
     owner: Owner,
     dimensions: usize,
     truth: Reader,
     /// Files known to be complete.
-    written: Mutex<HashSet<(Serial, &'static str)>>,
+    written: Mutex<HashSet<(FileId, &'static str)>>,
     /// Whether a snapshot may be saved. Held while the list is written.
     trusted: Mutex<bool>,
     /// Bytes of all files when they were last measured.
@@ -108,7 +108,7 @@ impl Unusable {
     }
 }
 
-impl Derived {
+impl IndexFiles {
     pub(crate) fn new(directory: &Path, dimensions: usize, store: &Store) -> Self {
         Self {
             directory: directory.to_owned(),
@@ -122,15 +122,15 @@ impl Derived {
     }
 
     /// Writes a full block's rows and gives its vectors as they are read from there.
-    pub(crate) fn write_rows(&self, block: &Block) -> Result<FileRows, Unusable> {
-        let serial = block.body.serial;
-        self.write(serial, "rows", || rows_parts(block))?;
-        let file = Arc::new(self.open(serial, "rows")?);
+    pub(crate) fn write_rows(&self, block: &Block) -> Result<VectorFile, Unusable> {
+        let file_id = block.body.file_id;
+        self.write(file_id, "rows", || rows_parts(block))?;
+        let file = Arc::new(self.open(file_id, "rows")?);
         self.vectors(file, &block.body)
     }
 
-    fn vectors(&self, file: Arc<PartsFile>, body: &Arc<Body>) -> Result<FileRows, Unusable> {
-        FileRows::new(
+    fn vectors(&self, file: Arc<PartsFile>, body: &Arc<Body>) -> Result<VectorFile, Unusable> {
+        VectorFile::new(
             file,
             VECTORS,
             self.dimensions,
@@ -157,9 +157,9 @@ impl Derived {
                 return Ok(());
             }
             let (rows, codes, basis) = (
-                block.body.serial,
-                block.coded.serial,
-                block.coded.basis.serial,
+                block.body.file_id,
+                block.coded.file_id,
+                block.coded.basis.file_id,
             );
             self.write(rows, "rows", || rows_parts(block))?;
             let parts = &block.coded.codes;
@@ -218,13 +218,13 @@ impl Derived {
         let mut next_row = 0_u32;
         for entry in list["blocks"].as_array().ok_or(LIST)? {
             let number = |name: &str| entry[name].as_u64().ok_or(LIST);
-            let serial = |name: &str| number(name).map(|serial| Serial(serial).seen());
+            let file_id = |name: &str| number(name).map(|file_id| FileId(file_id).seen());
             let (own, later) = rest
                 .split_at_checked(number("bytes")? as usize)
                 .ok_or(LIST)?;
             rest = later;
-            let of_basis = serial("basis")?;
-            let basis = match bases.iter().find(|basis| basis.serial == of_basis) {
+            let of_basis = file_id("basis")?;
+            let basis = match bases.iter().find(|basis| basis.file_id == of_basis) {
                 Some(basis) => Arc::clone(basis),
                 None => {
                     let bytes = self.open(of_basis, "basis")?.read_part(0)?;
@@ -241,8 +241,8 @@ impl Derived {
             entries.push(Entry {
                 first,
                 records,
-                rows: serial("rows")?,
-                codes: serial("codes")?,
+                rows: file_id("rows")?,
+                codes: file_id("codes")?,
                 basis,
                 moving: own,
             });
@@ -299,7 +299,7 @@ impl Derived {
         }
         let uuids = rows.read_part(1)?;
         let body = Body {
-            serial: entry.rows,
+            file_id: entry.rows,
             ids: Integers::read(&rows.read_part(0)?, records)?,
             uuids: uuids
                 .as_chunks::<16>()
@@ -333,23 +333,23 @@ impl Derived {
         let mut mask = Mask::from_bytes(alive).ok_or(BLOCK)?;
         mask.and(&Mask::full(records));
         let body = Arc::new(body);
-        let cold = self.vectors(rows, &body)?;
+        let exact = self.vectors(rows, &body)?;
         let mut written = self.written.lock();
         written.extend([
             (entry.rows, "rows"),
             (entry.codes, "codes"),
-            (entry.basis.serial, "basis"),
+            (entry.basis.file_id, "basis"),
         ]);
         Ok(Block {
             first: entry.first,
             living: mask.count(),
             body,
             coded: Arc::new(Coded {
-                serial: entry.codes,
+                file_id: entry.codes,
                 basis: Arc::clone(&entry.basis),
                 codes,
             }),
-            cold: Arc::new(ColdRows::File(cold)),
+            exact: Arc::new(ExactVectors::File(exact)),
             synced: Arc::new(Integers::read(synced, records)?),
             alive: Arc::new(mask),
         })
@@ -370,7 +370,7 @@ impl Derived {
         let _ = fs::remove_dir_all(&self.directory);
     }
 
-    /// Bytes of all derived files when they were last measured.
+    /// Bytes of all index files when they were last measured.
     pub(crate) fn disk_bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }
@@ -402,62 +402,62 @@ impl Derived {
             .flatten()
     }
 
-    fn open(&self, serial: Serial, kind: &str) -> Result<PartsFile, FileError> {
-        PartsFile::open(&self.path(serial, kind), &self.owner)
+    fn open(&self, file_id: FileId, kind: &str) -> Result<PartsFile, FileError> {
+        PartsFile::open(&self.path(file_id, kind), &self.owner)
     }
 
-    fn path(&self, serial: Serial, kind: &str) -> PathBuf {
-        self.directory.join(format!("{}.{kind}", serial.0))
+    fn path(&self, file_id: FileId, kind: &str) -> PathBuf {
+        self.directory.join(format!("{}.{kind}", file_id.0))
     }
 
     /// Writes a file unless it is there.
     fn write(
         &self,
-        serial: Serial,
+        file_id: FileId,
         kind: &'static str,
         parts: impl FnOnce() -> Vec<Vec<u8>>,
     ) -> io::Result<()> {
         let written = || self.written.lock();
-        if written().contains(&(serial, kind)) {
+        if written().contains(&(file_id, kind)) {
             return Ok(());
         }
         create_directories(&self.directory)?;
         let parts = parts();
         let slices: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        write_once(&self.path(serial, kind), &self.owner, &slices)?;
-        written().insert((serial, kind));
+        write_once(&self.path(file_id, kind), &self.owner, &slices)?;
+        written().insert((file_id, kind));
         Ok(())
     }
 
     /// Removes files older than the saved snapshot that it does not list.
-    fn remove_all_but(&self, needed: &HashSet<(Serial, &'static str)>, snapshot: &Snapshot) {
+    fn remove_all_but(&self, needed: &HashSet<(FileId, &'static str)>, snapshot: &Snapshot) {
         // Newer files belong to blocks that were filled or coded since.
-        let serials = snapshot
+        let file_ids = snapshot
             .blocks
             .iter()
-            .flat_map(|block| [block.body.serial, block.coded.serial]);
-        let Some(newest) = serials.max() else { return };
+            .flat_map(|block| [block.body.file_id, block.coded.file_id]);
+        let Some(newest) = file_ids.max() else { return };
         for path in self.entries().map(|entry| entry.path()) {
-            let serial = path
+            let file_id = path
                 .file_stem()
                 .and_then(|stem| stem.to_str())
                 .and_then(|stem| stem.parse().ok())
-                .map(Serial);
+                .map(FileId);
             let kind = path
                 .extension()
                 .and_then(|kind| kind.to_str())
                 .unwrap_or_default();
-            let Some(serial) = serial else { continue };
+            let Some(file_id) = file_id else { continue };
             // Of graphs, the approximate index keeps the one that it needs.
-            if serial < newest
+            if file_id < newest
                 && kind != GRAPH
                 && !needed
                     .iter()
-                    .any(|&(listed, of)| listed == serial && of == kind)
+                    .any(|&(listed, of)| listed == file_id && of == kind)
             {
                 // A file that can't be removed now is tried again after the next save.
                 let _ = fs::remove_file(&path);
-                self.written.lock().retain(|(old, _)| *old != serial);
+                self.written.lock().retain(|(old, _)| *old != file_id);
             }
         }
     }
@@ -467,8 +467,8 @@ impl Derived {
 struct Entry<'a> {
     first: RecordRow,
     records: usize,
-    rows: Serial,
-    codes: Serial,
+    rows: FileId,
+    codes: FileId,
     basis: Arc<Basis>,
     /// Living records and times of last sight.
     moving: &'a [u8],
@@ -484,10 +484,10 @@ fn rows_parts(block: &Block) -> Vec<Vec<u8>> {
     let mut columns = Vec::new();
     body.columns.write(&mut columns);
     let uuids: Vec<u8> = body.uuids.iter().flat_map(|uuid| uuid.0).collect();
-    let vectors = match &*block.cold {
-        ColdRows::Memory(rows) => rows.to_bytes(),
+    let vectors = match &*block.exact {
+        ExactVectors::Memory(rows) => rows.to_bytes(),
         // The vectors of a block are in memory until its file is written, and it is written once.
-        ColdRows::File(_) => Vec::new(),
+        ExactVectors::File(_) => Vec::new(),
     };
     vec![
         integers(&body.ids),
