@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../async/sleep.js';
 import type { Embedder } from '../embedding/index.js';
 import { CosiftError, isCode } from '../errors.js';
 import type { Reembedding } from '../schema/index.js';
@@ -183,7 +183,7 @@ async function retryWhileBusy<T>(call: () => Promise<T>, signal: AbortSignal): P
       return await call();
     } catch (error) {
       if (!isCode(error, 'busy')) throw error;
-      await sleep(BUSY_MS, undefined, { signal });
+      await sleep(BUSY_MS, signal);
     }
   }
 }

@@ -8,7 +8,8 @@ import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
 import { type AdminKey, adminKey } from './keys/admin-key.js';
 import { openKeyStore } from './keys/open-key-store.js';
 import { EngineLog } from './observability/engine-log.js';
-import type { DeliveryTimes } from './webhooks/webhook.js';
+import type { DeliveryTimes } from './webhooks/delivery.js';
+import { openWebhookStore } from './webhooks/open-webhook-store.js';
 import { Webhooks } from './webhooks/webhooks.js';
 
 /** Characters of an admin key on an address that other machines reach. */
@@ -28,7 +29,7 @@ export interface Running {
 export interface StartOptions {
   /** Called once the databases are loaded, before anything is served. `url` answers how far the start has come. */
   beforeServing?(backend: Backend, url: string): Promise<void>;
-  /** How patiently webhooks are delivered. */
+  /** The times of webhooks; default: those of production. */
   deliveryTimes?: DeliveryTimes;
   /** Instead of the usual ones. */
   timeouts?: Partial<Timeouts>;
@@ -59,7 +60,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     if (admin.made) print(`admin key (shown once, kept in ${admin.file}): ${admin.key}`);
     checkAdminKey(config.host, admin);
     const keys = await openKeyStore(config.data, admin.key);
-    webhooks = await Webhooks.open(config.data, backend, {
+    webhooks = await Webhooks.open(await openWebhookStore(config.data), backend, {
       times: options.deliveryTimes,
       allow: config.webhookAllow,
       isAllowed: async (keyId, database) => {

@@ -40,7 +40,7 @@ test('the delivery has failed', async () => {
 
 test('it is repeated, and the webhook and the service can be ended', async () => {
   const { url, answers } = await answering(SWITCH);
-  const deliveryTimes = { answerMs: 10_000, firstRetryMs: 5, lastRetryMs: 20 };
+  const deliveryTimes = { responseMs: 10_000, firstRetryMs: 5, maxRetryMs: 20 };
   const service = await Service.start({ webhookAllow: ['127.0.0.1'] }, { deliveryTimes });
   closing.push(() => service.stop());
   await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });

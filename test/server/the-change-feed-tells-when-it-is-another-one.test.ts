@@ -8,7 +8,7 @@ import { fan, Service } from './service.js';
 
 const RECORDS = fan(20);
 const webhookAllow = '127.0.0.1';
-const deliveryTimes = { answerMs: 2000, firstRetryMs: 5, lastRetryMs: 50 };
+const deliveryTimes = { responseMs: 2000, firstRetryMs: 5, maxRetryMs: 50 };
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {

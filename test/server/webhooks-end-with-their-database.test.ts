@@ -10,7 +10,7 @@ afterEach(async () => {
 });
 
 test('a dropped database delivers no more, neither what waited nor what a new one of its name holds', async () => {
-  const deliveryTimes = { answerMs: 2000, firstRetryMs: 5, lastRetryMs: 20 };
+  const deliveryTimes = { responseMs: 2000, firstRetryMs: 5, maxRetryMs: 20 };
   const service = await Service.start({ webhookAllow: '127.0.0.1' }, { deliveryTimes });
   closing.push(() => service.stop());
   const before = new Receiver(Number.POSITIVE_INFINITY);

@@ -10,7 +10,7 @@ afterEach(async () => {
 });
 
 const begin = async () => {
-  const deliveryTimes = { answerMs: 2000, firstRetryMs: 5, lastRetryMs: 20 };
+  const deliveryTimes = { responseMs: 2000, firstRetryMs: 5, maxRetryMs: 20 };
   const service = await Service.start({ webhookAllow: '127.0.0.1' }, { deliveryTimes });
   closing.push(() => service.stop());
   await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });

@@ -8,7 +8,7 @@ import { post } from '../../src/server/webhooks/post.js';
 import { Receiver } from './receiver.js';
 import { fan, Service } from './service.js';
 
-const deliveryTimes = { answerMs: 2000, firstRetryMs: 5, lastRetryMs: 20 };
+const deliveryTimes = { responseMs: 2000, firstRetryMs: 5, maxRetryMs: 20 };
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();

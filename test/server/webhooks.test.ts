@@ -5,7 +5,7 @@ import { Receiver } from './receiver.js';
 import { fan, Service } from './service.js';
 
 const RECORDS = fan(20);
-const deliveryTimes = { answerMs: 2000, firstRetryMs: 5, lastRetryMs: 50 };
+const deliveryTimes = { responseMs: 2000, firstRetryMs: 5, maxRetryMs: 50 };
 // The receivers of these tests listen on this machine.
 const webhookAllow = '127.0.0.1';
 

@@ -6,18 +6,18 @@ import type { AddressPolicy } from '../../config/index.js';
 import type { DeliveryFailure } from '../../schema/index.js';
 
 /** Why a delivery failed. */
-export interface Fault {
-  /** For whoever reads the webhook: the same for every cause but an answer, so that it tells nothing of the network. */
+export interface PostFailure {
+  /** For those who list webhooks: `unreachable` for every cause but a response, so that it reveals no network. */
   kind: DeliveryFailure;
   /** For the log. */
   detail: string;
 }
 
 /**
- * Posts `body` to `url`; resolves with the fault, undefined when the receiver accepted it with a 2xx response.
+ * Posts `body` to `url`. Returns why the delivery failed; undefined when the receiver accepted it with a 2xx response.
  *
- * Every address is checked as the connection to it is made, so a name that resolves to another address later gains
- * nothing. Redirects are not followed: their target would be an address that nobody checked.
+ * Every address is checked when the connection to it is made, so a name may resolve to another address later without
+ * harm. Redirects are not followed, because their target would not be checked.
  */
 export async function post(
   url: string,
@@ -25,7 +25,7 @@ export async function post(
   body: string,
   policy: AddressPolicy,
   signal: AbortSignal,
-): Promise<Fault | undefined> {
+): Promise<PostFailure | undefined> {
   const target = new URL(url);
   const host = target.hostname.replace(/^\[|\]$/g, '');
   if (policy.refusesHost(host)) return refused(host);
@@ -41,7 +41,7 @@ export async function post(
   }
 }
 
-function refused(host: string): Fault {
+function refused(host: string): PostFailure {
   return { kind: 'unreachable', detail: refusal(host) };
 }
 
@@ -49,7 +49,7 @@ function refusal(host: string): string {
   return `webhooks may not reach an address of ${host}; the setting webhook_allow allows it`;
 }
 
-/** Resolves with the status of the response; its body is not read. */
+/** Sends the request and returns the status of the response. The body of the response is not read. */
 function send(
   url: URL,
   headers: Record<string, string>,
@@ -59,7 +59,7 @@ function send(
 ): Promise<number> {
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
-    // A connection of its own: one that is kept open could be to an address that is no longer allowed.
+    // Each post has its own connection: a connection that is kept open could lead to an address that is not allowed now.
     const options = { method: 'POST', headers, lookup: checked, signal, agent: false };
     request(url, options, (response: IncomingMessage) => {
       resolve(response.statusCode ?? 0);
@@ -72,7 +72,7 @@ function send(
   });
 }
 
-/** Looks up the addresses of a name and passes on those that the policy allows. */
+/** Returns a DNS lookup that returns only the addresses that the policy allows. */
 function checkedLookup(policy: AddressPolicy): LookupFunction {
   return (host, options, callback) => {
     lookup(host, { ...options, all: true }, (error, addresses) => {

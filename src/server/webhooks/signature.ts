@@ -2,14 +2,14 @@ import { createHmac, randomBytes } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 
-/** A secret in the form of Standard Webhooks: `whsec_` and 256 bits as base64. */
+/** Makes a secret in the form of Standard Webhooks: `whsec_` and 256 bits as base64. */
 export function makeSecret(): string {
   return PREFIX + randomBytes(32).toString('base64');
 }
 
 /**
- * The headers that let a receiver check a delivery (Standard Webhooks 1.0): the signature covers the id, the
- * time in seconds and the body, so that none of them can be changed and an old delivery can be told.
+ * Returns the headers with which a receiver checks a delivery (Standard Webhooks 1.0). The signature covers the id, the
+ * time in seconds and the body, so that nobody can change them, and the receiver can recognise an old delivery.
  */
 export function signatureHeaders(
   secret: string,

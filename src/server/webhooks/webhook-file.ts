@@ -1,9 +1,9 @@
 import { checkSchema, DATABASE_ID, EPOCH } from '../../schema/index.js';
 import { type FileKind, parseChecked, writeChecked } from '../files/checked-file.js';
 import { readIfThere, removeTemporaries } from '../files/secret-file.js';
-import type { StoredWebhook } from './webhook.js';
+import type { StoredWebhook } from './stored-webhook.js';
 
-/** What `webhooks.json` holds. */
+/** The content of `webhooks.json`. */
 export const WEBHOOKS_FILE: FileKind<StoredWebhook> = {
   member: 'webhooks',
   check: checkStored,
@@ -11,10 +11,12 @@ export const WEBHOOKS_FILE: FileKind<StoredWebhook> = {
 };
 
 /**
- * The webhooks in `webhooks.json` of a data directory, none when there is no such file. A file of an earlier release is
- * given its checksum. Throws `damaged` for a file that was changed.
+ * Returns the stored webhooks; none when there is no file. Adds the checksum to a file of an older release, and removes
+ * the temporary files of killed processes.
+ *
+ * @throws {CosiftError} `damaged` when the file was changed by another program.
  */
-export async function openWebhooks(file: string): Promise<StoredWebhook[]> {
+export async function readWebhooks(file: string): Promise<StoredWebhook[]> {
   await removeTemporaries(file);
   const text = await readIfThere(file);
   if (text === undefined) return [];
@@ -23,7 +25,7 @@ export async function openWebhooks(file: string): Promise<StoredWebhook[]> {
   return items;
 }
 
-/** Replaces the webhooks durably. */
+/** Replaces the stored webhooks durably. */
 export function writeWebhooks(file: string, webhooks: readonly StoredWebhook[]): Promise<void> {
   return writeChecked(file, webhooks, WEBHOOKS_FILE);
 }

@@ -1,0 +1,31 @@
+import type { Backend } from '../../backend/backend.js';
+import type { AddressPolicy } from '../../config/index.js';
+
+/** Milliseconds. */
+export interface DeliveryTimes {
+  /** The maximum wait for a response. */
+  responseMs: number;
+  /** The wait after the first failure; each further failure doubles it. */
+  firstRetryMs: number;
+  /** The maximum wait after a failure. */
+  maxRetryMs: number;
+}
+
+export const DELIVERY_TIMES: DeliveryTimes = {
+  responseMs: 10_000,
+  firstRetryMs: 1_000,
+  maxRetryMs: 600_000,
+};
+
+/** What every webhook of a service needs. */
+export interface Delivery {
+  backend: Backend;
+  times: DeliveryTimes;
+  policy: AddressPolicy;
+  /**
+   * Returns whether the key of this id may still have webhooks of a database.
+   *
+   * @throws {CosiftError} when that is not known, as while the keys cannot be read.
+   */
+  isAllowed: (keyId: string, database: string) => Promise<boolean>;
+}

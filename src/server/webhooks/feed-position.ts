@@ -1,0 +1,49 @@
+import type { Backend } from '../../backend/backend.js';
+import { CosiftError } from '../../errors.js';
+import type { Changes } from '../../schema/index.js';
+import type { StoredWebhook } from './stored-webhook.js';
+
+/** Changes that are read at once while the end of a feed is looked for. */
+const BATCH = 1000;
+
+/**
+ * Returns the position at which a new webhook starts: `after`, or the present end of the feed.
+ *
+ * @throws {CosiftError} `database_not_found`; `changes_removed` when changes after `after` are no longer kept.
+ */
+export async function startPosition(
+  backend: Backend,
+  database: string,
+  after: number | undefined,
+): Promise<Pick<StoredWebhook, 'position' | 'epoch'>> {
+  let position = after ?? 0;
+  for (;;) {
+    try {
+      const feed = await readFeed(backend, database, { after: position, limit: BATCH, waitMs: 0 });
+      if (after !== undefined) return { position: after, epoch: feed.epoch };
+      position = feed.position;
+      if (!feed.has_more) return { position, epoch: feed.epoch };
+    } catch (error) {
+      const start = restartPosition(error);
+      if (after !== undefined || start === undefined) throw error;
+      position = start;
+    }
+  }
+}
+
+/** Returns the position to read from when a feed cannot be continued; undefined for an error of another kind. */
+export function restartPosition(error: unknown): number | undefined {
+  if (!(error instanceof CosiftError)) return undefined;
+  if (error.code === 'feed_restarted') return 0;
+  return error.code === 'changes_removed' ? Number(error.fields.after) : undefined;
+}
+
+export async function readFeed(
+  backend: Backend,
+  database: string,
+  request: Parameters<Backend['changes']>[1],
+  signal?: AbortSignal,
+): Promise<Changes> {
+  const body = await backend.changes(database, request, { ...(signal && { signal }) });
+  return JSON.parse(Buffer.from(body).toString('utf8'));
+}

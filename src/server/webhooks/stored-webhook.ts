@@ -1,0 +1,16 @@
+/** What is stored of a webhook. */
+export interface StoredWebhook {
+  webhook_id: string;
+  database: string;
+  url: string;
+  secret: string;
+  /** All changes up to this position of the feed are delivered. */
+  position: number;
+  /** The feed that `position` belongs to; absent until the feed was read for the first time. */
+  epoch?: string | undefined;
+  /** How often the feed began again. */
+  restarts?: number;
+  created_at: string;
+  /** The id of the key that created the webhook. Older releases did not store it. */
+  created_by?: string;
+}
