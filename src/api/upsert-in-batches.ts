@@ -1,7 +1,9 @@
 import { CosiftError } from '../errors.js';
 import type { BatchResult } from '../schema/index.js';
 import { LIMITS } from '../schema/limits.js';
+import { checkOptions } from '../schema/options.js';
 import { checkRecordValues } from '../schema/record-values.js';
+import type { CallOptions } from './database.js';
 import type { RecordInput } from './inputs.js';
 
 /** The start of a pointer to a record of a batch. */
@@ -10,18 +12,21 @@ const RECORD = /^\/records\/(\d+)/;
 /**
  * Upserts records in batches, one after the other, and adds up the results of `send`.
  *
- * @throws {CosiftError} `invalid_request` for records that are not iterable; `invalid_record` for a value that JSON
+ * @throws {CosiftError} `invalid_request` for wrong options and for records that are not iterable; `invalid_record` for a value that JSON
  * cannot represent; otherwise what `send` throws. Pointers count from the first of all `records`, and
  * `fields.committed` is the number of records that were committed before the failed batch.
  */
 export async function upsertInBatches(
   records: Iterable<RecordInput> | AsyncIterable<RecordInput>,
+  options: CallOptions,
   send: (batch: readonly RecordInput[]) => Promise<BatchResult>,
 ): Promise<BatchResult> {
+  checkOptions('call', options);
   checkIterable(records);
   const sum: BatchResult = { results: [], created: 0, changed: 0, unchanged: 0, truncated: 0 };
   let batch: RecordInput[] = [];
   const commit = async () => {
+    options.signal?.throwIfAborted();
     checkRecordValues(batch);
     const { results, created, changed, unchanged, truncated } = await send(batch);
     for (const record of results) sum.results.push(record);

@@ -63,9 +63,9 @@ export class RemoteDatabase implements Database {
    */
   async upsert(
     records: Iterable<RecordInput> | AsyncIterable<RecordInput>,
-    options?: CallOptions,
+    options: CallOptions = {},
   ): Promise<BatchResult> {
-    return upsertInBatches(records, (batch) => {
+    return upsertInBatches(records, options, (batch) => {
       const body = { records: batch.map((record) => withIdentity(withArrayVector(record))) };
       return this.#transport.json('POST', `${this.#path}/records`, SHAPES.batch, body, options);
     });

@@ -61,10 +61,8 @@ export class LocalDatabase implements Database {
     records: Iterable<RecordInput> | AsyncIterable<RecordInput>,
     options: CallOptions = {},
   ): Promise<BatchResult> {
-    checkOptions('call', options);
     return this.#backend.runUpsert(records, (records, upsertBatch) =>
-      upsertInBatches(records, async (batch) => {
-        options.signal?.throwIfAborted();
+      upsertInBatches(records, options, async (batch) => {
         const { body, vectors } = encode(batch);
         return parse(await upsertBatch(this.id, body, { ...options, ...(vectors && { vectors }) }));
       }),

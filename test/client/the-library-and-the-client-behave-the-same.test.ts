@@ -1,0 +1,276 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
+import type { Database, Databases, RecordA, RecordB, RecordInput } from '../../src/api/index.js';
+import { Client, CosiftError } from '../../src/client/index.js';
+import { type Cosift, open } from '../../src/library/cosift.js';
+import { at, Service } from '../server/service.js';
+
+let directory: string;
+let service: Service;
+let sides: { library: Cosift; client: Client };
+
+beforeAll(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'cosift-same-'));
+  service = await Service.start();
+  sides = {
+    library: await open(directory),
+    client: new Client({ url: service.url, key: service.adminKey, retries: 0 }),
+  };
+});
+afterAll(async () => {
+  await sides.library.close();
+  await service.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const uuidOf = (id: number) => `0190a0b2-0000-7000-8000-${String(id).padStart(12, '0')}`;
+
+/** Records with identities and times of their own, so that both sides return the same. */
+const records = (first: number, last: number): RecordInput[] =>
+  Array.from({ length: last - first + 1 }, (_, i) => {
+    const id = first + i;
+    const time = new Date(Date.UTC(2026, 0, 1, 0, 0, id)).toISOString();
+    return {
+      id,
+      uuid: uuidOf(id),
+      data: { name: `record ${id}`, even: id % 2 === 0, size: id, none: undefined },
+      vector: Float32Array.from(at(id / 1000)),
+      timestamps: { created_at: time, changed_at: time, synced_at: time },
+    };
+  });
+
+/** What a call resolves with, or the parts of its error that callers rely on. */
+async function outcomeOf(call: (database: Database) => Promise<unknown>, database: Database) {
+  try {
+    return { value: await call(database) };
+  } catch (error) {
+    if (!(error instanceof CosiftError)) return { thrown: error };
+    const { code, detail, problems, fields } = error;
+    return { code, detail, problems, committed: fields.committed };
+  }
+}
+
+async function both(call: (database: Database) => Promise<unknown>, id = 'same') {
+  return {
+    library: await outcomeOf(call, sides.library.database(id)),
+    client: await outcomeOf(call, sides.client.database(id)),
+  };
+}
+
+async function all<T>(items: AsyncIterable<T>, limit = Number.POSITIVE_INFINITY): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) {
+    found.push(item);
+    if (found.length === limit) break;
+  }
+  return found;
+}
+
+async function* chunks(...texts: string[]) {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+const vector = Float32Array.from([1, 0]);
+const search = { search: { vector, threshold: 0 }, pagination: { limit: 3 } };
+const loose = (value: unknown) => value as never;
+
+/** Calls in the order in which they run, on each side. */
+const CALLS: [string, (database: Database) => Promise<unknown>][] = [
+  ['upsert of several batches', (database) => database.upsert(records(1, 1100))],
+  ['upsert again', (database) => database.upsert(records(1, 3))],
+  ['upsert of nothing', (database) => database.upsert([])],
+  [
+    'upsert from an asynchronous source',
+    (database) =>
+      database.upsert(
+        (async function* () {
+          yield* records(1101, 1102);
+        })(),
+      ),
+  ],
+  ['upsert of what is not iterable', (database) => database.upsert(loose({ id: 1 }))],
+  ['upsert of a value that JSON lacks', (database) => database.upsert([{ data: { a: Number.NaN } }])],
+  [
+    'upsert that fails in its second batch',
+    (database) => database.upsert([...records(1, 1000), { id: 2000, data: {}, vector: [1, 2, 3] }]),
+  ],
+  [
+    'upsertLines',
+    (database) =>
+      all(database.upsertLines(chunks('{"id":1,"data":{"a":', '1}}\n{"data"\n'))).then((events) =>
+        events.at(-1),
+      ),
+  ],
+  ['search', (database) => database.search(search)],
+  ['search in variant a', (database) => database.search(search, { variant: 'a' })],
+  ['search with an array', (database) => database.search({ search: { vector: [1, 0], threshold: 0.99 } })],
+  [
+    'search with extras',
+    (database) =>
+      database
+        .search({ ...search, total: true, facets: [{ column: 'even' }] })
+        .then(({ total, facets }) => [total, facets]),
+  ],
+  ['search with a wrong vector', (database) => database.search({ search: { vector: [1, 2, 3] } })],
+  ['search with a wrong cursor', (database) => database.search({ ...search, pagination: { cursor: 'x' } })],
+  [
+    'search with a wrong filter',
+    (database) =>
+      database.search({ ...search, filter: { rules: [loose({ column: 'a', operator: 'equal' })] } }),
+  ],
+  ['search without a request', (database) => database.search(loose(undefined))],
+  ['searchAll', (database) => all(database.searchAll({ search: { vector, threshold: 0.9 } }))],
+  [
+    'searchAll from a cursor in variant a',
+    async (database) => {
+      const { pagination } = await database.search(search, { variant: 'a' });
+      const rest = { ...search, pagination: { limit: 40, cursor: pagination.next_cursor } };
+      return all(database.searchAll(rest, { variant: 'a' }), 90);
+    },
+  ],
+  ['query', (database) => database.query()],
+  [
+    'query with a filter and a sort',
+    (database) =>
+      database.query({
+        filter: { rules: [{ column: 'even', operator: 'equals', value: true }] },
+        sort: { column: 'size', direction: 'desc' },
+        pagination: { limit: 2 },
+      }),
+  ],
+  ['query in variant a', (database) => database.query({ pagination: { limit: 2 } }, { variant: 'a' })],
+  ['queryAll', (database) => all(database.queryAll())],
+  ['get by integer', (database) => database.get(7)],
+  ['get by UUID', (database) => database.get(uuidOf(7))],
+  ['get by an upper-case UUID', (database) => database.get(uuidOf(7).toUpperCase())],
+  ['get of no record', (database) => database.get(99_999)],
+  ['get of no UUID', (database) => database.get(uuidOf(99_999))],
+  ['delete', (database) => database.delete({ ids: [7, uuidOf(8), 99_999] })],
+  ['delete without what', (database) => database.delete({})],
+  ['changes', (database) => database.changes({ limit: 2 }).then(({ epoch: _, ...page }) => page)],
+  [
+    'changes from a place on, with a wait',
+    async (database) => {
+      const { position, epoch } = await database.changes({ limit: 1000 });
+      const { changes } = await database.changes({ after: position, epoch, waitMs: 60_000 });
+      return changes.map(({ kind, id }) => [kind, id]);
+    },
+  ],
+  ['changes of another feed', (database) => database.changes({ after: 1, epoch: '0'.repeat(32) })],
+  [
+    'follow',
+    async (database) => {
+      const changes = await all(database.follow({ after: 1100 }), 4);
+      return changes.map(({ position, kind, id }) => [position, kind, id]);
+    },
+  ],
+  [
+    'describe',
+    (database) => database.describe().then(({ id, records, dimensions }) => [id, records, dimensions]),
+  ],
+  ['reembed with no such model', (database) => database.reembed('none')],
+  ['reembed without a model', (database) => database.reembed(loose(undefined))],
+  ['cancelReembedding of none', (database) => database.cancelReembedding()],
+];
+
+describe('one call after the other', () => {
+  beforeAll(async () => {
+    for (const side of Object.values(sides)) await side.createDatabase('same', { dimensions: 2 });
+  });
+
+  test.each(CALLS)('%s', async (_, call) => {
+    const { library, client } = await both(call);
+    expect(client).toEqual(library);
+  });
+
+  test('get is undefined where there is no record, and fails where there is no database', async () => {
+    expect(await both((database) => database.get(99_999))).toEqual({
+      library: { value: undefined },
+      client: { value: undefined },
+    });
+    const { library, client } = await both((database) => database.get(1), 'none');
+    expect(library).toMatchObject({ code: 'database_not_found' });
+    expect(client).toEqual(library);
+  });
+});
+
+/** Every method of a database, with options. */
+const WITH_OPTIONS: [string, (database: Database, options: object) => Promise<unknown>][] = [
+  ['describe', (database, options) => database.describe(options)],
+  ['drop', (database, options) => database.drop(options)],
+  ['upsert', (database, options) => database.upsert(records(1, 1), options)],
+  ['upsertLines', async (database, options) => all(database.upsertLines(chunks('{}'), options))],
+  ['search', (database, options) => database.search(search, options)],
+  ['searchAll', (database, options) => all(database.searchAll(search, options))],
+  ['query', (database, options) => database.query({}, options)],
+  ['queryAll', (database, options) => all(database.queryAll({}, options))],
+  ['get', (database, options) => database.get(1, options)],
+  ['delete', (database, options) => database.delete({ ids: [1] }, options)],
+  ['changes', (database, options) => database.changes({ waitMs: 60_000 }, options)],
+  ['follow', (database, options) => all(database.follow({}, options))],
+  ['reembed', (database, options) => database.reembed('none', options)],
+  ['cancelReembedding', (database, options) => database.cancelReembedding(options)],
+];
+
+test.each(WITH_OPTIONS)('%s takes a signal, and refuses an unknown option', async (_, call) => {
+  const reason = new Error('no more');
+  const aborted = await both((database) => call(database, { signal: AbortSignal.abort(reason) }));
+  expect(aborted).toEqual({ library: { thrown: reason }, client: { thrown: reason } });
+  const { library, client } = await both((database) => call(database, { singal: 1 }));
+  expect(library).toMatchObject({ code: 'invalid_request', detail: expect.stringContaining('"signal"?') });
+  expect(client).toEqual(library);
+});
+
+test('an abort ends a wait for changes with its reason', async () => {
+  for (const side of Object.values(sides)) {
+    const database = await side.createDatabase('quiet', { dimensions: 2 });
+    const stop = new AbortController();
+    const waiting = database.changes({ waitMs: 60_000 }, { signal: stop.signal });
+    setImmediate(() => stop.abort(new Error('no more')));
+    await expect(waiting).rejects.toThrow('no more');
+    await database.drop();
+  }
+});
+
+test('a service that allows short waits only is followed all the same', async () => {
+  const strict = await Service.start({ limitChangeWaitSeconds: 2 });
+  const client = new Client({ url: strict.url, key: strict.adminKey });
+  const database = await client.createDatabase('short', { dimensions: 2 });
+  await database.upsert([{ id: 1, data: {}, vector }]);
+  const changes = database.follow();
+  expect((await changes.next()).value).toMatchObject({ kind: 'created', id: 1 });
+  const next = changes.next();
+  await database.delete({ ids: [1] });
+  expect((await next).value).toMatchObject({ kind: 'deleted', id: 1 });
+  await strict.stop();
+});
+
+test('databases are created, listed, opened and dropped', async () => {
+  const lives = async (databases: Databases) => {
+    const created = await databases.createDatabase('made', { dimensions: 2 });
+    const again = await databases.createDatabase('made', { dimensions: 2 });
+    const other = databases.createDatabase('made', { dimensions: 3 }).catch(({ code }) => code);
+    const listed = (await databases.databases()).map(({ id }) => id);
+    await databases.database('made').drop();
+    const gone = created.drop().catch(({ code }) => code);
+    const wrong = await databases.createDatabase('A b').catch(({ code }) => code);
+    return [created.id, again.id, await other, listed.includes('made'), await gone, wrong];
+  };
+  const library = await lives(sides.library);
+  expect(library).toEqual(['made', 'made', 'database_exists', true, 'database_not_found', 'invalid_request']);
+  expect(await lives(sides.client)).toEqual(library);
+});
+
+test('results have the types of their variant', () => {
+  const typed = async (database: Database) => {
+    expectTypeOf((await database.search(search)).results).toEqualTypeOf<RecordB[]>();
+    expectTypeOf((await database.search(search, { variant: 'a' })).results).toEqualTypeOf<RecordA[]>();
+    expectTypeOf(await database.get(1)).toEqualTypeOf<RecordB | undefined>();
+    expectTypeOf(await database.get(uuidOf(1))).toEqualTypeOf<RecordA | undefined>();
+  };
+  expectTypeOf(typed).parameter(0).toEqualTypeOf<Database>();
+  expectTypeOf<Client>().toExtend<Databases>();
+  expectTypeOf<Cosift>().toExtend<Databases>();
+});
