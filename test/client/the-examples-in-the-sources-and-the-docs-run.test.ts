@@ -39,7 +39,7 @@ const EXAMPLES: [string, string][] = [
   ['docs/http-api.md', read('docs/http-api.md').match(/```ts\n([\s\S]*?)```/)?.[1] ?? ''],
 ];
 
-test.each(EXAMPLES)('%s: %s', async (file, code) => {
+test.each(EXAMPLES)('an example of %s runs', async (file, code) => {
   const printed: unknown[][] = [];
   const cosift = await open(path.join(directory, 'beside'));
   const known = {
