@@ -39,13 +39,13 @@ export interface AppOptions {
   backend: Backend;
   keys: KeyStore;
   webhooks: Webhooks;
-  /** Until it says so, nothing but the state of the service is answered; default: the backend's own. */
+  /** While the service is not ready, requests that need a key get `not_ready`. Default: the backend's readiness. */
   readiness?: () => Promise<Readiness>;
   limits?: Limits;
-  /** What one key may ask for; absent: as much as it likes. */
+  /** Rate limit of each key; absent: none. */
   rate?: Rate;
   capacity?: Capacity;
-  /** Connections that are open at once. */
+  /** Maximum number of open connections. */
   maxConnections?: number;
   timeouts?: Timeouts;
   logger?: FastifyServerOptions['logger'];
@@ -54,22 +54,23 @@ export interface AppOptions {
 export const CAPACITY: Capacity = { searches: 256, reads: 1024, writes: 16, streams: 16, waits: 1024 };
 export const MAX_CONNECTIONS = 10_000;
 
-/** Bytes of unsent responses that one key may have, unless its pages are larger. */
+/** Bytes of unsent responses that one key may have. More where two pages of the largest size need more. */
 const UNSENT_BYTES = 64 << 20;
 
+/** Path segments after `/records/` that are operations, not record ids. */
 const RESERVED = new Set(['search', 'query', 'delete']);
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-/** The HTTP interface over `backend`. It listens on nothing yet; closing it leaves the backend open. */
+/** Builds the HTTP interface of `backend`. It does not listen yet. Closing it leaves the backend open. */
 export function buildApp(options: AppOptions): FastifyInstance {
   const { backend, keys, webhooks, limits = LIMITS, timeouts = TIMEOUTS, capacity = CAPACITY } = options;
   const app = Fastify({
     logger: options.logger ?? false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
-    // Bodies have a timeout of their own, as a stream of records may take as long as it needs.
+    // Bodies have their own timeout, because a stream of records may take any time.
     requestTimeout: 0,
     keepAliveTimeout: 65_000,
-    // Node looks for requests that are late only every 30 s by default.
+    // By default, Node checks for late requests only every 30 s.
     http: {
       headersTimeout: timeouts.headersMs,
       connectionsCheckingInterval: Math.min(1_000, timeouts.headersMs),
@@ -86,7 +87,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
       return logger.child(trace === null ? bindings : { ...bindings, trace_id: trace[1] }, childOptions);
     },
     clientErrorHandler: refuseMalformedRequests,
-    // A path that the router cannot decode meets no hook.
+    // No hook runs for a path that the router cannot decode.
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id);
       void sendProblem(request, reply, asCosiftError(error));
@@ -109,11 +110,11 @@ export function buildApp(options: AppOptions): FastifyInstance {
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
-    // The router takes the last part of these paths for the id of a record.
+    // The router takes the last segment of these paths for a record id.
     const { rid } = request.params as { rid?: string };
     const unknown = request.is404 || (rid !== undefined && RESERVED.has(rid));
-    // Before any body is read: there is nothing here to read it for.
-    return unknown ? answerUnknown(request, reply) : undefined;
+    // In this hook, because the body of a request to an unknown path must not be read.
+    return unknown ? refuseUnknownPath(request, reply) : undefined;
   });
   const { maxConnections = MAX_CONNECTIONS } = options;
   limitConnections(app, { maxConnections, sendMs: timeouts.sendMs, stopMs: timeouts.stopMs });
@@ -124,15 +125,15 @@ export function buildApp(options: AppOptions): FastifyInstance {
   readBodies(app, {
     limits,
     timeoutMs: timeouts.bodyMs,
-    reserve: (request, bytes) => inFlight.takeBody(request, bytes),
+    reserve: (request, bytes) => inFlight.reserveBody(request, bytes),
     callerOf: keyOf,
   });
-  answerErrors(app);
+  handleErrors(app);
   addRoutes(app, dependencies);
   return app;
 }
 
-/** How many bytes requests hold at once; one key may always send a batch of the largest size. */
+/** How many bytes requests may hold. The share of one key always has room for a batch of the largest size. */
 function byteCapacity({ batch_bytes, body_bytes, page_bytes }: Limits) {
   const bodies = Math.max(batch_bytes, body_bytes);
   const unsent = Math.max(UNSENT_BYTES, 2 * page_bytes);
@@ -142,18 +143,18 @@ function byteCapacity({ batch_bytes, body_bytes, page_bytes }: Limits) {
   };
 }
 
-function answerErrors(app: FastifyInstance): void {
+function handleErrors(app: FastifyInstance): void {
   app.setErrorHandler((thrown, request, reply) => {
     let error = asCosiftError(thrown);
     const { id } = (request.params ?? {}) as { id?: string };
     if (error.code === 'database_not_found' && id !== undefined) error = databaseNotFound(id);
     return sendProblem(request, reply, error);
   });
-  app.setNotFoundHandler(answerUnknown);
+  app.setNotFoundHandler(refuseUnknownPath);
 }
 
-/** 405 with the methods of a path that has others, else 404. */
-function answerUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/** Responds 405 with the allowed methods if the path has any, else 404. */
+function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const allowed = allowedMethods(request.url.split('?', 1)[0] ?? '');
   if (allowed.length === 0) {
     return sendProblem(request, reply, new CosiftError('not_found', 'there is nothing at this path'));

@@ -12,7 +12,7 @@ import type { DeliveryTimes } from './webhooks/delivery.js';
 import { openWebhookStore } from './webhooks/open-webhook-store.js';
 import { Webhooks } from './webhooks/webhooks.js';
 
-/** Characters of an admin key on an address that other machines reach. */
+/** Minimum number of characters of an admin key, unless the server listens on a loopback address. */
 const MIN_ADMIN_KEY = 16;
 
 /** A server that listens. */
@@ -22,24 +22,24 @@ export interface Running {
   app: FastifyInstance;
   backend: Backend;
   admin: AdminKey;
-  /** Answers what is in flight, then lets go of port and data. */
+  /** Finishes the requests in flight, then closes the port and releases the data directory. */
   close(): Promise<void>;
 }
 
 export interface StartOptions {
-  /** Called once the databases are loaded, before anything is served. `url` answers how far the start has come. */
+  /** Called once the databases are loaded, before requests are accepted. `/readyz` of `url` reports the progress. */
   beforeServing?(backend: Backend, url: string): Promise<void>;
-  /** The times of webhooks; default: those of production. */
+  /** Timeouts and retry intervals of webhook deliveries. */
   deliveryTimes?: DeliveryTimes;
-  /** Instead of the usual ones. */
+  /** Override the default timeouts. */
   timeouts?: Partial<Timeouts>;
-  /** Takes the lines for the person who starts it; default: standard output. */
+  /** Prints a line for the person who starts the service. Default: to standard output. */
   print?(line: string): void;
 }
 
 /**
- * Starts the service. It listens at once, to tell of its state; it prints a new admin key, once ever, and
- * `listening on …` when it is ready.
+ * Starts the service. It listens at once, so that `/readyz` can report its state. It prints the admin key when it makes
+ * one, and `listening on …` when it is ready.
  */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const print = options.print ?? ((line: string) => process.stdout.write(`${line}\n`));
@@ -56,7 +56,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   let preparing: string | undefined = 'the service is being prepared';
   try {
     const admin = await adminKey(config.data, config.adminKey);
-    // At once: a start that fails later must not leave a key that was never shown.
+    // Printed here, because the key must be shown even if the start fails later.
     if (admin.made) print(`admin key (shown once, kept in ${admin.file}): ${admin.key}`);
     checkAdminKey(config.host, admin);
     const keys = await openKeyStore(config.data, admin.key);
@@ -81,8 +81,8 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       ...(config.rateLimit > 0 && { rate: { quota: config.rateLimit, windowSeconds: 60 } }),
       capacity: { ...CAPACITY, searches: config.maxSearches },
       maxConnections: config.maxConnections,
-      timeouts: { ...TIMEOUTS, answerMs: config.answerTimeoutSeconds * 1000, ...options.timeouts },
-      // Logs are not for the reader of standard output, who waits for one line.
+      timeouts: { ...TIMEOUTS, responseMs: config.answerTimeoutSeconds * 1000, ...options.timeouts },
+      // Standard output is only for the lines that `print` writes.
       logger: { level: config.logLevel, stream: process.stderr },
     });
     engineLog = new EngineLog(backend, app.log);

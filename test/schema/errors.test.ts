@@ -17,7 +17,7 @@ test('the table in the docs is the table in the code', () => {
 });
 
 test('the codes of problems are those of the engine, of the docs, and of the OpenAPI document', () => {
-  const engine = readFileSync(new URL('crates/engine/src/problem.rs', root), 'utf8');
+  const engine = readFileSync(new URL('crates/engine/src/record/validation.rs', root), 'utf8');
   const [, listed = ''] = /^codes! \{$(.*?)^\}$/ms.exec(engine) ?? [];
   const named = [...listed.matchAll(/^ {4}\w+ = "(\w+)",$/gm)].map(([, code]) => code);
   const codes = Object.keys(PROBLEM_CODES);

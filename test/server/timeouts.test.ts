@@ -80,7 +80,7 @@ test('a call that takes too long is given up, and counts as under way until it i
     backend: late,
     keys,
     webhooks,
-    timeouts: { ...TIMEOUTS, answerMs: 200, writeMs: 200 },
+    timeouts: { ...TIMEOUTS, responseMs: 200, writeMs: 200 },
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

@@ -9,12 +9,12 @@ import { type Rate, TokenBuckets } from './token-bucket.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null on operations that need no key. */
+    /** null for operations that need no key. */
     caller: Caller | null;
   }
 }
 
-/** Who may do what, and how often: a key, its rate, its actions, its databases. */
+/** Installs the hooks that authenticate each request and check the rate and the actions of its key. */
 export function guardAccess(
   app: FastifyInstance,
   { keys, readiness }: { keys: KeyStore; readiness: () => Promise<Readiness> },
@@ -35,7 +35,7 @@ export function guardAccess(
     if (!ready) throw new CosiftError('not_ready', reasons.join('; '));
   });
 
-  // A body may take a while: a key that was revoked or has expired meanwhile does nothing more.
+  // The key may have been revoked or have expired while the body arrived.
   app.addHook('preHandler', async (request) => {
     if (request.routeOptions.config.operation?.body !== undefined)
       request.caller = await authenticate(keys, request);
@@ -47,12 +47,12 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.caller;
 }
 
-/** Whom limits count a request for: its key, or all callers without one. */
+/** The key id under which limits count a request. All requests without a key share the empty id. */
 export function keyOf(request: FastifyRequest): string {
   return request.caller?.keyId ?? '';
 }
 
-/** Refuses what a request goes on to do when its key has been revoked, or has expired, since the request came. */
+/** Authenticates and authorises a long request again, because its key may have been revoked or have expired. */
 export async function checkKeyAgain(keys: KeyStore, request: FastifyRequest): Promise<void> {
   const { operation } = request.routeOptions.config;
   const caller = await authenticate(keys, request);
@@ -62,8 +62,8 @@ export async function checkKeyAgain(keys: KeyStore, request: FastifyRequest): Pr
 }
 
 /**
- * The database of the path, if the caller sees it. Handlers ask for it last, when the rest of the request is
- * known to be sound: an absent and a hidden database then answer alike whatever else was sent.
+ * Returns the database id of the path if the caller may see that database. Handlers call this after all other checks
+ * of the request, so that responses do not reveal whether a hidden database exists.
  */
 export function databaseOf(request: FastifyRequest): string {
   const { id = '' } = request.params as { id?: string };
@@ -80,7 +80,7 @@ export function scopeOf(request: FastifyRequest): Scope {
   return filter === undefined ? { caller } : { caller, forcedFilter: filter };
 }
 
-/** Refuses what would show or change records outside the filter of a key. */
+/** Refuses operations that would reveal or change records outside the filter of the key. */
 export function refuseFiltered(request: FastifyRequest, what: string): void {
   if (callerOf(request).filter !== undefined) {
     throw new CosiftError('forbidden', `a key with a filter cannot ${what}`);
@@ -91,12 +91,12 @@ export function sees(caller: Caller, database: string): boolean {
   return caller.databases === undefined || caller.databases.has(database);
 }
 
-/** The same words as for a database that does not exist. */
+/** The same error for a database that does not exist and for one that the caller may not see. */
 export function databaseNotFound(id: string): CosiftError {
   return new CosiftError('database_not_found', `there is no database "${id}"`);
 }
 
-/** Who sent the request, if it came with a key that is valid. */
+/** The caller, if the request has a valid key. */
 export async function keyIn(request: FastifyRequest, keys: KeyStore): Promise<Caller | undefined> {
   const key = request.headers['x-api-key'];
   return typeof key === 'string' && key !== '' ? keys.authenticate(key) : undefined;
@@ -112,12 +112,12 @@ async function authenticate(keys: KeyStore, request: FastifyRequest): Promise<Ca
 }
 
 function takeRate(buckets: TokenBuckets, policy: string, caller: Caller, reply: FastifyReply): void {
-  const taken = buckets.take(caller.keyId, performance.now());
+  const result = buckets.take(caller.keyId, performance.now());
   reply.header('ratelimit-policy', policy);
-  reply.header('ratelimit', `"default";r=${taken.remaining};t=${taken.resetSeconds}`);
-  if (!taken.allowed) {
-    throw new CosiftError('rate_limited', `the key may go on in ${taken.retrySeconds} s`, {
-      fields: { retry_after: taken.retrySeconds },
+  reply.header('ratelimit', `"default";r=${result.remaining};t=${result.resetSeconds}`);
+  if (!result.allowed) {
+    throw new CosiftError('rate_limited', `the key may go on in ${result.retrySeconds} s`, {
+      fields: { retry_after: result.retrySeconds },
     });
   }
 }

@@ -1,14 +1,13 @@
 import { CosiftError } from '../../errors.js';
 
-/** How much may be held at once. */
+/** Maximum amounts. */
 export interface Bounds {
-  /** By all callers together. */
+  /** For all keys together. */
   total: number;
-  /** By the callers with one key. */
   perKey: number;
 }
 
-/** Bounds how much of something is held at once; what would be more is refused with `busy`. */
+/** Limits how much of something is held at a time. More is refused with `busy`. */
 export class CapacityLimiter {
   readonly #what: string;
   readonly #bounds: Bounds;
@@ -25,9 +24,9 @@ export class CapacityLimiter {
   }
 
   /**
-   * Does nothing where `amount` could be taken for `key` now. Whoever holds nothing may take more than its share.
+   * Checks that `amount` can be taken for `key` now. A key that holds nothing may exceed its share.
    *
-   * @throws {CosiftError} `busy`
+   * @throws {CosiftError} `busy` when it cannot.
    */
   check(key: string, amount: number): void {
     const { total, perKey } = this.#bounds;
@@ -39,23 +38,23 @@ export class CapacityLimiter {
   }
 
   /**
-   * Takes `amount` for `key`; the function that it returns gives it back, and does nothing when it is called again.
+   * Takes `amount` for `key`. The returned function gives it back; calling that function again has no effect.
    *
-   * @throws {CosiftError} `busy`
+   * @throws {CosiftError} `busy` when a bound would be exceeded.
    */
   take(key: string, amount = 1): () => void {
     this.check(key, amount);
     return this.add(key, amount);
   }
 
-  /** As {@link take}, beyond the bounds if need be. */
+  /** Like {@link take}, but may exceed the bounds. */
   add(key: string, amount: number): () => void {
     this.#held += amount;
     this.#byKey.set(key, (this.#byKey.get(key) ?? 0) + amount);
-    let taken = true;
+    let held = true;
     return () => {
-      if (!taken) return;
-      taken = false;
+      if (!held) return;
+      held = false;
       this.#held -= amount;
       const rest = (this.#byKey.get(key) ?? 0) - amount;
       if (rest > 0) this.#byKey.set(key, rest);

@@ -3,8 +3,10 @@ import { CosiftError } from '../../errors.js';
 import { onClose } from '../http/on-close.js';
 
 /**
- * Runs `call` with a signal that is aborted when the caller goes away or after `timeoutMs`. A call that ends early for
- * it throws `stopped` or `timed_out`; the result of one that succeeds all the same counts.
+ * Runs `call` with a signal that is aborted when the connection closes or after `timeoutMs`. If `call` still succeeds
+ * after that, its result is returned.
+ *
+ * @throws {CosiftError} `stopped` or `timed_out` when `call` fails after the signal was aborted; otherwise its own error.
  */
 export async function withAbortAndTimeout<T>(
   request: FastifyRequest,
@@ -29,8 +31,9 @@ export async function withAbortAndTimeout<T>(
 }
 
 /**
- * Waits for a call that cannot be stopped, and throws `timed_out` after `timeoutMs`. What the request has taken is held
- * until the call is done.
+ * Runs a call that cannot be aborted. The request keeps its resources until the call is done, even after the timeout.
+ *
+ * @throws {CosiftError} `timed_out` after `timeoutMs`; otherwise the error of the call.
  */
 export async function withTimeout<T>(
   request: FastifyRequest,
@@ -40,11 +43,11 @@ export async function withTimeout<T>(
   const release = request.resources?.hold();
   const called = call().finally(() => release?.());
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(timedOut(timeoutMs)), timeoutMs);
   });
   try {
-    return await Promise.race([called, late]);
+    return await Promise.race([called, timeout]);
   } finally {
     clearTimeout(timer);
   }

@@ -9,10 +9,10 @@ import { RequestResources } from './request-resources.js';
 
 export type Kind = NonNullable<Operation['kind']> | 'streams';
 
-/** Requests of each kind that are under way at once; more are refused with `busy`. */
+/** Maximum number of concurrent requests of each kind; further ones are refused with `busy`. */
 export type Capacity = Record<Kind, number>;
 
-/** Bytes that requests hold at once. */
+/** Maximum number of bytes that requests hold. */
 export interface ByteCapacity {
   /** Of request bodies, until their requests are done. */
   bodies: { total: number; perKey: number };
@@ -28,12 +28,12 @@ const KINDS: Record<Kind, string> = {
   waits: 'waits for changes under way',
 };
 
-/** Responses up to this size are not counted: a refusal must always be sent. */
+/** Responses of at most this size are not counted, because an error response must always be possible. */
 const UNCOUNTED_BYTES = 1_024;
 
-const LINES = /^\s*application\/x-ndjson\s*(;|$)/i;
+const NDJSON = /^\s*application\/x-ndjson\s*(;|$)/i;
 
-/** What is under way: how much of it there may be, and how each call ends early. */
+/** Counts the requests in flight and the bytes they hold, refuses those beyond the limits, and ends them at a stop. */
 export class InFlight {
   readonly #limiters: Record<Kind, CapacityLimiter>;
   readonly #bodies: CapacityLimiter;
@@ -41,7 +41,7 @@ export class InFlight {
   readonly #closing = new AbortController();
 
   constructor(capacity: Capacity, bytes: ByteCapacity) {
-    // As many listen as calls are under way, which the limiters bound.
+    // One listener for each request in flight. The limiters bound their number.
     setMaxListeners(0, this.#closing.signal);
     const limiter = (kind: Kind) =>
       new CapacityLimiter(KINDS[kind], { total: capacity[kind], perKey: shareOf(capacity[kind]) });
@@ -56,12 +56,12 @@ export class InFlight {
     this.#unsent = new CapacityLimiter('bytes of responses that are not sent yet', bytes.unsent);
   }
 
-  /** Aborted once the server stops: what may take long ends early then. */
+  /** Aborted when the server stops, so that long requests end early. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** Requests under way, by kind. */
+  /** Requests in flight by kind. */
   counts(): Record<Kind, number> {
     const { searches, reads, writes, streams, waits } = this.#limiters;
     return {
@@ -73,34 +73,35 @@ export class InFlight {
     };
   }
 
-  /** Bytes of request bodies and of responses that are held. */
+  /** Bytes of request bodies and of unsent responses. */
   bytes(): { bodies: number; unsent: number } {
     return { bodies: this.#bodies.held, unsent: this.#unsent.held };
   }
 
   /**
-   * Takes room for `bytes` more of the body of a request, until the request is done.
+   * Reserves `bytes` more bytes for the body of a request, until the request is done.
    *
-   * @throws {CosiftError} `busy`
+   * @throws {CosiftError} `busy` when a limit is reached.
    */
-  takeBody(request: FastifyRequest, bytes: number): void {
+  reserveBody(request: FastifyRequest, bytes: number): void {
     request.resources?.add(this.#bodies.take(keyOf(request), bytes));
   }
 
   /**
-   * Does nothing where a response of so many bytes could wait to be sent to the caller.
+   * Checks that a response of `bytes` bytes would be within the limits of unsent bytes. It reserves nothing.
    *
-   * @throws {CosiftError} `busy`
+   * @throws {CosiftError} `busy` when it would not.
    */
   checkUnsent(request: FastifyRequest, bytes: number): void {
     this.#unsent.check(keyOf(request), bytes);
   }
 
+  /** Installs the hooks that count requests and responses. */
   guard(app: FastifyInstance): void {
     app.decorateRequest('resources', null);
     app.addHook('onRequest', async (request, reply) => {
       if (request.caller === null) return;
-      // Before anything is changed: the response is then sent even where it exceeds the limit.
+      // Checked before the change, because the response to a completed change is sent even beyond the limit.
       if (isChange(request)) this.checkUnsent(request, 1);
       const kind = kindOf(request);
       const release = kind && this.#limiters[kind].take(keyOf(request));
@@ -117,21 +118,21 @@ export class InFlight {
       if (this.#closing.signal.aborted) reply.header('connection', 'close');
       const bytes = typeof payload === 'string' ? Buffer.byteLength(payload) : lengthOf(payload);
       if (bytes <= UNCOUNTED_BYTES) return;
-      // A change that has happened cannot be refused any more.
-      const held = isChange(request) ? 'add' : 'take';
-      onClose(request, reply, this.#unsent[held](keyOf(request), bytes));
+      // A completed change can no longer be refused.
+      const reserve = isChange(request) ? 'add' : 'take';
+      onClose(request, reply, this.#unsent[reserve](keyOf(request), bytes));
     });
   }
 }
 
-/** What one key may have of a capacity: never all of it, unless there is only one. */
+/** The part of a capacity that one key may use: three quarters, but at least 1. */
 function shareOf(capacity: number): number {
   return Math.max(1, Math.floor((capacity * 3) / 4));
 }
 
 function kindOf(request: FastifyRequest): Kind | undefined {
   const { operation } = request.routeOptions.config;
-  if (operation?.lines !== undefined && LINES.test(request.headers['content-type'] ?? '')) return 'streams';
+  if (operation?.lines !== undefined && NDJSON.test(request.headers['content-type'] ?? '')) return 'streams';
   return operation?.kind;
 }
 

@@ -1,23 +1,23 @@
-/** What one key may do: `quota` requests at once, refilled evenly over `windowSeconds`. */
+/** The rate limit of one key: a burst of `quota` requests, refilled evenly over `windowSeconds`. */
 export interface Rate {
   quota: number;
   windowSeconds: number;
 }
 
-export interface Taken {
+export interface RateLimitResult {
   allowed: boolean;
-  /** Whole requests left. */
+  /** Requests left, rounded down. */
   remaining: number;
-  /** Until the bucket is full again. */
+  /** Until the bucket is full. */
   resetSeconds: number;
-  /** Until the next request is allowed; 0 when this one was. */
+  /** Until the next request is allowed; 0 when this one is allowed. */
   retrySeconds: number;
 }
 
-// Full buckets carry nothing worth keeping, so that this bounds memory and forgets no debt.
+/** At this number of buckets, full ones are removed: a full bucket is the same as no bucket. */
 const SWEEP_AT = 10_000;
 
-/** One bucket a key. */
+/** One token bucket per key. */
 export class TokenBuckets {
   readonly #rate: Rate;
   readonly #buckets = new Map<string, { tokens: number; at: number }>();
@@ -26,8 +26,8 @@ export class TokenBuckets {
     this.#rate = rate;
   }
 
-  /** Takes one request of `key` at `now`, in milliseconds of a clock that never goes back. */
-  take(key: string, now: number): Taken {
+  /** Takes one token of `key`. `now` is in milliseconds of a monotonic clock. */
+  take(key: string, now: number): RateLimitResult {
     const { quota, windowSeconds } = this.#rate;
     const perMs = quota / (windowSeconds * 1000);
     let bucket = this.#buckets.get(key);

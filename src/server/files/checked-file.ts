@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { CosiftError } from '../../errors.js';
 import { writeSecret } from './secret-file.js';
 
-/** What a file of the data directory holds: a list under `member`. */
+/** A kind of file in the data directory that holds a list. */
 export interface FileKind<Item> {
-  /** Name of the list in the file. */
+  /** Name of the JSON member that holds the list. */
   member: string;
   /** Returns the item when `value` is a valid one; throws otherwise. */
   check(value: unknown): Item;
@@ -12,7 +12,7 @@ export interface FileKind<Item> {
   repair: string;
 }
 
-/** A list as it was read. */
+/** A list that was read from a file. */
 export interface ReadList<Item> {
   items: Item[];
   /** Whether the file has a checksum. Files of earlier releases have none. */
@@ -20,8 +20,9 @@ export interface ReadList<Item> {
 }
 
 /**
- * Parses the text of `file`. Every item is checked, and so is the checksum over all of them: a changed bit gives the
- * same items or an error. Throws `damaged`, with the name of the file and what to do.
+ * Parses the text of `file`, and checks every item and the checksum over all items.
+ *
+ * @throws {CosiftError} `damaged`, with the name of the file and what to do.
  */
 export function parseChecked<Item>(file: string, text: string, kind: FileKind<Item>): ReadList<Item> {
   try {
@@ -32,7 +33,7 @@ export function parseChecked<Item>(file: string, text: string, kind: FileKind<It
   }
 }
 
-/** Replaces `file` durably by one with these items and their checksum. */
+/** Durably replaces the content of `file` by these items and their checksum. */
 export function writeChecked<Item>(file: string, items: readonly Item[], { member }: FileKind<Item>) {
   const content = { version: 2, checksum: checksumOf(items), [member]: items };
   return writeSecret(file, `${JSON.stringify(content, null, 2)}\n`);
@@ -52,7 +53,7 @@ function parse<Item>(text: string, { member, check }: FileKind<Item>): ReadList<
   return { items: items.map(check), hasChecksum };
 }
 
-/** SHA-256 over the JSON of the items, which does not depend on spaces and line breaks in the file. */
+/** SHA-256 over the compact JSON of the items, which is independent of white space in the file. */
 function checksumOf(items: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(items)).digest('hex');
 }

@@ -2,7 +2,7 @@ import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { CosiftError } from '../../errors.js';
 
-/** The text of `file`, undefined when there is no such file. */
+/** The text of `file`; undefined if the file does not exist. */
 export async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
@@ -13,9 +13,9 @@ export async function readIfThere(file: string): Promise<string | undefined> {
 }
 
 /**
- * Replaces `file` by one that only its owner can read; after a crash it holds the old text or the new.
+ * Atomically and durably replaces the content of `file`, which only its owner can read.
  *
- * Throws `disk_full` or `store_failed`; the file is then as it was, and no temporary file is left.
+ * @throws {CosiftError} `disk_full` or `store_failed`; `file` is then unchanged, and no temporary file is left.
  */
 export async function writeSecret(file: string, text: string): Promise<void> {
   const directory = path.dirname(file);
@@ -23,12 +23,12 @@ export async function writeSecret(file: string, text: string): Promise<void> {
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     await rm(temporary, { force: true });
-    // Opened first: after the rename nothing but the disk can fail, so a refused change has not happened.
+    // Opened first, because opening it after the rename could fail for lack of descriptors, although the change is made.
     const parent = await open(directory, 'r');
     try {
       await writeDurably(temporary, text);
       await rename(temporary, file);
-      // The rename itself is durable only once its directory is.
+      // The rename is durable only after its directory is synced.
       await parent.sync();
     } finally {
       await parent.close();
@@ -39,7 +39,7 @@ export async function writeSecret(file: string, text: string): Promise<void> {
   }
 }
 
-/** Removes the temporary files of `file` that killed processes left. No process may be writing `file`. */
+/** Removes temporary files of `file` that killed processes left. No process may be writing `file` meanwhile. */
 export async function removeTemporaries(file: string): Promise<void> {
   const directory = path.dirname(file);
   const name = path.basename(file);
@@ -49,7 +49,7 @@ export async function removeTemporaries(file: string): Promise<void> {
   }
 }
 
-/** What a failed system call means to a caller; other errors are returned as they are. */
+/** Converts the error of a failed system call to `disk_full` or `store_failed`; returns other errors unchanged. */
 export function writeFailure(file: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === 'ENOSPC' || code === 'EDQUOT') {

@@ -4,11 +4,11 @@ import { CosiftError } from '../../errors.js';
 const NEWLINE = 0x0a;
 
 /**
- * The chunks of a body of lines. What is left of the body when the iterator ends is read and dropped, so that the
- * sender can take the response.
+ * Yields the chunks of an NDJSON body. When the iterator ends early, the rest of the body is read and dropped, so that
+ * the client can read the response.
  *
- * @throws {CosiftError} `request_timeout` when it has waited `idleMs` for a chunk that ends a line; `stopped` when the
- * body breaks off; the signal's reason.
+ * @throws {CosiftError} `request_timeout` when no line was completed for `idleMs`; `stopped` when the body breaks off;
+ * the signal's reason.
  */
 export async function* bodyChunks(
   body: Readable,
@@ -38,19 +38,19 @@ export async function* bodyChunks(
   }
 }
 
-/** Waits until there is something to read, or `body` or `signal` ends; false when that takes longer than `ms`. */
+/** Waits until `body` is readable or has ended, or `signal` is aborted. Returns false after `ms` milliseconds. */
 function readable(body: Readable, ms: number, signal: AbortSignal): Promise<boolean> {
   const events = ['readable', 'end', 'error', 'close'] as const;
   return new Promise((resolve) => {
-    const settle = (arrived: boolean) => {
+    const finish = (inTime: boolean) => {
       clearTimeout(timer);
-      for (const event of events) body.off(event, arrive);
-      signal.removeEventListener('abort', arrive);
-      resolve(arrived);
+      for (const event of events) body.off(event, onEvent);
+      signal.removeEventListener('abort', onEvent);
+      resolve(inTime);
     };
-    const arrive = () => settle(true);
-    const timer = setTimeout(() => settle(false), Math.max(0, ms));
-    for (const event of events) body.on(event, arrive);
-    signal.addEventListener('abort', arrive, { once: true });
+    const onEvent = () => finish(true);
+    const timer = setTimeout(() => finish(false), Math.max(0, ms));
+    for (const event of events) body.on(event, onEvent);
+    signal.addEventListener('abort', onEvent, { once: true });
   });
 }

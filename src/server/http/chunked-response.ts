@@ -1,20 +1,20 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 
-const PART_BYTES = 65_536;
+const CHUNK_BYTES = 65_536;
 
-/** Sends longer responses in parts, so that it can be seen whether the caller takes them. */
+/** Sends larger responses in chunks, so that the progress of a slow client can be observed. */
 export function sendInChunks(app: FastifyInstance): void {
   app.addHook<unknown>('onSend', async (_request, reply, payload) => {
     const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
-    if (!(bytes instanceof Uint8Array) || bytes.length <= PART_BYTES) return payload;
+    if (!(bytes instanceof Uint8Array) || bytes.length <= CHUNK_BYTES) return payload;
     reply.header('content-length', String(bytes.length));
-    return Readable.from(partsOf(bytes), { objectMode: false });
+    return Readable.from(chunksOf(bytes), { objectMode: false });
   });
 }
 
-function* partsOf(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let start = 0; start < bytes.length; start += PART_BYTES) {
-    yield bytes.subarray(start, start + PART_BYTES);
+function* chunksOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += CHUNK_BYTES) {
+    yield bytes.subarray(start, start + CHUNK_BYTES);
   }
 }

@@ -4,32 +4,31 @@ import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { CosiftError } from '../../errors.js';
 
-/** How long a caller who has connected may take to ask once the server stops. */
-const ASK_MS = 500;
+/** Once the server stops: how long a connection without a request stays open. */
+const IDLE_STOP_MS = 500;
 
-/** Requests of one connection that are under way at once. */
+/** Maximum number of concurrent requests of one connection. */
 const MAX_PIPELINED = 32;
 
 export interface ConnectionLimits {
-  /** Open at once; one more is closed at once. */
+  /** Maximum number of open connections; further ones are closed on arrival. */
   maxConnections: number;
-  /** How long a caller may take nothing of what is written. */
+  /** How long a client may read nothing while a response is being written. */
   sendMs: number;
-  /** For the rest of a request to arrive once the server stops. */
+  /** Once the server stops: how long the rest of a request may take to arrive. */
   stopMs: number;
 }
 
 interface Connection {
   requests: Set<IncomingMessage>;
-  /** Bytes that the caller had taken at `since`. */
+  /** Bytes that had been sent at `since`. */
   sent: number;
   since: number;
 }
 
 /**
- * Keeps connections from being held: limits how many there are and how many requests each has under way, cuts off
- * callers who do not take their responses, and ends all of them when the server stops, as Node would wait for the
- * callers to hang up.
+ * Limits the number of connections and of concurrent requests on each, closes connections whose client does not read its
+ * response, and closes all connections when the server stops, because Node would wait for the clients to disconnect.
  */
 export function limitConnections(
   app: FastifyInstance,
@@ -44,7 +43,7 @@ export function limitConnections(
     connections.set(socket, { requests: new Set(), sent: 0, since: performance.now() });
     socket.once('close', () => connections.delete(socket));
   });
-  // Before Fastify's own listener, which runs the hooks.
+  // Prepended, because Fastify's listener runs the hooks, and the hook below reads `excess`.
   app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     const requests = connections.get(socket)?.requests;
@@ -53,7 +52,7 @@ export function limitConnections(
     response.once('close', () => {
       requests?.delete(request);
       if (!stopping) return;
-      // Destroying the socket while the caller still sends would reset the connection and lose the response.
+      // Destroying the socket while the client still sends would reset the connection, and the client would lose the response.
       if (request.complete) socket.destroySoon();
       else socket.end();
     });
@@ -90,27 +89,27 @@ export function limitConnections(
     await acceptWaiting(app.server, stopMs);
     setTimeout(
       release((requests) => requests.length === 0),
-      ASK_MS,
+      IDLE_STOP_MS,
     ).unref();
   });
 }
 
 /**
- * Accepts the connections that the system holds for the server. The system resets those that are not accepted when the
- * server stops listening, and a busy server accepts connections later than its callers send requests.
+ * Accepts the connections that wait in the backlog of the listening socket. The system resets connections that are not
+ * yet accepted when the server stops listening, and their clients may already have sent requests.
  */
 async function acceptWaiting(server: Server, maxMs: number): Promise<void> {
   const end = performance.now() + maxMs;
   let accepted = false;
-  const note = () => {
+  const onConnection = () => {
     accepted = true;
   };
-  server.on('connection', note);
+  server.on('connection', onConnection);
   do {
     accepted = false;
-    // Between the first and the second, the event loop looks at all sockets.
+    // The event loop polls all sockets between the first and the second.
     await setImmediate();
     await setImmediate();
   } while (accepted && performance.now() < end);
-  server.off('connection', note);
+  server.off('connection', onConnection);
 }

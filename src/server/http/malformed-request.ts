@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { CosiftError } from '../../errors.js';
 import { problemBody } from './problem-response.js';
 
-/** Answers what is not HTTP enough to become a request, and hangs up. */
+/** Responds to bytes that Node cannot parse as an HTTP request, and closes the connection. */
 export function refuseMalformedRequests(fault: Error & { code?: string }, socket: Socket): void {
   if (fault.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy(fault);

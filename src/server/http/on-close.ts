@@ -1,44 +1,43 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** By socket: what to call once it has closed. */
+/** By socket: the functions to call when it closes. */
 const listeners = new WeakMap<object, Set<() => void>>();
 
 /**
- * Calls `listener` once, when the response has closed or its connection has. The function that it returns takes the
- * listener back.
+ * Calls `listener` once, when the response or its connection has closed. The returned function removes the listener.
  *
- * Node does not close the response to a pipelined request whose connection ends before its turn, so the connection
- * must be watched, too.
+ * The connection is watched, too, because Node does not close the response to a pipelined request if the connection ends
+ * before the request's turn.
  */
 export function onClose(request: FastifyRequest, reply: FastifyReply, listener: () => void): () => void {
   const { socket } = request.raw;
   const response = reply.raw;
   const ofSocket = listenersOf(socket);
-  const forget = () => {
-    response.off('close', ended);
-    ofSocket.delete(ended);
+  const remove = () => {
+    response.off('close', onEvent);
+    ofSocket.delete(onEvent);
   };
-  const ended = () => {
-    forget();
+  const onEvent = () => {
+    remove();
     listener();
   };
   if (response.closed || socket.closed) {
     queueMicrotask(listener);
     return () => undefined;
   }
-  response.once('close', ended);
-  ofSocket.add(ended);
-  return forget;
+  response.once('close', onEvent);
+  ofSocket.add(onEvent);
+  return remove;
 }
 
-/** One listener a socket: a connection that is kept alive carries any number of requests. */
+/** The set of one socket. The socket has one listener for all, because a kept-alive connection has many requests. */
 function listenersOf(socket: FastifyRequest['raw']['socket']): Set<() => void> {
-  const known = listeners.get(socket);
-  if (known !== undefined) return known;
-  const made = new Set<() => void>();
-  listeners.set(socket, made);
+  const existing = listeners.get(socket);
+  if (existing !== undefined) return existing;
+  const created = new Set<() => void>();
+  listeners.set(socket, created);
   socket.once('close', () => {
-    for (const ended of [...made]) ended();
+    for (const listener of [...created]) listener();
   });
-  return made;
+  return created;
 }

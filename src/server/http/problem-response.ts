@@ -4,8 +4,8 @@ import type { ProblemBody } from '../../schema/index.js';
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
-// Faults of the service itself tell nothing from inside; these were written for callers.
-const SPEAKING: ReadonlySet<ErrorCode> = new Set(['busy', 'not_ready', 'timed_out']);
+// The detail of a server error may reveal internals, so only the title is sent. The details of these are for callers.
+const EXPOSED_5XX: ReadonlySet<ErrorCode> = new Set(['busy', 'not_ready', 'timed_out']);
 const RETRIABLE: ReadonlySet<ErrorCode> = new Set([
   'busy',
   'not_ready',
@@ -16,15 +16,15 @@ const RETRIABLE: ReadonlySet<ErrorCode> = new Set([
 
 export function problemBody(error: CosiftError, requestId: string): ProblemBody {
   const { status, title } = ERRORS[error.code];
-  const speaks = status < 500 || SPEAKING.has(error.code);
+  const exposesDetail = status < 500 || EXPOSED_5XX.has(error.code);
   return {
     type: `/docs#error-${error.code}`,
     title,
     status,
-    detail: speaks ? error.detail : title,
+    detail: exposesDetail ? error.detail : title,
     code: error.code,
     request_id: requestId,
-    ...(speaks &&
+    ...(exposesDetail &&
       error.problems.length > 0 && {
         errors: error.problems.map(({ pointer, detail, code }) => ({ pointer, detail, code })),
       }),
@@ -34,8 +34,8 @@ export function problemBody(error: CosiftError, requestId: string): ProblemBody 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: CosiftError): FastifyReply {
   if (error.status === 401) reply.header('www-authenticate', 'ApiKey header="x-api-key"');
   if (RETRIABLE.has(error.code)) reply.header('retry-after', String(error.fields.retry_after ?? 1));
-  // No more of a body that comes too slowly is waited for. Others are let through unread: a connection that is
-  // closed on a caller who still sends takes the answer with it.
+  // After a body timeout, the connection is closed. Otherwise the rest of the body is read and dropped: closing early
+  // resets the connection, and the client loses the response.
   if (error.code === 'request_timeout') reply.header('connection', 'close');
   else reply.removeHeader('connection');
   if (error.status >= 500 && error.code !== 'busy') {
@@ -51,7 +51,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
     .send(JSON.stringify(problemBody(error, request.id)));
 }
 
-/** What was thrown as a row of the error table; anything unforeseen is `internal`. */
+/** Converts anything thrown to a `CosiftError`. An unexpected error becomes `internal`. */
 export function asCosiftError(thrown: unknown): CosiftError {
   if (thrown instanceof CosiftError) return thrown;
   const { code, message, statusCode } = (thrown ?? {}) as {

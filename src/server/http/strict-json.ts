@@ -1,6 +1,9 @@
 import { checkJson } from '../../store/local/index.js';
 
-/** Parses strict JSON: UTF-8, no duplicate key, no lone surrogate, no number beyond a double, `depth` levels. */
+/**
+ * Parses strict JSON: UTF-8 without duplicate members, lone surrogates and numbers beyond a double, nested at most
+ * `depth` levels deep.
+ */
 export function parseStrictJson(body: Buffer, depth: number): unknown {
   const fault = checkJson(body, depth);
   if (fault !== undefined) throw fault;

@@ -1,10 +1,10 @@
 import type { Backend } from '../../backend/backend.js';
 import type { Logger } from './logger.js';
 
-/** Milliseconds between two looks for events. */
+/** Milliseconds between two reads of the event queue. */
 const INTERVAL_MS = 1000;
 
-/** Writes the events of the engine into the log, with the code, the database and the cause of each. */
+/** Writes the events of the engine to the log, each with its code, database and cause. */
 export class EngineLog {
   readonly #backend: Pick<Backend, 'takeEvents'>;
   readonly #log: Logger;
@@ -17,11 +17,11 @@ export class EngineLog {
 
   start(): void {
     this.#timer = setInterval(() => this.write(), INTERVAL_MS);
-    // It must not keep the process alive.
+    // The timer must not keep the process alive.
     this.#timer.unref();
   }
 
-  /** Writes what has come since the last call. */
+  /** Writes the events since the last call. */
   write(): void {
     const { events, dropped } = this.#backend.takeEvents();
     for (const { at, level, code, database, text } of events) {
@@ -33,7 +33,7 @@ export class EngineLog {
     if (dropped > 0) this.#log.warn({ dropped }, 'engine events lost');
   }
 
-  /** Call it once the backend is closed, since closing reports too. */
+  /** Stops, after a last write. Call it after the backend is closed, because closing emits events. */
   stop(): void {
     clearInterval(this.#timer);
     this.write();

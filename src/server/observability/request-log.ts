@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Metrics } from './metrics.js';
 
-/** W3C trace context: version, trace id, parent id, flags. */
+/** A W3C `traceparent` header: version, trace id, parent id, flags. */
 export const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** One line and one measurement an answer. Neither headers nor bodies are logged, so no key can be. */
+/** Logs and measures each response. Headers and bodies are not logged, so the log never contains a key. */
 export function logRequests(app: FastifyInstance, metrics: Metrics): void {
   app.addHook('onResponse', async (request, reply) => {
     const { operationId = 'unknown' } = request.routeOptions.config ?? {};

@@ -1,5 +1,5 @@
 import { ERRORS } from '../../errors.js';
-import type { OpenApiDocument, OpenApiOperation, OpenApiResponse } from './document.js';
+import type { OpenApiDocument, OpenApiOperation, OpenApiResponse } from './types.js';
 
 const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
@@ -13,7 +13,7 @@ th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; bo
 nav ul { columns: 2; } summary { cursor: pointer; } .method { font-weight: 700; }
 `;
 
-/** The document as one page for people, which loads nothing else. */
+/** The document as a web page that loads no other resource. */
 export function docsPage(document: OpenApiDocument): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
@@ -28,13 +28,13 @@ export function docsPage(document: OpenApiDocument): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${html(document.info.title)}: HTTP API</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>${STYLE}</style>
 <h1>${html(document.info.title)}: HTTP API</h1><p>${text(document.info.description)}</p>
-<p>Every request but those under Service carries the header <code>x-api-key</code>. This page is made from
+<p>Every request except those under Service needs the header <code>x-api-key</code>. This page is made from
 <a href="/openapi.json">openapi.json</a>.</p>
 <nav><ul>${contents.join('')}</ul></nav>
 ${sections.join('')}
 <h2 id="errors">Errors</h2>
 <p>A failure is <code>application/problem+json</code>: <code>code</code> is for programs, <code>detail</code> for
-people, <code>errors</code> points at the members at fault.</p>
+people, and <code>errors</code> names the members that are not valid.</p>
 <table><tr><th>code<th>status<th>meaning</tr>${errorRows()}</table>
 <h2>Schemas</h2>${Object.entries(document.components.schemas).map(schemaDetails).join('')}
 </html>`;
@@ -53,7 +53,7 @@ function section({
 <p><code><span class="method">${method}</span> ${html(path)}</code></p>
 ${operation.description === undefined ? '' : `<p>${text(operation.description)}</p>`}
 ${parameterTable(operation)}${requestBody(operation)}
-<table><tr><th>status<th>answer<th>body</tr>${Object.entries(operation.responses).map(responseRow).join('')}</table>`;
+<table><tr><th>status<th>response<th>body</tr>${Object.entries(operation.responses).map(responseRow).join('')}</table>`;
 }
 
 function parameterTable({ parameters = [] }: OpenApiOperation): string {
@@ -109,7 +109,7 @@ function errorRows(): string {
     .join('');
 }
 
-/** Prose, in which a backtick starts and ends code. */
+/** HTML of a text in which backticks enclose code. */
 function text(prose: string): string {
   return html(prose).replaceAll(/`([^`]*)`/g, '<code>$1</code>');
 }

@@ -1,33 +1,10 @@
-import { ERRORS, type ErrorCode } from '../../errors.js';
-import { COMPONENTS, LIMITS, type Limits, time } from '../../schema/index.js';
-import { errorsOf, type Operation, type Success } from '../operations/operation.js';
+import { LIMITS, type Limits } from '../../schema/index.js';
+import type { Operation } from '../operations/operation.js';
 import { OPERATIONS, type OperationId } from '../operations/table.js';
-
-export interface OpenApiDocument {
-  openapi: string;
-  info: { title: string; version: string; description: string };
-  tags: { name: string; description: string }[];
-  paths: Record<string, Record<string, OpenApiOperation>>;
-  components: { schemas: Record<string, object>; [kind: string]: object };
-  [member: string]: unknown;
-}
-
-export interface OpenApiOperation {
-  operationId: string;
-  summary: string;
-  description?: string;
-  tags: string[];
-  parameters?: object[];
-  requestBody?: object;
-  responses: Record<string, OpenApiResponse>;
-  security: object[];
-}
-
-export interface OpenApiResponse {
-  description: string;
-  content?: Record<string, object>;
-  headers?: object;
-}
+import { publishedSchemas } from './published-schemas.js';
+import { reference } from './reference.js';
+import { responsesOf } from './responses.js';
+import type { OpenApiDocument, OpenApiOperation } from './types.js';
 
 const PATH_PARAMETERS: Record<string, object> = {
   id: {
@@ -67,7 +44,7 @@ const PATH_PARAMETERS: Record<string, object> = {
   },
 };
 
-/** The OpenAPI 3.1 description of every operation, from the table that the routes are made of. */
+/** The OpenAPI 3.1 document of all operations. It is made from the same table as the routes. */
 export function openApiDocument(limits: Limits = LIMITS): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {};
   for (const [operationId, operation] of Object.entries(OPERATIONS) as [OperationId, Operation][]) {
@@ -98,10 +75,13 @@ export function openApiDocument(limits: Limits = LIMITS): OpenApiDocument {
       securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'x-api-key' } },
       headers: {
         RequestId: {
-          description: 'The caller’s own `x-request-id`, or one made for it.',
+          description: 'The `x-request-id` of the request, or a new id.',
           schema: { type: 'string' },
         },
-        RetryAfter: { description: 'Seconds until another try.', schema: { type: 'integer', minimum: 0 } },
+        RetryAfter: {
+          description: 'Seconds to wait before the next attempt.',
+          schema: { type: 'integer', minimum: 0 },
+        },
         ServerTiming: {
           description: 'Milliseconds in `embed`, `search` and `total`.',
           schema: { type: 'string' },
@@ -136,116 +116,8 @@ function bodyOf({ body, bodyOptional, lines }: Operation): object {
     content: {
       'application/json': { schema: reference(body as string) },
       ...(lines !== undefined && {
-        'application/x-ndjson': { schema: { type: 'string', description: `One \`${lines}\` a line.` } },
+        'application/x-ndjson': { schema: { type: 'string', description: `One \`${lines}\` per line.` } },
       }),
     },
   };
-}
-
-function responsesOf(operation: Operation): Record<string, OpenApiResponse> {
-  const responses: Record<string, OpenApiResponse> = {};
-  for (const success of operation.success) {
-    const there = responses[success.status];
-    const content = contentOf(success);
-    responses[success.status] = {
-      description: there?.description ?? success.description,
-      headers: headersOf(operation, success.status),
-      ...(content && { content: { ...there?.content, ...content } }),
-    };
-  }
-  const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of errorsOf(operation)) {
-    const { status } = ERRORS[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
-  for (const [status, codes] of byStatus) {
-    const there = responses[status];
-    responses[status] = {
-      description: [there?.description, codes.map((code) => `\`${code}\``).join(', ')]
-        .filter(Boolean)
-        .join('; '),
-      headers: headersOf(operation, status),
-      content: {
-        ...there?.content,
-        'application/problem+json': {
-          schema: reference('Problem'),
-          examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
-        },
-      },
-    };
-  }
-  return responses;
-}
-
-function contentOf({ schema, type }: Success): Record<string, object> | undefined {
-  if (type === 'application/x-ndjson') {
-    return { [type]: { schema: { type: 'string', description: `One \`${schema}\` a line.` } } };
-  }
-  if (type !== undefined) {
-    return { [type]: { schema: { type: type === 'application/json' ? 'object' : 'string' } } };
-  }
-  return schema && { 'application/json': { schema: reference(schema) } };
-}
-
-function headersOf({ kind }: Operation, status: number): object {
-  const named = (name: string) => ({ $ref: `#/components/headers/${name}` });
-  return {
-    'x-request-id': named('RequestId'),
-    ...((status === 429 || status === 503) && { 'retry-after': named('RetryAfter') }),
-    ...(status === 200 && kind === 'searches' && { 'server-timing': named('ServerTiming') }),
-  };
-}
-
-function exampleOf(code: ErrorCode): object {
-  const { status, title } = ERRORS[code];
-  return {
-    type: `/docs#error-${code}`,
-    title,
-    status,
-    detail: title,
-    code,
-    request_id: '0190a0b2-7c1e-7f2a-8a4e-0c8d4b1f2a3c',
-  };
-}
-
-function reference(name: string): object {
-  return { $ref: `#/components/schemas/${name}` };
-}
-
-/** The schemas in force, as those who make requests from them need them. */
-function publishedSchemas(limits: Limits): Record<string, object> {
-  const published = JSON.parse(
-    JSON.stringify(COMPONENTS, (name, value: unknown) => {
-      // Only tells the validator how to speak of errors.
-      if (name === 'discriminator') return undefined;
-      // The validator leaves times to the engine, which says better what is wrong with one.
-      if (value === time) return { ...time, anyOf: [{ format: 'date-time' }, { format: 'date' }] };
-      return isChoice(value) ? { anyOf: alternatives(value) } : value;
-    }),
-  ) as Record<string, object> & Limited;
-  published.Search.properties.text.maxLength = limits.search_text_bytes;
-  published.Batch.properties.records.maxItems = limits.batch_records;
-  return published;
-}
-
-/** Where the schemas tell of limits that may be configured. */
-interface Limited {
-  Search: { properties: { text: { maxLength?: number } } };
-  Batch: { properties: { records: { maxItems?: number } } };
-}
-
-/** One of several schemas by what is there, so that an error speaks of the one that was meant. They exclude each other. */
-interface Choice {
-  then: { $ref: string };
-  else: object;
-}
-
-function isChoice(value: unknown): value is Choice {
-  return (value as Partial<Choice> | null)?.then?.$ref !== undefined;
-}
-
-function alternatives(schema: object): object[] {
-  if (isChoice(schema)) return [schema.then, ...alternatives(schema.else)];
-  // A last one without a name takes nothing: it is there for what it says of the others.
-  return '$ref' in schema ? [schema] : [];
 }

@@ -8,7 +8,7 @@ for (const { path, method } of Object.values(OPERATIONS)) {
   PATHS.set(path, entry);
 }
 
-/** Methods that a path takes. A path without parameters wins over one with, as in the router. */
+/** The methods of the operations at `path`. As in the router, the template with the fewest parameters wins. */
 export function allowedMethods(path: string): string[] {
   let best: { parameters: number; methods: string[] } | undefined;
   for (const [template, { pattern, methods }] of PATHS) {

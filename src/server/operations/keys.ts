@@ -9,11 +9,13 @@ export const KEYS_OPERATIONS = {
     tag: 'Keys',
     summary: 'Issue a key',
     description:
-      'A key can do no more than its issuer and expires no later: without `expires_at` it expires with its issuer. With a `filter`, a record outside it does not exist for the key, ' +
-      'which then cannot upsert, describe databases or manage anything.',
+      'A key can do no more than its issuer and expires no later: without `expires_at` it expires with its issuer. ' +
+      'A key with a `filter` sees only the records that pass it, and cannot upsert, describe databases or manage anything.',
     actions: ['keys.manage'],
     body: 'KeyRequest',
-    success: [{ status: 201, description: 'The key, whose secret is shown this once', schema: 'IssuedKey' }],
+    success: [
+      { status: 201, description: 'The key with its secret, which is shown only here', schema: 'IssuedKey' },
+    ],
     errors: ['invalid_filter', 'invalid_time', ...KEY_ERRORS],
   },
   listKeys: {
@@ -30,16 +32,17 @@ export const KEYS_OPERATIONS = {
     tag: 'Keys',
     summary: 'Revoke a key at once',
     description:
-      'Only keys that this key could have issued. Keys that the revoked one issued go on unless `descendants` is true.',
+      'Only a key that this key could have issued. Keys that the revoked key issued stay valid unless `descendants` is true.',
     actions: ['keys.manage'],
     query: [
       {
         name: 'descendants',
-        description: 'Also revoke the keys that it issued, directly or through others; absent: `false`.',
+        description:
+          'Also revoke the keys that the key issued, directly or through others; default: `false`.',
         schema: { type: 'string', enum: ['true', 'false'] },
       },
     ],
-    success: [{ status: 204, description: 'It is revoked' }],
+    success: [{ status: 204, description: 'The key is revoked' }],
     errors: ['key_not_found', ...KEY_ERRORS],
   },
 } as const satisfies Record<string, Operation>;

@@ -10,12 +10,12 @@ export interface Parameter {
 export interface Success {
   status: number;
   description: string;
-  /** JSON of this schema unless `type` says otherwise; none: an empty body. */
+  /** The body is JSON of this schema unless `type` says otherwise. Without schema and type, the body is empty. */
   schema?: ComponentName;
   type?: string;
 }
 
-/** One method of one path: what its route enforces and what OpenAPI says of it. */
+/** One method of one path: what its route enforces and what the OpenAPI document says. */
 export interface Operation {
   method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   path: string;
@@ -23,21 +23,21 @@ export interface Operation {
   summary: string;
   description?: string;
   variant?: Variant;
-  /** The key must have one of these; none: any valid key. */
+  /** The key must have one of these actions; absent: any valid key. */
   actions?: readonly Action[];
-  /** Served without a key. */
+  /** Needs no key. */
   open?: true;
-  /** JSON of this schema. `Batch` is left to the engine's parser, unparsed. */
+  /** The body is JSON of this schema. A `Batch` is parsed by the engine. */
   body?: ComponentName;
   /** An absent body is an empty object. */
   bodyOptional?: true;
-  /** The body may also be NDJSON of this schema, one a line. */
+  /** The body may also be NDJSON with an instance of this schema per line. */
   lines?: ComponentName;
   query?: readonly Parameter[];
   success: readonly Success[];
-  /** Beyond those that every operation of its kind can meet. */
+  /** Besides the errors that {@link errorsOf} adds. */
   errors?: readonly ErrorCode[];
-  /** How many requests of one kind may be under way is limited. */
+  /** The number of concurrent requests of each kind is limited. */
   kind?: 'searches' | 'reads' | 'writes' | 'waits';
 }
 
@@ -48,7 +48,7 @@ export const WRITE_ERRORS = ['store_failed', 'disk_full'] as const;
 export function errorsOf(operation: Operation): ErrorCode[] {
   const codes = new Set<ErrorCode>(operation.errors);
   if (!operation.open) {
-    // `damaged`: the keys cannot be read.
+    // `damaged`: the key file cannot be read.
     codes.add('unauthorized').add('rate_limited').add('not_ready').add('damaged');
     if (operation.actions) codes.add('forbidden');
   }

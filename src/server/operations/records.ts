@@ -11,14 +11,19 @@ export const RECORDS_OPERATIONS = {
     summary: 'Create or change records',
     description:
       'A JSON batch is stored whole or not at all. NDJSON streams any number of records: they are stored in ' +
-      'batches as they arrive, and the answer streams a line per bad record, progress, and a closing summary. ' +
+      'batches as they arrive, and the response streams a line per bad record, progress, and a closing summary. ' +
       'An acknowledged record is durable and searchable.',
     actions: ['records.write'],
     body: 'Batch',
     lines: 'NewRecord',
     success: [
-      { status: 200, description: 'What became of each record', schema: 'BatchResult' },
-      { status: 200, description: 'To NDJSON', schema: 'LineEvent', type: 'application/x-ndjson' },
+      { status: 200, description: 'The result for each record', schema: 'BatchResult' },
+      {
+        status: 200,
+        description: 'The response to NDJSON',
+        schema: 'LineEvent',
+        type: 'application/x-ndjson',
+      },
     ],
     errors: [
       'invalid_record',
@@ -36,7 +41,7 @@ export const RECORDS_OPERATIONS = {
     path: '/v1/databases/{id}/records/{rid}',
     tag: 'Records',
     summary: 'Read one record',
-    description: 'A UUID answers in the shape of variant A, an integer in that of variant B.',
+    description: 'A UUID gets a record of variant A, an integer a record of variant B.',
     actions: ['records.read'],
     success: [{ status: 200, description: 'The record', schema: 'Record' }],
     errors: ['record_not_found'],
@@ -48,7 +53,7 @@ export const RECORDS_OPERATIONS = {
     tag: 'Records',
     summary: 'Delete one record',
     actions: ['records.write'],
-    success: [{ status: 204, description: 'It is gone' }],
+    success: [{ status: 204, description: 'The record is deleted' }],
     errors: ['record_not_found', ...WRITE_ERRORS],
     kind: 'writes',
   },
@@ -57,10 +62,10 @@ export const RECORDS_OPERATIONS = {
     path: '/v1/databases/{id}/records/delete',
     tag: 'Records',
     summary: 'Delete records by ids, filter or time',
-    description: 'A `time_range` with only `end_time` deletes what was not synced since.',
+    description: 'A `time_range` with only `end_time` deletes the records that were not synced since.',
     actions: ['records.write'],
     body: 'DeleteRequest',
-    success: [{ status: 200, description: 'How many are gone', schema: 'DeleteResult' }],
+    success: [{ status: 200, description: 'The number of deleted records', schema: 'DeleteResult' }],
     errors: ['invalid_filter', 'invalid_time', ...WRITE_ERRORS],
     kind: 'writes',
   },
@@ -68,27 +73,27 @@ export const RECORDS_OPERATIONS = {
     method: 'GET',
     path: '/v1/databases/{id}/changes',
     tag: 'Records',
-    summary: 'Follow what happens to records',
+    summary: 'Read the change feed of a database',
     description:
-      'In the order of commits. `position` and `epoch` of one answer are `after` and `epoch` of the next call. ' +
-      'A key with a filter sees what is inside the filter, and `deleted` for a record that leaves it.',
+      'Changes are in the order of commits. `position` and `epoch` of one response are `after` and `epoch` of the next ' +
+      'request. A key with a filter sees the records that pass it, and `deleted` for a record that no longer passes.',
     actions: ['records.read'],
     query: [
       {
         name: 'after',
-        description: 'Position to go on from; 0, the default, is the start.',
+        description: 'Position after which changes are returned; 0, the default, is the start.',
         schema: integer,
       },
-      { name: 'limit', description: 'At most this many changes: 1 to 1000, default 100.', schema: integer },
+      { name: 'limit', description: 'Maximum number of changes: 1 to 1000, default 100.', schema: integer },
       {
         name: 'wait',
-        description: 'Seconds to wait for a first change when there is none: 0, the default, to 60.',
+        description: 'Seconds to wait for a change if there is none: 0, the default, to 60.',
         schema: integer,
       },
       {
         name: 'epoch',
         description:
-          'The feed that `after` is a position of: 410 `feed_restarted` when the database has another.',
+          'Epoch of the feed that `after` belongs to. If the database has another epoch: 410 `feed_restarted`.',
         schema: epoch,
       },
     ],

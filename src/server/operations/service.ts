@@ -13,7 +13,7 @@ export const SERVICE_OPERATIONS = {
     method: 'GET',
     path: '/readyz',
     tag: 'Service',
-    summary: 'Whether model and data are ready',
+    summary: 'Whether models and databases are ready',
     open: true,
     success: [
       { status: 200, description: 'Ready', schema: 'Health' },
@@ -25,7 +25,8 @@ export const SERVICE_OPERATIONS = {
     path: '/metrics',
     tag: 'Service',
     summary: 'Metrics for Prometheus',
-    description: 'A key of some databases gets only the metrics of each of these.',
+    description:
+      'A key that is limited to some databases gets only the metrics with a label `database`, for these.',
     actions: ['databases.manage'],
     success: [{ status: 200, description: 'Prometheus text', type: 'text/plain' }],
     errors: ['busy'],
@@ -42,7 +43,7 @@ export const SERVICE_OPERATIONS = {
     method: 'GET',
     path: '/docs',
     tag: 'Service',
-    summary: 'This document, readable',
+    summary: 'This document as a web page',
     open: true,
     success: [{ status: 200, description: 'A page', type: 'text/html' }],
   },

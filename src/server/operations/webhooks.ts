@@ -5,14 +5,18 @@ export const WEBHOOKS_OPERATIONS = {
     method: 'POST',
     path: '/v1/databases/{id}/webhooks',
     tag: 'Records',
-    summary: 'Have changes posted to a URL',
+    summary: 'Create a webhook, which posts changes to a URL',
     description:
-      'Each delivery is a `WebhookDelivery`, signed as Standard Webhooks says, in the order of the change feed, ' +
-      'and repeated with growing pauses until it is taken.',
+      'Each delivery is a `WebhookDelivery`, signed according to Standard Webhooks. Deliveries are in the order of the ' +
+      'change feed. A failed one is repeated with growing pauses until it is acknowledged.',
     actions: ['databases.manage'],
     body: 'WebhookRequest',
     success: [
-      { status: 201, description: 'The webhook, whose secret is shown this once', schema: 'CreatedWebhook' },
+      {
+        status: 201,
+        description: 'The webhook with its secret, which is shown only here',
+        schema: 'CreatedWebhook',
+      },
     ],
     errors: WRITE_ERRORS,
     kind: 'writes',
@@ -21,7 +25,7 @@ export const WEBHOOKS_OPERATIONS = {
     method: 'GET',
     path: '/v1/databases/{id}/webhooks',
     tag: 'Records',
-    summary: 'List the webhooks of a database and how far each has come',
+    summary: 'List the webhooks of a database with their positions',
     actions: ['databases.manage'],
     success: [{ status: 200, description: 'The webhooks', schema: 'WebhookList' }],
     kind: 'reads',
@@ -30,9 +34,9 @@ export const WEBHOOKS_OPERATIONS = {
     method: 'DELETE',
     path: '/v1/databases/{id}/webhooks/{webhook_id}',
     tag: 'Records',
-    summary: 'End a webhook',
+    summary: 'Delete a webhook',
     actions: ['databases.manage'],
-    success: [{ status: 204, description: 'It is gone' }],
+    success: [{ status: 204, description: 'The webhook is deleted' }],
     errors: ['webhook_not_found', ...WRITE_ERRORS],
   },
 } as const satisfies Record<string, Operation>;

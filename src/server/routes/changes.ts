@@ -6,7 +6,7 @@ import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
 import { sendJson } from '../http/send-json.js';
 import type { Dependencies, Handlers } from './dependencies.js';
 
-const MOST_CHANGES = 1000;
+const MAX_CHANGES = 1000;
 const PARAMETERS = ['after', 'limit', 'wait', 'epoch'];
 
 export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: Dependencies): Handlers {
@@ -20,28 +20,28 @@ export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: De
           `"${unknown}" is not a parameter; known: ${PARAMETERS.join(', ')}`,
         );
       }
-      const after = wholeNumber(query, 'after', 0, 0, Number.MAX_SAFE_INTEGER);
-      const limit = wholeNumber(query, 'limit', DEFAULTS.changes_limit, 1, MOST_CHANGES);
-      const waitSeconds = wholeNumber(query, 'wait', 0, 0, limits.change_wait_seconds);
+      const after = integerOf(query, 'after', 0, 0, Number.MAX_SAFE_INTEGER);
+      const limit = integerOf(query, 'limit', DEFAULTS.changes_limit, 1, MAX_CHANGES);
+      const waitSeconds = integerOf(query, 'wait', 0, 0, limits.change_wait_seconds);
       const epoch = epochOf(query);
       const id = databaseOf(request);
       const scope = scopeOf(request);
-      const ask = (waitMs: number) =>
-        withAbortAndTimeout(request, reply, waitMs + timeouts.answerMs, async (gone) => {
-          using stop = new LinkedAbort(gone, inFlight.closing);
+      const waitForChanges = (waitMs: number) =>
+        withAbortAndTimeout(request, reply, waitMs + timeouts.responseMs, async (aborted) => {
+          using stop = new LinkedAbort(aborted, inFlight.closing);
           return await backend.changes(id, { after, limit, waitMs, epoch }, { scope, signal: stop.signal });
         });
-      // A server that stops answers those who wait with what there is now.
+      // When the server stops, waiting requests get the changes that exist now.
       if (waitSeconds > 0 && !inFlight.closing.aborted) {
         try {
-          const changes = await ask(waitSeconds * 1000);
+          const changes = await waitForChanges(waitSeconds * 1000);
           await checkKeyAgain(keys, request);
           return sendJson(reply, changes);
         } catch (error) {
           if (!inFlight.closing.aborted) throw error;
         }
       }
-      const changes = await withTimeout(request, timeouts.answerMs, () =>
+      const changes = await withTimeout(request, timeouts.responseMs, () =>
         backend.changes(id, { after, limit, waitMs: 0, epoch }, { scope }),
       );
       return sendJson(reply, changes);
@@ -51,19 +51,19 @@ export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: De
 
 function epochOf({ epoch }: Record<string, unknown>): string | undefined {
   if (epoch === undefined || (typeof epoch === 'string' && EPOCH.test(epoch))) return epoch;
-  throw new CosiftError('invalid_request', 'epoch must be that of an answer of this feed');
+  throw new CosiftError('invalid_request', 'epoch must be one that a response of this feed contained');
 }
 
-function wholeNumber(
+function integerOf(
   query: Record<string, unknown>,
   name: string,
-  absent: number,
-  least: number,
-  most: number,
+  defaultValue: number,
+  min: number,
+  max: number,
 ): number {
   const text = query[name];
-  if (text === undefined) return absent;
+  if (text === undefined) return defaultValue;
   const value = typeof text === 'string' && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return value;
-  throw new CosiftError('invalid_request', `${name} must be a whole number from ${least} to ${most}`);
+  if (value >= min && value <= max) return value;
+  throw new CosiftError('invalid_request', `${name} must be a whole number from ${min} to ${max}`);
 }

@@ -4,7 +4,7 @@ import { withTimeout } from '../admission/deadlines.js';
 import type { Dependencies, Handlers } from './dependencies.js';
 
 export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies): Handlers {
-  const { answerMs, writeMs } = timeouts;
+  const { responseMs, writeMs } = timeouts;
   return {
     async createDatabase(request, reply) {
       const settings = checkDatabaseSettings(
@@ -21,7 +21,7 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies):
     async listDatabases(request) {
       refuseFiltered(request, 'describe databases');
       const caller = callerOf(request);
-      const databases = await withTimeout(request, answerMs, () =>
+      const databases = await withTimeout(request, responseMs, () =>
         backend.listDatabases({ caller: caller.keyId }),
       );
       return { databases: databases.filter(({ id }) => sees(caller, id)) };
@@ -31,7 +31,7 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies):
       refuseFiltered(request, 'describe databases');
       const id = databaseOf(request);
       const { keyId: caller } = callerOf(request);
-      return withTimeout(request, answerMs, () => backend.describeDatabase(id, { caller }));
+      return withTimeout(request, responseMs, () => backend.describeDatabase(id, { caller }));
     },
 
     async startReembedding(request, reply) {

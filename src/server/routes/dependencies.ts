@@ -8,7 +8,7 @@ import type { Metrics } from '../observability/metrics.js';
 import type { OperationId } from '../operations/table.js';
 import type { Webhooks } from '../webhooks/webhooks.js';
 
-/** What the handlers of the routes work with. */
+/** Everything that the route handlers need. */
 export interface Dependencies {
   backend: Backend;
   readiness: () => Promise<Readiness>;

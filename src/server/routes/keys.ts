@@ -22,7 +22,7 @@ export function keyHandlers({ keys, limits }: Dependencies): Handlers {
   };
 }
 
-/** The parameter `descendants` of a request that has no other. */
+/** The query parameter `descendants`. A request with any other parameter is refused. */
 function descendantsOf(query: unknown): boolean {
   for (const [name, value] of Object.entries(query as Record<string, unknown>)) {
     if (name !== 'descendants')

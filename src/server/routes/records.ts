@@ -32,7 +32,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       const id = databaseOf(request);
       return sendJson(
         reply,
-        await withTimeout(request, timeouts.answerMs, () =>
+        await withTimeout(request, timeouts.responseMs, () =>
           backend.record(id, String(rid), variant, scopeOf(request)),
         ),
       );
@@ -41,7 +41,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
     async deleteRecord(request, reply) {
       const rid = recordIdOf(request);
       const id = databaseOf(request);
-      const { deleted } = await withAbortAndTimeout(request, reply, timeouts.answerMs, (signal) =>
+      const { deleted } = await withAbortAndTimeout(request, reply, timeouts.responseMs, (signal) =>
         backend.deleteRecords(id, { ids: [rid] }, { scope: scopeOf(request), signal }),
       );
       if (deleted === 0) throw new CosiftError('record_not_found', `there is no record ${rid}`);
@@ -51,7 +51,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
     async deleteRecords(request, reply) {
       const deletion = checkDeleteRequest(request.body, limits, request.bodyBytes);
       const id = databaseOf(request);
-      return withAbortAndTimeout(request, reply, timeouts.answerMs, (signal) =>
+      return withAbortAndTimeout(request, reply, timeouts.responseMs, (signal) =>
         backend.deleteRecords(id, deletion, { scope: scopeOf(request), signal }),
       );
     },

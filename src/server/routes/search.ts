@@ -6,9 +6,9 @@ import { withAbortAndTimeout } from '../admission/deadlines.js';
 import { sendJson } from '../http/send-json.js';
 import type { Dependencies, Handler, Handlers } from './dependencies.js';
 
-/** Search and query, in both variants. */
+/** Handlers of search and query in both variants. */
 export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }: Dependencies): Handlers {
-  // A page that could not be sent is not made.
+  // Checked before the search, so that no page is made that could not be sent.
   const checkRoom = (request: FastifyRequest) => inFlight.checkUnsent(request, limits.page_bytes);
   const send = (reply: FastifyReply, { body, timings }: PageReply) => {
     metrics.observePage(timings);
@@ -25,7 +25,7 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
     async (request, reply) => {
       const search = checkSearchRequest(request.body, variant, limits, request.bodyBytes);
       const id = databaseOf(request);
-      const page = await withAbortAndTimeout(request, reply, timeouts.answerMs, (signal) =>
+      const page = await withAbortAndTimeout(request, reply, timeouts.responseMs, (signal) =>
         backend.search(id, search, {
           variant,
           scope: scopeOf(request),
@@ -41,7 +41,7 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
     async (request: FastifyRequest, reply) => {
       const query = checkQueryRequest(request.body, variant, limits, request.bodyBytes);
       const id = databaseOf(request);
-      const page = await withAbortAndTimeout(request, reply, timeouts.answerMs, (signal) =>
+      const page = await withAbortAndTimeout(request, reply, timeouts.responseMs, (signal) =>
         backend.query(id, query, {
           variant,
           scope: scopeOf(request),

@@ -6,10 +6,10 @@ import { docsPage } from '../openapi/docs-page.js';
 import { openApiDocument } from '../openapi/document.js';
 import type { Dependencies, Handlers } from './dependencies.js';
 
-/** Requests of one key for the metrics that may wait. */
+/** Maximum number of waiting requests of one key for the metrics. */
 const MAX_WAITING = 64;
 
-/** Health, metrics and the description of the interface. */
+/** Handlers of health, metrics and the OpenAPI document. */
 export function serviceHandlers({
   backend,
   readiness,
@@ -19,7 +19,7 @@ export function serviceHandlers({
   inFlight,
 }: Dependencies): Handlers {
   let document: { json: string; page: string } | undefined;
-  // The text takes milliseconds to make, in which nothing else is served.
+  // One at a time, because making the text blocks the event loop for milliseconds.
   const measuring = new FairLimiter({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
   const described = () => {
     if (document === undefined) {
@@ -29,7 +29,7 @@ export function serviceHandlers({
     return document;
   };
 
-  /** Who asks; nobody while the keys cannot be read, which must not make the service unready. */
+  /** The caller if its key is valid. Unreadable keys give undefined, because they must not make the service unready. */
   const knownCaller = async (request: FastifyRequest) => {
     try {
       return await keyIn(request, keys);
@@ -49,7 +49,7 @@ export function serviceHandlers({
       }
       const { ready, reasons } = await readiness();
       const databases = await backend.databases();
-      // Asked without a key: names of databases are for those who see them.
+      // This operation needs no key, so only callers that may see a database get its name.
       const caller = await knownCaller(request);
       const problems = databases.flatMap(({ id, loaded, writable, problem }) => {
         const name = caller !== undefined && sees(caller, id) ? `database "${id}"` : 'a database';

@@ -9,8 +9,8 @@ import { asCosiftError, problemBody } from '../http/problem-response.js';
 import type { Dependencies } from './dependencies.js';
 
 /**
- * Answers a stream of records while it arrives. Nothing is read from the caller while the response cannot be written,
- * and the stream ends when no complete line arrives for `bodyMs`: neither side can hold the other forever.
+ * Upserts an NDJSON stream, and streams the response while records arrive. Nothing is read while the client does not
+ * read the response, and the stream ends when no complete line arrives for `bodyMs`, so it always ends.
  */
 export async function streamUpsert(
   { backend, keys, timeouts, inFlight }: Dependencies,
@@ -27,7 +27,7 @@ export async function streamUpsert(
   const check = () => checkKeyAgain(keys, request);
   const options = { signal, check, caller: callerOf(request).keyId };
   const events = backend.upsertLines(id, chunks, options)[Symbol.asyncIterator]();
-  // Also when the response is never begun, or is not taken to its end.
+  // Runs in every case, even if the response is never started or the client does not read all of it.
   onClose(request, reply, () => {
     inFlight.closing.removeEventListener('abort', closing);
     stopped.abort(new CosiftError('stopped', 'the caller went away'));
@@ -35,7 +35,7 @@ export async function streamUpsert(
     ended.catch(() => undefined).finally(() => release?.());
   });
 
-  // What is wrong before the first line is an ordinary problem with a status of its own.
+  // An error before the first event becomes an ordinary error response with its own status.
   let next: IteratorResult<LineEvent>;
   try {
     next = await events.next();
@@ -59,8 +59,8 @@ export async function streamUpsert(
     }
   }
 
-  const answer = Readable.from(lines(), { objectMode: false });
-  return reply.header('content-type', 'application/x-ndjson; charset=utf-8').send(answer);
+  const response = Readable.from(lines(), { objectMode: false });
+  return reply.header('content-type', 'application/x-ndjson; charset=utf-8').send(response);
 }
 
 function lineFailure(error: CosiftError, requestId: string): LineFailure {

@@ -13,7 +13,7 @@ export function webhookHandlers({ backend, webhooks }: Dependencies): Handlers {
 
     async listWebhooks(request) {
       const database = databaseOf(request);
-      // A database that is not there has no webhooks, but that is not what the caller should read.
+      // Throws `database_not_found`, which an empty list would hide.
       await backend.describeDatabase(database, { caller: callerOf(request).keyId });
       return { webhooks: webhooks.list(database) };
     },

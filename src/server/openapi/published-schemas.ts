@@ -1,0 +1,42 @@
+import { COMPONENTS, type Limits, time } from '../../schema/index.js';
+
+/** The schemas for generators of clients, with the limits that are in force. */
+export function publishedSchemas(limits: Limits): Record<string, object> {
+  const published = JSON.parse(
+    JSON.stringify(COMPONENTS, (name, value: unknown) => {
+      // Only affects the error messages of the validator.
+      if (name === 'discriminator') return undefined;
+      // The engine checks times, because its errors are more precise, so the schema of the validator has no format.
+      if (value === time) return { ...time, anyOf: [{ format: 'date-time' }, { format: 'date' }] };
+      return isChoice(value) ? { anyOf: alternatives(value) } : value;
+    }),
+  ) as Record<string, object> & Limited;
+  published.Search.properties.text.maxLength = limits.search_text_bytes;
+  published.Batch.properties.records.maxItems = limits.batch_records;
+  return published;
+}
+
+/** The schema members that contain configurable limits. */
+interface Limited {
+  Search: { properties: { text: { maxLength?: number } } };
+  Batch: { properties: { records: { maxItems?: number } } };
+}
+
+/**
+ * An `if`/`then`/`else` that chooses one of several schemas by the members that are present, so that an error is about
+ * the intended schema. The schemas exclude each other, so `anyOf` is equivalent.
+ */
+interface Choice {
+  then: { $ref: string };
+  else: object;
+}
+
+function isChoice(value: unknown): value is Choice {
+  return (value as Partial<Choice> | null)?.then?.$ref !== undefined;
+}
+
+function alternatives(schema: object): object[] {
+  if (isChoice(schema)) return [schema.then, ...alternatives(schema.else)];
+  // A last `else` without a name accepts nothing. It is there only for its error message.
+  return '$ref' in schema ? [schema] : [];
+}
