@@ -1,6 +1,6 @@
 import { CosiftError } from '../errors.js';
 
-/** Calls that may wait; one more is refused as busy. */
+/** Calls that may wait; a further call is refused as busy. */
 const MAX_WAITING = 4096;
 
 export interface FairLimiterOptions {
@@ -8,27 +8,27 @@ export interface FairLimiterOptions {
   total: number;
   /** Calls of one caller that run at once. */
   perCaller: number;
-  /** Calls of one caller that may wait; default: as many as of all callers. */
+  /** Calls of one caller that may wait; default: as many as of all callers together. */
   waitingPerCaller?: number;
 }
 
-/** Lets a limited number of calls run at once; the others wait, and callers take turns. */
+/** Runs a limited number of calls at once; further calls wait, and callers take turns. */
 export class FairLimiter {
   readonly #options: FairLimiterOptions;
   readonly #runningOf = new Map<string, number>();
-  /** By caller, next caller first; the calls of each in the order in which they came. */
+  /** The waiting calls of each caller in the order of their arrival. The next caller comes first in the map. */
   readonly #waiting = new Map<string, Set<() => void>>();
   #running = 0;
-  #waits = 0;
+  #waitingCount = 0;
 
   constructor(options: FairLimiterOptions) {
     this.#options = options;
   }
 
   /**
-   * Runs `call` when it is its turn.
+   * Runs `call` once the limits allow it.
    *
-   * @throws {CosiftError} `busy` when too many wait; the signal's reason when it is aborted before.
+   * @throws {CosiftError} `busy` when too many calls wait; the signal's reason when it is aborted before `call` runs.
    */
   async run<T>(caller: string, call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
@@ -59,7 +59,7 @@ export class FairLimiter {
     for (const [next, calls] of this.#waiting) {
       if (!this.#mayRun(next)) continue;
       const [begin] = calls;
-      // The caller goes to the end of the line.
+      // The caller moves to the end of the map.
       this.#waiting.delete(next);
       if (calls.size > 1) this.#waiting.set(next, calls);
       begin?.();
@@ -68,19 +68,19 @@ export class FairLimiter {
   }
 
   #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
-    if (this.#waits >= MAX_WAITING) {
+    if (this.#waitingCount >= MAX_WAITING) {
       throw new CosiftError('busy', `too many calls are waiting (limit ${MAX_WAITING})`);
     }
     const { waitingPerCaller = MAX_WAITING } = this.#options;
     if ((this.#waiting.get(caller)?.size ?? 0) >= waitingPerCaller) {
       throw new CosiftError('busy', `too many calls of this key are waiting (limit ${waitingPerCaller})`);
     }
-    this.#waits += 1;
+    this.#waitingCount += 1;
     return new Promise((resolve, reject) => {
       const calls = this.#waiting.get(caller) ?? new Set();
       this.#waiting.set(caller, calls);
       const leave = () => {
-        this.#waits -= 1;
+        this.#waitingCount -= 1;
         calls.delete(begin);
         signal?.removeEventListener('abort', abort);
       };

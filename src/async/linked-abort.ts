@@ -1,8 +1,8 @@
 /**
- * An abort controller whose signal is aborted with the first of other signals, until it is disposed of.
+ * An abort controller whose signal is aborted with the first of other signals, until the controller is disposed of.
  *
- * Dispose of it in place of `AbortSignal.any` where one of the signals lives long: that signal keeps an entry for each
- * call of `AbortSignal.any` for as long as it lives.
+ * Use it instead of `AbortSignal.any` when one of the signals lives long: each call of `AbortSignal.any` adds an entry
+ * to its signals that is freed only with the signals.
  */
 export class LinkedAbort implements Disposable {
   readonly #controller = new AbortController();
@@ -26,7 +26,7 @@ export class LinkedAbort implements Disposable {
     this.#controller.abort();
   }
 
-  /** Leaves the other signals; the own one is not aborted. */
+  /** Stops listening to the other signals, and does not abort its own signal. */
   [Symbol.dispose](): void {
     for (const unlink of this.#links.splice(0)) unlink();
   }

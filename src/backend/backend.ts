@@ -9,7 +9,7 @@ import type {
   SearchRequest,
   Variant,
 } from '../schema/index.js';
-import type { CommitStats, SearchStats, StoreEvents } from '../store/record-store.js';
+import type { CommitStats, DatabaseProgress, SearchStats, StoreEvents } from '../store/record-store.js';
 
 /** Answers the requests of the service, the library and the command line. Every failure is a `CosiftError`. */
 export interface Backend {
@@ -152,16 +152,7 @@ export interface Readiness {
 }
 
 /** The state of a database. */
-export interface DatabaseState {
-  id: string;
-  loaded: boolean;
-  /** False while the database is not loaded, and while it refuses writes until the next start; reads still work. */
-  writable: boolean;
-  /** Records that are loaded. */
-  records: number;
-  /** Why the database could not be opened, or `drop_failed` when it could not be dropped; it is not served. */
-  problem?: { code: string; detail: string };
-}
+export type DatabaseState = Omit<DatabaseProgress, 'memoryBytes' | 'diskBytes'>;
 
 /** Facts for metrics. Totals count from the start of the process. */
 export interface BackendStats {
@@ -179,13 +170,7 @@ export interface BackendStats {
   };
 }
 
-export interface DatabaseStats {
-  id: string;
-  loaded: boolean;
-  writable: boolean;
-  records: number;
-  memoryBytes: number;
-  diskBytes: number;
+export interface DatabaseStats extends Omit<DatabaseProgress, 'problem'> {
   /** Records with their new vector, and all records, while the database is embedded with another model. */
   reembedding?: { done: number; records: number };
 }

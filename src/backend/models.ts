@@ -3,15 +3,16 @@ import { createEmbedder, type Embedder, type EmbedderStats } from '../embedding/
 import { CosiftError, type Problem } from '../errors.js';
 import { suggest } from '../schema/index.js';
 
-/** Models of the operator's own: the directory of each by its name. */
+/** The directories of the models beside the built-in model, by the name of the model. */
 export type ModelDirectories = Readonly<Record<string, string>>;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /**
- * Checks models that a person has named for this call. A server starts without them: only what needs them fails.
+ * Checks that the directories of models exist. A server does not call it: it starts without them, and only requests that
+ * need a missing model fail.
  *
- * @throws {CosiftError} `invalid_request` for a directory that is missing.
+ * @throws {CosiftError} `invalid_request` for a missing directory.
  */
 export function checkModelDirectories(directories: ModelDirectories = {}): void {
   for (const [name, directory] of Object.entries(directories)) {
@@ -20,16 +21,16 @@ export function checkModelDirectories(directories: ModelDirectories = {}): void 
   }
 }
 
-/** How long a failed load is not tried again, in milliseconds: each try reads the whole model. */
+/** The wait after a failed load until the next try, in milliseconds: each try reads the complete model. */
 const RETRY_MS = 1_000;
 
-/** The models that databases can be made with, each loaded once, when it is first needed. */
+/** The models that databases can have. Each model is loaded once, when it is needed for the first time. */
 export class Models {
-  /** The model of a database whose settings name none. */
+  /** The model of a database whose settings name no model. */
   static readonly builtIn = 'all-MiniLM-L6-v2';
 
   readonly #workers: number | undefined;
-  /** undefined: the built-in model. */
+  /** The directory of each model by its name; undefined for the built-in model. */
   readonly #directories: ReadonlyMap<string, string | undefined>;
   readonly #loading = new Map<string, Promise<Embedder>>();
   readonly #loaded = new Map<string, Embedder>();
@@ -37,9 +38,9 @@ export class Models {
   #closed = false;
 
   /**
-   * `workers` embed for each model that is in use.
+   * `workers` is the number of threads that embed, for each loaded model.
    *
-   * @throws {CosiftError} `invalid_request` for a name that no model can have.
+   * @throws {CosiftError} `invalid_request` for a name that is not allowed.
    */
   constructor(directories: ModelDirectories = {}, workers?: number) {
     for (const name of Object.keys(directories)) {
@@ -60,9 +61,9 @@ export class Models {
   }
 
   /**
-   * The embedder of a model. One that could not be loaded is tried again by the first call a second later.
+   * Returns the embedder of a model. When the load fails, the first call after a second tries again.
    *
-   * @throws {CosiftError} `invalid_request` when there is no such model, or its directory is none.
+   * @throws {CosiftError} `invalid_request` when there is no such model, or its directory holds no model.
    */
   async embedder(model: string): Promise<Embedder> {
     if (!this.has(model)) throw this.#unknown(model);
@@ -74,7 +75,7 @@ export class Models {
     return loading;
   }
 
-  /** Those of all models that are loaded together; undefined while there is none. */
+  /** Returns the sums over all loaded models; undefined while no model is loaded. */
   stats(): EmbedderStats | undefined {
     const all = [...this.#loaded.values()].map((embedder) => embedder.stats());
     const [first, ...rest] = all;

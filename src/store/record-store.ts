@@ -24,7 +24,7 @@ export interface RecordStore {
   load(): Promise<void>;
 
   /**
-   * Creates a database. A database that exists with the same settings is returned as it is.
+   * Creates a database; `created` is false for a database that exists with the same settings.
    *
    * @throws {CosiftError} `database_exists` when it exists with other settings.
    */
@@ -224,12 +224,13 @@ export interface StoredReembedding {
 export interface DatabaseProgress {
   id: string;
   loaded: boolean;
-  /** False while the database is not loaded, and while it refuses writes after a failure. */
+  /** False while the database is not loaded, and while it refuses writes after a failure; it can still be read then. */
   writable: boolean;
+  /** While the database is being loaded, the records that are loaded already. */
   records: number;
   memoryBytes: number;
   diskBytes: number;
-  /** Why the database could not be opened, or `drop_failed` when it could not be dropped. */
+  /** Why the database could not be opened, or `drop_failed` when it could not be dropped. It is not served. */
   problem?: { code: string; detail: string };
 }
 
