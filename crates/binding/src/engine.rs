@@ -341,7 +341,7 @@ impl NativeEngine {
 
     /// What has been done since the engine was opened, and what waits.
     #[napi]
-    pub fn metrics(&self) -> NativeMeter {
+    pub fn meter(&self) -> NativeMeter {
         let reading = self.engine.metrics();
         NativeMeter {
             commits: reading.commits as f64,

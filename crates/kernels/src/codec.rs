@@ -1,7 +1,8 @@
 //! From unit vectors to codes.
 
 use crate::codes::{Codes, RecordMeta};
-use crate::layout::Layout;
+use crate::layout::{Layout, UNIT};
+use crate::nibbles::high_nibble;
 use crate::query::Query;
 use crate::steps::{MAX_COARSE_CODE, MAX_CODE, Steps};
 
@@ -15,9 +16,6 @@ pub struct Codec {
     layout: Layout,
     steps: Steps,
 }
-
-/// One unit of the u16 scales, residuals and norms.
-pub(crate) const UNIT: f64 = 1.0 / 65_535.0;
 
 /// Largest squared norm taken for that of a unit vector.
 const MAX_SQUARED_NORM: f64 = 1.0 + 1e-5;
@@ -211,37 +209,9 @@ struct Residuals {
     full: f64,
 }
 
-/// `h` of a coarse code `16h + l` with `l` in -8..=7.
-pub(crate) fn high_nibble(code: i8) -> i8 {
-    // Coarse codes end at 119, so adding 8 stays inside an i8.
-    (code + 8) >> 4
-}
-
-/// `l` of a coarse code `16h + l`.
-pub(crate) fn low_nibble(code: i8) -> i8 {
-    code - 16 * high_nibble(code)
-}
-
 /// In units of 1/65535, rounded up, at most 1.
 fn rounded_up(value: f64) -> u16 {
     // The casts saturate. Norms reach past 1 only by the rounding of unit vectors, which the slack
     // of a query covers.
     (value / UNIT).ceil() as u16
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{high_nibble, low_nibble};
-
-    #[test]
-    fn nibbles_make_up_every_coarse_code() {
-        for code in -119..=119_i8 {
-            let (high, low) = (high_nibble(code), low_nibble(code));
-            assert_eq!(16 * i32::from(high) + i32::from(low), i32::from(code));
-            assert!(
-                (-8..=7).contains(&high) && (-8..=7).contains(&low),
-                "{code}"
-            );
-        }
-    }
 }

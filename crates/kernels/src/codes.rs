@@ -1,8 +1,8 @@
 //! The codes of one block.
 
 use crate::aligned::AlignedBytes;
-use crate::codec::{high_nibble, low_nibble};
 use crate::layout::{BLOCK_RECORDS, Layout, META_FIELD_BYTES, TILE_RECORDS};
+use crate::nibbles::{high_nibble, low_nibble};
 
 /// The packed codes of up to [`BLOCK_RECORDS`] records; [`Layout`] says where each byte lies.
 pub struct Codes {

@@ -39,6 +39,9 @@ const META_BYTES: usize = 4 * META_FIELD_BYTES;
 /// Bytes of one of these, a u16 for each record of the tile.
 pub(crate) const META_FIELD_BYTES: usize = 2 * TILE_RECORDS;
 
+/// One unit of the u16 scales, residuals and norms.
+pub(crate) const UNIT: f64 = 1.0 / 65_535.0;
+
 impl Layout {
     /// Most dimensions: `255 * 127 * 65536` is the largest sum that stays inside an i32.
     const MAX_DIMS: usize = 65_536;

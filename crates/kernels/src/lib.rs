@@ -11,12 +11,14 @@ mod check;
 mod codec;
 mod codes;
 mod detect;
+mod dots;
 mod exact;
 mod kernel;
 mod lanes;
 mod layout;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+mod nibbles;
 mod query;
 mod reference;
 mod refine;
@@ -26,6 +28,7 @@ mod scan;
 mod sharpen;
 mod steps;
 mod sweep;
+mod training;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

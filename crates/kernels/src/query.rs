@@ -1,7 +1,6 @@
 //! A query prepared for every kernel.
 
-use crate::codec::UNIT;
-use crate::layout::Layout;
+use crate::layout::{Layout, UNIT};
 use crate::steps::{MAX_CODE, Steps};
 
 /// A unit vector as 8-bit codes and the weights that turn integer dot products into bounds.

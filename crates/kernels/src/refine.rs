@@ -5,11 +5,12 @@
 //! through is sharpened.
 
 use crate::codes::{Codes, RecordMeta};
+use crate::dots::{bytes_dot, nibbles_dot};
 use crate::lanes::Lanes;
 use crate::query::{BandCodes, Query, Weights};
 use crate::scan::Candidate;
 use crate::sharpen::sharpen;
-use crate::sweep::{CACHE_LINE, NIBBLE_OFFSET};
+use crate::sweep::CACHE_LINE;
 
 /// Rows asked for ahead of the one being read: they lie scattered, and memory takes about as long
 /// as this many take to work through.
@@ -134,46 +135,5 @@ impl Part for Tail {
         candidate.estimate += f32::from(meta.scale) * (weights.tail * dot as f32);
         candidate.error =
             weights.full_residual * f32::from(meta.full_residual) + weights.full_slack;
-    }
-}
-
-/// The dot product of coarse codes with a record's nibbles, of which `nibbles` gives 64 bytes from one on.
-///
-/// # Safety
-/// The CPU has `L`'s instructions and the caller is compiled for them.
-#[inline(always)]
-pub(crate) unsafe fn nibbles_dot<L: Lanes>(
-    codes: &BandCodes,
-    nibbles: impl Fn(usize) -> (L::Codes, L::Codes),
-) -> i32 {
-    // SAFETY: codes are padded to 64, so each load of them is inside; the CPU is the caller's.
-    unsafe {
-        let mut sums = L::zero();
-        for start in (0..codes.low.len()).step_by(64) {
-            let (first, second) = nibbles(start);
-            sums = L::dot(sums, first, L::operand(codes.low.as_ptr().add(start)));
-            sums = L::dot(sums, second, L::operand(codes.high.as_ptr().add(start)));
-        }
-        L::total(sums) - NIBBLE_OFFSET * codes.coarse_sum
-    }
-}
-
-/// The dot product of codes, which sum to `sum`, with a record's bytes, of which `bytes` gives 64 from one on.
-///
-/// # Safety
-/// As for [`nibbles_dot`]; the codes are padded to 64.
-#[inline(always)]
-pub(crate) unsafe fn bytes_dot<L: Lanes>(
-    codes: &[i8],
-    sum: i32,
-    bytes: impl Fn(usize) -> L::Codes,
-) -> i32 {
-    // SAFETY: each load of the codes is inside; the CPU is the caller's.
-    unsafe {
-        let mut sums = L::zero();
-        for start in (0..codes.len()).step_by(64) {
-            sums = L::dot(sums, bytes(start), L::operand(codes.as_ptr().add(start)));
-        }
-        L::total(sums) - L::BYTE_OFFSET * sum
     }
 }

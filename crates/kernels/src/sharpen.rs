@@ -6,10 +6,10 @@
 //! tile, the others in its row.
 
 use crate::codes::{Codes, RecordMeta};
+use crate::dots::{bytes_dot, nibbles_dot};
 use crate::lanes::Lanes;
 use crate::layout::TILE_RECORDS;
 use crate::query::Query;
-use crate::refine::{bytes_dot, nibbles_dot};
 use crate::scan::Candidate;
 
 /// Bounds each candidate that an edge runs through, and drops those that turn out to be outside.

@@ -1,6 +1,7 @@
 //! The head step: bounds for every record of a block, from its tiles.
 
 use crate::codes::Codes;
+use crate::dots::NIBBLE_OFFSET;
 use crate::lanes::Lanes;
 use crate::layout::{META_FIELD_BYTES, TILE_RECORDS};
 use crate::scan::{Candidate, Scan};
@@ -174,9 +175,6 @@ unsafe fn stored<L: Lanes, const Q: usize>(sums: [L::Sums; Q]) -> [[i32; 16]; Q]
     // SAFETY: passed on.
     sums.map(|sums| unsafe { L::sums(sums) })
 }
-
-/// What a nibble carries on top of its code.
-pub(crate) const NIBBLE_OFFSET: i32 = 8;
 
 /// The lanes of a tile that are records.
 #[inline(always)]

@@ -10,7 +10,7 @@ use crate::columns::names::{ColumnId, ColumnNames};
 use crate::columns::numbers::Numbers;
 use crate::columns::table::Columns;
 use crate::columns::texts::Texts;
-use crate::record::{Data, Value};
+use crate::record::{Data, OwnedValue, Value};
 
 /// Below one record in eight, a column keeps a list of its slots instead of a row for every slot.
 const SPARSE: usize = 8;
@@ -107,6 +107,32 @@ impl ColumnsBuilder {
             self.shapes,
             Integers::build(&self.record_shapes),
         )
+    }
+}
+
+impl Columns {
+    /// Encodes records, each a list of cells with distinct columns.
+    ///
+    /// # Panics
+    /// When there are more than 4,096.
+    pub fn build<'a>(records: impl IntoIterator<Item = &'a [(ColumnId, OwnedValue)]>) -> Self {
+        let mut builder = ColumnsBuilder::default();
+        for record in records {
+            builder.push(record.iter().map(|(id, value)| (*id, value.borrow())));
+        }
+        builder.finish()
+    }
+
+    /// The records of all parts, in order.
+    ///
+    /// # Panics
+    /// When there are more than 4,096 records.
+    pub fn join(parts: &[&Self]) -> Self {
+        let mut builder = ColumnsBuilder::default();
+        for part in parts {
+            (0..part.len()).for_each(|slot| builder.push(part.cells(slot)));
+        }
+        builder.finish()
     }
 }
 

@@ -1,12 +1,11 @@
 //! All columns of a block.
 
-use crate::columns::builder::ColumnsBuilder;
 use crate::columns::column::{Column, TypeCounts};
 use crate::columns::form::{Damaged, FormReader, put_count};
 use crate::columns::integers::Integers;
 use crate::columns::mask::BLOCK_RECORDS;
 use crate::columns::names::ColumnId;
-use crate::record::{OwnedValue, Value};
+use crate::record::Value;
 
 /// The data of up to 4,096 records by column; immutable.
 #[derive(Clone, Debug)]
@@ -32,30 +31,6 @@ impl Columns {
             shapes,
             record_shapes,
         }
-    }
-
-    /// Encodes records, each a list of cells with distinct columns.
-    ///
-    /// # Panics
-    /// When there are more than 4,096.
-    pub fn build<'a>(records: impl IntoIterator<Item = &'a [(ColumnId, OwnedValue)]>) -> Self {
-        let mut builder = ColumnsBuilder::default();
-        for record in records {
-            builder.push(record.iter().map(|(id, value)| (*id, value.borrow())));
-        }
-        builder.finish()
-    }
-
-    /// The records of all parts, in order.
-    ///
-    /// # Panics
-    /// When there are more than 4,096 records.
-    pub fn join(parts: &[&Self]) -> Self {
-        let mut builder = ColumnsBuilder::default();
-        for part in parts {
-            (0..part.len).for_each(|slot| builder.push(part.cells(slot)));
-        }
-        builder.finish()
     }
 
     /// How many records there are.
