@@ -3,7 +3,7 @@ import type * as library from './index.js' with { 'resolution-mode': 'import' };
 
 export type * from './index.js' with { 'resolution-mode': 'import' };
 
-/** Opens a data directory; see `open` of the library. Failures are told apart by their `code`. */
+/** Opens a data directory; see `open` of the library. Errors have a `code`. */
 export async function open(...args: Parameters<typeof library.open>): Promise<library.Cosift> {
   const { open } = await import('./index.js');
   return open(...args);

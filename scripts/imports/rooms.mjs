@@ -45,6 +45,6 @@ export const IMPORTERS = {
 
 /** All that a folder may import, besides itself. */
 export const IMPORTS = {
-  // The client runs where there is no engine: it needs `fetch` and nothing else.
+  // The client runs where there is no engine.
   'src/client': ['src/api', 'src/schema', 'src/async', 'src/errors.ts'],
 };

@@ -6,10 +6,10 @@ export type ColumnType = (typeof COLUMN_TYPES)[number];
 type Value = string | number | boolean | null;
 
 /**
- * Finds the type of each column from all its values.
+ * Infers the type of each column from all its values.
  *
- * A column holds numbers when each value is written exactly as its number is: `1.10`, `007`, `+1` and
- * `12345678901234567890` make a column text. Empty values say nothing about the type.
+ * A column holds numbers when JavaScript writes the number of each value exactly as the file does: `1.10`, `007`, `+1`
+ * and `12345678901234567890` make a column text. Empty values do not count.
  */
 export class ColumnTypes {
   readonly #seen: boolean[] = [];
@@ -33,9 +33,9 @@ export class ColumnTypes {
 }
 
 /**
- * The value that a field stands for; an empty field is null.
+ * Parses a field as a value of a type. An empty field is null.
  *
- * @throws {Error} when the field has no exact value of the type.
+ * @throws {Error} when no value of the type represents the field exactly.
  */
 export function parseField(text: string, type: ColumnType): Value {
   if (text === '') return null;
@@ -55,7 +55,7 @@ export function parseField(text: string, type: ColumnType): Value {
   return number === 0 ? 0 : number;
 }
 
-/** `--types a=number,b=string` as an object without a prototype: `__proto__` is an ordinary column name. */
+/** Parses `--types a=number,b=string` into an object without a prototype: `__proto__` is an ordinary column name. */
 export function parseTypes(text: string, before: Record<string, ColumnType> | undefined) {
   const types: Record<string, ColumnType> = Object.assign(Object.create(null), before);
   for (const pair of text.split(',')) {
@@ -82,7 +82,7 @@ function isWrittenAsNumber(text: string): boolean {
   return Number.isFinite(number) && String(number) === text;
 }
 
-/** Digits and exponent of a decimal number, the same for every way to write it; undefined for other texts. */
+/** Returns a normal form of a decimal number, such as `-12e3`; undefined for a text that is not a number. */
 function decimalOf(text: string): string | undefined {
   const parts = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?$/.exec(text);
   if (!parts || /^[+-]?\.?$/.test(text)) return undefined;

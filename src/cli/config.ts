@@ -3,7 +3,7 @@ import { resolveConfig, SETTINGS } from '../config/index.js';
 import { warn } from './failure.js';
 import { table } from './table.js';
 
-/** Adds a flag for every setting of the server, so that help and config cannot disagree. */
+/** Adds a flag for every setting of the server, so that the help and the settings always agree. */
 export function withSettings(command: Command): Command {
   command.option('--config <file>', 'config file (env COSIFT_CONFIG, default: cosift.json when it is there)');
   for (const { name, flag, env, help, default: standard, repeat } of SETTINGS) {
@@ -13,7 +13,7 @@ export function withSettings(command: Command): Command {
       `${help} (env ${env}${standard === undefined ? '' : `, default: ${standard}`})`,
     );
     if (repeat) option.argParser(collect);
-    // Thirty limits would bury the settings that people look for: docs/limits.md has them.
+    // The help leaves out the thirty limits, which docs/limits.md lists.
     command.addOption(name.startsWith('limits.') ? option.hideHelp() : option);
   }
   return command.addHelpText(

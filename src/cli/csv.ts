@@ -3,24 +3,24 @@ import { type CsvError, type Info, parse } from 'csv-parse';
 import { LIMITS, suggest } from '../schema/index.js';
 import { type ColumnType, ColumnTypes, parseField } from './column-types.js';
 import { BadRow, canonical, type Identities, parseId, uuidOfKey } from './identities.js';
-import { type Bad, type ColumnOptions, PARTS, type Part, type Row } from './rows.js';
+import { type ColumnOptions, type OnBadLine, PARTS, type Part, type Row } from './rows.js';
 
 const COMMA = ',';
 
-/** What else stands between fields, and how `--separator` is given it. */
+/** Other common separators, and how a shell passes each to `--separator`. */
 const OTHER_SEPARATORS: readonly (readonly [string, string])[] = [
   [';', "';'"],
   ['\t', 'tab'],
   ['|', "'|'"],
 ];
 
-/** What the header and all values of a CSV file say about its columns. */
+/** The columns of a CSV file, from its header and all its values. */
 export class CsvColumns {
   readonly names: readonly string[];
   readonly types: readonly ColumnType[];
   /** The character between fields. */
   readonly separator: string;
-  /** Places of the columns that hold identities; -1 where there is none. */
+  /** Indexes of the columns that hold identities; -1 when there is no such column. */
   readonly id: number;
   readonly uuid: number;
   readonly key: number;
@@ -46,12 +46,12 @@ export class CsvColumns {
     this.types = names.map((name, at) => types?.[name] ?? found.of(at));
   }
 
-  /** The parts that the file may have. */
+  /** The parts that the file can have. */
   get parts(): readonly Part[] {
     return this.id < 0 ? ['without-id'] : PARTS;
   }
 
-  /** Whether the column is data; the key stays data, for a UUID does not tell it. */
+  /** Returns whether the column is data. The key column is data too, because its text cannot be read from the UUID. */
   isData = (at: number): boolean => at !== this.id && at !== this.uuid;
 
   #find(name: string, option: string): number {
@@ -64,9 +64,9 @@ export class CsvColumns {
 }
 
 /**
- * Reads a CSV file once to learn the types of its columns.
+ * Reads a whole CSV file to infer the types of its columns.
  *
- * @throws {Error} for a header that cannot be used.
+ * @throws {Error} for an invalid header.
  */
 export async function inspectCsv(
   chunks: AsyncIterable<Uint8Array>,
@@ -74,7 +74,7 @@ export async function inspectCsv(
 ): Promise<CsvColumns> {
   const found = new ColumnTypes();
   let names: readonly string[] | undefined;
-  // Bad rows are told when the records are read.
+  // Bad rows are reported later, when the records are read.
   for await (const { fields, line } of rowsOf(chunks, options.separator ?? COMMA, () => undefined)) {
     if (names === undefined) names = checkHeader(fields, line, options.separator);
     else found.observe(fields);
@@ -83,13 +83,13 @@ export async function inspectCsv(
   return new CsvColumns(names, found, options);
 }
 
-/** The records of one part of a CSV file as JSON. Bad rows are told with the first part. */
+/** Yields the records of one part of a CSV file as JSON. Rows that cannot be parsed are reported with the first part. */
 export async function* recordsOfCsv(
   chunks: AsyncIterable<Uint8Array>,
   columns: CsvColumns,
   part: Part,
   identities: Identities,
-  onBad: Bad,
+  onBad: OnBadLine,
 ): AsyncGenerator<Row> {
   let header = true;
   const report = part === columns.parts[0] ? onBad : () => undefined;
@@ -113,15 +113,15 @@ export async function* recordsOfCsv(
 async function* rowsOf(
   chunks: AsyncIterable<Uint8Array>,
   separator: string,
-  onBad: Bad,
+  onBad: OnBadLine,
 ): AsyncGenerator<{ fields: string[]; line: number }> {
   let badHeader: Error | undefined;
-  /** Where the last row ended, and how many empty lines came before. */
+  /** The line at which the last row ended, and the number of empty lines before it. */
   let last = { line: 0, empty: 0 };
   const parser = parse({
     info: true,
     delimiter: separator,
-    // A quote that is never closed must not take the rest of the file into memory.
+    // A quote that is never closed must not load the rest of the file into memory.
     max_record_size: LIMITS.batch_bytes,
     skip_empty_lines: true,
     skip_records_with_error: true,
@@ -132,21 +132,21 @@ async function* rowsOf(
     on_skip(error?: CsvError) {
       const end = Number(error?.lines ?? 0);
       const empty = Number(error?.empty_lines ?? 0);
-      // A quote takes the following lines into its field, so the row is told by its first line.
+      // A row with an open quote extends over the following lines: report its first line.
       const line = Math.min(end, last.line + 1 + empty - last.empty);
       last = { line: end, empty };
-      const fault =
+      const reason =
         error?.message.replace(/[ ,]*(on|at|with an opening quote at) line \d+.*$/, '') ?? 'cannot be read';
       const detail =
-        line === end ? fault : `${fault}: a quote in this row opens a field that reaches to line ${end}`;
-      // The next row must not be taken for the header.
+        line === end ? reason : `${reason}: a quote in this row opens a field that reaches to line ${end}`;
+      // Otherwise, the next row would be used as the header.
       if (error?.records === 0)
         badHeader ??= new Error(`line ${line}: the CSV header cannot be read: ${detail}`);
       onBad(line, detail);
       return undefined;
     },
   });
-  // The loop below throws what this passes on to the parser.
+  // The parser fails with the errors of the source, and the loop below throws them.
   pipeline(Readable.from(chunks), parser, () => undefined);
   for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
     if (badHeader !== undefined) throw badHeader;
@@ -205,7 +205,7 @@ function recordOf(columns: CsvColumns, fields: readonly string[], line: number, 
   } else if (id !== undefined || uuid !== undefined) {
     identities.add({ id, uuid }, line);
   } else {
-    // The text of the file, so that a row keeps its record when the type of a column changes.
+    // From the text of the file, so that a row keeps its identity when the type of a column changes.
     uuid = identities.uuidOfContent(canonical(columns.names.map((name, at) => [name, fields[at] ?? ''])));
   }
   return { ...(id !== undefined && { id }), ...(uuid !== undefined && { uuid }), data };

@@ -8,22 +8,22 @@ export const DEMO_DATABASE = 'demo';
 const FACTS = new URL('../../demo/facts.ndjson', import.meta.url);
 
 /**
- * Stores the demo facts, once for each version of them: a note in the data directory tells. So a later start
- * is quick, and a demo database that was dropped stays dropped.
+ * Stores the demo facts, once for each version of the facts. A file in the data directory holds the stored version, so
+ * that a later start is fast, and a demo database that was dropped is not created again.
  */
 export async function ensureDemo(backend: Backend, data: string): Promise<void> {
   const facts = await readFile(FACTS);
   const version = createHash('sha256').update(facts).digest('hex');
-  const note = path.join(data, 'demo.sha256');
-  if ((await readFile(note, 'utf8').catch(() => '')) === version) return;
+  const marker = path.join(data, 'demo.sha256');
+  if ((await readFile(marker, 'utf8').catch(() => '')) === version) return;
   console.log('storing the demo database (a few seconds, once)');
   await backend.createDatabase(DEMO_DATABASE, {});
-  for await (const event of backend.upsertLines(DEMO_DATABASE, one(facts))) {
+  for await (const event of backend.upsertLines(DEMO_DATABASE, chunksOf(facts))) {
     if (event.type === 'problem') throw new Error(`demo fact ${event.line}: ${event.detail}`);
   }
-  await writeFile(note, version);
+  await writeFile(marker, version);
 }
 
-async function* one(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* chunksOf(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
   yield chunk;
 }

@@ -4,7 +4,7 @@ import iconv from 'iconv-lite';
 const BOM = Uint8Array.of(0xef, 0xbb, 0xbf);
 const NEWLINE = 0x0a;
 
-/** Whether `toUtf8` can read the encoding of this name. */
+/** Returns whether {@link toUtf8} supports the encoding. */
 export function isEncoding(name: string): boolean {
   return iconv.encodingExists(name);
 }
@@ -12,7 +12,7 @@ export function isEncoding(name: string): boolean {
 /**
  * Converts a text file to UTF-8 without a byte order mark.
  *
- * @throws {Error} with the line of the first bytes that the encoding does not allow; no byte is ever replaced.
+ * @throws {Error} with the line of the first invalid bytes. Invalid bytes are never replaced.
  */
 export async function* toUtf8(
   chunks: AsyncIterable<Uint8Array>,
@@ -22,26 +22,26 @@ export async function* toUtf8(
 }
 
 async function* checkedUtf8(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const place = new Place();
+  const position = new Position();
   let rest: Uint8Array = new Uint8Array();
   let first = true;
   for await (const chunk of chunks) {
     let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    // A byte order mark may be cut by the end of a chunk.
+    // The end of a chunk may split a byte order mark.
     if (first && bytes.length < BOM.length) {
       rest = bytes;
       continue;
     }
     if (first) bytes = withoutBom(bytes);
     first = false;
-    const whole = bytes.subarray(0, wholeLength(bytes));
-    if (!isUtf8(whole)) throw notUtf8(place, whole);
-    place.pass(whole);
-    rest = bytes.subarray(whole.length);
-    yield whole;
+    const complete = bytes.subarray(0, completeLength(bytes));
+    if (!isUtf8(complete)) throw notUtf8(position, complete);
+    position.advance(complete);
+    rest = bytes.subarray(complete.length);
+    yield complete;
   }
-  // What is left is a file of less than three bytes, or a character cut off by the end of the file.
-  if (!isUtf8(rest)) throw notUtf8(place, rest);
+  // The rest is a file of less than three bytes, or a character that the end of the file cuts off.
+  if (!isUtf8(rest)) throw notUtf8(position, rest);
   if (rest.length > 0) yield rest;
 }
 
@@ -49,8 +49,8 @@ export function withoutBom(bytes: Uint8Array): Uint8Array {
   return BOM.every((byte, at) => bytes[at] === byte) ? bytes.subarray(BOM.length) : bytes;
 }
 
-/** Length without a character at the end that may go on in the next chunk. */
-function wholeLength(bytes: Uint8Array): number {
+/** Returns the length without an incomplete character at the end. */
+function completeLength(bytes: Uint8Array): number {
   for (let at = bytes.length - 1; at >= 0 && at >= bytes.length - 3; at -= 1) {
     const byte = bytes[at] ?? 0;
     if (byte < 0x80) break;
@@ -61,19 +61,19 @@ function wholeLength(bytes: Uint8Array): number {
   return bytes.length;
 }
 
-function notUtf8(place: Place, bytes: Uint8Array): Error {
-  // `valid` bytes are UTF-8, `invalid` bytes are not: halve the gap.
+function notUtf8(position: Position, bytes: Uint8Array): Error {
+  // Binary search: the first `valid` bytes are UTF-8, the first `invalid` bytes are not.
   let [valid, invalid] = [0, bytes.length];
   while (invalid - valid > 1) {
     const middle = (valid + invalid) >> 1;
-    if (isUtf8(bytes.subarray(0, wholeLength(bytes.subarray(0, middle))))) valid = middle;
+    if (isUtf8(bytes.subarray(0, completeLength(bytes.subarray(0, middle))))) valid = middle;
     else invalid = middle;
   }
-  const start = wholeLength(bytes.subarray(0, valid));
-  place.pass(bytes.subarray(0, start));
+  const start = completeLength(bytes.subarray(0, valid));
+  position.advance(bytes.subarray(0, start));
   const hex = (bytes[start] ?? 0).toString(16).toUpperCase().padStart(2, '0');
   return new Error(
-    `line ${place.line}, byte ${place.byte}: 0x${hex} is not UTF-8; ` +
+    `line ${position.line}, byte ${position.byte}: 0x${hex} is not UTF-8; ` +
       'if the file has another encoding, give --encoding latin1, windows-1252 or utf-16le',
   );
 }
@@ -91,24 +91,24 @@ async function* converted(chunks: AsyncIterable<Uint8Array>, encoding: string): 
     line += newlines(bytes);
     return bytes;
   };
-  // A decoder may end a chunk between the halves of a character outside the basic plane.
-  let half = '';
+  // A decoder may end a chunk between the two surrogates of a character.
+  let surrogate = '';
   for await (const chunk of chunks) {
-    const text = half + decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
-    half = /[\ud800-\udbff]$/.exec(text)?.[0] ?? '';
-    const whole = text.slice(0, text.length - half.length);
-    if (whole !== '') yield utf8(whole);
+    const text = surrogate + decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    surrogate = /[\ud800-\udbff]$/.exec(text)?.[0] ?? '';
+    const complete = text.slice(0, text.length - surrogate.length);
+    if (complete !== '') yield utf8(complete);
   }
-  const end = half + (decoder.end() ?? '');
+  const end = surrogate + (decoder.end() ?? '');
   if (end !== '') yield utf8(end);
 }
 
-/** Line of a file, and byte within the line, both from 1. */
-class Place {
+/** A line of a file and a byte within that line, both counted from 1. */
+class Position {
   line = 1;
   byte = 1;
 
-  pass(bytes: Uint8Array): void {
+  advance(bytes: Uint8Array): void {
     this.line += newlines(bytes);
     const last = bytes.lastIndexOf(NEWLINE);
     this.byte = last < 0 ? this.byte + bytes.length : bytes.length - last;

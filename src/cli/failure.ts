@@ -1,27 +1,27 @@
 import { CosiftError } from '../errors.js';
 
-/** Prints one line about a failure to stderr; what callers of a shell need, never a stack. */
+/** Prints a failure to stderr in one line, without a stack trace. */
 export function report(error: unknown): void {
   console.error(`cosift: ${printable(describe(error))}`);
 }
 
-/** Prints one line to stderr about something that does not stop the command. */
+/** Prints a warning to stderr in one line. */
 export function warn(text: string): void {
   console.error(`cosift: warning: ${text}`);
 }
 
-/** Without control characters: what a server or a file says must not steer the terminal. */
+/** Replaces control characters by spaces: a text of a server or a file must not control the terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, ' ');
 }
 
-/** What went wrong in one line, with the places in the request where they add something. */
+/** Describes a failure in one line, with pointers into the request when the detail lacks them. */
 export function describe(error: unknown): string {
   if (error instanceof CosiftError) {
     const places = error.problems
       .filter(({ detail }) => !error.detail.includes(detail))
       .map(({ pointer, detail }) => (pointer === '' ? detail : `${pointer}: ${detail}`));
-    // What a service must not tell its callers is told to whoever works on the directory.
+    // The cause may name directories. A service keeps it from its callers, but this user works on the directory.
     const cause = error.cause instanceof CosiftError ? [error.cause.detail] : [];
     return [error.detail, ...places, ...cause.filter((detail) => !error.detail.includes(detail))].join('; ');
   }

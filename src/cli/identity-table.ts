@@ -1,9 +1,9 @@
 const KEY_WORDS = 4;
-const MOST_FILLED = 0.7;
+const MAX_LOAD_FACTOR = 0.7;
 
 /**
- * A number for each key of 16 bytes. Open addressing in typed arrays: 20 bytes a slot, so that an import of
- * ten million records fits into 350 MB, and no limit of 2^24 entries as a `Map` has.
+ * A hash table from keys of 16 bytes to numbers above 0, with open addressing in typed arrays. A slot has 20 bytes, so
+ * that the identities of ten million records take 350 MB; a `Map` is limited to 2^24 entries.
  */
 export class IdentityTable {
   #keys: Uint32Array;
@@ -16,14 +16,14 @@ export class IdentityTable {
     this.#values = new Uint32Array(slots);
   }
 
-  /** The number of a key, 0 where it has none. */
+  /** Returns the number of a key; 0 when it has none. */
   get(key: Uint32Array): number {
     return this.#values[this.#slotOf(key)] ?? 0;
   }
 
-  /** `value` is above 0. */
+  /** Sets the number of a key. `value` is above 0. */
   set(key: Uint32Array, value: number): void {
-    if (this.#size + 1 > this.#values.length * MOST_FILLED) this.#grow();
+    if (this.#size + 1 > this.#values.length * MAX_LOAD_FACTOR) this.#grow();
     const slot = this.#slotOf(key);
     if (this.#values[slot] === 0) {
       this.#keys.set(key, slot * KEY_WORDS);
@@ -32,7 +32,7 @@ export class IdentityTable {
     this.#values[slot] = value;
   }
 
-  /** Where the key is, or the empty slot that it would take. */
+  /** Returns the slot of the key, or the empty slot where it would be inserted. */
   #slotOf(key: Uint32Array): number {
     const mask = this.#values.length - 1;
     let slot = hashOf(key) & mask;
@@ -59,7 +59,7 @@ export class IdentityTable {
   }
 }
 
-/** MurmurHash3's mixing of 32-bit words: <https://github.com/aappleby/smhasher/wiki/MurmurHash3>. */
+/** Hashes a key by MurmurHash3's mixing of 32-bit words: <https://github.com/aappleby/smhasher/wiki/MurmurHash3>. */
 function hashOf(key: Uint32Array): number {
   let hash = 0;
   for (let word of key) {

@@ -54,7 +54,7 @@ export function importCommand(): Command {
     .action(importFile);
 }
 
-/** What stopped an import before the end of its file. */
+/** Thrown when the user stops an import before the end of its file. */
 class Interrupted extends Error {}
 
 async function importFile(file: string, options: ImportOptions): Promise<void> {
@@ -162,13 +162,13 @@ async function send(
   return summary;
 }
 
-/** Rows of a batch whose ids are asked for, and bytes after which it has no more. */
+/** Maximum rows and bytes of a batch whose ids are requested. */
 const BATCH_ROWS = 256;
 const BATCH_BYTES = 1 << 20;
 
 /**
- * Reports the rows whose id is that of a record without an id in the file, which got it from an earlier import: each
- * replaces the other, and the one without an id was stored last.
+ * Reports the rows whose id belongs to another row that has no id in the file: that row got the id by an earlier import.
+ * Both rows are written to the same record, and the row without an id is written last.
  */
 async function reportTakenIds(
   { withoutId, lineOfId }: Input,
@@ -179,7 +179,7 @@ async function reportTakenIds(
   let batch: { record: RecordInput; line: number }[] = [];
   let bytes = 0;
   const check = async () => {
-    // What was just stored is unchanged: the response tells its ids.
+    // These records were just stored, so this changes nothing; the response has their ids.
     const { results } = await database.upsert(batch.map(({ record }) => record));
     for (const [at, { id }] of results.entries()) {
       const line = lineOfId(id);
@@ -202,7 +202,7 @@ async function reportTakenIds(
   if (batch.length > 0) await check();
 }
 
-/** Which columns do not hold text: a filter compares a value only with one of its type. */
+/** Names the columns that do not hold text: a filter compares only values of the same type. */
 function typesOf({ names, types, isData }: CsvColumns): string {
   const named = (type: ColumnType) => names.filter((_, at) => types[at] === type && isData(at)).join(', ');
   const typed = (['number', 'boolean'] as const)

@@ -6,37 +6,37 @@ import { toUtf8 } from './encoding.js';
 import { Identities } from './identities.js';
 import { LineNumbers } from './line-numbers.js';
 import { linesOfNdjson } from './ndjson.js';
-import { type Bad, type ColumnOptions, PARTS, type Part, type Row } from './rows.js';
+import { type ColumnOptions, type OnBadLine, PARTS, type Part, type Row } from './rows.js';
 
 export interface InputOptions extends ColumnOptions {
   encoding?: string;
 }
 
-/** A file of records as NDJSON chunks, counted as they are read. */
+/** The records of a file as NDJSON. */
 export interface Input {
   chunks: AsyncIterable<Uint8Array>;
-  /** Records of the file, by the length of those read so far; undefined for a pipe. */
+  /** Estimates the number of records from the mean length of those read so far; undefined for a pipe. */
   estimate(): number | undefined;
   lines: LineNumbers;
   /** The columns of a CSV file. */
   columns?: CsvColumns;
   /**
-   * Of a file, once its chunks are read: the rows without an id, again, when there are rows with one, too. Nothing is
-   * reported of them a second time.
+   * After all chunks are read: yields the rows without an id again when the file also has rows with an id. Not for a
+   * pipe. Bad rows are not reported a second time.
    */
   withoutId?: () => AsyncIterable<Row>;
-  /** The line of the row that has this id; 0 where there is none. */
+  /** Returns the line of the row that has this id; 0 when there is none. */
   lineOfId: (id: number) => number;
 }
 
 /**
- * Opens `file`, or standard input for `-`, as CSV when it is named so and as NDJSON otherwise. Once `stop` is
- * aborted the chunks end with an error, even while a pipe says nothing.
+ * Opens `file`, or standard input for `-`, as CSV when its name ends with `.csv` and as NDJSON otherwise. When `stop` is
+ * aborted, the chunks end with an error, even while a pipe is silent.
  */
 export async function openInput(
   file: string,
   options: InputOptions,
-  onBad: Bad,
+  onBad: OnBadLine,
   stop: AbortSignal,
 ): Promise<Input> {
   const lines = new LineNumbers();
@@ -54,7 +54,7 @@ export async function openInput(
     if (options.separator !== undefined) throw new Error('--separator is for CSV');
     if (options.types !== undefined) throw new Error('--types is for CSV; NDJSON has types of its own');
     const { encoding } = options;
-    const read = (part: Part, of: Identities, onBad: Bad) => {
+    const read = (part: Part, of: Identities, onBad: OnBadLine) => {
       const bytes = source.read();
       const text = encoding === undefined ? bytes : toUtf8(bytes, encoding);
       return linesOfNdjson(text, part, options, of, onBad);
@@ -70,7 +70,8 @@ export async function openInput(
   }
   const read = () => toUtf8(source.read(), options.encoding ?? 'utf-8');
   const columns = await inspectCsv(read(), options);
-  const rowsOf = (part: Part, of: Identities, onBad: Bad) => recordsOfCsv(read(), columns, part, of, onBad);
+  const rowsOf = (part: Part, of: Identities, onBad: OnBadLine) =>
+    recordsOfCsv(read(), columns, part, of, onBad);
   const rows = source.parts(columns.parts, (part) => rowsOf(part, identities, onBad));
   return {
     chunks: numbered(rows, lines),
@@ -82,7 +83,7 @@ export async function openInput(
   };
 }
 
-/** A file that is read more than once. */
+/** A file that is read several times. */
 class FileSource {
   readonly #file: string;
   readonly #stop: AbortSignal;
@@ -90,7 +91,7 @@ class FileSource {
   #bytes = 0;
   #records = 0;
   #earlierRecords = 0;
-  /** Parts that have rows. */
+  /** Number of parts that have rows. */
   #partsWithRows = 0;
 
   private constructor(file: string, stop: AbortSignal, before: Stats) {
@@ -119,9 +120,9 @@ class FileSource {
   }
 
   /**
-   * The rows of each part in turn.
+   * Yields the rows of each part, one part after the other.
    *
-   * @throws {Error} when the file has changed since it was opened: the parts could lack rows.
+   * @throws {Error} when the file has changed since it was opened: rows could be missing.
    */
   async *parts(parts: readonly Part[], read: (part: Part) => AsyncIterable<Row>): AsyncGenerator<Row> {
     for (const part of parts) {
@@ -136,7 +137,7 @@ class FileSource {
     await this.#checkUnchanged();
   }
 
-  /** What `read` reads, when more than one part had rows. @throws {Error} as `parts` does. */
+  /** Yields the rows of `read` when more than one part had rows. @throws {Error} as `parts` does. */
   async *mixed(read: () => AsyncIterable<Row>): AsyncGenerator<Row> {
     if (this.#partsWithRows < 2) return;
     yield* read();

@@ -70,7 +70,7 @@ async function create(keys: Keys, options: CreateOptions): Promise<void> {
     ...(filter !== undefined && { filter }),
   });
   const issued: IssuedKey = await keys.issue(request);
-  // The key alone on standard output, for $(cosift key create …).
+  // Standard output holds only the key, for $(cosift key create …).
   process.stderr.write(`key ${issued.key_id}, shown this once:\n`);
   console.log(issued.key);
 }

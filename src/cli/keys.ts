@@ -8,7 +8,7 @@ import { openServer, type TargetOptions } from './target.js';
 export interface Keys {
   issue(request: KeyRequest): Promise<IssuedKey>;
   list(): Promise<KeyDescription[]>;
-  /** `descendants`: also the keys that it issued, directly or through others. */
+  /** Revokes a key; with `descendants`, also the keys that it issued, directly or through others. */
   revoke(keyId: string, options: { descendants: boolean }): Promise<void>;
   close(): Promise<void>;
 }

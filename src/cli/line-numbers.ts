@@ -1,26 +1,26 @@
-/** Forgotten numbers that are worth moving the others. */
-const TO_FORGET = 65_536;
+/** Minimum number of entries to remove at once, because each removal copies the others. */
+const MIN_REMOVED = 65_536;
 
-/** Where the lines that were sent are in their file, until the service has told what became of them. */
+/** Maps lines that were sent to lines of the file, until the service has reported on them. */
 export class LineNumbers {
   #numbers: number[] = [];
-  /** Sent lines before the first of `#numbers`. */
-  #forgotten = 0;
+  /** Number of sent lines before the first of `#numbers`. */
+  #removed = 0;
 
   push(number: number): void {
     this.#numbers.push(number);
   }
 
-  /** The line of the file that was sent as the `n`-th one, from 1. */
+  /** Returns the line of the file that was sent as line `n`, counted from 1. */
   of(n: number): number {
-    return this.#numbers[n - 1 - this.#forgotten] ?? n;
+    return this.#numbers[n - 1 - this.#removed] ?? n;
   }
 
-  /** Forgets the first `n` lines that were sent. */
+  /** Removes the first `n` lines that were sent. */
   forget(n: number): void {
-    const count = n - this.#forgotten;
-    if (count < TO_FORGET) return;
+    const count = n - this.#removed;
+    if (count < MIN_REMOVED) return;
     this.#numbers = this.#numbers.slice(count);
-    this.#forgotten = n;
+    this.#removed = n;
   }
 }

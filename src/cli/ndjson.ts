@@ -2,12 +2,12 @@ import { batchesOfLines } from '../backend/index.js';
 import { LIMITS } from '../schema/index.js';
 import { withoutBom } from './encoding.js';
 import { BadRow, canonical, type Identities, uuidOfKey } from './identities.js';
-import type { Bad, ColumnOptions, Part, Row } from './rows.js';
+import type { ColumnOptions, OnBadLine, Part, Row } from './rows.js';
 
 const NEWLINE = 0x0a;
 const LINE_END = Uint8Array.of(NEWLINE);
 
-/** What is looked at of a line. */
+/** The members of a line that matter here. */
 interface Line {
   id?: unknown;
   uuid?: unknown;
@@ -15,18 +15,17 @@ interface Line {
 }
 
 /**
- * The lines of NDJSON that belong to a part, each with an identity. Their bytes stay as they are, but for an identity
- * that is added. A line that is no record is sent with the first part: the service says what is wrong with it.
+ * Yields the lines of NDJSON that belong to a part, each with an identity. Apart from an added identity, their bytes are
+ * not changed. A line that is not a record is sent with the first part: the service reports what is wrong.
  *
- * Without a `part`, as for a pipe, which cannot be read twice, the first record decides: the others must have an id
- * where it has one.
+ * Without a `part`, as for a pipe, which cannot be read twice, either all records must have an id or none.
  */
 export async function* linesOfNdjson(
   chunks: AsyncIterable<Uint8Array>,
   part: Part | undefined,
   { keyColumn }: ColumnOptions,
   identities: Identities,
-  onBad: Bad,
+  onBad: OnBadLine,
 ): AsyncGenerator<Row> {
   let first: Part | undefined;
   for await (const { bytes, line } of numbered(chunks, part === 'without-id' ? () => undefined : onBad)) {
@@ -35,11 +34,11 @@ export async function* linesOfNdjson(
       if (part !== 'without-id') yield { json: Buffer.concat([bytes, LINE_END]), line };
       continue;
     }
-    const own: Part = (record.id ?? undefined) === undefined ? 'without-id' : 'with-id';
-    if (part !== undefined && own !== part) continue;
-    first ??= own;
+    const partOfRecord: Part = (record.id ?? undefined) === undefined ? 'without-id' : 'with-id';
+    if (part !== undefined && partOfRecord !== part) continue;
+    first ??= partOfRecord;
     try {
-      if (own !== first) throw new BadRow(mixed(first));
+      if (partOfRecord !== first) throw new BadRow(mixed(first));
       const uuid = identify(record, line, keyColumn, identities);
       yield { json: uuid === undefined ? Buffer.concat([bytes, LINE_END]) : withUuid(bytes, uuid), line };
     } catch (error) {
@@ -49,7 +48,7 @@ export async function* linesOfNdjson(
   }
 }
 
-/** The UUID to add to a record, if any. */
+/** Registers the identity of a record. Returns the UUID to add, if any. */
 function identify(
   { id, uuid, data }: Line & { data: object },
   line: number,
@@ -82,18 +81,18 @@ function mixed(first: Part): string {
   );
 }
 
-/** Non-empty lines with their numbers. */
+/** Yields the non-empty lines with their numbers. */
 async function* numbered(
   chunks: AsyncIterable<Uint8Array>,
-  onBad: Bad,
+  onBad: OnBadLine,
 ): AsyncGenerator<{ bytes: Uint8Array; line: number }> {
   for await (const { bytes, firstLine, tooLong } of batchesOfLines(chunks, LIMITS.batch_bytes)) {
     for (const line of tooLong) onBad(line, `the line is longer than ${LIMITS.batch_bytes} bytes`);
     let line = firstLine;
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-      const own = bytes.subarray(start, end);
-      const text = line === 1 ? withoutBom(own) : own;
+      const lineBytes = bytes.subarray(start, end);
+      const text = line === 1 ? withoutBom(lineBytes) : lineBytes;
       if (!isBlank(text)) yield { bytes: text, line };
       start = end + 1;
       line += 1;
@@ -101,7 +100,7 @@ async function* numbered(
   }
 }
 
-/** A line that is an object with data; undefined for any other. */
+/** Parses a line; undefined when it is not an object with data. */
 function parse(bytes: Uint8Array): (Line & { data: object }) | undefined {
   try {
     const line = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
@@ -111,7 +110,7 @@ function parse(bytes: Uint8Array): (Line & { data: object }) | undefined {
   }
 }
 
-/** Adds the member at the start of the object, so that nothing else of the line is touched. */
+/** Adds the UUID as the first member of the object; the other bytes are not changed. */
 function withUuid(bytes: Uint8Array, uuid: string): Uint8Array {
   const brace = bytes.indexOf(0x7b) + 1;
   return Buffer.concat([

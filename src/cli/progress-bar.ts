@@ -1,7 +1,7 @@
 const WIDTH = 28;
 const REDRAW_MS = 100;
 
-/** One line on a terminal: share done, records, rate and time left. Says nothing anywhere else. */
+/** Shows progress in one line of a terminal: share, records, rate and remaining time. Prints nothing elsewhere. */
 export class ProgressBar {
   readonly #out: NodeJS.WriteStream;
   readonly #started = Date.now();
@@ -11,7 +11,7 @@ export class ProgressBar {
     this.#out = out;
   }
 
-  /** `total` is undefined while nobody knows it. */
+  /** Shows that `done` of `total` records are done. `total` is undefined while it is unknown. */
   update(done: number, total: number | undefined): void {
     const now = Date.now();
     if (!this.#out.isTTY || now - this.#drawn < REDRAW_MS) return;
@@ -29,7 +29,7 @@ export class ProgressBar {
     this.#draw(`${bar} ${String(Math.floor(share * 100)).padStart(3)} %  ${facts.join('  ')}`);
   }
 
-  /** Takes the line away, so that something else can be printed. */
+  /** Removes the line, so that something else can be printed. */
   clear(): void {
     if (this.#out.isTTY && this.#drawn > 0) this.#out.write('\r\x1b[2K');
     this.#drawn = 0;
@@ -44,7 +44,7 @@ export function count(number: number): string {
   return number.toLocaleString('en-US');
 }
 
-/** `0:42`, `12:05`, `1:00:07`. */
+/** Formats a duration: `0:42`, `12:05`, `1:00:07`. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   const parts = [Math.floor(seconds / 60) % 60, seconds % 60];

@@ -40,7 +40,7 @@ async function run(id: string, options: ReembedOptions): Promise<void> {
       last = state;
       bar.update(state.done, state.records);
     };
-    // The next run of the command continues.
+    // After a stop, the next run of the command continues.
     const { done } = await database.reembed(model, { signal: stop, onProgress, cancelOnAbort: false });
     bar.clear();
     console.log(

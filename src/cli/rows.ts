@@ -1,18 +1,18 @@
 import type { ColumnType } from './column-types.js';
 
-/** A line to send, and where it is in the file. */
+/** A line to send. */
 export interface Row {
   json: Uint8Array;
-  /** Line of the file that the record ends on. */
+  /** The line of the file on which the record ends. */
   line: number;
 }
 
-/** Told of a line that is not sent. */
-export type Bad = (line: number, detail: string) => void;
+/** Called for a line that is not sent. */
+export type OnBadLine = (line: number, detail: string) => void;
 
 /**
- * Which records of a file are read: the service makes the ids of those without one, above every id that it has. Read
- * after the records with ids, they can neither take the id of one nor be overwritten by it.
+ * The two parts of a file. The service gives a record without an id an id above all existing ids. So the records with an
+ * id are sent first: the others then cannot get the same ids.
  */
 export const PARTS = ['with-id', 'without-id'] as const;
 export type Part = (typeof PARTS)[number];
@@ -25,6 +25,6 @@ export interface ColumnOptions {
   keyColumn?: string;
   /** CSV only: the character between fields, a comma when absent. */
   separator?: string;
-  /** CSV only: types that are not found from the values. */
+  /** CSV only: types that are not inferred from the values. */
   types?: Record<string, ColumnType>;
 }

@@ -53,7 +53,7 @@ function show({ results, pagination }: PageB): void {
   const rows = results.map(({ relevance_score, id, data }) => [
     (relevance_score ?? 0).toFixed(4),
     String(id),
-    // A column may be called as a member that every object inherits.
+    // A column may have the name of an inherited member, such as `constructor`.
     ...columns.map((column) => String((Object.hasOwn(data, column) ? data[column] : undefined) ?? '')),
   ]);
   console.log(table(['score', 'id', ...columns], rows, process.stdout.columns ?? 120));

@@ -27,7 +27,7 @@ async function serve(flags: Record<string, unknown>): Promise<void> {
   if (flags.demo === true) console.log(requests(running, config.adminKey !== undefined));
 }
 
-/** Requests to paste into a shell, one a variant. The key stays out of the terminal and its history. */
+/** Returns a request for each variant to paste into a shell. The key is not shown, and not kept in the history. */
 function requests({ url, admin }: Running, given: boolean): string {
   const file = path.relative(process.cwd(), admin.file);
   const key = given ? '$COSIFT_ADMIN_KEY' : `$(cat ${file.startsWith('..') ? admin.file : file})`;

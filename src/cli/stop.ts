@@ -1,4 +1,4 @@
-/** Aborted by the first SIGINT or SIGTERM; a second one ends the process as it is. */
+/** Returns a signal that the first SIGINT or SIGTERM aborts; a second one ends the process at once. */
 export function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
   const stop = () => {

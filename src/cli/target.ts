@@ -18,7 +18,7 @@ export interface TargetOptions {
   models?: Record<string, string>;
 }
 
-/** A command with the options that choose its target. */
+/** Makes a command with the options of {@link TargetOptions}. */
 export function targetCommand(name: string): Command {
   return new Command(name)
     .addOption(
@@ -35,7 +35,7 @@ export function targetCommand(name: string): Command {
     .addOption(
       new Option(
         '--models <name=directory>',
-        'model beside the built-in one, for a directory; may be repeated',
+        'model in addition to the built-in one, for a directory; may be repeated',
       )
         .env('COSIFT_MODELS')
         .argParser(addModels),
@@ -61,7 +61,7 @@ export function openServer(url: string, options: TargetOptions): Client {
 async function openDirectory({ data, models }: TargetOptions): Promise<Cosift> {
   checkModelDirectories(models);
   try {
-    // A command does what it is asked for and nothing else: an interrupted re-embedding waits.
+    // An interrupted re-embedding continues only when the user asks for that.
     return new Cosift(await openBackend({ directory: data, models, resume: false }));
   } catch (error) {
     if (!isCode(error, 'data_locked')) throw error;
@@ -77,7 +77,7 @@ async function openDirectory({ data, models }: TargetOptions): Promise<Cosift> {
  */
 function apiKey(options: TargetOptions): string {
   const key = foundKey(options);
-  // The key itself is not shown: it would get into logs.
+  // The message does not contain the key, because messages are kept in logs.
   if (!isApiKey(key)) throw new CosiftError('unauthorized', `the API key is not a ${API_KEY}`);
   return key;
 }

@@ -1,4 +1,4 @@
-import { LIMITS, type Limits } from '../../schema/index.js';
+import { DATABASE_ID, LIMITS, type Limits } from '../../schema/index.js';
 import type { Operation } from '../operations/operation.js';
 import { OPERATIONS, type OperationId } from '../operations/table.js';
 import { publishedSchemas } from './published-schemas.js';
@@ -12,7 +12,7 @@ const PATH_PARAMETERS: Record<string, object> = {
     in: 'path',
     required: true,
     description: 'Id of the database',
-    schema: { type: 'string', pattern: '^[a-z0-9_-]{1,64}$' },
+    schema: { type: 'string', pattern: DATABASE_ID.source },
     example: 'landmarks',
   },
   rid: {
