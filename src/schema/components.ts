@@ -1,4 +1,6 @@
+import * as changes from './changes.js';
 import * as databases from './databases.js';
+import * as facets from './facets.js';
 import * as filter from './filter.js';
 import * as keys from './keys.js';
 import * as pages from './pages.js';
@@ -6,6 +8,8 @@ import { health, problem } from './problem.js';
 import * as records from './records.js';
 import * as reembedding from './reembedding.js';
 import * as search from './search.js';
+import * as time from './time.js';
+import * as upsertStream from './upsert-stream.js';
 import * as webhooks from './webhooks.js';
 
 /** Every schema of a request or response under the name by which others and OpenAPI refer to it. */
@@ -16,14 +20,14 @@ export const COMPONENTS = {
   FilterNodeB: filter.filterNodeB,
   FilterGroupB: filter.filterGroupB,
   Search: search.search,
-  TimeRange: search.timeRange,
+  TimeRange: time.timeRange,
   Pagination: search.pagination,
   SortA: search.sortA,
   SortB: search.sortB,
-  Facet: search.facet,
-  ValuesFacet: search.valuesFacet,
-  HistogramFacet: search.histogramFacet,
-  TimeFacet: search.timeFacet,
+  Facet: facets.facet,
+  ValuesFacet: facets.valuesFacet,
+  HistogramFacet: facets.histogramFacet,
+  TimeFacet: facets.timeFacet,
   SearchRequestA: search.searchRequestA,
   SearchRequestB: search.searchRequestB,
   QueryRequestA: search.queryRequestA,
@@ -35,24 +39,24 @@ export const COMPONENTS = {
   RecordB: pages.recordB,
   Record: pages.record,
   Total: pages.total,
-  ValuesCounts: pages.valuesCounts,
-  HistogramCounts: pages.histogramCounts,
-  TimeCounts: pages.timeCounts,
+  ValuesCounts: facets.valuesCounts,
+  HistogramCounts: facets.histogramCounts,
+  TimeCounts: facets.timeCounts,
   PagePosition: pages.pagePosition,
   PageA: pages.pageA,
   PageB: pages.pageB,
   NewRecord: records.newRecord,
   Batch: records.batch,
   BatchResult: records.batchResult,
-  LineProblem: records.lineProblem,
-  LineProgress: records.lineProgress,
-  LineSummary: records.lineSummary,
-  LineFailure: records.lineFailure,
-  LineEvent: records.lineEvent,
+  LineProblem: upsertStream.lineProblem,
+  LineProgress: upsertStream.lineProgress,
+  LineSummary: upsertStream.lineSummary,
+  LineFailure: upsertStream.lineFailure,
+  LineEvent: upsertStream.lineEvent,
   DeleteRequest: records.deleteRequest,
   DeleteResult: records.deleteResult,
-  Change: records.change,
-  Changes: records.changes,
+  Change: changes.change,
+  Changes: changes.changes,
   Embed: databases.embed,
   DatabaseSettings: databases.databaseSettings,
   DatabaseDescription: databases.databaseDescription,

@@ -1,3 +1,5 @@
+export type { Change, Changes } from './changes.js';
+export { EPOCH, epoch } from './changes.js';
 export {
   checkDatabaseSettings,
   checkDeleteRequest,
@@ -12,42 +14,21 @@ export type { ComponentName } from './components.js';
 export { COMPONENTS } from './components.js';
 export type { DatabaseDescription, DatabaseSettings, Embed } from './databases.js';
 export { DATABASE_ID } from './databases.js';
+export type { Facet, FacetCounts, HistogramFacet, TimeFacet, ValuesFacet } from './facets.js';
 export type { Condition, FilterGroup, FilterRule, Operator } from './filter.js';
 export type { Action, IssuedKey, KeyDescription, KeyRequest } from './keys.js';
 export { ACTIONS } from './keys.js';
 export type { Limits } from './limits.js';
 export { DEFAULTS, jsonDepth, LIMITS } from './limits.js';
 export { checkOptions, MAX_EMBED_WORKERS, MAX_THREADS } from './options.js';
-export type { Data, FacetCounts, PageA, PageB, RecordA, RecordB } from './pages.js';
+export type { Data, PageA, PageB, RecordA, RecordB } from './pages.js';
 export type { ProblemBody } from './problem.js';
 export { checkRecordValues } from './record-values.js';
-export type {
-  BatchResult,
-  Change,
-  Changes,
-  DeleteRequest,
-  LineEvent,
-  LineFailure,
-  LineProblem,
-  LineProgress,
-  LineSummary,
-  NewRecord,
-} from './records.js';
-export { EPOCH, epoch } from './records.js';
+export type { BatchResult, DeleteRequest, NewRecord } from './records.js';
 export type { Reembedding, ReembeddingRequest } from './reembedding.js';
-export type {
-  Facet,
-  HistogramFacet,
-  Pagination,
-  QueryRequest,
-  Search,
-  SearchRequest,
-  Sort,
-  TimeFacet,
-  TimeRange,
-  ValuesFacet,
-  Variant,
-} from './search.js';
-export { time } from './search.js';
+export type { Pagination, QueryRequest, Search, SearchRequest, Sort, Variant } from './search.js';
 export { suggest } from './suggest.js';
+export type { TimeRange } from './time.js';
+export { time } from './time.js';
+export type { LineEvent, LineFailure, LineProblem, LineProgress, LineSummary } from './upsert-stream.js';
 export type { CreatedWebhook, DeliveryFailure, WebhookDescription, WebhookRequest } from './webhooks.js';

@@ -1,5 +1,5 @@
 import { databaseId } from './databases.js';
-import { time } from './search.js';
+import { time } from './time.js';
 import type { TypeOf } from './type-of.js';
 
 export const ACTIONS = [

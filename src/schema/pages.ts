@@ -1,7 +1,7 @@
+import './facets.js';
 import { column } from './filter.js';
+import { utcTime } from './time.js';
 import type { TypeOf } from './type-of.js';
-
-const utc = { type: 'string', format: 'date-time' } as const;
 
 export const data = {
   type: 'object',
@@ -14,14 +14,14 @@ export const timestampsA = {
   type: 'object',
   required: ['created_at', 'changed_at', 'synced_at'],
   additionalProperties: false,
-  properties: { created_at: utc, changed_at: utc, synced_at: utc },
+  properties: { created_at: utcTime, changed_at: utcTime, synced_at: utcTime },
 } as const;
 
 export const timestampsB = {
   type: 'object',
   required: ['first_seen_time', 'last_changed_time', 'last_seen_time'],
   additionalProperties: false,
-  properties: { first_seen_time: utc, last_changed_time: utc, last_seen_time: utc },
+  properties: { first_seen_time: utcTime, last_changed_time: utcTime, last_seen_time: utcTime },
 } as const;
 
 const score = {
@@ -72,70 +72,6 @@ export const total = {
   properties: { value: count },
 } as const;
 
-export const valuesCounts = {
-  type: 'object',
-  required: ['column', 'type', 'values'],
-  additionalProperties: false,
-  properties: {
-    column: { type: 'string' },
-    type: { type: 'string', const: 'values' },
-    values: {
-      type: 'array',
-      description: 'Most frequent first; ties by type (boolean, number, string) and value.',
-      items: {
-        type: 'object',
-        required: ['value', 'count'],
-        additionalProperties: false,
-        properties: { value: { type: ['string', 'number', 'boolean'] }, count },
-      },
-    },
-    other: { ...count, description: 'Matches with a value that is not listed.' },
-    missing: { ...count, description: 'Matches without a value: the column is absent or null.' },
-  },
-} as const;
-
-export const histogramCounts = {
-  type: 'object',
-  required: ['column', 'type', 'interval', 'buckets'],
-  additionalProperties: false,
-  properties: {
-    column: { type: 'string' },
-    type: { type: 'string', const: 'histogram' },
-    interval: { type: 'number' },
-    buckets: {
-      type: 'array',
-      description: 'Ascending; intervals without a match are left out.',
-      items: {
-        type: 'object',
-        required: ['from', 'count'],
-        additionalProperties: false,
-        properties: { from: { type: 'number' }, count },
-      },
-    },
-    missing: { ...count, description: 'Matches whose column holds no number.' },
-  },
-} as const;
-
-export const timeCounts = {
-  type: 'object',
-  required: ['time', 'interval', 'buckets'],
-  additionalProperties: false,
-  properties: {
-    time: { type: 'string', enum: ['created', 'changed', 'synced'] },
-    interval: { type: 'string', enum: ['minute', 'hour', 'day', 'week', 'month', 'year'] },
-    buckets: {
-      type: 'array',
-      description: 'Ascending; intervals without a match are left out.',
-      items: {
-        type: 'object',
-        required: ['from', 'count'],
-        additionalProperties: false,
-        properties: { from: utc, count },
-      },
-    },
-  },
-} as const;
-
 export const pagePosition = {
   type: 'object',
   required: ['limit', 'has_more'],
@@ -184,10 +120,6 @@ export const pageB = pageSchema('RecordB');
 export type RecordA = TypeOf<typeof recordA>;
 export type RecordB = TypeOf<typeof recordB>;
 export type Data = TypeOf<typeof data>;
-export type FacetCounts =
-  | TypeOf<typeof valuesCounts>
-  | TypeOf<typeof histogramCounts>
-  | TypeOf<typeof timeCounts>;
 export type PageA = TypeOf<typeof pageA>;
 export type PageB = TypeOf<typeof pageB>;
 
@@ -199,9 +131,6 @@ declare module './type-of.js' {
     RecordA: RecordA;
     RecordB: RecordB;
     Total: TypeOf<typeof total>;
-    ValuesCounts: TypeOf<typeof valuesCounts>;
-    HistogramCounts: TypeOf<typeof histogramCounts>;
-    TimeCounts: TypeOf<typeof timeCounts>;
     PagePosition: TypeOf<typeof pagePosition>;
   }
 }

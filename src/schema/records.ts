@@ -1,17 +1,12 @@
 import { LIMITS } from './limits.js';
-import { errorCode, problemCode } from './problem.js';
-import { time, timeRange } from './search.js';
+import './pages.js';
+import { integerId, uuid } from './record-ids.js';
+import { time, timeRange } from './time.js';
 import type { TypeOf } from './type-of.js';
 
-const integerId = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
-const uuid = {
-  type: 'string',
-  format: 'uuid',
-  pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
-} as const;
 const recordId = { anyOf: [integerId, uuid] } as const;
 const count = { type: 'integer', minimum: 0 } as const;
-const truncated = {
+export const truncated = {
   ...count,
   description:
     'Records that were embedded by the beginning of their text only: it is longer than the model takes. ' +
@@ -90,66 +85,6 @@ export const batchResult = {
   },
 } as const;
 
-/** One line of the answer to a stream of records. */
-export const lineProblem = {
-  type: 'object',
-  required: ['type', 'line', 'code', 'detail', 'pointer'],
-  additionalProperties: false,
-  properties: {
-    type: { type: 'string', const: 'problem' },
-    line: { type: 'integer', minimum: 1 },
-    code: problemCode,
-    detail: { type: 'string' },
-    pointer: { type: 'string', description: 'JSON pointer into the line.' },
-  },
-} as const;
-
-export const lineProgress = {
-  type: 'object',
-  description: 'What is durable and searchable so far.',
-  required: ['type', 'lines', 'committed', 'truncated'],
-  additionalProperties: false,
-  properties: { type: { type: 'string', const: 'progress' }, lines: count, committed: count, truncated },
-} as const;
-
-export const lineSummary = {
-  type: 'object',
-  description: 'The last line when every line was read.',
-  required: ['type', 'lines', 'created', 'changed', 'unchanged', 'failed', 'truncated'],
-  additionalProperties: false,
-  properties: {
-    type: { type: 'string', const: 'summary' },
-    lines: count,
-    created: count,
-    changed: count,
-    unchanged: count,
-    failed: count,
-    truncated,
-  },
-} as const;
-
-export const lineFailure = {
-  type: 'object',
-  description: 'The last line when the stream ended early. What progress lines counted stays stored.',
-  required: ['type', 'code', 'detail', 'request_id'],
-  additionalProperties: false,
-  properties: {
-    type: { type: 'string', const: 'error' },
-    code: errorCode,
-    detail: { type: 'string' },
-    request_id: { type: 'string' },
-  },
-} as const;
-
-export const lineEvent = {
-  oneOf: [
-    { $ref: '#/components/schemas/LineProblem' },
-    { $ref: '#/components/schemas/LineProgress' },
-    { $ref: '#/components/schemas/LineSummary' },
-    { $ref: '#/components/schemas/LineFailure' },
-  ],
-} as const;
-
 export const deleteRequest = {
   type: 'object',
   description: 'Either `ids`, or at least one of `filter` and `time_range`.',
@@ -175,59 +110,12 @@ export const deleteResult = {
   properties: { deleted: count },
 } as const;
 
-export const change = {
-  type: 'object',
-  required: ['position', 'kind', 'id', 'uuid', 'at'],
-  additionalProperties: false,
-  properties: {
-    position: { type: 'integer', minimum: 1 },
-    kind: { type: 'string', enum: ['created', 'changed', 'deleted'] },
-    id: integerId,
-    uuid,
-    at: { type: 'string', format: 'date-time' },
-  },
-} as const;
-
-/** What identifies a change feed, as a regular expression. */
-export const EPOCH = /^[0-9a-f]{32}$/;
-
-export const epoch = {
-  type: 'string',
-  pattern: EPOCH.source,
-  description:
-    'Which feed it is: another one once the database was made again. Position and epoch together name a place.',
-} as const;
-
-export const changes = {
-  type: 'object',
-  required: ['changes', 'position', 'has_more', 'epoch'],
-  additionalProperties: false,
-  properties: {
-    changes: { type: 'array', items: { $ref: '#/components/schemas/Change' } },
-    position: { ...count, description: '`after` of the next call.' },
-    has_more: { type: 'boolean' },
-    epoch,
-  },
-} as const;
-
 export type NewRecord = TypeOf<typeof newRecord>;
 export type BatchResult = TypeOf<typeof batchResult>;
-export type LineProblem = TypeOf<typeof lineProblem>;
-export type LineProgress = TypeOf<typeof lineProgress>;
-export type LineSummary = TypeOf<typeof lineSummary>;
-export type LineFailure = TypeOf<typeof lineFailure>;
-export type LineEvent = LineProblem | LineProgress | LineSummary;
 export type DeleteRequest = TypeOf<typeof deleteRequest>;
-export type Change = TypeOf<typeof change>;
-export type Changes = TypeOf<typeof changes>;
 
 declare module './type-of.js' {
   interface NamedTypes {
     NewRecord: NewRecord;
-    LineProblem: LineProblem;
-    LineProgress: LineProgress;
-    LineSummary: LineSummary;
-    LineFailure: LineFailure;
-    Change: Change;
   }
 }

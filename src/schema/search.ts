@@ -1,13 +1,8 @@
 import { column } from './filter.js';
 import { DEFAULTS, LIMITS } from './limits.js';
+import './facets.js';
+import './time.js';
 import type { TypeOf } from './type-of.js';
-
-export const time = {
-  type: 'string',
-  minLength: 1,
-  maxLength: 64,
-  description: 'ISO 8601 with Z or an offset; a date alone is its midnight UTC.',
-} as const;
 
 export const search = {
   type: 'object',
@@ -36,13 +31,6 @@ export const search = {
   },
 } as const;
 
-export const timeRange = {
-  type: 'object',
-  description: 'Both ends belong to the range. Applies to the time at which a record was last synced.',
-  additionalProperties: false,
-  properties: { start_time: time, end_time: time },
-} as const;
-
 export const pagination = {
   type: 'object',
   additionalProperties: false,
@@ -57,63 +45,6 @@ export const pagination = {
       type: 'string',
       maxLength: 16_384,
       description: '`next_cursor` of a previous response. It never expires.',
-    },
-  },
-} as const;
-
-export const valuesFacet = {
-  type: 'object',
-  description: 'The most frequent values of a column, with the number of matching records each.',
-  required: ['column'],
-  additionalProperties: false,
-  properties: {
-    column,
-    type: { type: 'string', const: 'values' },
-    limit: {
-      type: 'integer',
-      minimum: 1,
-      maximum: 100,
-      description: `Maximum number of values. Default: ${DEFAULTS.facet_values}.`,
-    },
-  },
-} as const;
-
-export const histogramFacet = {
-  type: 'object',
-  description: 'Counts of the numbers of a column in intervals [k·interval, (k+1)·interval).',
-  required: ['column', 'type', 'interval'],
-  additionalProperties: false,
-  properties: {
-    column,
-    type: { type: 'string', const: 'histogram' },
-    interval: { type: 'number', exclusiveMinimum: 0 },
-  },
-} as const;
-
-export const timeFacet = {
-  type: 'object',
-  description: 'Counts of matching records by calendar interval (UTC) of one of their times.',
-  required: ['time', 'interval'],
-  additionalProperties: false,
-  properties: {
-    time: { type: 'string', enum: ['created', 'changed', 'synced'] },
-    interval: { type: 'string', enum: ['minute', 'hour', 'day', 'week', 'month', 'year'] },
-  },
-} as const;
-
-export const facet = {
-  if: { type: 'object', required: ['time'] },
-  // biome-ignore lint/suspicious/noThenProperty: the keyword's name
-  then: { $ref: '#/components/schemas/TimeFacet' },
-  else: {
-    if: { type: 'object', required: ['type'], properties: { type: { const: 'histogram' } } },
-    // biome-ignore lint/suspicious/noThenProperty: the keyword's name
-    then: { $ref: '#/components/schemas/HistogramFacet' },
-    else: {
-      if: { type: 'object', properties: { type: { const: 'values' } } },
-      // biome-ignore lint/suspicious/noThenProperty: the keyword's name
-      then: { $ref: '#/components/schemas/ValuesFacet' },
-      else: { type: 'object', properties: { type: { enum: ['values', 'histogram'] } } },
     },
   },
 } as const;
@@ -211,12 +142,7 @@ export const queryRequestB = queryRequestSchema('FilterGroupB', 'SortB');
 /** `a` shows UUIDs, `b` integers; see the specification for the other differences. */
 export type Variant = 'a' | 'b';
 export type Search = TypeOf<typeof search>;
-export type TimeRange = TypeOf<typeof timeRange>;
 export type Pagination = TypeOf<typeof pagination>;
-export type ValuesFacet = TypeOf<typeof valuesFacet>;
-export type HistogramFacet = TypeOf<typeof histogramFacet>;
-export type TimeFacet = TypeOf<typeof timeFacet>;
-export type Facet = ValuesFacet | HistogramFacet | TimeFacet;
 export type Sort = TypeOf<typeof sortA> | TypeOf<typeof sortB>;
 export type SearchRequest = TypeOf<typeof searchRequestB>;
 export type QueryRequest = Omit<TypeOf<typeof queryRequestB>, 'sort'> & { sort?: Sort };
@@ -224,12 +150,7 @@ export type QueryRequest = Omit<TypeOf<typeof queryRequestB>, 'sort'> & { sort?:
 declare module './type-of.js' {
   interface NamedTypes {
     Search: Search;
-    TimeRange: TimeRange;
     Pagination: Pagination;
-    ValuesFacet: ValuesFacet;
-    HistogramFacet: HistogramFacet;
-    TimeFacet: TimeFacet;
-    Facet: Facet;
     SortA: TypeOf<typeof sortA>;
     SortB: TypeOf<typeof sortB>;
   }

@@ -1,4 +1,4 @@
-import { epoch } from './records.js';
+import { epoch } from './changes.js';
 import type { TypeOf } from './type-of.js';
 
 const url = {

@@ -1,0 +1,48 @@
+import { integerId, uuid } from './record-ids.js';
+import type { TypeOf } from './type-of.js';
+
+const count = { type: 'integer', minimum: 0 } as const;
+
+export const change = {
+  type: 'object',
+  required: ['position', 'kind', 'id', 'uuid', 'at'],
+  additionalProperties: false,
+  properties: {
+    position: { type: 'integer', minimum: 1 },
+    kind: { type: 'string', enum: ['created', 'changed', 'deleted'] },
+    id: integerId,
+    uuid,
+    at: { type: 'string', format: 'date-time' },
+  },
+} as const;
+
+/** What identifies a change feed, as a regular expression. */
+export const EPOCH = /^[0-9a-f]{32}$/;
+
+export const epoch = {
+  type: 'string',
+  pattern: EPOCH.source,
+  description:
+    'Which feed it is: another one once the database was made again. Position and epoch together name a place.',
+} as const;
+
+export const changes = {
+  type: 'object',
+  required: ['changes', 'position', 'has_more', 'epoch'],
+  additionalProperties: false,
+  properties: {
+    changes: { type: 'array', items: { $ref: '#/components/schemas/Change' } },
+    position: { ...count, description: '`after` of the next call.' },
+    has_more: { type: 'boolean' },
+    epoch,
+  },
+} as const;
+
+export type Change = TypeOf<typeof change>;
+export type Changes = TypeOf<typeof changes>;
+
+declare module './type-of.js' {
+  interface NamedTypes {
+    Change: Change;
+  }
+}

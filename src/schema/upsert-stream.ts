@@ -1,0 +1,80 @@
+import { errorCode, problemCode } from './problem.js';
+import { truncated } from './records.js';
+import type { TypeOf } from './type-of.js';
+
+const count = { type: 'integer', minimum: 0 } as const;
+
+/** One line of the answer to a stream of records. */
+export const lineProblem = {
+  type: 'object',
+  required: ['type', 'line', 'code', 'detail', 'pointer'],
+  additionalProperties: false,
+  properties: {
+    type: { type: 'string', const: 'problem' },
+    line: { type: 'integer', minimum: 1 },
+    code: problemCode,
+    detail: { type: 'string' },
+    pointer: { type: 'string', description: 'JSON pointer into the line.' },
+  },
+} as const;
+
+export const lineProgress = {
+  type: 'object',
+  description: 'What is durable and searchable so far.',
+  required: ['type', 'lines', 'committed', 'truncated'],
+  additionalProperties: false,
+  properties: { type: { type: 'string', const: 'progress' }, lines: count, committed: count, truncated },
+} as const;
+
+export const lineSummary = {
+  type: 'object',
+  description: 'The last line when every line was read.',
+  required: ['type', 'lines', 'created', 'changed', 'unchanged', 'failed', 'truncated'],
+  additionalProperties: false,
+  properties: {
+    type: { type: 'string', const: 'summary' },
+    lines: count,
+    created: count,
+    changed: count,
+    unchanged: count,
+    failed: count,
+    truncated,
+  },
+} as const;
+
+export const lineFailure = {
+  type: 'object',
+  description: 'The last line when the stream ended early. What progress lines counted stays stored.',
+  required: ['type', 'code', 'detail', 'request_id'],
+  additionalProperties: false,
+  properties: {
+    type: { type: 'string', const: 'error' },
+    code: errorCode,
+    detail: { type: 'string' },
+    request_id: { type: 'string' },
+  },
+} as const;
+
+export const lineEvent = {
+  oneOf: [
+    { $ref: '#/components/schemas/LineProblem' },
+    { $ref: '#/components/schemas/LineProgress' },
+    { $ref: '#/components/schemas/LineSummary' },
+    { $ref: '#/components/schemas/LineFailure' },
+  ],
+} as const;
+
+export type LineProblem = TypeOf<typeof lineProblem>;
+export type LineProgress = TypeOf<typeof lineProgress>;
+export type LineSummary = TypeOf<typeof lineSummary>;
+export type LineFailure = TypeOf<typeof lineFailure>;
+export type LineEvent = LineProblem | LineProgress | LineSummary;
+
+declare module './type-of.js' {
+  interface NamedTypes {
+    LineProblem: LineProblem;
+    LineProgress: LineProgress;
+    LineSummary: LineSummary;
+    LineFailure: LineFailure;
+  }
+}
