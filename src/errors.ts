@@ -1,4 +1,4 @@
-/** What a caller of the service or library can do wrong, or meet: one row a code, never renamed. */
+/** Every error code of the service and the library, with HTTP status and title. Codes are never renamed. */
 export const ERRORS = {
   invalid_json: { status: 400, title: 'The body is not strict JSON' },
   invalid_request: { status: 400, title: 'The request does not match its schema' },
@@ -43,8 +43,8 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /**
- * What can be wrong with one member of a request or with one line of records: one row a code, never renamed. They are
- * those of the engine.
+ * Codes of problems of one member of a request or of one line of an NDJSON stream. Codes are never renamed. They are the
+ * same as in the engine.
  */
 export const PROBLEM_CODES = {
   malformed_json: 'It is not JSON, or not UTF-8',
@@ -77,7 +77,7 @@ export const PROBLEM_CODES = {
 
 export type ProblemCode = keyof typeof PROBLEM_CODES;
 
-/** One thing wrong with a request: `pointer` is a JSON pointer into its body, '' for the whole. */
+/** One problem of a request. `pointer` is a JSON pointer into the body; '' is the whole body. */
 export interface Problem {
   pointer: string;
   detail: string;
@@ -91,7 +91,7 @@ export interface ErrorFacts {
   cause?: unknown;
 }
 
-/** Every failure that leaves the library or the service. `code` is for programs, `detail` for people. */
+/** The error that the library and the service report. `code` is for programs, `detail` is for people. */
 export class CosiftError extends Error {
   override readonly name = 'CosiftError';
   readonly code: ErrorCode;
@@ -111,12 +111,12 @@ export class CosiftError extends Error {
   }
 }
 
-/** Whether `code` is a row of the table; a code that is not must be answered as `internal`. */
+/** Whether `code` is in the table. Any other code must be reported as `internal`. */
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code);
 }
 
-/** Whether `error` is a failure with this code. */
+/** Whether `error` is a `CosiftError` with this code. */
 export function isCode(error: unknown, code: ErrorCode): error is CosiftError {
   return error instanceof CosiftError && error.code === code;
 }

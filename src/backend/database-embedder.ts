@@ -17,7 +17,7 @@ export interface WriteOrigin {
   /** The id of the caller's key: keys take turns where texts wait for the model. */
   caller?: string | undefined;
   /** Whether to wait for room in the queue of the model for as long as it takes. */
-  patient: boolean;
+  waitForRoom: boolean;
 }
 
 /** Embeds texts with the model of a database. */

@@ -31,7 +31,7 @@ export class RecordWriter {
   /** See `Backend.upsertBatch`. */
   async upsertBatch(id: string, body: Uint8Array, options: BatchOptions = {}): Promise<Uint8Array> {
     const { store, feed } = this.#dependencies;
-    const destination = await this.#destination(id, { caller: options.caller, patient: false });
+    const destination = await this.#destination(id, { caller: options.caller, waitForRoom: false });
     const prepared = await store.prepareBatch(id, body, options.vectors);
     const { created, changed, unchanged, truncated, results } = await commitRecords(destination, prepared, {
       signal: options.signal,
@@ -48,7 +48,7 @@ export class RecordWriter {
     options: LinesOptions,
   ): AsyncGenerator<LineEvent, void, undefined> {
     const { feed, maxLineBytes } = this.#dependencies;
-    const destination = await this.#destination(id, { caller: options.caller, patient: true });
+    const destination = await this.#destination(id, { caller: options.caller, waitForRoom: true });
     for await (const event of upsertLines(destination, chunks, maxLineBytes, options)) {
       if (event.type === 'progress') feed.notify(id);
       yield event;

@@ -157,7 +157,7 @@ export class ReembeddingJob {
       signal.throwIfAborted();
       const batch = await retryWhileBusy(() => store.prepareReembedding(this.#id), signal);
       const texts = batch.texts();
-      const { vectors } = await embedder.embedPassages(texts, { signal, caller: CALLER, patient: true });
+      const { vectors } = await embedder.embedPassages(texts, { signal, caller: CALLER, waitForRoom: true });
       const commit = () => store.commitReembedding(this.#id, batch, vectors, embedder.fingerprint);
       this.#done = await retryWhileBusy(commit, signal);
       isLast = batch.isLast;

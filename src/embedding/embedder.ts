@@ -1,73 +1,72 @@
 import type { Embedded } from './job.js';
 
-/** How much an {@link Embedder} has done and has before it. */
+/** Work that an {@link Embedder} has done and has queued. */
 export interface EmbedderStats {
   /** Texts that wait for a worker. */
   queued: number;
-  /** Texts that workers have in hand. */
+  /** Texts that workers are embedding. */
   running: number;
-  /** Queries answered from the cache, or by a run that another caller had started. */
+  /** Queries whose vector was in the cache, or was already being computed for another caller. */
   cacheHits: number;
   cacheMisses: number;
-  /** Texts that went through the model. */
+  /** Embedded texts. */
   inferences: number;
-  /** Milliseconds of worker time these took. */
+  /** Worker time of `inferences`, in milliseconds. */
   totalMs: number;
 }
 
 export interface EmbedOptions {
-  /** Ends the wait with the signal's reason; texts that no worker has begun are dropped. */
+  /** Rejects the call with the signal's reason. Texts that no worker has started are dropped. */
   signal?: AbortSignal | undefined;
-  /** Who asks, such as the id of a key: callers take turns. */
+  /** Identifies the caller, such as by a key id. Callers take turns. */
   caller?: string | undefined;
 }
 
 export interface PassageOptions extends EmbedOptions {
-  /** The same for all texts of one call: calls take turns. Default: these texts are a call of their own. */
+  /** Identifies a call that embeds its texts in several steps. Calls take turns. Default: each step is its own call. */
   call?: object | undefined;
-  /** Whether to wait for room for as long as it takes, as a stream does that must not fail in the middle. */
-  patient?: boolean | undefined;
+  /** Waits for room in the queue without a time limit, for streams that must not fail halfway. Default: false. */
+  waitForRoom?: boolean | undefined;
 }
 
 /**
- * Turns texts into unit vectors. The same text gives the same bits whatever runs beside it.
+ * Turns texts into unit vectors. The vector of a text is the same to the bit, whatever else is embedded concurrently.
  *
- * Queries and record texts share the workers, three parts to one while both wait; callers take turns, and so do the
- * calls of a caller.
+ * While both wait, queries get three quarters of the workers' time and record texts one quarter. Callers take turns, and
+ * so do the calls of a caller.
  *
- * @throws {CosiftError} `busy` from either method when so many texts of the caller wait that there is no room for
- * more, and none is made for some seconds.
+ * @throws {CosiftError} `busy` from either method when the queue of the caller stays full for some seconds.
  */
 export interface Embedder {
   /** Name of the model, such as `all-MiniLM-L6-v2`. */
   readonly model: string;
-  /** Sha256 of all that decides the vectors: model, tokenizer, pooling, prompts. Kept with each database. */
+  /** SHA-256 of everything that determines the vectors: model, tokenizer, pooling, prompts. Stored with each database. */
   readonly fingerprint: string;
-  /** Values of a vector. */
+  /** Number of values of a vector. */
   readonly dimensions: number;
-  /** The vector of a search text. Cached; callers who want the same text at the same time share one run. */
+  /** The vector of a search text. It is cached, and concurrent calls with the same text share one inference. */
   embedQuery(text: string, options?: EmbedOptions): Promise<Float32Array>;
   /**
-   * The vectors of record texts in the order of `texts`. A text without a token, such as one of nothing but spaces,
-   * has a vector of zeros.
+   * The vectors of record texts in the order of `texts`. A text without tokens, such as one of only spaces, has a vector
+   * of zeros.
    */
   embedPassages(texts: readonly string[], options?: PassageOptions): Promise<Embedded>;
   stats(): EmbedderStats;
-  /** Lets texts in hand finish, rejects those that wait, and frees the model. */
+  /** Finishes the texts that are being embedded, rejects the waiting ones, and frees the model. */
   close(): Promise<void>;
 }
 
 export interface EmbedderOptions {
-  /** A local directory in sentence-transformers layout; the built-in model when absent. */
+  /** A local directory in sentence-transformers layout. Default: the built-in model. */
   model?: string | undefined;
-  /** Threads with a copy of the model each. Default: one a core, four at most. */
+  /** Worker threads, each with a copy of the model. Default: one per core, at most four. */
   workers?: number | undefined;
-  /** Queries of a caller that may wait, and as many record texts; one more waits for room. Default 4096. */
+  /** Queue length of each caller for queries, and as much for record texts. Default 4096. */
   maxQueue?: number | undefined;
-  /** How long a call waits for room until it gets `busy`. Default 10,000. */
+  /** How long a call waits for room in the queue before it fails with `busy`. Default 10,000. */
   maxWaitMs?: number | undefined;
-  /** JavaScript memory of a worker in MiB; a worker that needs more is replaced. Default 1,024. */
+  /** JavaScript heap of a worker in MiB. A worker that needs more is replaced. Default 1,024. */
   workerMemoryMb?: number | undefined;
-  /** Memory for vectors of past queries. Default 16 MiB. */
+  /** Size of the cache of query vectors in bytes. Default 16 MiB. */
   cacheBytes?: number | undefined;
 }

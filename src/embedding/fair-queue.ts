@@ -1,59 +1,59 @@
 import type { Job } from './job.js';
 
-/** One caller's jobs. */
+/** The jobs of one caller. */
 interface Caller {
-  /** By call, in the order of their turns. */
+  /** Queued jobs by call, in the order of the calls' turns. */
   calls: Map<object, Job[]>;
-  /** Texts that wait in `calls`. */
+  /** Waiting texts of `calls`. */
   texts: number;
-  /** Jobs without room, in the order they came. */
-  outside: Job[];
+  /** Jobs that wait for room in the queue, in order of arrival. */
+  overflow: Job[];
 }
 
 /**
  * Jobs of one kind. Callers take turns, the calls of a caller take turns within it, and the jobs of a call keep their
  * order.
  *
- * A caller has room for a job while fewer than `limit` of its texts wait: one job is taken whole, so that none is too
- * long for ever. Room goes to the call that has the fewest texts with it, so that a single record does not wait for an
- * import's.
+ * A job enters the queue while fewer than `limit` texts of its caller wait. It enters as a whole, because a job with more
+ * than `limit` texts could otherwise never enter. Room goes first to the call with the fewest waiting texts, so that a
+ * single record does not wait for an import.
  */
 export class FairQueue {
   readonly #limit: number;
-  // In the order of their turns: a map keeps that of insertion.
+  // In the order of the callers' turns, because a map keeps its insertion order.
   readonly #callers = new Map<string, Caller>();
-  /** Texts that wait, those without room too. */
+  /** Waiting texts, including those that wait for room. */
   waiting = 0;
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Adds a job; false when there is no room for it yet. */
+  /** Adds a job. Returns false if the job has to wait for room. */
   push(job: Job): boolean {
     const name = job.origin.caller;
-    const caller: Caller = this.#callers.get(name) ?? { calls: new Map(), texts: 0, outside: [] };
+    const caller: Caller = this.#callers.get(name) ?? { calls: new Map(), texts: 0, overflow: [] };
     this.#callers.set(name, caller);
     this.waiting += job.waiting;
     if (caller.texts < this.#limit) {
       enter(caller, job);
       return true;
     }
-    caller.outside.push(job);
+    caller.overflow.push(job);
     return false;
   }
 
   /** Whether a job still waits for room. */
-  isOutside(job: Job): boolean {
-    return this.#callers.get(job.origin.caller)?.outside.includes(job) ?? false;
+  waitsForRoom(job: Job): boolean {
+    return this.#callers.get(job.origin.caller)?.overflow.includes(job) ?? false;
   }
 
-  /** The job whose turn it is: `slice` begins the next of its texts, and the turn passes on. */
+  /** Calls `slice` with the job whose turn it is, and passes the turn on. `slice` starts the next texts of the job. */
   take<T>(slice: (job: Job) => T): T | undefined {
     const [first] = this.#callers;
     if (first === undefined) return undefined;
     const [name, caller] = first;
-    // A caller is kept only while one of its calls waits.
+    // A caller without waiting calls is not in the map.
     const [turn] = caller.calls;
     const [call, jobs] = turn!;
     const job = jobs[0]!;
@@ -69,13 +69,13 @@ export class FairQueue {
     return taken;
   }
 
-  /** Removes what of a job nobody has begun. */
+  /** Removes the texts of a job that were not started. */
   drop(job: Job): void {
     const { caller: name, call } = job.origin;
     const caller = this.#callers.get(name);
     if (caller === undefined) return;
     const jobs = caller.calls.get(call);
-    if (remove(caller.outside, job)) {
+    if (remove(caller.overflow, job)) {
       this.waiting -= job.waiting;
     } else if (jobs !== undefined && remove(jobs, job)) {
       this.waiting -= job.waiting;
@@ -85,19 +85,19 @@ export class FairQueue {
     this.#admit(name, caller);
   }
 
-  /** Removes and returns everything. */
+  /** Removes and returns all jobs. */
   clear(): Job[] {
     const callers = [...this.#callers.values()];
     this.#callers.clear();
     this.waiting = 0;
-    return callers.flatMap(({ calls, outside }) => [...[...calls.values()].flat(), ...outside]);
+    return callers.flatMap(({ calls, overflow }) => [...[...calls.values()].flat(), ...overflow]);
   }
 
-  /** Gives jobs the room that there is now; a caller without jobs is forgotten. */
+  /** Moves jobs into the queue while there is room, and removes a caller without jobs. */
   #admit(name: string, caller: Caller): void {
-    while (caller.texts < this.#limit && caller.outside.length > 0) {
+    while (caller.texts < this.#limit && caller.overflow.length > 0) {
       const job = withFewestTexts(caller);
-      remove(caller.outside, job);
+      remove(caller.overflow, job);
       enter(caller, job);
     }
     if (caller.calls.size > 0) this.#callers.set(name, caller);
@@ -113,11 +113,11 @@ function enter(caller: Caller, job: Job): void {
   caller.texts += job.waiting;
 }
 
-/** Of the jobs without room, the first whose call would have the fewest texts that wait. */
-function withFewestTexts({ calls, outside }: Caller): Job {
-  let best = outside[0]!;
+/** The first job in `overflow` whose call, with this job, would have the fewest waiting texts. */
+function withFewestTexts({ calls, overflow }: Caller): Job {
+  let best = overflow[0]!;
   let fewest = Number.POSITIVE_INFINITY;
-  for (const job of outside) {
+  for (const job of overflow) {
     const before = calls.get(job.origin.call) ?? [];
     const texts = before.reduce((sum, { waiting }) => sum + waiting, job.waiting);
     if (texts < fewest) [best, fewest] = [job, texts];

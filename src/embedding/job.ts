@@ -1,23 +1,22 @@
-/** What texts are embedded for: searches or records. */
+/** The purpose of a text: a search or a record. Models may have a different prompt for each. */
 export type Kind = 'query' | 'passage';
 
-/** Who asks. Callers take turns, and so do the calls of one caller, so that none waits for all texts of another. */
+/** Where texts come from. Callers take turns, and so do the calls of one caller, so that none waits for all others. */
 export interface Origin {
-  /** The same for all calls that share one turn, such as those of one key. */
   caller: string;
-  /** The same for all texts of one call. */
+  /** The same object for all texts of one call. */
   call: object;
 }
 
 /** Vectors of consecutive texts. */
 export interface Embedded {
-  /** One after the other. */
+  /** The values of all vectors, one vector after the other. */
   vectors: Float32Array;
-  /** How many of the texts have more tokens than the model takes, so that only their beginning was embedded. */
+  /** Number of texts with more tokens than the model takes, of which only the beginning was embedded. */
   truncated: number;
 }
 
-/** Texts of one call, from the moment they are queued until the last has its vector. */
+/** Texts of one call that are queued or being embedded. */
 export class Job {
   readonly kind: Kind;
   readonly texts: readonly string[];
@@ -29,7 +28,7 @@ export class Job {
   #reject!: (reason: unknown) => void;
   #unfinished: number;
   #truncated = 0;
-  /** The first text that no worker has begun. */
+  /** Index of the first text that no worker has started. */
   next = 0;
 
   constructor(kind: Kind, texts: readonly string[], origin: Origin, dimensions: number) {
@@ -49,7 +48,7 @@ export class Job {
     return this.texts.length - this.next;
   }
 
-  /** Takes the vectors of the texts from `start` on. */
+  /** Stores the vectors of consecutive texts from index `start`. Resolves `embedded` after the last text. */
   finish(start: number, { vectors, truncated }: Embedded): void {
     this.#out.set(vectors, start * this.#dimensions);
     this.#truncated += truncated;

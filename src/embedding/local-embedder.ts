@@ -49,8 +49,8 @@ class LocalEmbedder implements Embedder {
   }
 
   embedPassages(texts: readonly string[], options: PassageOptions = {}): Promise<Embedded> {
-    const { signal, caller = '', call = {}, patient = false } = options;
-    return this.#pool.embed('passage', texts, { origin: { caller, call }, patient, signal });
+    const { signal, caller = '', call = {}, waitForRoom = false } = options;
+    return this.#pool.embed('passage', texts, { origin: { caller, call }, waitForRoom, signal });
   }
 
   stats(): EmbedderStats {
@@ -65,7 +65,7 @@ class LocalEmbedder implements Embedder {
     const origin = { caller: caller ?? '', call: {} };
     const { vectors: vector } = await this.#pool.embed('query', [text], {
       origin,
-      patient: false,
+      waitForRoom: false,
       signal: stop,
     });
     this.#cache.set(text, vector);
@@ -74,9 +74,9 @@ class LocalEmbedder implements Embedder {
 }
 
 /**
- * Loads a model from disk; it is ready once this resolves.
+ * Loads a model from disk. When this resolves, the model is ready.
  *
- * @throws {CosiftError} `invalid_request` when the directory is not a model that can be used here.
+ * @throws {CosiftError} `invalid_request` when the directory does not hold a supported model.
  */
 export async function createEmbedder(options: EmbedderOptions = {}): Promise<Embedder> {
   const directory = await readModelDirectory(options.model ?? BUILT_IN_MODEL);

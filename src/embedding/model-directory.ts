@@ -12,7 +12,7 @@ export const PACKAGE_ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 export const BUILT_IN_MODEL = join(PACKAGE_ROOT, 'models', 'all-MiniLM-L6-v2');
 
-/** What a model directory says of itself. Plain data: it is sent to the workers. */
+/** The settings of a model directory. Plain data, because it is sent to the workers. */
 export interface ModelDirectory {
   path: string;
   name: string;
@@ -20,18 +20,18 @@ export interface ModelDirectory {
   graph: string;
   pooling: Pooling;
   dimensions: number;
-  /** Tokens of a text, special ones included; the rest is cut off. */
+  /** Maximum number of tokens of a text, including special ones. Further tokens are cut off. */
   maxTokens: number;
   /** Whether texts are lowercased before the tokenizer sees them. */
   lowerCase: boolean;
-  /** Put before each text of a kind. */
+  /** The prefix of each text of a kind. */
   prompts: { query: string; passage: string };
 }
 
-// The model as it was published before reduced copies of it.
+// In order of preference: the original model before quantised copies.
 const GRAPHS = ['onnx/model.onnx', 'onnx/model_quantized.onnx', 'model.onnx'];
 
-/** Raised when the same files would give other vectors than before. */
+/** Increased when this code makes different vectors from the same files. */
 const VECTORS_VERSION = 1;
 
 type Json = Record<string, unknown>;
@@ -40,14 +40,14 @@ type Json = Record<string, unknown>;
  * Reads a directory in sentence-transformers layout.
  *
  * Source: <https://sbert.net/docs/package_reference/sentence_transformer/models.html>
- * @throws {CosiftError} `invalid_request` when it cannot be used here, and why.
+ * @throws {CosiftError} `invalid_request`, with the reason, when the model is not supported.
  */
 export async function readModelDirectory(path: string): Promise<ModelDirectory> {
   const root = resolve(path);
   const modules = (await readJson(join(root, 'modules.json'))) as unknown as { type: string; path: string }[];
   const kinds = modules.map((module) => module.type.split('.').at(-1) ?? '');
   const poolingIndex = kinds.indexOf('Pooling');
-  // Normalize may be absent: a score is a cosine, so that vectors are always made unit length.
+  // Normalize may be absent, because vectors are always normalised: a score is a cosine.
   if (
     kinds[0] !== 'Transformer' ||
     poolingIndex !== 1 ||
@@ -81,14 +81,14 @@ export async function readModelDirectory(path: string): Promise<ModelDirectory> 
   };
 }
 
-/** Sha256, in hexadecimal, of all that decides the vectors of a model. */
+/** SHA-256, in hexadecimal, of everything that determines the vectors of a model. */
 export async function fingerprintOf(directory: ModelDirectory): Promise<string> {
   const { pooling, maxTokens, lowerCase, prompts } = directory;
   const hash = createHash('sha256');
   hash.update(JSON.stringify({ version: VECTORS_VERSION, pooling, maxTokens, lowerCase, prompts }));
   const graphName = basename(directory.graph);
   const folder = dirname(directory.graph);
-  // Large models keep their weights beside the graph, as model.onnx_data or model.onnx.data.
+  // Large models store their weights next to the graph, as model.onnx_data or model.onnx.data.
   const parts = (await readdir(folder)).filter((name) => name.startsWith(graphName)).sort();
   const files = [...parts.map((name) => join(folder, name)), join(directory.path, 'tokenizer.json')];
   for (const file of files) {
@@ -129,11 +129,11 @@ async function maxTokens(transformer: string, sentence: Json): Promise<number> {
 function promptsOf(config: Json): ModelDirectory['prompts'] {
   const prompts = (config.prompts ?? {}) as Record<string, string>;
   const usual = prompts[String(config.default_prompt_name)] ?? '';
-  // `passage` is the older name of `document`, and still the commoner one.
+  // `passage` is the older and still more common name of `document`.
   return { query: prompts.query ?? usual, passage: prompts.document ?? prompts.passage ?? usual };
 }
 
-/** The JSON of `file`; `absent` when there is no such file. */
+/** The JSON of `file`; `absent`, if given, when the file does not exist. */
 async function readJson(file: string, absent?: Json): Promise<Json> {
   try {
     return JSON.parse(await readFile(file, 'utf8'));

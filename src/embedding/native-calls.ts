@@ -1,14 +1,15 @@
+// Indexes of `cells`.
 const ENDING = 0;
-const UNDER_WAY = 1;
+const RUNNING = 1;
 
-// Longer than any text takes, so that only a hang meets it.
-const PATIENCE_MS = 5_000;
+/** Longer than any inference takes, so that only a call that hangs reaches it. */
+const MAX_WAIT_MS = 5_000;
 
 /**
- * Counts the calls of workers into onnxruntime, so that the process does not end inside one.
+ * Counts the calls of workers into onnxruntime, so that the process does not end during one.
  *
- * Node ends worker threads with the process. onnxruntime's addon, ended in the middle of a call, throws with nobody to
- * catch it, and the process would abort with a core dump instead of leaving with its exit code.
+ * Node ends worker threads with the process. If onnxruntime's addon is ended during a call, it throws an exception that
+ * nothing catches, and the process aborts with a core dump instead of its exit code.
  */
 export class NativeCalls {
   /** Shared by the main thread and the workers. */
@@ -18,32 +19,32 @@ export class NativeCalls {
     this.cells = cells;
   }
 
-  /** In a worker: makes a call, or waits for the end once this has begun. */
+  /** For workers: runs `call`. Never resolves if the process is ending. */
   async run<T>(call: () => Promise<T>): Promise<T> {
-    // Before the look at ENDING: one of the two sides always sees the other.
-    Atomics.add(this.cells, UNDER_WAY, 1);
+    // Counted before ENDING is read, so that either this call sees ENDING or `end` sees this call.
+    Atomics.add(this.cells, RUNNING, 1);
     try {
       if (Atomics.load(this.cells, ENDING) === 0) {
         return await call();
       }
     } finally {
-      Atomics.sub(this.cells, UNDER_WAY, 1);
-      Atomics.notify(this.cells, UNDER_WAY);
+      Atomics.sub(this.cells, RUNNING, 1);
+      Atomics.notify(this.cells, RUNNING);
     }
     return new Promise(() => {});
   }
 
-  /** In the main thread, when the process ends: lets no further call begin and waits for those under way. */
+  /** For the main thread, when the process ends: prevents further calls and waits for the running ones. */
   readonly end = (): void => {
     Atomics.store(this.cells, ENDING, 1);
-    const deadline = performance.now() + PATIENCE_MS;
+    const deadline = performance.now() + MAX_WAIT_MS;
     for (;;) {
-      const count = Atomics.load(this.cells, UNDER_WAY);
+      const count = Atomics.load(this.cells, RUNNING);
       const left = deadline - performance.now();
       if (count === 0 || left <= 0) {
         return;
       }
-      Atomics.wait(this.cells, UNDER_WAY, count, left);
+      Atomics.wait(this.cells, RUNNING, count, left);
     }
   };
 }

@@ -1,16 +1,16 @@
-/** How the states of a text's tokens become its vector. */
+/** How the hidden states of the tokens of a text are combined into its vector. */
 export type Pooling = 'mean' | 'cls' | 'max' | 'lasttoken';
 
 const MODES: Readonly<Record<string, Pooling>> = {
   pooling_mode_mean_tokens: 'mean',
-  // The mean times the root of the length: the same direction, and only that is kept.
+  // The mean times the square root of the length. It has the direction of the mean, and vectors are normalised.
   pooling_mode_mean_sqrt_len_tokens: 'mean',
   pooling_mode_cls_token: 'cls',
   pooling_mode_max_tokens: 'max',
   pooling_mode_lasttoken: 'lasttoken',
 };
 
-/** The mode that a pooling configuration names; undefined when it is none of ours, or several at once. */
+/** The mode of a pooling configuration; undefined for an unsupported mode and for a combination of modes. */
 export function poolingOf(config: Readonly<Record<string, unknown>>): Pooling | undefined {
   const flags = Object.keys(config).filter((key) => key.startsWith('pooling_mode_') && config[key] === true);
   return flags.length === 1 && config.include_prompt !== false ? MODES[flags[0]!] : undefined;
@@ -19,8 +19,8 @@ export function poolingOf(config: Readonly<Record<string, unknown>>): Pooling | 
 /**
  * Writes the unit vector of one text to `out`.
  *
- * `states` are the last hidden states, token by token, `out.length` values each. Sums are taken in float64 and in the
- * order of the tokens, so that they are the same bits everywhere.
+ * `states` holds the last hidden states of all tokens, `out.length` values each. Sums are computed in float64 in the
+ * order of the tokens, so that the result is the same to the bit on every machine.
  */
 export function poolInto(out: Float32Array, states: Float32Array, pooling: Pooling): void {
   const dimensions = out.length;

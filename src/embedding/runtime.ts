@@ -2,12 +2,11 @@ import { isMainThread } from 'node:worker_threads';
 import { CosiftError } from '../errors.js';
 
 /**
- * Loads onnxruntime with its usage reports off.
+ * Loads onnxruntime without its telemetry.
  *
- * The official builds report to their maker unless this variable is set before the first session. A worker's
- * `process.env` is a copy that native code never sees; hence in the main thread only, or with the variable set from
- * outside. The main thread is also where an addon must be loaded first: one first loaded in a worker can crash when
- * this ends.
+ * The official builds send usage reports unless ORT_DISABLE_TELEMETRY is set before the first session. The main thread
+ * sets it. A worker thread cannot, because its `process.env` is a copy that native code does not see. The main thread
+ * must load the addon first in any case: an addon that a worker loads first can crash when that worker ends.
  *
  * Source: <https://github.com/microsoft/onnxruntime/pull/27379>
  */

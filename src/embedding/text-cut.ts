@@ -1,6 +1,6 @@
 /**
- * Where a text can be cut within its first `size` characters so that the tokens of what comes before are the first
- * tokens of the whole text; undefined when there is no such place.
+ * Returns a position within the first `size` characters at which a text can be cut, so that the tokens of the first part
+ * are the first tokens of the whole text; undefined if there is none.
  */
 export type CutPoint = (text: string, size: number) => number | undefined;
 
@@ -13,7 +13,7 @@ type Part = {
   normalizers?: unknown;
 } | null;
 
-/** Normalizers that treat what comes before a space without regard to what follows it. */
+/** Normalizers whose result before a space does not depend on the text after it. */
 const LOCAL_NORMALIZERS = new Set([
   'BertNormalizer',
   'Lowercase',
@@ -24,19 +24,19 @@ const LOCAL_NORMALIZERS = new Set([
   'StripAccents',
 ]);
 
-/** Pre-tokenizers after which no token reaches over a space that follows a word. */
+/** Pre-tokenizers after which no token extends across a space that follows a word. */
 const SPLITTING = new Set(['BertPreTokenizer', 'Whitespace', 'WhitespaceSplit']);
 
 const SPACES = new Set([' ', '\t', '\n', '\r']);
 const SPACE = /^\s$/;
 
 /**
- * Where texts can be cut for a tokenizer, by its `tokenizer.json`; undefined when that is not known, so that texts are
- * tokenised whole.
+ * Returns the function that finds cut points for the tokenizer of this `tokenizer.json`; undefined if texts must be
+ * tokenised as a whole.
  *
- * Before a space that follows another character, nothing depends on what comes later: words are tokenised by
- * themselves, letters change their case by the letters of their word, and marks combine with the character before
- * them. Between two ideographs the same holds where the tokenizer makes each a word.
+ * A text can be cut before a space that follows another character, because the tokens before it do not depend on the
+ * text after it: words are tokenised separately, the case of a letter depends only on its word, and a combining mark
+ * belongs to the character before it. A text can be cut between two ideographs if the tokenizer makes each a word.
  */
 export function cutPointsOf(config: { normalizer?: Part; pre_tokenizer?: Part }): CutPoint | undefined {
   const normalizers = partsOf(config.normalizer, 'normalizers');
@@ -62,7 +62,7 @@ function partsOf(part: Part | undefined, list: 'pretokenizers' | 'normalizers'):
   return part.type === 'Sequence' ? (part[list] as Part[]).flatMap((inner) => partsOf(inner, list)) : [part];
 }
 
-/** Of the unified ideographs that BERT's tokenizer makes words of, those of the basic plane that are most in use. */
+/** Whether the character is in the main block of CJK unified ideographs, each of which BERT's tokenizer makes a word. */
 function isIdeograph(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   return code >= 0x4e00 && code <= 0x9fff;

@@ -6,21 +6,20 @@ import { type CutPoint, cutPointsOf } from './text-cut.js';
 
 /** The tokens of a text. */
 export interface Encoded {
-  /** Special ones included; never empty when the model has any of these. */
+  /** Includes special tokens, so it is never empty if the model has any. */
   ids: number[];
   /** Whether the text has more tokens than the model takes. */
   truncated: boolean;
 }
 
-/** Characters of a text that are looked at first, for each token that the model takes. Words have fewer, mostly. */
+// To avoid tokenising all of a long text, its beginning is tokenised first: `CHARACTERS_PER_TOKEN` characters for each
+// token that the model takes. If that gives too few tokens, `GROWTH` times as many characters are tokenised.
 const CHARACTERS_PER_TOKEN = 16;
-
-/** Of what was not enough, so many times as much is looked at next. */
 const GROWTH = 4;
 
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 
-/** Turns texts into token ids, cut to what the model takes with its special tokens kept. */
+/** Turns texts into token ids, truncated to the maximum of the model without losing its special tokens. */
 export class TextTokenizer {
   readonly #tokenizer: Tokenizer;
   readonly #lowerCase: boolean;
@@ -35,29 +34,29 @@ export class TextTokenizer {
     this.#tokenizer = new Tokenizer(config, read('tokenizer_config.json'));
     this.#lowerCase = directory.lowerCase;
     this.#cutPoint = cutPointsOf(config);
-    // What the tokenizer puts around a text, whatever the text: [CLS] before and [SEP] after it, in BERT.
+    // The special tokens around every text, such as [CLS] before and [SEP] after it in BERT.
     const bare = this.#bare('a');
-    const whole: number[] = this.#tokenizer.encode('a').ids;
-    const start = whole.findIndex((_, i) => bare.every((id, j) => whole[i + j] === id));
-    this.#before = whole.slice(0, start);
-    this.#after = whole.slice(start + bare.length);
+    const full: number[] = this.#tokenizer.encode('a').ids;
+    const start = full.findIndex((_, i) => bare.every((id, j) => full[i + j] === id));
+    this.#before = full.slice(0, start);
+    this.#after = full.slice(start + bare.length);
     this.#room = directory.maxTokens - this.#before.length - this.#after.length;
   }
 
-  /** The tokens of a text. Of a long one, no more is tokenised than its first tokens take. */
+  /** The tokens of a text. Only the beginning of a long text is tokenised. */
   encode(text: string): Encoded {
     const bare = this.#beginning(text);
     const truncated = bare.length > this.#room;
     return { ids: [...this.#before, ...bare.slice(0, this.#room), ...this.#after], truncated };
   }
 
-  /** Whether a text has a token of its own. */
+  /** Whether a text has any token besides the special ones. */
   hasTokens(text: string): boolean {
-    // Of these there always is one: most texts need not be tokenised for that.
+    // A letter or digit always gives a token, so most texts need not be tokenised.
     return LETTER_OR_DIGIT.test(text) || this.#beginning(text).length > 0;
   }
 
-  /** The tokens of a text, or the first of them: more than the model takes. */
+  /** The tokens of a text without special ones. For a long text, only the first, but more than the model takes. */
   #beginning(text: string): number[] {
     for (let size = this.#room * CHARACTERS_PER_TOKEN; size < text.length; size *= GROWTH) {
       const end = this.#cutPoint?.(text, size);

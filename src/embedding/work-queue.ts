@@ -1,35 +1,36 @@
 import { FairQueue } from './fair-queue.js';
 import type { Job, Kind } from './job.js';
 
-/** Consecutive texts of one job, enough to be worth a message and few enough that others need not wait long. */
+/** Consecutive texts of one job that one worker embeds at a time. */
 export interface Slice {
   job: Job;
   start: number;
   texts: readonly string[];
 }
 
+// Enough texts to outweigh the cost of a message to a worker, and few enough that other jobs do not wait long.
 const SLICE_TEXTS = 16;
 const SLICE_CHARACTERS = 2_000;
 
-/** Shares of the workers' time while both kinds wait: an import leaves searches three quarters, and no more is lost. */
+/** Shares of the workers' time while texts of both kinds wait. */
 const WEIGHTS: Readonly<Record<Kind, number>> = { query: 3, passage: 1 };
 
-/** What a text costs, about, in characters: the model's window bounds it, and no text is free. */
+// Approximate cost of a text, in characters: `TEXT_COST` plus its length. The input size of the model bounds the length.
 const TEXT_COST = 40;
-const LARGEST_COST = 1_200;
+const MAX_LENGTH_COST = 1_200;
 
 /**
  * Texts that wait for a worker.
  *
- * While both kinds wait, each gets its share of the work, whatever waits of the other. A kind that has not waited
- * gains no credit by that, and one that was alone owes nothing.
+ * While texts of both kinds wait, each kind gets its share of the work. A kind gains no credit while none of its texts
+ * wait, and its work counts only while texts of the other kind wait.
  */
 export class WorkQueue {
   readonly #queues: Readonly<Record<Kind, FairQueue>>;
-  /** Work done per share, in characters: the kind that has had less is next. */
+  /** Work done, in characters, divided by the weight of the kind. The kind with the smaller value is next. */
   readonly #served: Record<Kind, number> = { query: 0, passage: 0 };
 
-  /** `limit`: see {@link FairQueue}; it holds for each kind. */
+  /** `limit` is the limit of each of the two {@link FairQueue}s. */
   constructor(limit: number) {
     this.#queues = { query: new FairQueue(limit), passage: new FairQueue(limit) };
   }
@@ -38,11 +39,11 @@ export class WorkQueue {
     return this.#queues.query.waiting + this.#queues.passage.waiting;
   }
 
-  /** Adds a job; false when it waits for room. */
+  /** Adds a job. Returns false if the job has to wait for room. */
   push(job: Job): boolean {
     const other = job.kind === 'query' ? 'passage' : 'query';
     if (this.waiting === 0) {
-      // What a kind was served while it was alone took nothing from the other.
+      // Work of one kind while no text of the other waited does not count.
       this.#served.query = 0;
       this.#served.passage = 0;
     } else if (this.#queues[job.kind].waiting === 0) {
@@ -52,11 +53,11 @@ export class WorkQueue {
   }
 
   /** Whether a job still waits for room. */
-  isOutside(job: Job): boolean {
-    return this.#queues[job.kind].isOutside(job);
+  waitsForRoom(job: Job): boolean {
+    return this.#queues[job.kind].waitsForRoom(job);
   }
 
-  /** Removes the next slice; undefined when nothing waits. */
+  /** Removes and returns the next slice; undefined if no text waits. */
   take(): Slice | undefined {
     const { query, passage } = this.#queues;
     const kind =
@@ -66,12 +67,12 @@ export class WorkQueue {
     return this.#queues[kind].take((job) => this.#slice(job));
   }
 
-  /** Removes what of a job nobody has begun. */
+  /** Removes the texts of a job that were not started. */
   drop(job: Job): void {
     this.#queues[job.kind].drop(job);
   }
 
-  /** Removes and returns everything. */
+  /** Removes and returns all jobs. */
   clear(): Job[] {
     return [...this.#queues.query.clear(), ...this.#queues.passage.clear()];
   }
@@ -83,7 +84,7 @@ export class WorkQueue {
     do {
       const { length } = job.texts[job.next]!;
       characters += length;
-      cost += TEXT_COST + Math.min(length, LARGEST_COST);
+      cost += TEXT_COST + Math.min(length, MAX_LENGTH_COST);
       job.next += 1;
     } while (job.waiting > 0 && job.next - start < SLICE_TEXTS && characters < SLICE_CHARACTERS);
     this.#served[job.kind] += cost / WEIGHTS[job.kind];

@@ -8,29 +8,29 @@ import { loadRuntime } from './runtime.js';
 import { type Slice, WorkQueue } from './work-queue.js';
 import type { Task, WorkerData } from './worker.js';
 
-// Compiled, also when this module runs from its source: a worker thread takes no TypeScript.
+// The compiled file, even if this module runs from its source, because a worker thread cannot run TypeScript.
 const WORKER = join(PACKAGE_ROOT, 'dist', 'embedding', 'worker.js');
 
-/** How a pool works. */
+/** Options of a pool. */
 export interface PoolOptions {
   workers: number;
-  /** Texts of one caller that may wait, of each kind; see `FairQueue`. */
+  /** Queue length of one caller for each kind of text; see `FairQueue`. */
   maxQueue: number;
-  /** How long a call waits for room in the queue until it gets `busy`. */
+  /** How long a call waits for room in the queue before it fails with `busy`. */
   maxWaitMs: number;
-  /** JavaScript memory of a worker, MiB. A worker that needs more ends and is replaced. The model's is not counted. */
+  /** JavaScript heap of a worker in MiB, without the model. A worker that needs more ends and is replaced. */
   workerMemoryMb: number;
 }
 
-/** Who asks for vectors, and for how long they wait. */
+/** Options of one call of {@link WorkerPool.embed}. */
 export interface EmbedCall {
   origin: Origin;
-  /** Whether to wait for room for as long as it takes. */
-  patient: boolean;
+  /** Whether to wait for room in the queue without a time limit. */
+  waitForRoom: boolean;
   signal: AbortSignal | undefined;
 }
 
-/** Threads that each hold the model, fed from one queue. Lives as long as its embedder. */
+/** Worker threads, each with a copy of the model, that embed texts from one queue. */
 export class WorkerPool {
   readonly #threads: Piscina<Task, Embedded | undefined>;
   readonly #workers: number;
@@ -54,21 +54,21 @@ export class WorkerPool {
       filename: WORKER,
       minThreads: workers,
       maxThreads: workers,
-      // Only for tasks that meet a thread being replaced: no more are given out than there are workers.
+      // Never more tasks than workers. They wait only while a thread is being replaced.
       maxQueue: workers,
       recordTiming: false,
       resourceLimits: { maxOldGenerationSizeMb: workerMemoryMb },
       workerData: { directory, cells: this.#calls.cells } satisfies WorkerData,
     });
-    // The death of a worker that has nothing to do is nobody's failure: piscina replaces it.
+    // Emitted when an idle worker ends. No task fails, and piscina replaces the worker.
     this.#threads.on('error', () => undefined);
     process.on('exit', this.#calls.end);
   }
 
   /**
-   * Starts the workers; the model is loaded in all of them once this resolves.
+   * Starts the workers. When this resolves, all of them have loaded the model.
    *
-   * @throws {CosiftError} `invalid_request` when onnxruntime cannot load it.
+   * @throws {CosiftError} `invalid_request` when onnxruntime cannot load the model.
    */
   static async open(directory: ModelDirectory, options: PoolOptions): Promise<WorkerPool> {
     await loadRuntime();
@@ -100,11 +100,11 @@ export class WorkerPool {
   /**
    * The vectors of `texts` in their order.
    *
-   * @throws {CosiftError} `busy` when there is no room for too long, `stopped` once the pool is closed; the signal's
-   * reason.
+   * @throws {CosiftError} `busy` when the queue stays full for `maxWaitMs`; `stopped` when the pool is closed; the
+   * signal's reason.
    */
   async embed(kind: Kind, texts: readonly string[], call: EmbedCall): Promise<Embedded> {
-    const { origin, patient, signal } = call;
+    const { origin, waitForRoom, signal } = call;
     signal?.throwIfAborted();
     if (this.#closed) {
       throw closed();
@@ -117,16 +117,16 @@ export class WorkerPool {
       this.#queue.drop(job);
       job.fail(reason);
     };
-    const waits = !this.#queue.push(job) && !patient;
+    const mayTimeOut = !this.#queue.push(job) && !waitForRoom;
     const refuse = () => {
-      if (this.#queue.isOutside(job)) abandon(this.#busy());
+      if (this.#queue.waitsForRoom(job)) abandon(this.#busy());
     };
-    if (waits && this.#maxWaitMs === 0) refuse();
-    const timer = waits ? setTimeout(refuse, this.#maxWaitMs) : undefined;
-    // piscina must not see the signal: it would kill the worker, and its model with it.
+    if (mayTimeOut && this.#maxWaitMs === 0) refuse();
+    const timer = mayTimeOut ? setTimeout(refuse, this.#maxWaitMs) : undefined;
+    // The signal is not passed to piscina, which would end the worker and its loaded model.
     const leave = () => abandon(signal?.reason);
     signal?.addEventListener('abort', leave, { once: true });
-    this.#give();
+    this.#dispatch();
     try {
       return await job.embedded;
     } finally {
@@ -148,8 +148,8 @@ export class WorkerPool {
     await this.#end();
   }
 
-  /** Hands out slices while a worker is free. */
-  #give(): void {
+  /** Gives slices to free workers. */
+  #dispatch(): void {
     while (this.#tasks.size < this.#workers) {
       const slice = this.#queue.take();
       if (slice === undefined) {
@@ -157,7 +157,7 @@ export class WorkerPool {
       }
       const task = this.#run(slice).finally(() => {
         this.#tasks.delete(task);
-        this.#give();
+        this.#dispatch();
       });
       this.#tasks.add(task);
     }
@@ -168,7 +168,7 @@ export class WorkerPool {
     this.#running += texts.length;
     const task: Task = { kind: job.kind, texts };
     try {
-      // Once more when it fails: the worker may have ended, and another has taken its place.
+      // One retry, because the worker may have ended and been replaced.
       const embedded = await this.#threads.run(task).catch(() => this.#threads.run(task));
       job.finish(start, embedded!);
       this.#inferences += texts.length;
@@ -181,10 +181,10 @@ export class WorkerPool {
     }
   }
 
-  /** Runs `task` once in each worker. All must be idle: then piscina gives each the next one. */
+  /** Runs `task` once in each worker. All workers must be idle, so that piscina gives one task to each. */
   async #everyWorker(task: Task): Promise<void> {
     const runs = Array.from({ length: this.#workers }, () => this.#threads.run(task));
-    // All have ended before one's failure is passed on: a thread must not be stopped inside onnxruntime.
+    // Waits for all tasks before it throws, because a thread must not be stopped inside onnxruntime.
     await Promise.allSettled(runs);
     await Promise.all(runs);
   }

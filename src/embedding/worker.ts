@@ -6,19 +6,19 @@ import { NativeCalls } from './native-calls.js';
 import { poolInto } from './pooling.js';
 import { TextTokenizer } from './tokenizer.js';
 
-/** Texts to embed, each after the prompt of their kind, or the end of this worker's model. */
+/** Embeds texts, each with the prompt of its kind, or releases the model of this worker. */
 export type Task = { kind: Kind; texts: readonly string[] } | { kind: 'release' };
 
-/** What a worker is started with. */
+/** The `workerData` of a worker. */
 export interface WorkerData {
   directory: ModelDirectory;
-  /** Of the pool's {@link NativeCalls}. */
+  /** The shared cells of the pool's {@link NativeCalls}. */
   cells: Int32Array;
 }
 
 const { directory, cells } = workerData as WorkerData;
 const calls = new NativeCalls(cells);
-// Warnings are about the machine, and come again with every start.
+// Warnings of onnxruntime are about the machine and would be repeated at every start.
 env.logLevel = 'error';
 
 interface Model {
@@ -26,25 +26,25 @@ interface Model {
   tokenizer: TextTokenizer;
 }
 
-// Loaded by the first task and not with the module, so that a failure has somebody to go to.
+// Loaded by the first task rather than with the module, so that a failure is the error of a task.
 let model: Promise<Model> | undefined;
 
-/** How long a failed load is not tried again, in milliseconds. */
+/** Milliseconds until a failed load may be retried. */
 const RETRY_MS = 1_000;
 
-/** When a failed load is tried again. A timer would not do: a worker without a task runs none. */
+/** When a failed load may be retried. It is not a timer, because timers do not run while a worker has no task. */
 let retryAt = Number.POSITIVE_INFINITY;
 
 const SESSION: InferenceSession.SessionOptions = {
   executionProviders: ['cpu'],
   executionMode: 'sequential',
-  // One thread a session: the pool is the parallelism, and the order of sums cannot depend on it.
+  // One thread per session, so that the order of sums is fixed. The workers run in parallel.
   intraOpNumThreads: 1,
   interOpNumThreads: 1,
   logSeverityLevel: 3,
 };
 
-/** The model, loaded by the first call. A load that failed is tried again, but not at once. */
+/** The model, which the first call loads. A failed load is retried after `RETRY_MS`. */
 function loaded(): Promise<Model> {
   if (performance.now() > retryAt) model = undefined;
   if (model === undefined) {
@@ -62,11 +62,11 @@ async function load(): Promise<Model> {
   return { session, tokenizer: new TextTokenizer(directory) };
 }
 
-/** Vectors of a task's texts. That of a record's text without a token is all 0: the text has no meaning. */
+/** Embeds the texts of a task. A record text without tokens has a vector of zeros. */
 export default async function run(task: Task): Promise<Embedded | undefined> {
   if (task.kind === 'release') {
-    const left = await model?.catch(() => undefined);
-    if (left !== undefined) await calls.run(() => left.session.release());
+    const loadedModel = await model?.catch(() => undefined);
+    if (loadedModel !== undefined) await calls.run(() => loadedModel.session.release());
     return undefined;
   }
   const { session, tokenizer } = await loaded();
@@ -77,7 +77,7 @@ export default async function run(task: Task): Promise<Embedded | undefined> {
     if (task.kind === 'passage' && !tokenizer.hasTokens(text)) continue;
     const encoded = tokenizer.encode(prompts[task.kind] + text);
     if (encoded.truncated) truncated += 1;
-    // One text a run: in a batch, quantised activations would let texts change each other's vectors.
+    // One text per run: in a batch, the quantisation of activations depends on all texts, and so would each vector.
     const inputs = feeds(session.inputNames, encoded.ids);
     const output = await calls.run(() => session.run(inputs));
     const name =

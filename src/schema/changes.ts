@@ -16,14 +16,14 @@ export const change = {
   },
 } as const;
 
-/** What identifies a change feed, as a regular expression. */
+/** Matches the epoch of a change feed. */
 export const EPOCH = /^[0-9a-f]{32}$/;
 
 export const epoch = {
   type: 'string',
   pattern: EPOCH.source,
   description:
-    'Which feed it is: another one once the database was made again. Position and epoch together name a place.',
+    'Identifies the change feed. A database that was created again has a new epoch, so a position is valid only with its epoch.',
 } as const;
 
 export const changes = {
@@ -32,7 +32,7 @@ export const changes = {
   additionalProperties: false,
   properties: {
     changes: { type: 'array', items: { $ref: '#/components/schemas/Change' } },
-    position: { ...count, description: '`after` of the next call.' },
+    position: { ...count, description: '`after` of the next request.' },
     has_more: { type: 'boolean' },
     epoch,
   },

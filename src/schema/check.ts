@@ -10,9 +10,9 @@ import type { ReembeddingRequest } from './reembedding.js';
 import type { QueryRequest, SearchRequest, Variant } from './search.js';
 import type { WebhookRequest } from './webhooks.js';
 
-// The first finds the first error cheaply; only a small refused body is worth every error.
+/** Larger bodies get only the first error, because finding every error takes time in proportion to the body. */
 const FULL_REPORT_BYTES = 65_536;
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 class Schemas {
   readonly #ajv: Ajv2020;
@@ -26,7 +26,7 @@ class Schemas {
       strictRequired: false,
       discriminator: true,
       verbose: true,
-      // Formats are settled by the engine, whose message says more than "must match format".
+      // The engine checks formats, because its messages are more precise than "must match format".
       validateFormats: false,
     });
     this.#ajv.addVocabulary(['components']);
@@ -47,8 +47,9 @@ let firstError: Schemas | undefined;
 let everyError: Schemas | undefined;
 
 /**
- * Throws `invalid_request` (or `invalid_filter` when every problem is in the filter) unless `value`, parsed
- * from `bytes` bytes of JSON, is an instance of the schema. `value` is never changed.
+ * Checks that `value`, parsed from `bytes` bytes of JSON, is an instance of the schema. `value` is not changed.
+ *
+ * @throws {CosiftError} `invalid_filter` when every problem is in the filter, otherwise `invalid_request`.
  */
 export function checkSchema(name: ComponentName, value: unknown, bytes = 0): void {
   firstError ??= new Schemas(false);
@@ -58,7 +59,7 @@ export function checkSchema(name: ComponentName, value: unknown, bytes = 0): voi
     everyError ??= new Schemas(true);
     errors = everyError.errors(name, value);
   }
-  const problems = problemsOf(errors, MOST_PROBLEMS);
+  const problems = problemsOf(errors, MAX_PROBLEMS);
   const [first] = problems;
   const where = first?.pointer ? `${first.pointer}: ` : 'the body ';
   throw new CosiftError(codeOf(problems), `${where}${first?.detail ?? 'does not match its schema'}`, {
@@ -131,7 +132,7 @@ function refused(code: ErrorCode, problem: Problem): CosiftError {
   return new CosiftError(code, `${problem.pointer}: ${problem.detail}`, { problems: [problem] });
 }
 
-/** Before the schema, which would walk all of it: how deep and how large the filter is. */
+/** Checks the depth and the size of the filter. Runs before the schema check, which takes time for all of the filter. */
 function checkFilterSize(value: unknown, limits: Limits): void {
   const filter: unknown = (value as { filter?: unknown } | null | undefined)?.filter;
   let rules = 0;

@@ -37,12 +37,12 @@ export const databaseSettings = {
       type: 'integer',
       minimum: 1,
       maximum: 4096,
-      description: 'Without a model: how many values the vectors of records and searches have.',
+      description: 'Without a model: the number of values of each vector.',
     },
     approximate: {
       type: 'boolean',
       description:
-        'Default: false. Also keep an index for searches that say `approximate`. It takes memory and time to build.',
+        'Default: false. Also keep an index for searches with `approximate`. The index takes memory and time to build.',
     },
   },
   examples: [{ embed: { columns: ['title', 'description'] } }, { dimensions: 768 }],
@@ -68,11 +68,14 @@ export const databaseDescription = {
   properties: {
     id: databaseId,
     records: count,
-    model: { type: ['string', 'null'], description: 'null: vectors are the caller’s own.' },
-    fingerprint: { type: ['string', 'null'], description: 'What the vectors of the model depend on.' },
+    model: { type: ['string', 'null'], description: 'null: the caller provides the vectors.' },
+    fingerprint: {
+      type: ['string', 'null'],
+      description: 'A hash of everything that determines the vectors of the model.',
+    },
     dimensions: count,
     approximate: { type: 'boolean', description: 'Whether searches may be approximate.' },
-    approximate_records: { ...count, description: 'With `approximate`: records in the index by now.' },
+    approximate_records: { ...count, description: 'With `approximate`: records in the index so far.' },
     embed: { $ref: '#/components/schemas/Embed' },
     columns: {
       type: 'array',
@@ -89,7 +92,7 @@ export const databaseDescription = {
     },
     sizes: {
       type: 'object',
-      description: 'Memory in all and by what it holds; files.',
+      description: 'Bytes of memory in all and by purpose, and bytes of files.',
       required: ['memory_bytes', 'disk_bytes'],
       additionalProperties: count,
       properties: { memory_bytes: count, disk_bytes: count },

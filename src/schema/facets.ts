@@ -94,7 +94,7 @@ export const histogramCounts = {
     interval: { type: 'number' },
     buckets: {
       type: 'array',
-      description: 'Ascending; intervals without a match are left out.',
+      description: 'In ascending order, without empty intervals.',
       items: {
         type: 'object',
         required: ['from', 'count'],
@@ -115,7 +115,7 @@ export const timeCounts = {
     interval: { type: 'string', enum: ['minute', 'hour', 'day', 'week', 'month', 'year'] },
     buckets: {
       type: 'array',
-      description: 'Ascending; intervals without a match are left out.',
+      description: 'In ascending order, without empty intervals.',
       items: {
         type: 'object',
         required: ['from', 'count'],

@@ -20,7 +20,7 @@ export const column = {
 
 export const filterRule = {
   type: 'object',
-  description: 'Compares one column of a record. The operator settles the type of `value`.',
+  description: 'Compares one column of a record. The operator determines the type of `value`.',
   required: ['operator'],
   discriminator: { propertyName: 'operator' },
   oneOf: [
@@ -57,7 +57,7 @@ export const filterRule = {
 
 const condition = { type: 'string', enum: ['AND', 'OR'] } as const;
 
-/** Groups name each other, so that a rule of a group of variant A is a group of variant A. */
+/** The schema of a group. `node` names the schema of its rules, so that nested groups are of the same variant. */
 function groupSchema<const Node extends string, const Required extends readonly string[]>(
   node: Node,
   required: Required,
@@ -95,7 +95,7 @@ function groupSchema<const Node extends string, const Required extends readonly 
   } as const;
 }
 
-/** A schema of its own for either kind of element, so that errors speak of the one that was meant. */
+/** A group or a rule, chosen by the members that are present, so that errors are about the intended schema. */
 function nodeSchema<const Group extends string>(group: Group) {
   return {
     if: { type: 'object', anyOf: [{ required: ['rules'] }, { required: ['condition'] }] },
@@ -122,7 +122,7 @@ export type FilterRule = TypeOf<typeof filterRule>;
 export type Operator = FilterRule['operator'];
 export type Condition = 'AND' | 'OR';
 
-/** Variant A's group is the one whose `condition` is always there. */
+/** In variant A, `condition` is required. */
 export interface FilterGroup {
   condition?: Condition;
   rules: (FilterRule | FilterGroup)[];

@@ -18,7 +18,7 @@ const actions = {
   items: { type: 'string', enum: ACTIONS },
 } as const;
 const databases = {
-  description: 'Databases the key sees: their ids, or `*` for all.',
+  description: 'Ids of the databases that the key may see, or `*` for all.',
   anyOf: [
     { type: 'string', const: '*' },
     {
@@ -32,7 +32,7 @@ const databases = {
 } as const;
 const filter = {
   $ref: '#/components/schemas/FilterGroupB',
-  description: 'A record outside it does not exist for this key.',
+  description: 'The key sees only records that pass this filter.',
 } as const;
 
 export const keyRequest = {
@@ -69,7 +69,7 @@ export const issuedKey = {
   type: 'object',
   required: ['key_id', 'key', 'name', 'actions', 'databases', 'created_at'],
   additionalProperties: false,
-  properties: { ...described, key: { type: 'string', description: 'The secret. It is shown this once.' } },
+  properties: { ...described, key: { type: 'string', description: 'The secret. It is shown only here.' } },
 } as const;
 
 export const keyList = {

@@ -1,8 +1,8 @@
-/** What the service takes at most. Every value can be configured under its own name in `limits`. */
+/** Default limits of the service. Each can be configured under its name in `limits`. */
 export const LIMITS = {
-  /** Groups within groups; the outermost counts as one. */
+  /** Nesting depth of groups; the outermost group counts as one. */
   filter_depth: 32,
-  /** Rules of one filter, groups not counted. */
+  /** Rules of one filter, without groups. */
   filter_rules: 1_000,
   /** UTF-8 bytes of one string in a filter. */
   filter_value_bytes: 10_000,
@@ -16,11 +16,11 @@ export const LIMITS = {
   batch_bytes: 67_108_864,
   /** Bytes of one record as JSON, in a batch or on a line of NDJSON. */
   record_bytes: 1_048_576,
-  /** Bytes of the records on one page, unless the first record alone is longer. */
+  /** Bytes of the records on one page. A page with a single record may be larger. */
   page_bytes: 4_194_304,
   /** Distinct column names of a database. */
   database_columns: 10_000,
-  /** Seconds that a call of the change feed may wait. */
+  /** Seconds that a request for changes may wait. */
   change_wait_seconds: 60,
   /** Days that the change feed keeps a change. */
   change_retention_days: 30,
@@ -28,7 +28,7 @@ export const LIMITS = {
 
 export type Limits = { readonly [name in keyof typeof LIMITS]: number };
 
-/** What an absent member means. The descriptions of the schemas tell these values, the backend applies them. */
+/** Default values of request members. The schemas document them, and the backend applies them. */
 export const DEFAULTS = {
   limit: 50,
   threshold: 0.2,
@@ -36,7 +36,7 @@ export const DEFAULTS = {
   changes_limit: 100,
 } as const;
 
-/** Levels of arrays and objects in a body whose filter is as deep as it may be, and a little room. */
+/** Maximum nesting depth of a JSON body: two levels per group of the deepest filter, and 8 for the rest. */
 export function jsonDepth(limits: Limits): number {
   return 2 * limits.filter_depth + 8;
 }

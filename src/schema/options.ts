@@ -5,28 +5,28 @@ import { API_KEY, isApiKey, isServiceUrl, SERVICE_URL } from './service-address.
 
 const MAX_PROBLEMS = 20;
 
-/** Longest wait of a Node timer. */
+/** Maximum delay of a Node timer. */
 const MAX_WAIT_MS = 2_147_483_647;
 
 export const MAX_THREADS = 1024;
 export const MAX_EMBED_WORKERS = 256;
 
-const whole = (minimum: number, maximum: number) => ({ type: 'integer', minimum, maximum }) as const;
+const integer = (minimum: number, maximum: number) => ({ type: 'integer', minimum, maximum }) as const;
 const name = { type: 'string', minLength: 1 } as const;
 const variant = { type: 'string', enum: ['a', 'b'] } as const;
 const signal = { instance: 'AbortSignal' } as const;
 const callback = { instance: 'function' } as const;
 const text = { type: 'string' } as const;
 const databaseId = { type: 'string' } as const;
-const position = whole(0, Number.MAX_SAFE_INTEGER);
-const waitMs = whole(0, MAX_WAIT_MS);
+const position = integer(0, Number.MAX_SAFE_INTEGER);
+const waitMs = integer(0, MAX_WAIT_MS);
 
-/** Arguments and options of the library and the client: what each call takes, by name. */
+/** Schemas of the arguments and options of the library and the client, by call. */
 const OPTIONS = {
   directory: { directory: name },
   open: {
-    threads: whole(1, MAX_THREADS),
-    embedWorkers: whole(1, MAX_EMBED_WORKERS),
+    threads: integer(1, MAX_THREADS),
+    embedWorkers: integer(1, MAX_EMBED_WORKERS),
     models: { type: 'object', additionalProperties: name },
   },
   database: { id: databaseId },
@@ -34,13 +34,13 @@ const OPTIONS = {
   page: { variant, signal },
   model: { model: name },
   reembed: { signal, onProgress: callback, cancelOnAbort: { type: 'boolean' } },
-  changes: { after: position, limit: whole(1, 1000), waitMs, epoch: text },
+  changes: { after: position, limit: integer(1, 1000), waitMs, epoch: text },
   follow: { after: position, waitMs, epoch: text },
   client: {
     url: { instance: SERVICE_URL },
     key: { type: 'string', instance: API_KEY },
-    retries: whole(0, 100),
-    maxWaitMs: whole(0, MAX_WAIT_MS),
+    retries: integer(0, 100),
+    maxWaitMs: integer(0, MAX_WAIT_MS),
     fetch: callback,
   },
   revocation: { signal, descendants: { type: 'boolean' } },
@@ -55,7 +55,7 @@ const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
 
 export type OptionsName = keyof typeof OPTIONS;
 
-/** Values that JSON does not have, and how each is told. */
+/** Checks of values that JSON Schema cannot describe. */
 const INSTANCES: Record<string, (value: unknown) => boolean> = {
   AbortSignal: (value) =>
     typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value,

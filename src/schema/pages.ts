@@ -28,7 +28,7 @@ const score = {
   type: 'number',
   minimum: 0,
   maximum: 1,
-  description: 'Closer to 1 means more relevant. Only with a search.',
+  description: 'Closer to 1 means more relevant. Present only in results of a search.',
 } as const;
 
 export const recordA = {
@@ -40,7 +40,11 @@ export const recordA = {
     relevance_score: score,
     data: { $ref: '#/components/schemas/Data' },
     timestamps: { $ref: '#/components/schemas/TimestampsA' },
-    explain: { type: 'object', additionalProperties: true, description: 'Which rules held.' },
+    explain: {
+      type: 'object',
+      additionalProperties: true,
+      description: 'Which rules of the filter the record passed.',
+    },
   },
 } as const;
 
@@ -53,11 +57,15 @@ export const recordB = {
     relevance_score: score,
     data: { $ref: '#/components/schemas/Data' },
     timestamps: { $ref: '#/components/schemas/TimestampsB' },
-    explain: { type: 'object', additionalProperties: true, description: 'Which rules held.' },
+    explain: {
+      type: 'object',
+      additionalProperties: true,
+      description: 'Which rules of the filter the record passed.',
+    },
   },
 } as const;
 
-/** One record, in the shape of the variant that its id was given in. */
+/** One record of the variant of the requested id: A for a UUID, B for an integer. */
 export const record = {
   anyOf: [{ $ref: '#/components/schemas/RecordA' }, { $ref: '#/components/schemas/RecordB' }],
 } as const;
@@ -78,7 +86,7 @@ export const pagePosition = {
   additionalProperties: false,
   properties: {
     limit: { type: 'integer', minimum: 1, maximum: 100, description: 'The limit of the request.' },
-    next_cursor: { type: 'string', description: 'Only when there is more.' },
+    next_cursor: { type: 'string', description: 'Present only if there are more results.' },
     has_more: { type: 'boolean' },
   },
 } as const;

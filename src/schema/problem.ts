@@ -7,25 +7,25 @@ const codes = Object.keys(ERRORS) as (keyof typeof ERRORS)[];
 export const errorCode = {
   type: 'string',
   enum: codes,
-  description: 'For programs; never renamed.',
+  description: 'For programs. Codes are never renamed.',
 } as const;
 
 /** Code of one problem of a request or of one line. */
 export const problemCode = {
   type: 'string',
   enum: Object.keys(PROBLEM_CODES) as (keyof typeof PROBLEM_CODES)[],
-  description: 'For programs; never renamed.',
+  description: 'For programs. Codes are never renamed.',
 } as const;
 
-/** The body of every answer that is not a success (RFC 9457). */
+/** The body of every error response (RFC 9457). */
 export const problem = {
   type: 'object',
   required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
   properties: {
-    type: { type: 'string', description: 'Names the code; not meant to be fetched.' },
+    type: { type: 'string', description: 'Identifies the code. It need not be fetched.' },
     title: { type: 'string' },
     status: { type: 'integer', minimum: 400, maximum: 599 },
-    detail: { type: 'string', description: 'For people; its words may change.' },
+    detail: { type: 'string', description: 'For people. The wording may change.' },
     code: errorCode,
     request_id: { type: 'string' },
     errors: {
@@ -52,12 +52,12 @@ export const health = {
     reasons: {
       type: 'array',
       items: { type: 'string' },
-      description: 'Why the service is not ready, or what it cannot serve.',
+      description: 'Why the service is not ready, or which databases have problems.',
     },
     progress: {
       type: 'object',
       required: ['databases', 'loaded', 'records'],
-      description: 'How much there is to load, and how much is loaded.',
+      description: 'Numbers of databases in all, of loaded databases, and of loaded records.',
       properties: {
         databases: { type: 'integer', minimum: 0 },
         loaded: { type: 'integer', minimum: 0 },

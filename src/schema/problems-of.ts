@@ -3,17 +3,17 @@ import type { Problem } from '../errors.js';
 import { escapeToken } from './pointer.js';
 import { suggest } from './suggest.js';
 
-/** Members of an object that are looked at for one that was misspelt: a slip is not among thousands. */
-const MOST_MEMBERS = 64;
+/** Only the first members of an object are searched for a misspelt one, because the search compares all names. */
+const MAX_MEMBERS = 64;
 
-/** Says what a schema found in words about the request: one problem a fault, the same one only once, `most` at most. */
-export function problemsOf(errors: readonly ErrorObject[], most: number): Problem[] {
-  // A branch that did not match says only part of why; the error of the whole choice follows it.
+/** Converts schema errors to at most `max` problems, without duplicates, in terms of the request. */
+export function problemsOf(errors: readonly ErrorObject[], max: number): Problem[] {
+  // The errors of branches that did not match are left out. The error of the whole choice follows them.
   const choices = errors.filter(({ keyword }) => keyword === 'oneOf' || keyword === 'anyOf');
   const problems = new Map<string, Problem>();
   for (const error of errors) {
-    if (problems.size === most) break;
-    // What is wrong with a name is reported once, by the keyword about names.
+    if (problems.size === max) break;
+    // A wrong name is reported once, by the error of the keyword `propertyNames`.
     if (error.keyword === 'if' || error.propertyName !== undefined) continue;
     if (choices.some((choice) => choice !== error && error.schemaPath.startsWith(`${choice.schemaPath}/`))) {
       continue;
@@ -37,10 +37,10 @@ function problemOf(error: ErrorObject): Problem {
       return unknownMember(String(params.additionalProperty), error);
     }
     case 'required':
-      return lackedMember(String(params.missingProperty), error);
+      return missingMember(String(params.missingProperty), error);
     case 'discriminator': {
       const tag = String(params.tag);
-      if (params.tagValue === undefined) return lackedMember(tag, error);
+      if (params.tagValue === undefined) return missingMember(tag, error);
       return choice(`${pointer}/${tag}`, params.tagValue, tagsOf(error));
     }
     case 'enum':
@@ -64,7 +64,7 @@ function problemOf(error: ErrorObject): Problem {
     case 'maximum':
       return invalid(`is ${error.data}, must be ${rangeOf(error)}`);
     case 'instance': {
-      // A key must not get into a log.
+      // The value of a key must not appear in an error, which may be logged.
       const isShown = typeof error.data === 'string' && pointer !== '/key';
       const given = isShown ? JSON.stringify(error.data) : typeName(error.data);
       return invalid(`is ${given}, must be ${withArticle(String(error.schema))}`);
@@ -85,13 +85,13 @@ function problemOf(error: ErrorObject): Problem {
   }
 }
 
-/** Members whose problems have codes of their own. */
+// Pointers of members whose problems have specific codes.
 const COLUMN = /\/column$/;
 const RULES = /^\/filter(\/.*)?\/rules$/;
 const OPERATOR = /^\/filter\/.*\/operator$/;
 const CONDITION = /^\/filter(\/.*)?\/condition$/;
 
-/** A value that is not one of those allowed. */
+/** The problem of a value that is not one of the allowed ones. */
 function choice(pointer: string, given: unknown, allowed: readonly unknown[]): Problem {
   const detail = notOneOf(given, allowed);
   if (!allowed.some((value) => typeof value === typeof given)) return { pointer, code: 'wrong_type', detail };
@@ -104,25 +104,25 @@ function unknownMember(name: string, error: ErrorObject): Problem {
   const meant = suggest(name, known);
   const hint = meant === undefined ? `known: ${known.join(', ')}` : `did you mean "${meant}"?`;
   const pointer = `${error.instancePath}/${escapeToken(name)}`;
-  // The rule of another operator has a value.
+  // A rule whose operator takes no value has one.
   const code = name === 'value' && known.includes('operator') ? 'unexpected_value' : 'unknown_member';
   return { pointer, code, detail: `is not a known member; ${hint}` };
 }
 
-/** A member that is not there, unless it is there by a name that was probably meant to be its own. */
-function lackedMember(name: string, error: ErrorObject): Problem {
+/** The problem of a missing member, or of an unknown member whose name is probably a misspelling of the missing one. */
+function missingMember(name: string, error: ErrorObject): Problem {
   const misspelt = misspellingOf(name, error);
   if (misspelt !== undefined) return unknownMember(misspelt, error);
   return { pointer: error.instancePath, code: 'missing_member', detail: `lacks the member "${name}"` };
 }
 
-/** The unknown member of the faulty object that was probably meant to be `name`. */
+/** The unknown member of the invalid object whose name is probably a misspelling of `name`. */
 function misspellingOf(name: string, error: ErrorObject): string | undefined {
   const known = membersOf(error);
   const given = Object.keys((error.data ?? {}) as object);
   if (given.includes(name)) return undefined;
   return given
-    .slice(0, MOST_MEMBERS)
+    .slice(0, MAX_MEMBERS)
     .find((other) => !known.includes(other) && suggest(other, known) === name);
 }
 
@@ -132,13 +132,13 @@ function notOneOf(given: unknown, allowed: readonly unknown[]): string {
   return `must be ${allowed.length === 1 ? '' : 'one of '}${allowed.map((value) => JSON.stringify(value)).join(', ')}`;
 }
 
-/** Every value that a branch of the discriminated choice takes as its tag. */
+/** All values of the discriminator in the branches of the choice. */
 function tagsOf(error: ErrorObject): string[] {
   const tag = String(error.params.tag);
   return branchesOf(error).flatMap(({ properties }) => properties?.[tag]?.enum ?? []);
 }
 
-/** The members that the schema of the faulty object knows, by itself or in one of its branches. */
+/** All members that the schema of the invalid object or one of its branches allows. */
 function membersOf(error: ErrorObject): string[] {
   const branches = [error.parentSchema as Branch | undefined, ...branchesOf(error)];
   return [...new Set(branches.flatMap((branch) => Object.keys(branch?.properties ?? {})))];
@@ -148,7 +148,7 @@ function branchesOf(error: ErrorObject): readonly Branch[] {
   return (error.parentSchema as { oneOf?: readonly Branch[] } | undefined)?.oneOf ?? [];
 }
 
-/** What is looked at of a schema. */
+/** The part of a schema that is used here. */
 interface Branch {
   properties?: Record<string, { enum?: readonly string[] }>;
 }
@@ -163,7 +163,7 @@ function withArticle(noun: string): string {
   return `${/^[AEIOaeio]/.test(noun) ? 'an' : 'a'} ${noun}`;
 }
 
-/** A choice between members when that is what the branches are, between types otherwise. */
+/** The problem of a value that matches no branch. The branches differ by required members or by types. */
 function noBranch(error: ErrorObject): Problem {
   const { instancePath } = error;
   const branches = error.schema as { required?: readonly string[]; type?: string; const?: unknown }[];

@@ -1,14 +1,14 @@
 import { CosiftError, type Problem } from '../errors.js';
 import { escapeToken } from './pointer.js';
 
-/** Problems that are told of one call. */
+/** Maximum number of problems that one error reports. */
 const MAX_PROBLEMS = 100;
 
 /**
- * Checks that JSON holds the values of records as they are: `JSON.stringify` writes NaN and Infinity as null, a date as
- * text, a map as an empty object. What JSON holds is then the engine's to check.
+ * Checks that `JSON.stringify` preserves the values of records: it writes NaN and Infinity as null, a date as text, and
+ * a map as an empty object. The engine checks the resulting JSON.
  *
- * A value of `data` is a string, a finite number, a boolean or null; a column that is undefined is left out.
+ * A value of `data` is a string, a finite number, a boolean or null. A column that is undefined is ignored.
  *
  * @throws {CosiftError} `invalid_record` with a pointer to each value, `/records/2/data/price`.
  */
@@ -36,7 +36,7 @@ function checkRecord(record: unknown, pointer: string, problems: Problem[]): voi
   const { id, data, vector } = record;
   if (id !== undefined) checkValue(id, `${pointer}/id`, problems);
   if (Array.isArray(vector) || ArrayBuffer.isView(vector)) {
-    // Those of a Float32Array reach the engine as they are.
+    // A Float32Array is passed to the engine without JSON.
     if (!(vector instanceof Float32Array)) checkVector(vector, `${pointer}/vector`, problems);
   }
   if (data === undefined) return;
@@ -80,7 +80,7 @@ function checkValue(value: unknown, pointer: string, problems: Problem[]): void 
   problems.push({ pointer, code: 'wrong_type', detail });
 }
 
-/** Whether JSON holds the members of a value, and only those. */
+/** Whether JSON represents a value by exactly its own members. */
 function isPlain(value: unknown): value is Record<string, unknown> {
   return (
     Object.prototype.toString.call(value) === '[object Object]' &&

@@ -9,22 +9,22 @@ const count = { type: 'integer', minimum: 0 } as const;
 export const truncated = {
   ...count,
   description:
-    'Records that were embedded by the beginning of their text only: it is longer than the model takes. ' +
+    'Records whose text is longer than the input of the model, so that only its beginning was embedded. ' +
     'Unchanged records are not embedded again and not counted.',
 } as const;
 
-/** What a record may be given as. The engine's own parser checks it; this schema describes that parser. */
+/** A record of an upsert. The engine parses and checks records, and this schema describes what it accepts. */
 export const newRecord = {
   type: 'object',
   required: ['data'],
   additionalProperties: false,
   properties: {
-    id: { ...integerId, description: 'Made by the service when absent.' },
-    uuid: { ...uuid, description: 'Made by the service when absent.' },
+    id: { ...integerId, description: 'Assigned by the service if absent.' },
+    uuid: { ...uuid, description: 'Assigned by the service if absent.' },
     data: { $ref: '#/components/schemas/Data' },
     timestamps: {
       type: 'object',
-      description: 'For migration: times in either variant’s names, not mixed.',
+      description: 'For migration: times with the names of one variant.',
       additionalProperties: false,
       properties: {
         created_at: time,
@@ -40,7 +40,7 @@ export const newRecord = {
       minItems: 1,
       maxItems: 4096,
       items: { type: 'number' },
-      description: 'Where the database was made without a model.',
+      description: 'Only for a database without a model.',
     },
   },
   examples: [{ id: 1, data: { title: 'Eiffel Tower', country: 'France', height_m: 330, open: true } }],
@@ -97,7 +97,7 @@ export const deleteRequest = {
   properties: {
     ids: { type: 'array', minItems: 1, maxItems: 1000, items: recordId },
     filter: { $ref: '#/components/schemas/FilterGroupB' },
-    // An empty range is any time: as the only member it would delete everything.
+    // An empty range matches every time, so as the only member it would delete all records.
     time_range: { ...timeRange, minProperties: 1 },
   },
   examples: [{ ids: [1, 2] }, { time_range: { end_time: '2026-01-01' } }],

@@ -11,7 +11,7 @@ export const reembeddingRequest = {
       type: 'string',
       minLength: 1,
       maxLength: 256,
-      description: 'A model that the service has: the built-in one, or one of its setting `models`.',
+      description: 'A model of the service: the built-in one, or one of the setting `models`.',
     },
   },
   examples: [{ model: 'all-MiniLM-L6-v2' }],
@@ -22,17 +22,17 @@ export const reembedding = {
   required: ['model', 'from', 'state', 'done', 'records', 'started_at'],
   additionalProperties: false,
   properties: {
-    model: { type: 'string', description: 'The model that the records get vectors of.' },
+    model: { type: 'string', description: 'The model that makes the new vectors.' },
     from: {
       type: ['string', 'null'],
-      description: 'The model of the vectors they have; null: vectors of the caller.',
+      description: 'The model of the current vectors; null: the caller provided them.',
     },
     state: {
       type: 'string',
       enum: ['running', 'switching', 'waiting', 'failed', 'done'],
       description:
-        'switching: writes wait for the moment. waiting: the service lacks the model. failed: see `problem`; ' +
-        'the database is as it was, and the same request goes on.',
+        'switching: writes wait until the switch is done. waiting: the service does not have the model. failed: see ' +
+        '`problem`; the database keeps its vectors, and the same request resumes the re-embedding.',
     },
     done: { ...count, description: 'Records that have their new vector.' },
     records: { ...count, description: 'Records of the database.' },

@@ -6,7 +6,7 @@ import type { TypeOf } from './type-of.js';
 
 export const search = {
   type: 'object',
-  description: 'What to search for: a text, or a vector where the database was made without a model.',
+  description: 'What to search for: a text, or a vector if the database has no model.',
   additionalProperties: false,
   oneOf: [{ required: ['text'] }, { required: ['vector'] }],
   properties: {
@@ -58,7 +58,7 @@ const extras = {
     items: { $ref: '#/components/schemas/Facet' },
     description: 'Also count the matches, on all pages, by value or interval.',
   },
-  explain: { type: 'boolean', description: 'Also tell how the page was found.' },
+  explain: { type: 'boolean', description: 'Also explain how the page was found.' },
 } as const;
 
 const timeNamesA = ['created_at', 'changed_at', 'synced_at'] as const;
@@ -94,8 +94,8 @@ function searchRequestSchema<const Group extends string>(group: Group) {
       approximate: {
         type: 'boolean',
         description:
-          'Default: false. Where the database keeps an approximate index: a few matches may be missed for speed. ' +
-          'Not with `total` or `facets`.',
+          'Default: false. If the database has an approximate index, the search uses it: faster, but it may miss a few ' +
+          'matches. Not with `total` or `facets`.',
       },
       ...extras,
     },
@@ -139,7 +139,7 @@ export const searchRequestB = searchRequestSchema('FilterGroupB');
 export const queryRequestA = queryRequestSchema('FilterGroupA', 'SortA');
 export const queryRequestB = queryRequestSchema('FilterGroupB', 'SortB');
 
-/** `a` shows UUIDs, `b` integers; see the specification for the other differences. */
+/** Variant `a` identifies records by UUIDs, `b` by integers. docs/http-api.md lists the other differences. */
 export type Variant = 'a' | 'b';
 export type Search = TypeOf<typeof search>;
 export type Pagination = TypeOf<typeof pagination>;

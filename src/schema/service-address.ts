@@ -1,7 +1,7 @@
-/** What a service can be reached at, in words: paths are appended to it, and the key travels in a header. */
+/** Describes a valid URL of a service. Paths are appended to it, and the key is sent in a header. */
 export const SERVICE_URL = 'URL of http or https without credentials, query and fragment';
 
-/** What a key is, in words: a header takes nothing else. */
+/** Describes a valid key: text that an HTTP header can carry. */
 export const API_KEY = 'text of printable ASCII characters without spaces';
 
 export function isServiceUrl(text: unknown): text is string {

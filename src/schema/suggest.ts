@@ -1,6 +1,6 @@
-/** The word of `known` that `given` was probably meant to be, if one is near enough. */
+/** The word of `known` that `given` is probably a misspelling of; undefined if none is close enough. */
 export function suggest(given: string, known: readonly string[]): string | undefined {
-  // A word that is longer than any known one by this much is no slip of the keyboard.
+  // A word this long is not a misspelling of a known word.
   if (given.length > 64) return undefined;
   const folded = given.toLowerCase().replaceAll(/[-\s]/g, '_');
   let best: string | undefined;
@@ -15,7 +15,7 @@ export function suggest(given: string, known: readonly string[]): string | undef
   return best;
 }
 
-/** Insertions, removals, replacements and swaps of neighbours that turn `a` into `b` (restricted Damerau). */
+/** Restricted Damerau–Levenshtein distance: insertions, deletions, replacements and swaps of adjacent characters. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -23,11 +23,11 @@ function editDistance(a: string, b: string): number {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
       const replaced = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      let least = Math.min(replaced, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1);
+      let min = Math.min(replaced, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1);
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
-        least = Math.min(least, (beforeLast[j - 2] ?? 0) + 1);
+        min = Math.min(min, (beforeLast[j - 2] ?? 0) + 1);
       }
-      row.push(least);
+      row.push(min);
     }
     beforeLast = last;
     last = row;

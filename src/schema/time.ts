@@ -4,7 +4,7 @@ export const time = {
   type: 'string',
   minLength: 1,
   maxLength: 64,
-  description: 'ISO 8601 with Z or an offset; a date alone is its midnight UTC.',
+  description: 'ISO 8601 with Z or an offset. A date alone means midnight UTC.',
 } as const;
 
 /** A time in a response. */
@@ -12,7 +12,7 @@ export const utcTime = { type: 'string', format: 'date-time' } as const;
 
 export const timeRange = {
   type: 'object',
-  description: 'Both ends belong to the range. Applies to the time at which a record was last synced.',
+  description: 'Includes both ends. Applies to the time at which a record was last synced.',
   additionalProperties: false,
   properties: { start_time: time, end_time: time },
 } as const;

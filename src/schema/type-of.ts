@@ -1,4 +1,4 @@
-/** The TypeScript type of a JSON schema written `as const`: the part of the language used here. */
+/** The TypeScript type of a JSON schema that is written `as const`. It supports the keywords that are used here. */
 export type TypeOf<S> = S extends { $ref: `#/components/schemas/${infer Name}` }
   ? Name extends keyof NamedTypes
     ? NamedTypes[Name]
@@ -25,7 +25,7 @@ export type TypeOf<S> = S extends { $ref: `#/components/schemas/${infer Name}` }
                     ? ScalarOf<Name>
                     : unknown;
 
-/** Types that schemas name by `$ref`; a module that owns such a schema adds its line. */
+/** Types that schemas refer to by `$ref`. The module of such a schema adds its type. */
 // biome-ignore lint/suspicious/noEmptyInterface: filled in by declaration merging
 export interface NamedTypes {}
 

@@ -4,7 +4,7 @@ import type { TypeOf } from './type-of.js';
 
 const count = { type: 'integer', minimum: 0 } as const;
 
-/** One line of the answer to a stream of records. */
+/** One line of the response to a streamed upsert. */
 export const lineProblem = {
   type: 'object',
   required: ['type', 'line', 'code', 'detail', 'pointer'],
@@ -20,7 +20,7 @@ export const lineProblem = {
 
 export const lineProgress = {
   type: 'object',
-  description: 'What is durable and searchable so far.',
+  description: 'The records that are durable and searchable so far.',
   required: ['type', 'lines', 'committed', 'truncated'],
   additionalProperties: false,
   properties: { type: { type: 'string', const: 'progress' }, lines: count, committed: count, truncated },
@@ -28,7 +28,7 @@ export const lineProgress = {
 
 export const lineSummary = {
   type: 'object',
-  description: 'The last line when every line was read.',
+  description: 'The last line if all lines were read.',
   required: ['type', 'lines', 'created', 'changed', 'unchanged', 'failed', 'truncated'],
   additionalProperties: false,
   properties: {
@@ -44,7 +44,7 @@ export const lineSummary = {
 
 export const lineFailure = {
   type: 'object',
-  description: 'The last line when the stream ended early. What progress lines counted stays stored.',
+  description: 'The last line if the stream ended early. Records that progress lines counted stay stored.',
   required: ['type', 'code', 'detail', 'request_id'],
   additionalProperties: false,
   properties: {

@@ -6,8 +6,8 @@ const url = {
   pattern: '^https?://[^\\s]+$',
   maxLength: 2048,
   description:
-    'Where changes are posted to; any 2xx answer takes them, redirects are not followed. ' +
-    'Its host has a public address, unless the operator allows others.',
+    'Changes are posted to this URL. A response with status 2xx acknowledges them; redirects are not followed. ' +
+    'Its host must have a public address, unless the operator allows others.',
 } as const;
 
 const position = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
@@ -20,7 +20,7 @@ export const webhookRequest = {
     url,
     after: {
       ...position,
-      description: 'Position of the change feed to start after; absent: what comes from now.',
+      description: 'Position of the change feed after which deliveries start. Default: the current position.',
     },
   },
   examples: [{ url: 'https://example.org/cosift' }],
@@ -29,21 +29,21 @@ export const webhookRequest = {
 const described = {
   webhook_id: { type: 'string', pattern: '^[0-9a-z]{12}$' },
   url,
-  position: { ...position, description: 'The last change that was taken.' },
-  failures: { type: 'integer', minimum: 0, description: 'Tries of the next delivery that failed so far.' },
+  position: { ...position, description: 'Position of the last acknowledged change.' },
+  failures: { type: 'integer', minimum: 0, description: 'Failed attempts of the next delivery so far.' },
   last_failure: {
     type: 'string',
     enum: ['unreachable', 'rejected'],
     description:
-      'Why the last try failed: `rejected` by a response other than 2xx, or `unreachable` for every other cause. ' +
-      'The log of the service has the cause.',
+      'Why the last attempt failed: `rejected` for a response other than 2xx, `unreachable` for every other cause. ' +
+      'The log of the service has the details.',
   },
   created_at: { type: 'string', format: 'date-time' },
   created_by: {
     type: 'string',
     pattern: '^([0-9a-z]{12}|admin)$',
     description:
-      'Id of the key that created it: it ends with that key. Webhooks of earlier releases lack it.',
+      'Id of the key that created the webhook, which ends with that key. Webhooks of earlier releases lack it.',
   },
 } as const;
 
@@ -60,7 +60,7 @@ export const createdWebhook = {
   additionalProperties: false,
   properties: {
     ...described,
-    secret: { type: 'string', description: 'Signs the deliveries. It is shown this once.' },
+    secret: { type: 'string', description: 'Signs the deliveries. It is shown only here.' },
   },
 } as const;
 
@@ -73,7 +73,7 @@ export const webhookList = {
   },
 } as const;
 
-/** What is posted. */
+/** The body of a delivery. */
 export const webhookDelivery = {
   type: 'object',
   required: ['database', 'epoch', 'changes', 'position'],

@@ -127,10 +127,10 @@ test('without room a job waits, and gets it as soon as there is some', () => {
   expect(add('second', second)).toBe(false);
   // Another caller has room of its own.
   expect(add('other', job('passage', 1, 'b'))).toBe(true);
-  expect(queue.isOutside(second)).toBe(true);
+  expect(queue.waitsForRoom(second)).toBe(true);
   expect(queue.waiting).toBe(42);
   take(1);
-  expect(queue.isOutside(second)).toBe(false);
+  expect(queue.waitsForRoom(second)).toBe(false);
   queue.drop(first);
   expect(queue.waiting).toBe(2);
   expect(take(3).sort()).toEqual(['other', 'second']);
