@@ -136,9 +136,9 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
-    /// A panic was caught: a defect of the engine.
-    #[error("defect in the engine: {detail}")]
-    Defect {
+    /// A panic was caught. It is a bug of the engine.
+    #[error("internal error: {detail}")]
+    Internal {
         /// The panic's message.
         detail: String,
     },
@@ -215,7 +215,7 @@ impl Error {
             Self::Lock(LockError::Io { .. }) => "store_failed",
             Self::File { source, .. } if source.kind() == io::ErrorKind::StorageFull => "disk_full",
             Self::File { .. } | Self::IndexFiles(_) => "store_failed",
-            Self::Defect { .. } => "internal",
+            Self::Internal { .. } => "internal",
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use cosift_kernels::{
     BLOCK_RECORDS, Candidate, Codec, Codes, Layout, Query, Scan, Steps, exact, kernel_name, refine,
-    rotate, sweep,
+    rotate, scan_codes,
 };
 
 const DIMS: usize = 384;
@@ -92,7 +92,7 @@ fn measure(name: &str, layout: Layout, records: usize) {
                         found,
                     })
                     .collect();
-                sweep(block, &mut scans);
+                scan_codes(block, &mut scans);
             }
         });
         println!(

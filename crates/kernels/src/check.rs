@@ -60,10 +60,10 @@ pub(crate) fn agrees_on(
             .collect()
     });
 
-    let expected = sweep(&codes, &asked, reference::sweep);
+    let expected = scan_codes(&codes, &asked, reference::scan_codes);
     // SAFETY: the kernel is available, and the queries have the codes' layout.
-    let swept = sweep(&codes, &asked, |codes, scans| unsafe {
-        (kernel.sweep)(codes, scans)
+    let scanned = scan_codes(&codes, &asked, |codes, scans| unsafe {
+        (kernel.scan_codes)(codes, scans)
     });
     let refined = asked.iter().zip(&expected).all(|(asked, found)| {
         let (mut expected, mut found) = (found.clone(), found.clone());
@@ -91,7 +91,7 @@ pub(crate) fn agrees_on(
         (kernel.rotate)(&matrix, dims, &vectors, &mut rotated);
         (kernel.exact)(&left, &right)
     };
-    swept
+    scanned
         .iter()
         .zip(&expected)
         .all(|(found, expected)| same(found, expected))
@@ -146,7 +146,7 @@ struct Asked {
     ceiling: f32,
 }
 
-fn sweep(
+fn scan_codes(
     codes: &Codes,
     asked: &[Asked],
     with: impl FnOnce(&Codes, &mut [Scan<'_>]),

@@ -35,7 +35,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[&SCALAR];
 ///
 /// # Panics
 /// When a query has another layout than the codes.
-pub fn sweep(codes: &Codes, scans: &mut [Scan<'_>]) {
+pub fn scan_codes(codes: &Codes, scans: &mut [Scan<'_>]) {
     for scan in &*scans {
         assert_eq!(
             scan.query.layout(),
@@ -44,10 +44,10 @@ pub fn sweep(codes: &Codes, scans: &mut [Scan<'_>]) {
         );
     }
     // SAFETY: the kernel is available, and the layouts are one.
-    unsafe { (kernel().sweep)(codes, scans) }
+    unsafe { (kernel().scan_codes)(codes, scans) }
 }
 
-/// Narrows the bounds of candidates that [`sweep`] found, and drops those whose bounds no longer
+/// Narrows the bounds of candidates that [`scan_codes`] found, and drops those whose bounds no longer
 /// reach between `floor` and `ceiling`.
 ///
 /// Candidates stay as they are where the head says everything.

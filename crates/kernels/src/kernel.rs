@@ -13,7 +13,7 @@ pub(crate) struct Kernel {
     pub(crate) name: &'static str,
     /// Whether this CPU and system have the instructions.
     pub(crate) available: fn() -> bool,
-    pub(crate) sweep: unsafe fn(&Codes, &mut [Scan<'_>]),
+    pub(crate) scan_codes: unsafe fn(&Codes, &mut [Scan<'_>]),
     pub(crate) refine: unsafe fn(&Codes, &Query, f32, f32, &mut Vec<Candidate>),
     pub(crate) exact: unsafe fn(&[i32], &[i32]) -> i64,
     pub(crate) rotate: unsafe fn(&[f32], usize, &[f32], &mut [f32]),
@@ -27,10 +27,10 @@ pub(crate) struct Kernel {
 macro_rules! kernel {
     ($name:literal, $lanes:ty, available: $available:expr, features: [$($feature:literal),*]) => {{
         $(#[target_feature(enable = $feature)])*
-        unsafe fn sweep(codes: &$crate::codes::Codes, scans: &mut [$crate::scan::Scan<'_>]) {
+        unsafe fn scan_codes(codes: &$crate::codes::Codes, scans: &mut [$crate::scan::Scan<'_>]) {
             // SAFETY: this function is compiled for the instructions; the caller vouches for the
             // CPU and the arguments.
-            unsafe { $crate::sweep::sweep::<$lanes>(codes, scans) }
+            unsafe { $crate::scan_codes::scan_codes::<$lanes>(codes, scans) }
         }
         $(#[target_feature(enable = $feature)])*
         unsafe fn refine(
@@ -40,7 +40,7 @@ macro_rules! kernel {
             ceiling: f32,
             found: &mut Vec<$crate::scan::Candidate>,
         ) {
-            // SAFETY: as for `sweep`.
+            // SAFETY: as for `scan_codes`.
             unsafe { $crate::refine::refine::<$lanes>(codes, query, floor, ceiling, found) }
         }
         $(#[target_feature(enable = $feature)])*
@@ -49,7 +49,7 @@ macro_rules! kernel {
         }
         $(#[target_feature(enable = $feature)])*
         unsafe fn rotate(matrix: &[f32], dims: usize, vectors: &[f32], out: &mut [f32]) {
-            // SAFETY: as for `sweep`.
+            // SAFETY: as for `scan_codes`.
             unsafe { $crate::rotate::rotate::<$lanes>(matrix, dims, vectors, out) }
         }
         $(#[target_feature(enable = $feature)])*
@@ -73,7 +73,7 @@ macro_rules! kernel {
         $crate::kernel::Kernel {
             name: $name,
             available: $available,
-            sweep,
+            scan_codes,
             refine,
             exact,
             rotate,

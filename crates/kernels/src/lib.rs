@@ -1,7 +1,7 @@
 //! Dot products over packed codes: a certified scan in two steps, and the exact integer score.
 //!
 //! The only crate of the workspace with `unsafe`. A [`Codec`] packs unit vectors into [`Codes`],
-//! [`sweep`] and [`refine`] bound every record's cosine with a query from those codes, and
+//! [`scan_codes`] and [`refine`] bound every record's cosine with a query from those codes, and
 //! [`exact`] settles the survivors; [`integers_between`] and [`floats_between`] are for filters.
 //! Every kernel returns the same bits as the scalar one, on every machine.
 
@@ -22,19 +22,21 @@ mod nibbles;
 mod query;
 mod reference;
 mod refine;
+mod remainder;
 mod rotate;
 mod scalar;
 mod scan;
-mod sharpen;
+mod scan_codes;
 mod steps;
-mod sweep;
 mod training;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub use codec::Codec;
 pub use codes::Codes;
-pub use detect::{exact, floats_between, integers_between, kernel_name, refine, rotate, sweep};
+pub use detect::{
+    exact, floats_between, integers_between, kernel_name, refine, rotate, scan_codes,
+};
 pub use layout::{BLOCK_RECORDS, Layout, TILE_RECORDS};
 pub use query::Query;
 pub use scan::{Candidate, Mask, Scan};

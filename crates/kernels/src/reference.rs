@@ -4,8 +4,8 @@ use crate::codes::Codes;
 use crate::layout::TILE_RECORDS;
 use crate::query::Query;
 use crate::refine::{LowNibbles, Part, Tail};
+use crate::remainder::Dots;
 use crate::scan::{Candidate, Scan};
-use crate::sharpen::Dots;
 
 pub(crate) fn dot(a: &[i8], b: &[i8]) -> i32 {
     a.iter()
@@ -14,7 +14,7 @@ pub(crate) fn dot(a: &[i8], b: &[i8]) -> i32 {
         .sum()
 }
 
-pub(crate) fn sweep(codes: &Codes, scans: &mut [Scan<'_>]) {
+pub(crate) fn scan_codes(codes: &Codes, scans: &mut [Scan<'_>]) {
     for scan in scans {
         for slot in (0..codes.records()).filter(|slot| scan.mask[slot / 64] >> (slot % 64) & 1 == 1)
         {

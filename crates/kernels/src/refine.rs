@@ -2,15 +2,15 @@
 //!
 //! It takes two rounds. The low nibbles of the coarse band are a line or two of memory and rule
 //! most candidates out, so that the longer tail is read for few. What an edge of the scan still runs
-//! through is sharpened.
+//! through is refined by the remainder of the query.
 
 use crate::codes::{Codes, RecordMeta};
 use crate::dots::{bytes_dot, nibbles_dot};
 use crate::lanes::Lanes;
 use crate::query::{BandCodes, Query, Weights};
+use crate::remainder::refine_by_remainder;
 use crate::scan::Candidate;
-use crate::sharpen::sharpen;
-use crate::sweep::CACHE_LINE;
+use crate::scan_codes::CACHE_LINE;
 
 /// Rows asked for ahead of the one being read: they lie scattered, and memory takes about as long
 /// as this many take to work through.
@@ -34,9 +34,9 @@ pub(crate) unsafe fn refine<L: Lanes>(
     // SAFETY: passed on; the nibbles of a row come first, then its tail.
     unsafe {
         if nibble_bytes > 0 {
-            round::<L, LowNibbles>(codes, query, 0..nibble_bytes, floor, ceiling, found);
+            refine_by_part::<L, LowNibbles>(codes, query, 0..nibble_bytes, floor, ceiling, found);
         }
-        round::<L, Tail>(
+        refine_by_part::<L, Tail>(
             codes,
             query,
             nibble_bytes..layout.row_bytes(),
@@ -44,7 +44,7 @@ pub(crate) unsafe fn refine<L: Lanes>(
             ceiling,
             found,
         );
-        sharpen::<L>(codes, query, floor, ceiling, found);
+        refine_by_remainder::<L>(codes, query, floor, ceiling, found);
     }
 }
 
@@ -53,7 +53,7 @@ pub(crate) unsafe fn refine<L: Lanes>(
 /// # Safety
 /// As for [`refine`].
 #[inline(always)]
-unsafe fn round<L: Lanes, P: Part>(
+unsafe fn refine_by_part<L: Lanes, P: Part>(
     codes: &Codes,
     query: &Query,
     part: std::ops::Range<usize>,

@@ -32,7 +32,7 @@ impl Candidate {
     }
 }
 
-/// One query's part in a sweep over a block.
+/// One query's part in a scan_codes over a block.
 pub struct Scan<'a> {
     /// The query, prepared by the block's [`Codec`](crate::Codec).
     pub query: &'a Query,

@@ -3,7 +3,9 @@
 mod common;
 
 use common::Random;
-use cosift_kernels::{Candidate, Codec, Codes, Layout, Query, Scan, Steps, refine, rotate, sweep};
+use cosift_kernels::{
+    Candidate, Codec, Codes, Layout, Query, Scan, Steps, refine, rotate, scan_codes,
+};
 
 const RECORDS: usize = 500;
 const QUERIES: usize = 12;
@@ -76,7 +78,7 @@ fn hold(dims: usize, fine: usize, coarse: usize, seed: u64) {
         };
         head_error += found.iter().map(check).sum::<f32>();
         for candidate in &found {
-            // The edge runs through every bound there is, so this one is sharpened.
+            // The edge runs through every bound there is, so the remainder of the query refines it.
             let mut alone = vec![*candidate];
             let edge = cosine_with(candidate.slot) as f32;
             refine(&codes, &prepared, edge, f32::INFINITY, &mut alone);
@@ -95,7 +97,7 @@ fn hold(dims: usize, fine: usize, coarse: usize, seed: u64) {
     }
     let mean = |error: f32| error / (RECORDS * QUERIES) as f32;
     println!(
-        "mean error {} in the head, {} in full, {} sharpened",
+        "mean error {} in the head, {} in full, {} with the remainder",
         mean(head_error),
         mean(full_error),
         mean(sharp_error)
@@ -167,7 +169,7 @@ fn head_step(codes: &Codes, query: &Query) -> Vec<Candidate> {
         ceiling: f32::INFINITY,
         found: &mut found,
     };
-    sweep(codes, &mut [scan]);
+    scan_codes(codes, &mut [scan]);
     found
 }
 

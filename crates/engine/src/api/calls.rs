@@ -9,7 +9,7 @@ use crate::api::workers::Step;
 use crate::error::{Done, Error};
 use crate::filter::RequestReader;
 use crate::record::{RecordRow, TimeRange, to_unit_q30};
-use crate::runtime::{StopFlag, Watch};
+use crate::runtime::{StopCheck, StopFlag};
 use crate::search::{Page, Query, Search, not_approximate, write_record};
 use crate::snapshot::{HEAVY, Selection};
 use crate::write::{
@@ -131,8 +131,9 @@ impl Engine {
             let snapshot = &published.snapshot;
             let selection = Selection::bind(snapshot, forced.as_ref(), TimeRange::ALWAYS);
             let found = RecordRef::parse(&record).and_then(|record| record.find(&published));
-            let holds =
-                |row: &RecordRow| selection.holds(snapshot.at(*row), &Watch::never()) == Ok(true);
+            let holds = |row: &RecordRow| {
+                selection.holds(snapshot.at(*row), &StopCheck::never()) == Ok(true)
+            };
             match found.filter(holds) {
                 Some(row) => {
                     let (block, slot) = snapshot.at(row);

@@ -9,7 +9,7 @@ use crate::filter::{Filter, RequestReader};
 use crate::json::{parse_data, write_integer, write_time};
 use crate::limits::Limits;
 use crate::record::{RecordId, RecordUuid, TimeRange, Variant};
-use crate::runtime::{StopFlag, Watch};
+use crate::runtime::{StopCheck, StopFlag};
 use crate::snapshot::Selection;
 use crate::store::{Change, ChangeKind, FeedData};
 
@@ -79,7 +79,7 @@ impl Changes {
         if self.epoch.as_ref().is_some_and(|known| *known != epoch) {
             return Err(restarted());
         }
-        let watch = &Watch::new(stop);
+        let stop_check = &StopCheck::new(stop);
         let mut out = b"{\"changes\":[".to_vec();
         let (mut position, mut read, mut written, mut more) = (self.after, 0, 0, true);
         let mut bytes = 0;
@@ -105,7 +105,7 @@ impl Changes {
                 position = change.position;
                 read += 1;
                 bytes += change.data.as_ref().map_or(0, Vec::len);
-                if let Some(kind) = self.kind(database, change, watch)? {
+                if let Some(kind) = self.kind(database, change, stop_check)? {
                     if written > 0 {
                         out.push(b',');
                     }
@@ -127,7 +127,7 @@ impl Changes {
         &self,
         database: &Database,
         change: &Change,
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
     ) -> Result<Option<ChangeKind>, Error> {
         let Some(forced) = &self.forced else {
             return Ok(Some(change.kind));
@@ -141,13 +141,13 @@ impl Changes {
             };
             if let Some(row) = row {
                 let selection = Selection::bind(&snapshot, Some(forced), TimeRange::ALWAYS);
-                if selection.holds(snapshot.at(row), watch)? {
+                if selection.holds(snapshot.at(row), stop_check)? {
                     return Ok(Some(change.kind));
                 }
             }
         }
         let was_inside = match &change.data {
-            Some(data) => held(forced, data, watch)?,
+            Some(data) => held(forced, data, stop_check)?,
             None => false,
         };
         Ok(was_inside.then_some(ChangeKind::Deleted))
@@ -155,14 +155,16 @@ impl Changes {
 }
 
 /// Whether a filter held for data as the store keeps it.
-fn held(filter: &Filter, data: &[u8], watch: &Watch<'_>) -> Result<bool, Error> {
+fn held(filter: &Filter, data: &[u8], stop_check: &StopCheck<'_>) -> Result<bool, Error> {
     let Ok(data) = parse_data(data) else {
         return Ok(false);
     };
     let mut names = ColumnNames::default();
     let mut builder = ColumnsBuilder::default();
     builder.push_data(&data, &mut names);
-    Ok(filter.bind(&names).matches(&builder.finish(), 0, watch)?)
+    Ok(filter
+        .bind(&names)
+        .matches(&builder.finish(), 0, stop_check)?)
 }
 
 /// What identifies a feed, as callers see it.

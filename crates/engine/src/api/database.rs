@@ -222,7 +222,7 @@ impl Database {
     pub(crate) fn close(&self) {
         let thread = self.thread.lock().take();
         if let Some(thread) = thread {
-            // The writer may be gone after a defect: then there is nothing left to close.
+            // The writer may be gone after a panic: then there is nothing left to close.
             let _ = self.writer.send(Command::Close);
             // The last handle of a database may be dropped by its writer, which then ends by itself.
             if thread.thread().id() != std::thread::current().id() {

@@ -174,8 +174,9 @@ impl Engine {
                     &progress,
                 )
             };
-            let opened = catch_unwind(AssertUnwindSafe(open))
-                .unwrap_or_else(|panic| Err(self.defect("while a database was opened", &*panic)));
+            let opened = catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|panic| {
+                Err(self.internal_error("while a database was opened", &*panic))
+            });
             let slot = match opened {
                 Ok(database) => Slot::Ready(Arc::new(database)),
                 Err(Error::Closed) => return Err(Error::Closed),
@@ -269,7 +270,9 @@ impl Engine {
             )
         };
         let created = catch_unwind(AssertUnwindSafe(create))
-            .unwrap_or_else(|panic| Err(self.defect("while a database was created", &*panic)))
+            .unwrap_or_else(|panic| {
+                Err(self.internal_error("while a database was created", &*panic))
+            })
             .map(Arc::new);
         let mut databases = self.slots_mut();
         match &created {
@@ -338,11 +341,11 @@ impl Engine {
     }
 
     /// The error of a panic, which is reported too. `place` says where it was caught.
-    fn defect(&self, place: &str, panic: &(dyn Any + Send)) -> Error {
+    fn internal_error(&self, place: &str, panic: &(dyn Any + Send)) -> Error {
         let detail = message(panic);
         self.events
             .emit(EventCode::Panic, None, format!("{place}: {detail}"));
-        Error::Defect { detail }
+        Error::Internal { detail }
     }
 
     /// A database that could not be opened, which is reported too.
@@ -395,8 +398,9 @@ impl Engine {
             .name("cosift-background".into())
             .spawn(move || {
                 let worked = catch_unwind(AssertUnwindSafe(|| work(&engine)));
-                let result =
-                    worked.unwrap_or_else(|panic| Err(engine.defect("in the background", &*panic)));
+                let result = worked.unwrap_or_else(|panic| {
+                    Err(engine.internal_error("in the background", &*panic))
+                });
                 // Let go of first: whoever waits for the answer may want the engine to be gone.
                 drop(engine);
                 send(&take, result);

@@ -60,7 +60,7 @@ impl Workers {
             Some(error) => done(Err(error)),
             None => done(
                 catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-                    Err(Error::Defect {
+                    Err(Error::Internal {
                         detail: message(&*panic),
                     })
                 }),

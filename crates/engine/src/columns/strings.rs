@@ -5,7 +5,7 @@ use memchr::memmem::Finder;
 use crate::columns::form::{Damaged, FormReader};
 use crate::columns::integers::Integers;
 use crate::columns::mask::Mask;
-use crate::runtime::{CHECK_BYTES, Stopped, Watch};
+use crate::runtime::{CHECK_BYTES, StopCheck, Stopped};
 
 /// Up to 4,096 strings in one piece of text.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ impl Strings {
         &self,
         finder: &Finder<'_>,
         within: &Mask,
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
     ) -> Result<Mask, Stopped> {
         let needle = finder.needle().len();
         if needle == 0 {
@@ -112,7 +112,7 @@ impl Strings {
         if within.count() * 4 < self.len() {
             for row in within.iter() {
                 let bytes = self.bytes(row);
-                watch.tests(bytes.len())?;
+                stop_check.before_testing(bytes.len())?;
                 if finder.find(bytes).is_some() {
                     out.set(row);
                 }
@@ -126,7 +126,7 @@ impl Strings {
             let (mut at, _) = self.span(row);
             let last = self.row_at((at + CHECK_BYTES).min(text.len() - 1), row);
             let (_, end) = self.span(last);
-            watch.tests(end - at)?;
+            stop_check.before_testing(end - at)?;
             while let Some(found) = finder.find(&text[at..end]) {
                 let start = at + found;
                 row = self.row_at(start, row);
@@ -135,7 +135,7 @@ impl Strings {
                 if start + needle <= at {
                     out.set(row);
                 }
-                watch.tests(needle)?;
+                stop_check.before_testing(needle)?;
             }
             row = last + 1;
         }
@@ -244,7 +244,7 @@ mod tests {
         let strings = Strings::build(["xaa", "", "ab", "aab", "", "b", "aaab"].into_iter());
         let finder = Finder::new("aab");
         let mask = strings
-            .containing(&finder, &Mask::full(7), &Watch::never())
+            .containing(&finder, &Mask::full(7), &StopCheck::never())
             .expect("nothing stops it");
         assert_eq!(mask.iter().collect::<Vec<_>>(), [3, 6]);
     }

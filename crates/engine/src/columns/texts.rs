@@ -9,7 +9,7 @@ use crate::columns::form::{Damaged, FormReader};
 use crate::columns::integers::Integers;
 use crate::columns::mask::{BLOCK_RECORDS, Mask};
 use crate::columns::strings::Strings;
-use crate::runtime::{Stopped, Watch};
+use crate::runtime::{StopCheck, Stopped};
 
 /// One string a row; rows without one hold a string that means nothing.
 #[derive(Clone, Debug)]
@@ -116,10 +116,10 @@ impl Texts {
         &self,
         finder: &Finder<'_>,
         within: &Mask,
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
     ) -> Result<Mask, Stopped> {
         self.by_entry(within, |strings, rows| {
-            strings.containing(finder, rows, watch)
+            strings.containing(finder, rows, stop_check)
         })
     }
 

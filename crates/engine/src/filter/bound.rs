@@ -11,7 +11,7 @@ use crate::filter::needles::{Need, Needles};
 use crate::filter::test::Test;
 use crate::filter::trace::Trace;
 use crate::record::Value;
-use crate::runtime::{Stopped, Watch};
+use crate::runtime::{StopCheck, Stopped};
 
 /// A filter that can run; nothing in it can fail.
 #[derive(Clone, Debug)]
@@ -129,9 +129,9 @@ impl BoundFilter {
         &self,
         columns: &Columns,
         within: &Mask,
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
     ) -> Result<Mask, Stopped> {
-        self.root.mask(columns, within, watch)
+        self.root.mask(columns, within, stop_check)
     }
 
     /// Whether the filter lets one record through.
@@ -145,9 +145,9 @@ impl BoundFilter {
         &self,
         columns: &Columns,
         slot: usize,
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
     ) -> Result<bool, Stopped> {
-        self.root.matches(columns, slot, watch)
+        self.root.matches(columns, slot, stop_check)
     }
 
     /// Which rules and groups hold for one record, with pointers into the filter.
@@ -161,9 +161,9 @@ impl BoundFilter {
         &self,
         columns: &Columns,
         slot: usize,
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
     ) -> Result<Trace, Stopped> {
-        self.root.explain(columns, slot, String::new(), watch)
+        self.root.explain(columns, slot, String::new(), stop_check)
     }
 
     /// What [`BoundFilter::mask`] costs for this block, in rough nanoseconds.
@@ -180,7 +180,7 @@ impl BoundFilter {
     pub fn split(
         &self,
         sample: &Columns,
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
     ) -> Result<(Self, Option<Self>), Stopped> {
         let parts = match &self.root {
             Bound::All(parts) => parts.tested.clone(),
@@ -188,7 +188,7 @@ impl BoundFilter {
         };
         let (mut lazy, mut cheap) = (Vec::new(), Vec::new());
         for part in parts {
-            if part.is_lazy(sample, watch)? {
+            if part.is_lazy(sample, stop_check)? {
                 lazy.push(part);
             } else {
                 cheap.push(part);
@@ -217,14 +217,20 @@ impl Bound {
         }
     }
 
-    fn mask(&self, columns: &Columns, within: &Mask, watch: &Watch<'_>) -> Result<Mask, Stopped> {
+    fn mask(
+        &self,
+        columns: &Columns,
+        within: &Mask,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<Mask, Stopped> {
         match self {
             Self::Rule {
                 column,
                 test,
                 negated,
             } => {
-                let held = test.mask(column.and_then(|id| columns.column(id)), within, watch)?;
+                let held =
+                    test.mask(column.and_then(|id| columns.column(id)), within, stop_check)?;
                 if !negated {
                     return Ok(held);
                 }
@@ -232,11 +238,11 @@ impl Bound {
                 out.and_not(&held);
                 Ok(out)
             }
-            Self::Needles(needles) => needles.mask(columns, within, watch),
+            Self::Needles(needles) => needles.mask(columns, within, stop_check),
             Self::All(parts) => {
                 let mut left = within.clone();
                 for part in cheapest_first(&parts.tested, columns) {
-                    left = part.mask(columns, &left, watch)?;
+                    left = part.mask(columns, &left, stop_check)?;
                     if left.is_empty() {
                         break;
                     }
@@ -246,7 +252,7 @@ impl Bound {
             Self::Any(parts) => {
                 let mut left = within.clone();
                 for part in cheapest_first(&parts.tested, columns) {
-                    left.and_not(&part.mask(columns, &left, watch)?);
+                    left.and_not(&part.mask(columns, &left, stop_check)?);
                     if left.is_empty() {
                         return Ok(within.clone());
                     }
@@ -258,7 +264,12 @@ impl Bound {
         }
     }
 
-    fn matches(&self, columns: &Columns, slot: usize, watch: &Watch<'_>) -> Result<bool, Stopped> {
+    fn matches(
+        &self,
+        columns: &Columns,
+        slot: usize,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<bool, Stopped> {
         match self {
             Self::Rule {
                 column,
@@ -266,7 +277,7 @@ impl Bound {
                 negated,
             } => {
                 let value = column.and_then(|id| columns.value(slot, id));
-                watch.tests(bytes_of(value))?;
+                stop_check.before_testing(bytes_of(value))?;
                 Ok(test.holds(value) != *negated)
             }
             Self::Needles(needles) => {
@@ -275,11 +286,11 @@ impl Bound {
                     Some(Value::Text(text)) => Some(text),
                     _ => None,
                 };
-                needles.holds(text, watch)
+                needles.holds(text, stop_check)
             }
             Self::All(parts) => {
                 for part in &parts.tested {
-                    if !part.matches(columns, slot, watch)? {
+                    if !part.matches(columns, slot, stop_check)? {
                         return Ok(false);
                     }
                 }
@@ -287,7 +298,7 @@ impl Bound {
             }
             Self::Any(parts) => {
                 for part in &parts.tested {
-                    if part.matches(columns, slot, watch)? {
+                    if part.matches(columns, slot, stop_check)? {
                         return Ok(true);
                     }
                 }
@@ -301,19 +312,19 @@ impl Bound {
         columns: &Columns,
         slot: usize,
         pointer: String,
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
     ) -> Result<Trace, Stopped> {
         let outcomes = |parts: &Parts| {
             let rules = parts.rules.iter().enumerate();
             rules
                 .map(|(at, rule)| {
-                    rule.explain(columns, slot, format!("{pointer}/rules/{at}"), watch)
+                    rule.explain(columns, slot, format!("{pointer}/rules/{at}"), stop_check)
                 })
                 .collect::<Result<Vec<Trace>, Stopped>>()
         };
         let (held, rules) = match self {
             Self::Rule { .. } | Self::Needles(_) => {
-                (self.matches(columns, slot, watch)?, Vec::new())
+                (self.matches(columns, slot, stop_check)?, Vec::new())
             }
             Self::All(parts) => {
                 let rules = outcomes(parts)?;
@@ -331,7 +342,7 @@ impl Bound {
         })
     }
 
-    fn is_lazy(&self, sample: &Columns, watch: &Watch<'_>) -> Result<bool, Stopped> {
+    fn is_lazy(&self, sample: &Columns, stop_check: &StopCheck<'_>) -> Result<bool, Stopped> {
         let tried = Mask::full(sample.len().min(TRIED));
         let records = tried.count() as f64;
         let (cost, hit_cost) = (
@@ -341,7 +352,7 @@ impl Bound {
         if records == 0.0 || cost + hit_cost <= LAZY_COST {
             return Ok(false);
         }
-        let kept = self.mask(sample, &tried, watch)?.count() as f64;
+        let kept = self.mask(sample, &tried, stop_check)?.count() as f64;
         let negated = matches!(self, Self::Rule { negated: true, .. });
         let held = if negated { records - kept } else { kept };
         Ok(cost + hit_cost * held / records > LAZY_COST && kept > LAZY_SHARE * records)

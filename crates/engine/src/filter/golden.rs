@@ -5,7 +5,7 @@ use crate::filter::Filter;
 use crate::json::{self, Json};
 use crate::limits::FilterLimits;
 use crate::record::{Data, OwnedValue};
-use crate::runtime::Watch;
+use crate::runtime::StopCheck;
 
 const CASES: &[u8] = include_bytes!("../../../../test/golden/filter.json");
 
@@ -55,7 +55,7 @@ fn every_case_matches_as_the_file_says() {
         builder.push_data(&data(member(case, "data")), &mut names);
     }
     let columns = builder.finish();
-    let watch = &Watch::never();
+    let stop_check = &StopCheck::never();
     for (slot, case) in cases.iter().enumerate() {
         let filter = Filter::parse(member(case, "filter"), &FilterLimits::default(), None)
             .unwrap_or_else(|problems| panic!("{case:?}: {problems:?}"));
@@ -63,12 +63,15 @@ fn every_case_matches_as_the_file_says() {
         let expected = *member(case, "matches") == Json::Boolean(true);
         let name = member(case, "name");
         assert_eq!(
-            bound.matches(&columns, slot, watch),
+            bound.matches(&columns, slot, stop_check),
             Ok(expected),
             "{name:?}"
         );
         assert_eq!(
-            bound.explain(&columns, slot, watch).expect("no stop").held,
+            bound
+                .explain(&columns, slot, stop_check)
+                .expect("no stop")
+                .held,
             expected,
             "{name:?}"
         );
@@ -76,14 +79,14 @@ fn every_case_matches_as_the_file_says() {
         only.set(slot);
         assert_eq!(
             bound
-                .mask(&columns, &only, watch)
+                .mask(&columns, &only, stop_check)
                 .expect("no stop")
                 .get(slot),
             expected,
             "{name:?}, mask of one"
         );
         let all = bound
-            .mask(&columns, &Mask::full(columns.len()), watch)
+            .mask(&columns, &Mask::full(columns.len()), stop_check)
             .expect("no stop");
         assert_eq!(all.get(slot), expected, "{name:?}, mask of all");
     }

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use memchr::memmem::Finder;
 
 use crate::columns::{ColumnId, Columns, Mask, Texts};
-use crate::runtime::{Stopped, Watch};
+use crate::runtime::{StopCheck, Stopped};
 
 /// Fewer needles are searched one after the other.
 const MIN_NEEDLES: usize = 16;
@@ -74,12 +74,12 @@ impl Needles {
         &self,
         columns: &Columns,
         within: &Mask,
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
     ) -> Result<Mask, Stopped> {
         let held = match self.column.and_then(|id| columns.column(id)) {
             None => Mask::empty(),
             Some(column) => column.by_row(within, |rows| match column.texts(rows) {
-                Some((texts, rows)) => self.rows(texts, &rows, watch),
+                Some((texts, rows)) => self.rows(texts, &rows, stop_check),
                 None => Ok(Mask::empty()),
             })?,
         };
@@ -92,14 +92,20 @@ impl Needles {
     }
 
     /// Whether a record passes whose text in the column is `text`, if it has one.
-    pub(super) fn holds(&self, text: Option<&str>, watch: &Watch<'_>) -> Result<bool, Stopped> {
+    pub(super) fn holds(
+        &self,
+        text: Option<&str>,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<bool, Stopped> {
         let held = match text {
             None => false,
             Some(text) => {
                 let bytes = text.as_bytes();
                 match self.beginnings_for(bytes.len()) {
-                    Some(beginnings) => Search::new(self, beginnings).contained(bytes, watch)?,
-                    None => self.contained_one_by_one(bytes, watch)?,
+                    Some(beginnings) => {
+                        Search::new(self, beginnings).contained(bytes, stop_check)?
+                    }
+                    None => self.contained_one_by_one(bytes, stop_check)?,
                 }
             }
         };
@@ -138,15 +144,20 @@ impl Needles {
             .as_ref()
     }
 
-    fn rows(&self, texts: &Texts, within: &Mask, watch: &Watch<'_>) -> Result<Mask, Stopped> {
+    fn rows(
+        &self,
+        texts: &Texts,
+        within: &Mask,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<Mask, Stopped> {
         let Some(beginnings) = self.beginnings_for(texts.searched_bytes()) else {
-            return self.rows_one_by_one(texts, within, watch);
+            return self.rows_one_by_one(texts, within, stop_check);
         };
         let mut search = Search::new(self, beginnings);
         texts.by_entry(within, |strings, rows| {
             let mut out = Mask::empty();
             for row in rows.iter() {
-                if search.contained(strings.bytes(row), watch)? {
+                if search.contained(strings.bytes(row), stop_check)? {
                     out.set(row);
                 }
             }
@@ -158,14 +169,14 @@ impl Needles {
         &self,
         texts: &Texts,
         within: &Mask,
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
     ) -> Result<Mask, Stopped> {
         let mut left = within.clone();
         for finder in &self.finders {
             if left.is_empty() {
                 break;
             }
-            let held = texts.containing(finder, &left, watch)?;
+            let held = texts.containing(finder, &left, stop_check)?;
             match self.need {
                 Need::Any => left.and_not(&held),
                 Need::All => left = held,
@@ -179,9 +190,13 @@ impl Needles {
         Ok(out)
     }
 
-    fn contained_one_by_one(&self, text: &[u8], watch: &Watch<'_>) -> Result<bool, Stopped> {
+    fn contained_one_by_one(
+        &self,
+        text: &[u8],
+        stop_check: &StopCheck<'_>,
+    ) -> Result<bool, Stopped> {
         for finder in &self.finders {
-            watch.tests(text.len())?;
+            stop_check.before_testing(text.len())?;
             let found = finder.find(text).is_some();
             if found != (self.need == Need::All) {
                 return Ok(found);
@@ -236,9 +251,9 @@ impl<'a> Search<'a> {
     }
 
     /// Whether the text contains what is needed.
-    fn contained(&mut self, text: &[u8], watch: &Watch<'_>) -> Result<bool, Stopped> {
+    fn contained(&mut self, text: &[u8], stop_check: &StopCheck<'_>) -> Result<bool, Stopped> {
         self.text += 1;
-        watch.tests(text.len())?;
+        stop_check.before_testing(text.len())?;
         let mut missing = self.needles.finders.len();
         for found in self.beginnings.automaton.find_overlapping_iter(text) {
             let beginning = found.pattern().as_usize();
@@ -251,7 +266,7 @@ impl<'a> Search<'a> {
                 let whole = finder.needle().len() <= BEGINNING || {
                     // Its first occurrence begins no earlier than its beginning's.
                     let rest = &text[found.start()..];
-                    watch.tests(rest.len())?;
+                    stop_check.before_testing(rest.len())?;
                     finder.find(rest).is_some()
                 };
                 match (self.needles.need, whole) {
@@ -333,7 +348,7 @@ mod tests {
         let seed = 0x5eed_0004;
         println!("seed {seed:#x}");
         let random = &mut { seed };
-        let watch = &Watch::never();
+        let stop_check = &StopCheck::never();
         let mut together = 0;
         for round in 0..60 {
             let pieces = [3, 30, 1000, 1000][next(random) % 4];
@@ -370,7 +385,7 @@ mod tests {
                     let within: Mask = (0..count)
                         .filter(|slot| slot % 7 > 0 || count == 1)
                         .collect();
-                    let mask = bound.mask(&columns, &within, watch).expect("no stop");
+                    let mask = bound.mask(&columns, &within, stop_check).expect("no stop");
                     for (slot, text) in texts.iter().enumerate() {
                         let mut rules = needles.iter().map(|needle| {
                             text.as_ref().is_some_and(|text| text.contains(needle)) != negated
@@ -382,7 +397,7 @@ mod tests {
                         let context =
                             format!("round {round}, {operator:?} {condition:?}, slot {slot}");
                         assert_eq!(mask.get(slot), expected && within.get(slot), "{context}");
-                        let held = bound.matches(&columns, slot, watch);
+                        let held = bound.matches(&columns, slot, stop_check);
                         assert_eq!(held, Ok(expected), "{context}");
                     }
                 }
@@ -416,7 +431,7 @@ mod tests {
             let needles: Vec<String> = (0..count).map(|at| format!("dolor {at}")).collect();
             let bound = filter(&needles, Operator::Contains, Condition::Or).bind(&names);
             let stop = AtomicBool::new(true);
-            let stopped = bound.mask(&columns, &Mask::full(64), &Watch::new(&stop));
+            let stopped = bound.mask(&columns, &Mask::full(64), &StopCheck::new(&stop));
             assert_eq!(stopped, Err(Stopped), "{count} needles");
         }
     }

@@ -3,7 +3,7 @@
 use crate::columns::{ColumnNames, Columns, ColumnsBuilder, Mask};
 use crate::filter::{Condition, Filter, Group, Node, Operator, Rule};
 use crate::record::{Data, OwnedValue};
-use crate::runtime::Watch;
+use crate::runtime::StopCheck;
 
 struct Random(u64);
 
@@ -239,7 +239,7 @@ fn masks_single_records_and_a_plain_reading_agree() {
     let seed = 0x5eed_0001;
     println!("seed {seed:#x}");
     let random = &mut Random(seed);
-    let watch = &Watch::never();
+    let stop_check = &StopCheck::never();
     for round in 0..60 {
         let len = random.of(&[1, 5, 63, 64, 65, 700, 4096]);
         let styles: Vec<Style> = (0..1 + random.below(6))
@@ -262,8 +262,8 @@ fn masks_single_records_and_a_plain_reading_agree() {
                     .iter()
                     .for_each(|&slot| within.clear(slot));
             }
-            let mask = bound.mask(&columns, &within, watch).expect("no stop");
-            let (cheap, lazy) = bound.split(&columns, watch).expect("no stop");
+            let mask = bound.mask(&columns, &within, stop_check).expect("no stop");
+            let (cheap, lazy) = bound.split(&columns, stop_check).expect("no stop");
             for (slot, record) in records.iter().enumerate() {
                 let expected = reads(&filter.root, record);
                 let context = || format!("round {round}, record {slot} {record:?}, {filter:?}");
@@ -274,15 +274,15 @@ fn masks_single_records_and_a_plain_reading_agree() {
                     context()
                 );
                 assert_eq!(
-                    bound.matches(&columns, slot, watch),
+                    bound.matches(&columns, slot, stop_check),
                     Ok(expected),
                     "single: {}",
                     context()
                 );
-                let parts = cheap.matches(&columns, slot, watch) == Ok(true)
+                let parts = cheap.matches(&columns, slot, stop_check) == Ok(true)
                     && lazy
                         .as_ref()
-                        .is_none_or(|lazy| lazy.matches(&columns, slot, watch) == Ok(true));
+                        .is_none_or(|lazy| lazy.matches(&columns, slot, stop_check) == Ok(true));
                 assert_eq!(parts, expected, "split: {}", context());
             }
         }
@@ -359,7 +359,7 @@ fn damaged_bytes_never_panic() {
                     root: group(random, &styles, 1),
                 }
                 .bind(&names);
-                let _ = bound.mask(&read, &Mask::full(read.len()), &Watch::never());
+                let _ = bound.mask(&read, &Mask::full(read.len()), &StopCheck::never());
             }
         }
     }

@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 use crate::columns::{Column, Comparison, Mask, Texts};
 use crate::filter::ast::{Operator, Rule};
 use crate::record::{OwnedValue, Value};
-use crate::runtime::{Stopped, Watch};
+use crate::runtime::{StopCheck, Stopped};
 
 /// Bytes that a test of a block counts for, beside the text that a search goes through.
 const RULE_BYTES: usize = 4096;
@@ -84,9 +84,9 @@ impl Test {
         &self,
         column: Option<&Column>,
         within: &Mask,
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
     ) -> Result<Mask, Stopped> {
-        watch.tests(RULE_BYTES)?;
+        stop_check.before_testing(RULE_BYTES)?;
         match (self, column) {
             (Self::Empty, None) => Ok(within.clone()),
             (Self::Empty, Some(column)) => {
@@ -95,15 +95,20 @@ impl Test {
                 Ok(empty)
             }
             (_, None) => Ok(Mask::empty()),
-            (_, Some(column)) => column.by_row(within, |rows| self.rows(column, rows, watch)),
+            (_, Some(column)) => column.by_row(within, |rows| self.rows(column, rows, stop_check)),
         }
     }
 
     /// The rows of `within` for which it holds; not for [`Test::Empty`].
-    fn rows(&self, column: &Column, within: &Mask, watch: &Watch<'_>) -> Result<Mask, Stopped> {
+    fn rows(
+        &self,
+        column: &Column,
+        within: &Mask,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<Mask, Stopped> {
         if let Self::Contains(finder) = self {
             return match column.texts(within) {
-                Some((texts, rows)) => texts.containing(finder, &rows, watch),
+                Some((texts, rows)) => texts.containing(finder, &rows, stop_check),
                 None => Ok(Mask::empty()),
             };
         }

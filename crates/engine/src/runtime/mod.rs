@@ -14,4 +14,4 @@ pub use metrics::MetricsReading;
 pub(crate) use panics::message;
 pub(crate) use stop::CHECK_BYTES;
 pub use stop::StopFlag;
-pub(crate) use stop::{Stopped, Watch};
+pub(crate) use stop::{StopCheck, Stopped};

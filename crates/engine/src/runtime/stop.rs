@@ -17,13 +17,13 @@ pub struct Stopped;
 
 /// Looks at the stop flag of a call while one thread tests a filter for it.
 #[derive(Debug)]
-pub struct Watch<'a> {
+pub struct StopCheck<'a> {
     stop: Option<&'a AtomicBool>,
     /// Bytes tested since the last look.
     tested: Cell<usize>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> StopCheck<'a> {
     /// Ends the tests once `stop` is set.
     pub fn new(stop: &'a AtomicBool) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl<'a> Watch<'a> {
     /// # Errors
     /// [`Stopped`] once the flag is set; noticed after [`CHECK_BYTES`] at most.
     #[inline]
-    pub(crate) fn tests(&self, bytes: usize) -> Result<(), Stopped> {
+    pub(crate) fn before_testing(&self, bytes: usize) -> Result<(), Stopped> {
         let tested = self.tested.get() + bytes;
         if tested < CHECK_BYTES {
             self.tested.set(tested);

@@ -8,7 +8,7 @@ use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::filter::{BoundFilter, Filter, RequestReader};
 use crate::record::Variant;
-use crate::runtime::{Stopped, Watch};
+use crate::runtime::{StopCheck, Stopped};
 use crate::snapshot::{Block, Snapshot};
 
 /// The filters of a request to be explained, the caller's own apart from the key's: of the latter
@@ -71,13 +71,17 @@ impl BoundExplain {
     ///
     /// # Errors
     /// [`Stopped`].
-    pub(crate) fn records(&self, snapshot: &Snapshot, watch: &Watch<'_>) -> Result<usize, Stopped> {
+    pub(crate) fn records(
+        &self,
+        snapshot: &Snapshot,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<usize, Stopped> {
         let Some(forced) = &self.forced else {
             return Ok(snapshot.records());
         };
         let mut records = 0;
         for block in &snapshot.blocks {
-            let seen = forced.mask(&block.body.columns, &block.alive, watch)?;
+            let seen = forced.mask(&block.body.columns, &block.alive, stop_check)?;
             records += seen.count();
         }
         Ok(records)
@@ -91,13 +95,13 @@ impl BoundExplain {
         &self,
         block: &Block,
         slot: usize,
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Stopped> {
         out.push(b'{');
         if let Some(own) = &self.own {
             out.extend_from_slice(b"\"filter\":");
-            own.explain(&block.body.columns, slot, watch)?
+            own.explain(&block.body.columns, slot, stop_check)?
                 .write_json(out);
         }
         out.push(b'}');

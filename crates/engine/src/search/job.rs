@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::facets::FacetCounter;
 use crate::filter::BoundFilter;
 use crate::record::{Hit, IdKey, Score, TimeRange};
-use crate::runtime::{StopFlag, Watch};
+use crate::runtime::{StopCheck, StopFlag};
 use crate::search::caches::{Counted, SearchKey, search_key};
 use crate::search::explain::BoundExplain;
 use crate::search::page::Page;
@@ -181,15 +181,20 @@ impl Job {
     }
 
     /// Whether a record satisfies the rules that were put off until now. Once the search is stopped, none does.
-    pub(crate) fn passes_lazily(&self, block: &Block, slot: usize, watch: &Watch<'_>) -> bool {
+    pub(crate) fn passes_lazily(
+        &self,
+        block: &Block,
+        slot: usize,
+        stop_check: &StopCheck<'_>,
+    ) -> bool {
         self.lazy
             .as_ref()
-            .is_none_or(|rules| rules.matches(&block.body.columns, slot, watch) == Ok(true))
+            .is_none_or(|rules| rules.matches(&block.body.columns, slot, stop_check) == Ok(true))
     }
 
     /// Ends the tests of filters once the search is stopped.
-    pub(crate) fn watch(&self) -> Watch<'_> {
-        Watch::new(&self.stop)
+    pub(crate) fn stop_check(&self) -> StopCheck<'_> {
+        StopCheck::new(&self.stop)
     }
 
     /// Counts the matches of a block, which comes once.

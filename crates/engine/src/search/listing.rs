@@ -13,7 +13,7 @@ use crate::facets::{Facet, FacetCounter};
 use crate::filter::{Filter, FilterKey, RequestReader};
 use crate::limits::Limits;
 use crate::record::{IdKey, RecordRow, TimeRange, Variant};
-use crate::runtime::{StopFlag, Watch};
+use crate::runtime::{StopCheck, StopFlag};
 use crate::search::explain::{Explain, milliseconds};
 use crate::search::page::{Page, PageWriter};
 use crate::search::searchable::Searchable;
@@ -114,8 +114,8 @@ impl Query {
             None => None,
             Some((cursor, rows)) => {
                 let forced = Selection::bind(&snapshot, self.forced.as_ref(), TimeRange::ALWAYS);
-                let watch = Watch::new(&stop);
-                let visible = |record: (&Block, usize)| forced.holds(record, &watch);
+                let stop_check = StopCheck::new(&stop);
+                let visible = |record: (&Block, usize)| forced.holds(record, &stop_check);
                 let found = cursor.find(&snapshot, &rows, &self.sort, visible)?;
                 Some(found.ok_or_else(|| invalid_cursor(LOST_CURSOR))?)
             }
@@ -167,7 +167,7 @@ impl BoundQuery {
         let Query { sort, limit, .. } = query;
         // The cursor of a long text names records beyond the page.
         let places = *limit + 1 + sort.places_beyond();
-        let watch = &Watch::new(stop);
+        let stop_check = &StopCheck::new(stop);
         let facets = FacetCounter::bind(&query.facets, &snapshot.names);
         let column = match &sort.by {
             SortBy::Column(name) => snapshot.names.id(name),
@@ -179,7 +179,7 @@ impl BoundQuery {
             if stop.load(Relaxed) {
                 return Err(Error::Stopped);
             }
-            let mask = selection.mask(block, watch)?;
+            let mask = selection.mask(block, stop_check)?;
             matches += mask.count();
             facets.count(block, &mask);
             for slot in mask.iter() {
@@ -218,7 +218,7 @@ impl BoundQuery {
         let mut shown = 0;
         for entry in entries.iter().take(*limit) {
             let (block, slot) = snapshot.at(entry.row);
-            if !writer.record(block, slot, None, watch)? {
+            if !writer.record(block, slot, None, stop_check)? {
                 break;
             }
             shown += 1;
@@ -241,7 +241,7 @@ impl BoundQuery {
             let filtered = explain.is_filtered() || query.time_range != TimeRange::ALWAYS;
             let told = json!({
                 "plan": if filtered { "filter" } else { "all records" },
-                "records": explain.records(snapshot, watch)?,
+                "records": explain.records(snapshot, stop_check)?,
                 "matches": matches,
                 "times_ms": { "scan": milliseconds(scan), "total": milliseconds(start.elapsed()) },
             });

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::columns::write_data;
 use crate::json::{write_integer, write_string, write_time};
 use crate::record::{Hit, Score, Variant, cursor};
-use crate::runtime::{Stopped, Watch};
+use crate::runtime::{StopCheck, Stopped};
 use crate::search::caches::Counted;
 use crate::search::explain::{BoundExplain, milliseconds};
 use crate::search::job::Job;
@@ -66,7 +66,7 @@ impl<'a> PageWriter<'a> {
         block: &Block,
         slot: usize,
         score: Option<Score>,
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
     ) -> Result<bool, Stopped> {
         let end = self.out.len();
         if self.results > 0 {
@@ -82,7 +82,7 @@ impl<'a> PageWriter<'a> {
         );
         if let Some(explain) = self.explain {
             self.out.extend_from_slice(b",\"explain\":");
-            explain.write_record(block, slot, watch, &mut self.out)?;
+            explain.write_record(block, slot, stop_check, &mut self.out)?;
         }
         self.out.push(b'}');
         if self.results > 0 && self.out.len() - RESULTS.len() > self.max_bytes {
@@ -180,7 +180,7 @@ pub(crate) fn write_search(
     counted: &Counted,
     scan: Duration,
 ) -> Result<Vec<u8>, Stopped> {
-    let watch = &job.watch();
+    let stop_check = &job.stop_check();
     let search = &job.search;
     let mut writer = PageWriter::new(
         &job.snapshot,
@@ -191,7 +191,7 @@ pub(crate) fn write_search(
     let mut shown = 0;
     for hit in hits.iter().take(search.limit) {
         let (block, slot) = job.snapshot.at(hit.row);
-        if !writer.record(block, slot, Some(hit.position.score), watch)? {
+        if !writer.record(block, slot, Some(hit.position.score), stop_check)? {
             break;
         }
         shown += 1;
@@ -229,7 +229,7 @@ fn explain_search(job: &Job, explain: &BoundExplain, scan: Duration) -> Result<V
     let mut told = serde_json::json!({
         "plan": job.plan(),
         "kernel": cosift_kernels::kernel_name(),
-        "records": explain.records(&job.snapshot, &job.watch())?,
+        "records": explain.records(&job.snapshot, &job.stop_check())?,
         "scanned": counts.scanned.load(Relaxed),
         "refined": counts.refined.load(Relaxed),
         "scored": counts.scored.load(Relaxed),

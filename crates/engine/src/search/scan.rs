@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use cosift_kernels::{Candidate, Scan, refine, sweep};
+use cosift_kernels::{Candidate, Scan, refine, scan_codes};
 
 use crate::columns::Mask;
 use crate::error::Error;
@@ -75,7 +75,7 @@ fn look_at(block: &Block, jobs: &[&Job], look: &mut Look, bytes: &mut u64) {
         if job.is_walked(block) {
             return None;
         }
-        let mask = job.selection.mask(block, &job.watch()).ok()?;
+        let mask = job.selection.mask(block, &job.stop_check()).ok()?;
         job.counts.scanned.fetch_add(mask.count() as u64, Relaxed);
         (!mask.is_empty()).then_some(mask)
     }));
@@ -94,7 +94,7 @@ fn look_at(block: &Block, jobs: &[&Job], look: &mut Look, bytes: &mut u64) {
             })
         })
         .collect();
-    sweep(&block.coded.codes, &mut scans);
+    scan_codes(&block.coded.codes, &mut scans);
     if !scans.is_empty() {
         // All searches of a pass go through the codes together.
         *bytes += block.coded.codes.head_bytes().len() as u64;
@@ -121,10 +121,10 @@ fn foresee(block: &Block, job: &Job, found: &[Candidate], reached: &mut Vec<Scor
         ceiling,
         &mut best,
     );
-    let watch = &job.watch();
+    let stop_check = &job.stop_check();
     let matching = best.iter().filter(|candidate| {
         job.ranking.surely_follows(candidate)
-            && job.passes_lazily(block, usize::from(candidate.slot), watch)
+            && job.passes_lazily(block, usize::from(candidate.slot), stop_check)
     });
     reached.extend(matching.map(|candidate| Score::no_less(candidate.estimate - candidate.error)));
     job.ranking.foresee(block.len(), reached);
@@ -191,13 +191,13 @@ fn settle(
     job.counts.refined.fetch_add(found.len() as u64, Relaxed);
     refine(&block.coded.codes, job.query(block), floor, ceiling, found);
     let threshold = job.threshold().value() as f32;
-    let watch = &job.watch();
+    let stop_check = &job.stop_check();
     for candidate in found.iter() {
         let slot = usize::from(candidate.slot);
         let enters = job.ranking.may_enter(candidate);
         if !(enters || job.counts_all())
             || job.is_settled(candidate, matches)
-            || !job.passes_lazily(block, slot, watch)
+            || !job.passes_lazily(block, slot, stop_check)
         {
             continue;
         }

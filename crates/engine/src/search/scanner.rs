@@ -257,7 +257,7 @@ impl Shared {
             }
             Err(panic) => {
                 if let Some(reply) = slot.lock().take() {
-                    reply(Err(Error::Defect {
+                    reply(Err(Error::Internal {
                         detail: message(&*panic),
                     }));
                 }
@@ -268,7 +268,7 @@ impl Shared {
     fn scan(&self, pass: &Pass, part: usize, scratch: &mut Scratch) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| pass.scan(part, scratch))) {
             for job in &pass.jobs {
-                job.fail(Error::Defect {
+                job.fail(Error::Internal {
                     detail: message(&*panic),
                 });
             }

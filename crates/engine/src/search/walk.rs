@@ -151,15 +151,15 @@ fn find(
     whereabouts: &Whereabouts,
     wanted: usize,
 ) -> Result<Option<(Vec<Hit>, usize)>, Failed> {
-    let watch = &job.watch();
+    let stop_check = &job.stop_check();
     let keeps = |key: u32| {
         let Some((at, slot)) = whereabouts.locate(key) else {
             return false;
         };
         let block = &job.snapshot.blocks[at];
         // Rule by rule: a walk meets few records of each block, so a mask of all of them would cost more.
-        job.selection.holds((block, slot), watch) == Ok(true)
-            && job.passes_lazily(block, slot, watch)
+        job.selection.holds((block, slot), stop_check) == Ok(true)
+            && job.passes_lazily(block, slot, stop_check)
     };
     let mut scores: HashMap<u32, Score> = HashMap::new();
     let mut count = wanted;
@@ -201,20 +201,20 @@ fn find(
 /// Which share of the records passes filter and time range, by a few blocks of the snapshot.
 fn share_kept(job: &Job) -> f64 {
     let blocks = &job.snapshot.blocks;
-    let watch = &job.watch();
+    let stop_check = &job.stop_check();
     let (mut kept, mut seen) = (0.0, 0);
     for block in blocks
         .iter()
         .step_by(blocks.len().div_ceil(TRIED_BLOCKS).max(1))
     {
         // Once the search is stopped, whatever is found is forgotten.
-        let Ok(mask) = job.selection.mask(block, watch) else {
+        let Ok(mask) = job.selection.mask(block, stop_check) else {
             break;
         };
         let tried: Vec<bool> = mask
             .iter()
             .take(TRIED_RECORDS)
-            .map(|slot| job.passes_lazily(block, slot, watch))
+            .map(|slot| job.passes_lazily(block, slot, stop_check))
             .collect();
         let passed = tried.iter().filter(|&&passed| passed).count();
         kept += mask.count() as f64 * passed as f64 / tried.len().max(1) as f64;

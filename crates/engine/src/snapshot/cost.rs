@@ -1,6 +1,6 @@
 //! What a search costs with one kind of code or another, judged by a sample.
 
-use cosift_kernels::{BLOCK_RECORDS, Codec, Codes, Scan, TILE_RECORDS, sweep};
+use cosift_kernels::{BLOCK_RECORDS, Codec, Codes, Scan, TILE_RECORDS, scan_codes};
 
 use crate::columns::Mask;
 
@@ -52,7 +52,7 @@ pub(crate) fn of_search(codec: &Codec, rotated: &[f32], records: usize) -> f64 {
         };
         let mut found = Vec::new();
         let query = codec.query(query);
-        sweep(
+        scan_codes(
             &codes,
             &mut [Scan {
                 query: &query,

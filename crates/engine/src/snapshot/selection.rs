@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::columns::Mask;
 use crate::filter::{BoundFilter, Filter};
 use crate::record::TimeRange;
-use crate::runtime::{Stopped, Watch};
+use crate::runtime::{StopCheck, Stopped};
 use crate::snapshot::Masks;
 use crate::snapshot::block::Block;
 use crate::snapshot::view::Snapshot;
@@ -55,13 +55,13 @@ impl Selection {
     pub(crate) fn put_off(
         &mut self,
         snapshot: &Snapshot,
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
     ) -> Result<Option<BoundFilter>, Stopped> {
         let sample = snapshot.blocks.iter().max_by_key(|block| block.len());
         let (Some(sample), Some(filter)) = (sample, &self.filter) else {
             return Ok(None);
         };
-        let (cheap, lazy) = filter.split(&sample.body.columns, watch)?;
+        let (cheap, lazy) = filter.split(&sample.body.columns, stop_check)?;
         if lazy.is_some() {
             self.filter = Some(cheap);
         }
@@ -92,7 +92,7 @@ impl Selection {
     ///
     /// # Errors
     /// [`Stopped`].
-    pub(crate) fn mask(&self, block: &Block, watch: &Watch<'_>) -> Result<Mask, Stopped> {
+    pub(crate) fn mask(&self, block: &Block, stop_check: &StopCheck<'_>) -> Result<Mask, Stopped> {
         let columns = &block.body.columns;
         let mut mask = (*block.alive).clone();
         if self.with_vector
@@ -102,7 +102,7 @@ impl Selection {
         }
         let mut filter = self.filter.as_ref();
         if let (Some(known), Some(all)) = (&self.known, filter) {
-            let all = || all.mask(columns, &Mask::full(block.len()), watch);
+            let all = || all.mask(columns, &Mask::full(block.len()), stop_check);
             if let Some(passing) = known.of(block, all)? {
                 mask.and(passing);
                 filter = None;
@@ -113,7 +113,7 @@ impl Selection {
             mask = block.synced.mask_between(start, end, &mask);
         }
         match filter {
-            Some(filter) if !mask.is_empty() => filter.mask(columns, &mask, watch),
+            Some(filter) if !mask.is_empty() => filter.mask(columns, &mask, stop_check),
             _ => Ok(mask),
         }
     }
@@ -125,7 +125,7 @@ impl Selection {
     pub(crate) fn holds(
         &self,
         (block, slot): (&Block, usize),
-        watch: &Watch<'_>,
+        stop_check: &StopCheck<'_>,
     ) -> Result<bool, Stopped> {
         let range = self.time_range.start..=self.time_range.end;
         if !block.alive.get(slot)
@@ -135,7 +135,7 @@ impl Selection {
             return Ok(false);
         }
         match &self.filter {
-            Some(filter) => filter.matches(&block.body.columns, slot, watch),
+            Some(filter) => filter.matches(&block.body.columns, slot, stop_check),
             None => Ok(true),
         }
     }

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::filter::{BoundFilter, Filter, RequestReader};
 use crate::limits::Limits;
 use crate::record::{RecordId, RecordRow, RecordUuid, TimeRange, Variant, parse_integer_id};
-use crate::runtime::{StopFlag, Stopped, Watch};
+use crate::runtime::{StopCheck, StopFlag, Stopped};
 use crate::snapshot::{Block, Published, PublishedCell, Snapshot};
 
 /// Records to delete: by identity, or by filter and time range. A forced filter narrows both.
@@ -244,14 +244,14 @@ impl Finding {
             untested,
         } = self;
         let stop = Arc::clone(&found.stop);
-        let watch = Watch::new(&stop);
+        let stop_check = StopCheck::new(&stop);
         let mut rows = Vec::new();
         let mut known = found.rows.iter().peekable();
         let parts = snapshot.blocks.iter().zip(&candidates).zip(&untested);
         for (at, ((block, candidates), untested)) in parts.enumerate() {
             let mut passing = untested.clone();
             if let Some(filter) = filter.as_ref().filter(|_| !untested.is_empty()) {
-                passing = filter.mask(&block.body.columns, untested, &watch)?;
+                passing = filter.mask(&block.body.columns, untested, &stop_check)?;
             }
             while let Some(row) = known.next_if(|&&row| row < block.row(block.len())) {
                 // The row of a record that is gone may lie in a gap between blocks.

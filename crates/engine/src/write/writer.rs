@@ -281,7 +281,7 @@ impl Writer {
             let detail = message(&*panic);
             let text = format!("in the writer: {detail}");
             self.shared.events.emit(EventCode::Panic, text);
-            Err(Error::Defect { detail })
+            Err(Error::Internal { detail })
         });
         if self.broken || self.store.is_poisoned() {
             self.refuse_writes(outcome.as_ref().err());

@@ -7,7 +7,7 @@ use std::arch::asm;
 use std::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
 use super::avx512::{AVX512_VNNI, Zmm};
-use super::products::{Multiplier, OPERAND_BYTES, Products, fits, sweep_products};
+use super::products::{Multiplier, OPERAND_BYTES, Products, fits, scan_by_products};
 use crate::codes::Codes;
 use crate::kernel::Kernel;
 use crate::scan::Scan;
@@ -15,7 +15,7 @@ use crate::scan::Scan;
 pub(crate) static AMX_INT8: Kernel = Kernel {
     name: "amx-int8",
     available,
-    sweep,
+    scan_codes,
     ..AVX512_VNNI
 };
 
@@ -144,13 +144,13 @@ fn permitted() -> bool {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-unsafe fn sweep(codes: &Codes, scans: &mut [Scan<'_>]) {
+unsafe fn scan_codes(codes: &Codes, scans: &mut [Scan<'_>]) {
     // SAFETY: compiled for AVX-512; the caller vouches for the CPU and the layouts.
     unsafe {
         if scans.len() < LEAST_QUERIES || !fits(&codes.layout()) {
-            crate::sweep::sweep::<Zmm>(codes, scans);
+            crate::scan_codes::scan_codes::<Zmm>(codes, scans);
         } else {
-            sweep_products::<Amx>(codes, scans);
+            scan_by_products::<Amx>(codes, scans);
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::codes::Codes;
 use crate::lanes::Lanes;
 use crate::layout::{Layout, TILE_RECORDS};
 use crate::scan::Scan;
-use crate::sweep::{Meta, valid_lanes};
+use crate::scan_codes::{Meta, valid_lanes};
 
 /// Queries in one product.
 const QUERIES: usize = 16;
@@ -38,13 +38,13 @@ pub(super) fn fits(layout: &Layout) -> bool {
     layout.fine().is_multiple_of(DIMS) && layout.coarse().is_multiple_of(DIMS)
 }
 
-/// [`sweep`](crate::sweep::sweep) by products of sixteen queries at a time.
+/// [`scan_codes`](crate::scan_codes::scan_codes) by products of sixteen queries at a time.
 ///
 /// # Safety
 /// The CPU has `M`'s unit and AVX-512, which the caller is compiled for; the queries have the
 /// codes' layout, which [`fits`].
 #[inline(always)]
-pub(super) unsafe fn sweep_products<M: Multiplier>(codes: &Codes, scans: &mut [Scan<'_>]) {
+pub(super) unsafe fn scan_by_products<M: Multiplier>(codes: &Codes, scans: &mut [Scan<'_>]) {
     let layout = codes.layout();
     let (fine_steps, high_steps) = (layout.fine() / DIMS, layout.coarse() / DIMS);
     let packed = packed_queries(&layout, scans);
@@ -176,9 +176,9 @@ pub(super) mod tests {
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-    unsafe fn sweep_plainly(codes: &Codes, scans: &mut [Scan<'_>]) {
+    unsafe fn scan_plainly(codes: &Codes, scans: &mut [Scan<'_>]) {
         // SAFETY: compiled for AVX-512; the layouts below fit.
-        unsafe { super::sweep_products::<Plain>(codes, scans) }
+        unsafe { super::scan_by_products::<Plain>(codes, scans) }
     }
 
     #[test]
@@ -189,7 +189,7 @@ pub(super) mod tests {
         }
         let kernel = Kernel {
             name: "plain",
-            sweep: sweep_plainly,
+            scan_codes: scan_plainly,
             ..AVX512_VNNI
         };
         let layouts = [(384, 64, 128), (64, 64, 0), (136, 0, 128), (256, 192, 64)];

@@ -17,7 +17,7 @@ impl Job {
         if let Some(reply) = self.reply.lock().take() {
             let page = catch_unwind(AssertUnwindSafe(|| self.page()));
             reply(page.unwrap_or_else(|panic| {
-                Err(Error::Defect {
+                Err(Error::Internal {
                     detail: message(&*panic),
                 })
             }));

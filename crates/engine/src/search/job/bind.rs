@@ -10,7 +10,7 @@ use cosift_kernels::Query;
 
 use crate::facets::FacetCounter;
 use crate::record::{Position, RecordRow, SCORE_STEPS, Score, q30_to_f32};
-use crate::runtime::{StopFlag, Watch};
+use crate::runtime::{StopCheck, StopFlag};
 use crate::search::caches::{Ahead, search_key};
 use crate::search::explain::Explain;
 use crate::search::job::{Counts, Job, Reply};
@@ -123,7 +123,7 @@ impl Job {
             None
         } else {
             // A search that is stopped finds nothing whatever its rules are.
-            let put_off = selection.put_off(&snapshot, &Watch::new(&stop));
+            let put_off = selection.put_off(&snapshot, &StopCheck::new(&stop));
             put_off.unwrap_or_default()
         };
         let mut job = Self {

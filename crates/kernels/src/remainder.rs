@@ -17,7 +17,7 @@ use crate::scan::Candidate;
 /// # Safety
 /// As for [`refine`](crate::refine::refine).
 #[inline(always)]
-pub(crate) unsafe fn sharpen<L: Lanes>(
+pub(crate) unsafe fn refine_by_remainder<L: Lanes>(
     codes: &Codes,
     query: &Query,
     floor: f32,
@@ -62,7 +62,7 @@ impl Dots {
 }
 
 /// # Safety
-/// As for [`sharpen`].
+/// As for [`refine_by_remainder`].
 #[inline(always)]
 unsafe fn dots<L: Lanes>(codes: &Codes, slot: usize, query: &Query) -> Dots {
     let layout = codes.layout();

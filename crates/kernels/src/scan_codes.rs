@@ -12,7 +12,7 @@ use crate::scan::{Candidate, Scan};
 /// The CPU has `L`'s instructions and the caller is compiled for them; the queries have the codes'
 /// layout.
 #[inline(always)]
-pub(crate) unsafe fn sweep<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>]) {
+pub(crate) unsafe fn scan_codes<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>]) {
     let packed = interleaved::<L>(scans);
     let (wanted, in_a_row) = wanted_tiles(codes, scans);
     for (at, &tile) in wanted.iter().enumerate() {
@@ -105,7 +105,7 @@ fn interleaved<L: Lanes>(scans: &[Scan<'_>]) -> Vec<[i8; 4]> {
 /// where theirs begin. A tile that none of the scans looks at is read only if `read_anyway`.
 ///
 /// # Safety
-/// As for [`sweep`]; there are at least `Q` scans.
+/// As for [`scan_codes`]; there are at least `Q` scans.
 #[inline(always)]
 unsafe fn pass<'s, 'a, L: Lanes, const Q: usize>(
     codes: &Codes,
@@ -169,7 +169,7 @@ unsafe fn pass<'s, 'a, L: Lanes, const Q: usize>(
 /// the loops above need it to.
 ///
 /// # Safety
-/// As for [`sweep`].
+/// As for [`scan_codes`].
 #[inline(always)]
 unsafe fn stored<L: Lanes, const Q: usize>(sums: [L::Sums; Q]) -> [[i32; 16]; Q] {
     // SAFETY: passed on.
@@ -197,7 +197,7 @@ pub(crate) struct Meta<L: Lanes> {
 
 impl<L: Lanes> Meta<L> {
     /// # Safety
-    /// As for [`sweep`]; `at` is where a tile's scales begin.
+    /// As for [`scan_codes`]; `at` is where a tile's scales begin.
     #[inline(always)]
     pub(crate) unsafe fn load(at: *const u8) -> Self {
         // SAFETY: scales, coarse residuals, tail norms and full residuals lie one after the other.
@@ -215,7 +215,7 @@ impl<L: Lanes> Meta<L> {
     /// of products of the query with its bytes, codes plus `byte_offset`, and its high nibbles.
     ///
     /// # Safety
-    /// As for [`sweep`].
+    /// As for [`scan_codes`].
     #[inline(always)]
     pub(crate) unsafe fn judge(
         &self,
