@@ -1,0 +1,48 @@
+import { describe } from 'vitest';
+import { describeChanges } from './changes.js';
+import { describeClosing } from './closing.js';
+import { describeCounts } from './counts.js';
+import { describeDatabases } from './databases.js';
+import { describeDeletes } from './deletes.js';
+import { describeDurability } from './durability.js';
+import { describeExplain } from './explain.js';
+import { describeFilters } from './filters.js';
+import { describeLines } from './lines.js';
+import type { OpenBackend } from './open-backend.js';
+import { describePages } from './pages.js';
+import { describeReembedding } from './reembedding.js';
+import { describeRefusedRecords } from './refused-records.js';
+import { describeRefusedRequests } from './refused-requests.js';
+import { describeScopes } from './scopes.js';
+import { describeScores } from './scores.js';
+import { describeSorts } from './sorts.js';
+import { describeTexts } from './texts.js';
+import { describeTimes } from './times.js';
+import { describeUpserts } from './upserts.js';
+import { describeVariants } from './variants.js';
+
+/** The contract that a backend keeps over any store. */
+export function describeContract(store: string, open: OpenBackend): void {
+  describe(`the contract on ${store}`, () => {
+    describeVariants(open);
+    describeFilters(open);
+    describePages(open);
+    describeTimes(open);
+    describeCounts(open);
+    describeExplain(open);
+    describeSorts(open);
+    describeScopes(open);
+    describeUpserts(open);
+    describeLines(open);
+    describeDeletes(open);
+    describeChanges(open);
+    describeTexts(open);
+    describeScores(open);
+    describeRefusedRequests(open);
+    describeRefusedRecords(open);
+    describeReembedding(open);
+    describeDurability(open);
+    describeDatabases(open);
+    describeClosing(open);
+  });
+}

@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest';
+import { checkSchema } from '../../src/schema/index.js';
+import type { OpenBackend } from './open-backend.js';
+import { SharedBackend } from './shared-backend.js';
+import { TestDatabase } from './test-database.js';
+
+/** Databases: created, described, listed and dropped. */
+export function describeDatabases(open: OpenBackend): void {
+  describe('databases', () => {
+    const shared = SharedBackend.use(open);
+
+    test('a database is created once; the same settings find it, others conflict', async () => {
+      const { backend } = shared;
+      const id = shared.newId();
+      const settings = { dimensions: 3, embed: { columns: ['a', 'b'] } };
+      const first = await backend.createDatabase(id, settings);
+      expect(first.created).toBe(true);
+      expect(first.database).toMatchObject({
+        id,
+        records: 0,
+        model: null,
+        fingerprint: null,
+        dimensions: 3,
+        approximate: false,
+        embed: { columns: ['a', 'b'] },
+        columns: [],
+      });
+      checkSchema('DatabaseDescription', first.database);
+      const again = await backend.createDatabase(id, settings);
+      expect(again.created).toBe(false);
+      expect(again.database.times.created_at).toBe(first.database.times.created_at);
+      for (const other of [
+        { dimensions: 4, embed: { columns: ['a', 'b'] } },
+        { dimensions: 3 },
+        { dimensions: 3, embed: { columns: ['b', 'a'] } },
+        { ...settings, approximate: true },
+        {},
+      ]) {
+        await expect(backend.createDatabase(id, other), JSON.stringify(other)).rejects.toMatchObject({
+          code: 'database_exists',
+          status: 409,
+        });
+      }
+      expect(await backend.describeDatabase(id)).toMatchObject({ dimensions: 3 });
+    });
+
+    test('creations side by side of one id create it once', async () => {
+      const id = shared.newId();
+      const outcomes = await Promise.all(
+        Array.from({ length: 6 }, () => shared.backend.createDatabase(id, { dimensions: 2 })),
+      );
+      expect(outcomes.filter(({ created }) => created)).toHaveLength(1);
+    });
+
+    test('a database without settings has the built-in model', async () => {
+      const id = shared.newId();
+      const { database } = await shared.backend.createDatabase(id, {});
+      expect(database).toMatchObject({ model: 'all-MiniLM-L6-v2', dimensions: 384, embed: {} });
+      expect(database.fingerprint).toMatch(/./);
+      const named = { model: 'all-MiniLM-L6-v2' };
+      expect(await shared.backend.createDatabase(id, named)).toMatchObject({ created: false });
+      expect(await shared.backend.createDatabase(id, { ...named, dimensions: 384 })).toMatchObject({
+        created: false,
+      });
+    });
+
+    test.each([
+      ['an unknown model', { model: 'nobody-has-it' }, '/model'],
+      [
+        'dimensions that the model does not have',
+        { model: 'all-MiniLM-L6-v2', dimensions: 12 },
+        '/dimensions',
+      ],
+    ])('%s is refused', async (_, settings, pointer) => {
+      const id = shared.newId();
+      await expect(shared.backend.createDatabase(id, settings)).rejects.toMatchObject({
+        code: 'invalid_request',
+        status: 400,
+        problems: [{ pointer }],
+      });
+      await expect(shared.backend.describeDatabase(id)).rejects.toMatchObject({ code: 'database_not_found' });
+    });
+
+    test('a description tells the columns with their types and how many records have them', async () => {
+      const database = await shared.create();
+      await database.upsert([
+        { id: 1, data: { a: 1, b: 'x', none: null }, vector: [1, 0] },
+        { id: 2, data: { a: 'y', c: true }, vector: [1, 0] },
+        { id: 3, data: { gone: 1 }, vector: [1, 0] },
+      ]);
+      await database.delete({ ids: [3] });
+      const { columns, records, sizes, times } = await database.describe();
+      expect(records).toBe(2);
+      const byName = columns.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      expect(byName).toEqual([
+        { name: 'a', types: ['string', 'number'], records: 2 },
+        { name: 'b', types: ['string'], records: 1 },
+        { name: 'c', types: ['boolean'], records: 1 },
+        { name: 'none', types: ['null'], records: 1 },
+      ]);
+      expect(sizes.disk_bytes).toBeGreaterThan(0);
+      expect(Date.parse(times.last_write_at)).toBeGreaterThanOrEqual(Date.parse(times.created_at));
+    });
+
+    test('all databases are listed', async () => {
+      const ids = [(await shared.create()).id, (await shared.create({})).id];
+      const listed = await shared.backend.listDatabases();
+      for (const database of listed) checkSchema('DatabaseDescription', database);
+      const names = listed.map(({ id }) => id);
+      expect(names).toEqual(names.toSorted());
+      expect(names).toEqual(expect.arrayContaining(ids));
+      expect(new Set(names).size).toBe(names.length);
+    });
+
+    test('databases do not see each other', async () => {
+      const [one, other] = [await shared.create(), await shared.create()];
+      await one.upsert([
+        { id: 1, uuid: '00000000-0000-4000-8000-000000000001', data: { n: 1 }, vector: [1, 0] },
+      ]);
+      expect(await other.ids('search', { search: { vector: [1, 0] } })).toEqual([]);
+      expect(await other.history()).toEqual([]);
+      await other.upsert([
+        { id: 1, uuid: '00000000-0000-4000-8000-000000000001', data: { n: 2 }, vector: [1, 0] },
+      ]);
+      expect((await one.record(1)).data).toEqual({ n: 1 });
+      expect(await other.delete({ ids: [1] })).toBe(1);
+      expect(await one.count()).toBe(1);
+    });
+
+    test.each(['error', 'constructor', '__proto__', '-', '_', '0', 'a'.repeat(64)])(
+      '%j is an ordinary id',
+      async (id) => {
+        const { created } = await shared.backend.createDatabase(id, { dimensions: 2 });
+        expect(created).toBe(true);
+        const database = new TestDatabase(shared.opened, id);
+        await database.put({ id: 1, data: {}, vector: [1, 0] });
+        expect(await database.ids('search', { search: { vector: [1, 0] } })).toEqual([1]);
+        await shared.backend.dropDatabase(id);
+        await expect(database.describe()).rejects.toMatchObject({ code: 'database_not_found' });
+      },
+    );
+
+    test('what is dropped is gone, for every operation', async () => {
+      const database = await shared.create();
+      await database.put({ id: 1, data: {}, vector: [1, 0] });
+      const { backend, id } = database;
+      await backend.dropDatabase(id);
+      const operations = {
+        describe: () => database.describe(),
+        drop: () => backend.dropDatabase(id),
+        upsert: () => database.put({ id: 1, data: {}, vector: [1, 0] }),
+        'upsert of lines': () => database.upsertLines('{"data":{},"vector":[1,0]}'),
+        record: () => database.record(1),
+        delete: () => database.delete({ ids: [1] }),
+        search: () => database.search({ search: { vector: [1, 0] } }),
+        query: () => database.query(),
+        changes: () => database.changes(),
+        'start of a re-embedding': () => backend.startReembedding(id, 'all-MiniLM-L6-v2'),
+        're-embedding': () => backend.reembedding(id),
+        'cancelled re-embedding': () => backend.cancelReembedding(id),
+      };
+      for (const [name, operation] of Object.entries(operations)) {
+        await expect(operation(), name).rejects.toMatchObject({ code: 'database_not_found', status: 404 });
+      }
+      expect((await backend.listDatabases()).map(({ id }) => id)).not.toContain(id);
+    });
+
+    test('a database that is created again is empty, and may have other settings', async () => {
+      const database = await shared.create();
+      await database.put({ id: 7, data: { old: 1 }, vector: [1, 0] });
+      await shared.backend.dropDatabase(database.id);
+      const { created } = await shared.backend.createDatabase(database.id, { dimensions: 3 });
+      expect(created).toBe(true);
+      expect(await database.describe()).toMatchObject({ records: 0, dimensions: 3, columns: [] });
+      expect(await database.ids('query', {})).toEqual([]);
+      expect(await database.history()).toEqual([]);
+      const { results } = await database.upsert([{ data: {}, vector: [1, 0, 0] }]);
+      expect(results[0]!.id).toBe(1);
+    });
+
+    test('the state tells of every database', async () => {
+      const database = await shared.create();
+      await database.put({ id: 1, data: {}, vector: [1, 0] });
+      const { backend } = shared;
+      expect(await backend.readiness()).toEqual({ ready: true, reasons: [] });
+      const states = await backend.databases();
+      expect(states).toContainEqual(
+        expect.objectContaining({ id: database.id, loaded: true, writable: true, records: 1 }),
+      );
+      const stats = await backend.stats();
+      expect(stats.databases.map(({ id }) => id).toSorted()).toEqual(states.map(({ id }) => id).toSorted());
+    });
+  });
+}

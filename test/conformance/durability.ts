@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import type { OpenBackend } from './open-backend.js';
+import { given, Oracle } from './oracle.js';
+import { Random } from './random.js';
+import { DIMENSIONS, randomRecords, randomVector } from './random-records.js';
+import { SharedBackend } from './shared-backend.js';
+
+const search = { search: { vector: [1, 0], threshold: 0 } };
+
+/** What is acknowledged is read at once and is there after a restart. */
+export function describeDurability(open: OpenBackend): void {
+  describe('durability', () => {
+    const shared = SharedBackend.use(open);
+
+    test('a write is seen by every read that begins after it', async () => {
+      const database = await shared.create();
+      for (let n = 1; n <= 12; n++) {
+        await database.put({ id: n, data: { n }, vector: [1, 0] });
+        const filter = { rules: [{ column: 'n', operator: 'equals', value: n }] };
+        expect(await database.ids('search', { ...search, filter })).toEqual([n]);
+        expect(await database.ids('query', { filter })).toEqual([n]);
+        expect((await database.search({ ...search, total: true })).total).toEqual({
+          value: Math.floor(n / 2) + 1,
+        });
+        expect((await database.record(n)).data).toEqual({ n });
+        expect((await database.history()).at(-1)).toBe(`created ${n}`);
+        if (n % 2 === 0) {
+          await database.delete({ ids: [n] });
+          expect(await database.ids('query', { filter })).toEqual([]);
+          expect(await database.ids('search', { ...search, filter })).toEqual([]);
+        }
+        expect(await database.count()).toBe(Math.ceil(n / 2));
+      }
+    });
+
+    test('a random history is there after each restart (seed 81)', async () => {
+      const random = new Random(81);
+      const database = await shared.create({ dimensions: DIMENSIONS });
+      const oracle = new Oracle();
+      const history: string[] = [];
+      for (let restart = 0; restart < 3; restart++) {
+        for (let write = 0; write < 10; write++) {
+          if (random.chance(30)) {
+            const ids = [1 + random.below(120), 1 + random.below(120)];
+            const there = [...new Set(ids)].filter((id) => oracle.records.delete(id)).sort((a, b) => a - b);
+            expect(await database.delete({ ids })).toBe(there.length);
+            history.push(...there.map((id) => `deleted ${id}`));
+            continue;
+          }
+          const records = randomRecords(random, 120).filter(() => random.chance(20));
+          const { results } = await database.upsert(records.map(given));
+          for (const [at, record] of records.entries()) {
+            const status = oracle.records.has(record.id) ? 'changed' : 'created';
+            expect(results[at]).toMatchObject({ id: record.id, uuid: record.uuid, status });
+            history.push(`${status} ${record.id}`);
+            oracle.records.set(record.id, record);
+          }
+        }
+        const { epoch, position } = await database.changes({ limit: 1_000 });
+        const description = await database.describe();
+        await shared.opened.reopen();
+        const request = { search: { vector: randomVector(random), threshold: 0 } };
+        expect(await database.drain('search', request, { variant: 'a' })).toEqual(
+          oracle.results(request, 'a'),
+        );
+        expect(await database.drain('query', {})).toEqual(oracle.results({}, 'b'));
+        expect(await database.history()).toEqual(history);
+        expect(await database.changes({ after: position, epoch })).toMatchObject({ changes: [], epoch });
+        const { created_at } = description.times;
+        expect(await database.describe()).toMatchObject({
+          id: database.id,
+          records: oracle.records.size,
+          columns: description.columns,
+          dimensions: DIMENSIONS,
+          times: { created_at },
+        });
+      }
+    });
+
+    test('settings, dropped databases and the next id outlive a restart', async () => {
+      const [kept, dropped] = [await shared.create({ embed: { columns: ['x'] } }), await shared.create()];
+      await kept.upsert([{ data: { x: 'a violin' } }, { data: { x: 'a river' } }]);
+      await kept.delete({ ids: [2] });
+      await shared.backend.dropDatabase(dropped.id);
+      const text = { search: { text: 'music', threshold: 0 } };
+      const before = await kept.drain('search', text);
+      await shared.opened.reopen();
+      await expect(dropped.describe()).rejects.toMatchObject({ code: 'database_not_found' });
+      expect(await kept.describe()).toMatchObject({ embed: { columns: ['x'] }, records: 1 });
+      expect(await kept.drain('search', text)).toEqual(before);
+      const { results } = await kept.upsert([{ data: { x: 'a comet' } }]);
+      expect(results[0]!.id).toBe(3);
+      expect(await kept.put({ id: 1, data: { x: 'a violin' } })).toBe('unchanged');
+    });
+
+    test('a cursor goes on after a restart', async () => {
+      const database = await shared.create();
+      await database.upsert([1, 2, 3, 4].map((id) => ({ id, data: {}, vector: [1, 0] })));
+      for (const operation of ['search', 'query'] as const) {
+        const request = operation === 'search' ? search : { sort: { column: 'none' } };
+        const first = await database.ask(operation, { ...request, pagination: { limit: 2 } });
+        await shared.opened.reopen();
+        const pagination = { cursor: first.pagination.next_cursor };
+        const next = await database.ask(operation, { ...request, pagination });
+        expect(next.results.map(({ id }) => id)).toEqual([3, 4]);
+      }
+    });
+  });
+}

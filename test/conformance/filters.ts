@@ -1,0 +1,195 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Data, FilterGroup, FilterRule, Operator } from '../../src/schema/index.js';
+import type { OpenBackend } from './open-backend.js';
+import { given, Oracle } from './oracle.js';
+import { satisfies } from './predicate.js';
+import { Random } from './random.js';
+import { DIMENSIONS, randomFilter, randomRecords, randomVector } from './random-records.js';
+import { SharedBackend } from './shared-backend.js';
+import type { TestDatabase } from './test-database.js';
+
+/** What a column may hold: `undefined` is a missing column. */
+const VALUES = [
+  undefined,
+  null,
+  true,
+  false,
+  0,
+  1,
+  -1.5,
+  1e300,
+  '',
+  ' ',
+  '1',
+  'true',
+  'one',
+  'One',
+  'one two',
+  '😀',
+];
+const rule = (operator: Operator, value?: unknown) =>
+  ({ column: 'c', operator, ...(value !== undefined && { value }) }) as FilterRule;
+
+/** The rules of all operators, each with the values of `c` that satisfy it, written out by hand. */
+const TRUTH: [FilterRule, unknown[]][] = [
+  [rule('equals', 1), [1]],
+  [rule('equals', '1'), ['1']],
+  [rule('equals', true), [true]],
+  [rule('equals', 'true'), ['true']],
+  [rule('equals', ''), ['']],
+  [rule('equals', 0), [0]],
+  [rule('equals', false), [false]],
+  [rule('greater_than', 0), [1, 1e300]],
+  [rule('less_than', 0), [-1.5]],
+  [rule('greater_than_or_equals', 1), [1, 1e300]],
+  [rule('less_than_or_equals', 0), [0, -1.5]],
+  [rule('contains', 'one'), ['one', 'one two']],
+  [rule('contains', ''), ['', ' ', '1', 'true', 'one', 'One', 'one two', '😀']],
+  [rule('starts_with', 'one'), ['one', 'one two']],
+  [rule('starts_with', ''), ['', ' ', '1', 'true', 'one', 'One', 'one two', '😀']],
+  [rule('ends_with', 'e'), ['true', 'one', 'One']],
+  [rule('ends_with', ''), ['', ' ', '1', 'true', 'one', 'One', 'one two', '😀']],
+  [rule('is_empty'), [undefined, null, '']],
+];
+const COMPLEMENT: Partial<Record<Operator, Operator>> = {
+  equals: 'not_equals',
+  contains: 'not_contains',
+  is_empty: 'is_not_empty',
+};
+
+interface Golden {
+  matches: { name: string; data: Data; filter: FilterGroup; matches: boolean }[];
+}
+const golden: Golden = JSON.parse(readFileSync(new URL('../golden/filter.json', import.meta.url), 'utf8'));
+
+/** The twelve operators, alone and in nested groups. */
+export function describeFilters(open: OpenBackend): void {
+  describe('filters', () => {
+    const shared = SharedBackend.use(open);
+
+    describe('one operator on a column of every type', () => {
+      let database: TestDatabase;
+      beforeAll(async () => {
+        database = await shared.create();
+        await database.upsert(
+          VALUES.map((value, at) => ({
+            id: at + 1,
+            data: { other: 'one', ...(value !== undefined && { c: value }) },
+            vector: [1, 0],
+          })),
+        );
+      });
+
+      const found = async (filter: object) => {
+        const queried = await database.ids('query', { filter, sort: { column: 'none' } });
+        const searched = await database.ids('search', { filter, search: { vector: [1, 0] } });
+        expect(searched).toEqual(queried);
+        return queried.map((id) => VALUES[Number(id) - 1]);
+      };
+
+      test.each(TRUTH)('%j', async (rule, expected) => {
+        expect(await found({ rules: [rule] })).toEqual(VALUES.filter((value) => expected.includes(value)));
+        const complement = COMPLEMENT[rule.operator];
+        if (complement === undefined) return;
+        const rest = VALUES.filter((value) => !expected.includes(value));
+        expect(await found({ rules: [{ ...rule, operator: complement }] })).toEqual(rest);
+      });
+
+      test('a column that no record has is empty everywhere', async () => {
+        const column = 'nobody has it';
+        expect(await found({ rules: [{ column, operator: 'is_empty' }] })).toHaveLength(VALUES.length);
+        expect(await found({ rules: [{ column, operator: 'not_equals', value: 1 }] })).toHaveLength(
+          VALUES.length,
+        );
+        expect(await found({ rules: [{ column, operator: 'is_not_empty' }] })).toEqual([]);
+        expect(await found({ rules: [{ column, operator: 'contains', value: '' }] })).toEqual([]);
+      });
+
+      test('columns that are special in JavaScript are ordinary', async () => {
+        for (const column of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length']) {
+          expect(await found({ rules: [{ column, operator: 'is_not_empty' }] })).toEqual([]);
+          const other = await shared.create();
+          await other.upsert(`{"records":[{"id":1,"data":{"${column}":"x"},"vector":[1,0]}]}`);
+          const filter = { rules: [{ column, operator: 'equals', value: 'x' }] };
+          const { results } = await other.query({ filter });
+          expect(results).toHaveLength(1);
+          expect(Object.entries(results[0]!.data)).toEqual([[column, 'x']]);
+        }
+      });
+
+      test('groups combine their rules', async () => {
+        const is = (value: unknown) => rule('equals', value);
+        const group = (condition: string, ...rules: object[]) => ({ condition, rules });
+        expect(await found(group('OR', is(1), is('one')))).toEqual([1, 'one']);
+        expect(await found(group('AND', is(1), is('one')))).toEqual([]);
+        const nested = group('AND', group('OR', is(0), is(1), is(true)), rule('greater_than', -1));
+        expect(await found(nested)).toEqual([0, 1]);
+        expect(await found(group('OR', group('AND', is(1), rule('less_than', 2)), is('')))).toEqual([1, '']);
+      });
+    });
+
+    test('the golden cases of the predicate hold', async () => {
+      const database = await shared.create();
+      // A column tells each case from the others.
+      const records = golden.matches.map(({ data }, at) => ({
+        id: at + 1,
+        data: Object.fromEntries([...Object.entries(data), ['golden case', at]]),
+        vector: [1, 0],
+      }));
+      await database.upsert(records);
+      for (const [at, { name, data, filter, matches }] of golden.matches.entries()) {
+        // The largest filters that are allowed leave no room for a rule that selects the case.
+        const forcedFilter: FilterGroup = {
+          condition: 'AND',
+          rules: [{ column: 'golden case', operator: 'equals', value: at }],
+        };
+        const found = await database.query({ filter }, { forcedFilter });
+        expect(
+          found.results.map(({ id }) => id),
+          name,
+        ).toEqual(matches ? [at + 1] : []);
+        expect(satisfies(data, filter), `the oracle: ${name}`).toBe(matches);
+      }
+    });
+
+    test.each([1, 2, 3])('random filters find what the oracle finds (seed %i)', async (seed) => {
+      const random = new Random(seed);
+      const database = await shared.create({ dimensions: DIMENSIONS });
+      const records = randomRecords(random, 260);
+      const oracle = new Oracle(records);
+      await database.upsert(records.map(given));
+      const operators = new Set<string>();
+      let selective = 0;
+      for (let round = 0; round < 60; round++) {
+        const filter = randomFilter(random, 4);
+        for (const operator of operatorsOf(filter)) operators.add(operator);
+        const variant = random.pick(['a', 'b']);
+        const search = { vector: randomVector(random), threshold: random.pick([0, 0.2, 0.5]) };
+        const [operation, request] = random.chance(50)
+          ? (['search', { filter, search }] as const)
+          : (['query', { filter }] as const);
+        const expected = oracle.results(request, variant);
+        if (expected.length > 0 && expected.length < oracle.matches({}, 'b').length) selective += 1;
+        const told = `round ${round}: ${JSON.stringify(request)}`;
+        const found = await database.drain(operation, request, {
+          variant,
+          limit: () => random.pick([7, 100]),
+        });
+        expect(
+          found.map(({ id }) => id),
+          told,
+        ).toEqual(expected.map(({ id }) => id));
+        expect(found, told).toEqual(expected);
+        const page = await database.ask(operation, { ...request, total: true }, { variant });
+        expect(page.total, told).toEqual({ value: expected.length });
+      }
+      expect(operators.size, 'every operator is used').toBe(12);
+      expect(selective, 'most filters keep some records and drop others').toBeGreaterThan(30);
+    });
+  });
+}
+
+function operatorsOf(node: FilterGroup | FilterRule): string[] {
+  return 'rules' in node ? node.rules.flatMap(operatorsOf) : [node.operator];
+}

@@ -1,0 +1,134 @@
+import type { Data, FilterGroup, Variant } from '../../src/schema/index.js';
+import { satisfies } from './predicate.js';
+import { relevanceScore } from './score.js';
+import type { Result } from './test-database.js';
+
+/** A record as the oracle knows it; times in milliseconds since 1970. */
+export interface KnownRecord {
+  id: number;
+  uuid: string;
+  data: Data;
+  vector: number[];
+  created: number;
+  changed: number;
+  synced: number;
+}
+
+/** The members of a request that decide which records match, and in which order. */
+export interface OracleRequest {
+  search?: { vector: number[]; threshold?: number };
+  filter?: FilterGroup;
+  time_range?: { start_time?: string; end_time?: string };
+  sort?: { column?: string; time?: string; direction?: 'asc' | 'desc' };
+}
+
+/** The naive response: every record is tested and scored, then sorted. */
+export class Oracle {
+  readonly records = new Map<number, KnownRecord>();
+
+  constructor(records: readonly KnownRecord[] = []) {
+    for (const record of records) this.records.set(record.id, record);
+  }
+
+  /** All matches in the order of the pages. */
+  matches(request: OracleRequest, variant: Variant, forcedFilter?: FilterGroup): KnownRecord[] {
+    const { search, filter, time_range: range } = request;
+    const start = range?.start_time === undefined ? -Infinity : Date.parse(range.start_time);
+    const end = range?.end_time === undefined ? Infinity : Date.parse(range.end_time);
+    const found = [...this.records.values()].filter(
+      ({ data, synced }) =>
+        start <= synced &&
+        synced <= end &&
+        (filter === undefined || satisfies(data, filter)) &&
+        (forcedFilter === undefined || satisfies(data, forcedFilter)),
+    );
+    const byId = (a: KnownRecord, b: KnownRecord) => compareIds(a, b, variant);
+    if (search === undefined) {
+      return found.sort((a, b) => compareBySort(a, b, request.sort) || byId(a, b));
+    }
+    const { vector, threshold = 0.2 } = search;
+    const scores = new Map(found.map((record) => [record, relevanceScore(vector, record.vector)]));
+    return found
+      .filter((record) => scores.get(record)! >= threshold)
+      .sort((a, b) => scores.get(b)! - scores.get(a)! || byId(a, b));
+  }
+
+  /** All matches as pages show them. */
+  results(request: OracleRequest, variant: Variant, forcedFilter?: FilterGroup): Result[] {
+    return this.matches(request, variant, forcedFilter).map((record) => shown(record, variant, request));
+  }
+}
+
+/** A record as an upsert gives it. */
+export function given({ id, uuid, data, vector, created, changed, synced }: KnownRecord) {
+  const [created_at, changed_at, synced_at] = [created, changed, synced].map(iso);
+  return { id, uuid, data, vector, timestamps: { created_at, changed_at, synced_at } };
+}
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Compares texts by code points. */
+export function compareTexts(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+function shown(record: KnownRecord, variant: Variant, { search }: OracleRequest): Result {
+  const [created, changed, synced] = [record.created, record.changed, record.synced].map(iso) as [
+    string,
+    string,
+    string,
+  ];
+  return {
+    id: variant === 'a' ? record.uuid : record.id,
+    ...(search && { relevance_score: relevanceScore(search.vector, record.vector) }),
+    data: record.data,
+    timestamps:
+      variant === 'a'
+        ? { created_at: created, changed_at: changed, synced_at: synced }
+        : { first_seen_time: created, last_changed_time: changed, last_seen_time: synced },
+  };
+}
+
+function compareIds(a: KnownRecord, b: KnownRecord, variant: Variant): number {
+  // UUIDs in lower case compare as their 16 bytes.
+  return variant === 'a' ? compareTexts(a.uuid, b.uuid) : a.id - b.id;
+}
+
+/** The default is the time of the last sync, latest first. */
+function compareBySort(a: KnownRecord, b: KnownRecord, sort: OracleRequest['sort']): number {
+  if (sort === undefined) return b.synced - a.synced;
+  const { column, time, direction } = sort;
+  const sign = direction === 'desc' ? -1 : 1;
+  if (column === undefined) return sign * (timeOf(a, time) - timeOf(b, time));
+  const [x, y] = [a, b].map(({ data }) => (Object.hasOwn(data, column) ? (data[column] ?? null) : null));
+  // Records without a value are last in both directions.
+  if (x === null || y === null) return Number(x === null) - Number(y === null);
+  return sign * compareValues(x!, y!);
+}
+
+function timeOf(record: KnownRecord, name: string | undefined): number {
+  switch (name) {
+    case 'created_at':
+    case 'first_seen_time':
+      return record.created;
+    case 'changed_at':
+    case 'last_changed_time':
+      return record.changed;
+    case 'synced_at':
+    case 'last_seen_time':
+      return record.synced;
+    default:
+      throw new Error(`no time is called ${name}`);
+  }
+}
+
+const TYPES = ['boolean', 'number', 'string'];
+
+/** Booleans, then numbers, then texts, each type in its own order. */
+export function compareValues(x: string | number | boolean, y: string | number | boolean): number {
+  if (typeof x !== typeof y) return TYPES.indexOf(typeof x) - TYPES.indexOf(typeof y);
+  if (typeof x === 'string' && typeof y === 'string') return compareTexts(x, y);
+  return Number(x) - Number(y);
+}

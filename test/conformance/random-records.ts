@@ -1,0 +1,123 @@
+import type { Data, FilterGroup, FilterRule } from '../../src/schema/index.js';
+import type { KnownRecord } from './oracle.js';
+import type { Random } from './random.js';
+
+/** Values of a vector of a random record. */
+export const DIMENSIONS = 12;
+
+/** Texts that stores tend to confuse: case, wildcards, quotes, normalisation, code points beyond 16 bits. */
+const WORDS = [
+  '',
+  ' ',
+  'red',
+  'Red',
+  'reddish',
+  'red blue red',
+  'blue',
+  'b_ue',
+  'r%d',
+  'a"b\\',
+  "it's",
+  'naïve',
+  'nai\u0308ve',
+  '日本語',
+  '\uffee',
+  '😀',
+  '1',
+  'true',
+  'null',
+];
+const NUMBERS = [0, 1, -1.5, 0.1 + 0.2, 0.3, 1e300, -1e300, 5e-324, 2 ** 53, 1e16];
+const COLUMNS = ['colour', 'size', 'open', 'mixed', '__proto__', 'rare'];
+const NEEDLES = ['', 'r', 'red', 'ue', 'R', ' ', '%', '_', '\\', "'", '"', 'ï', '日', '\ud83d\ude00'];
+
+/** The first millisecond of 2026. */
+export const START = Date.UTC(2026, 0, 1);
+export const DAY = 86_400_000;
+
+/** A UUID for an id. The order of the UUIDs is not the order of the ids, so ties differ between the variants. */
+export function uuidOf(id: number): string {
+  const mixed = (Math.imul(id, 2_654_435_761) >>> 0).toString(16).padStart(8, '0');
+  return `${mixed}-0000-4000-8000-${id.toString(16).padStart(12, '0')}`;
+}
+
+/** Vectors are drawn from a few, so that many scores tie. */
+export function randomRecords(random: Random, count: number): KnownRecord[] {
+  const vectors = Array.from({ length: Math.ceil(count / 8) }, () => randomVector(random));
+  return Array.from({ length: count }, (_, at) => ({
+    id: at + 1,
+    uuid: uuidOf(at + 1),
+    data: randomData(random),
+    vector: random.pick(vectors),
+    created: START + random.below(40) * DAY,
+    changed: START + random.below(2_000),
+    // Few distinct times, so that records tie in the default order of a query too.
+    synced: START + random.below(60) * 1_000,
+  }));
+}
+
+/** A vector of any length: only its direction counts. */
+export function randomVector(random: Random): number[] {
+  const leaning = random.below(DIMENSIONS);
+  return Array.from({ length: DIMENSIONS }, (_, at) => {
+    const value = random.next() * 2 - (at === leaning ? 0 : 0.7);
+    return at % 3 === 0 ? Math.fround(value) : value;
+  });
+}
+
+/** Most columns, now and then of another type than usual. */
+export function randomData(random: Random): Data {
+  const columns = COLUMNS.filter((column) => random.chance(column === 'rare' ? 4 : 85));
+  // `fromEntries` gives the object a column of its own that is called `__proto__`.
+  return Object.fromEntries(columns.map((column) => [column, randomValue(random, column)]));
+}
+
+function randomValue(random: Random, column: string): string | number | boolean | null {
+  switch (column) {
+    case 'colour':
+      return random.pick(WORDS);
+    case 'size':
+      return random.below(50) / 4 - 3;
+    case 'open':
+      return random.chance(50);
+    case '__proto__':
+      return `${random.pick(WORDS)} ${random.below(30)}`;
+    default:
+      return [null, random.pick(NUMBERS), random.chance(50), random.pick(WORDS)][random.below(4)]!;
+  }
+}
+
+/** A filter of groups in groups, `depth` at most, that uses every operator sooner or later. */
+export function randomFilter(random: Random, depth: number): FilterGroup {
+  const rules = Array.from({ length: 1 + random.below(3) }, () =>
+    depth > 1 && random.chance(35) ? randomFilter(random, depth - 1) : randomRule(random),
+  );
+  return { condition: random.chance(55) ? 'AND' : 'OR', rules };
+}
+
+function randomRule(random: Random): FilterRule {
+  const column = random.chance(4) ? 'never given' : random.pick(COLUMNS);
+  switch (random.below(4)) {
+    case 0: {
+      const value = randomValue(random, column) ?? 1;
+      return { column, operator: random.pick(['equals', 'not_equals']), value };
+    }
+    case 1: {
+      const operator = random.pick([
+        'greater_than',
+        'less_than',
+        'greater_than_or_equals',
+        'less_than_or_equals',
+      ]);
+      const numeric = random.pick(['size', 'size', 'mixed', column]);
+      const value = numeric === 'mixed' ? random.pick(NUMBERS) : random.below(60) / 4 - 4;
+      return { column: numeric, operator, value };
+    }
+    case 2: {
+      const operator = random.pick(['contains', 'not_contains', 'starts_with', 'ends_with']);
+      return { column, operator, value: random.pick(random.chance(70) ? NEEDLES : WORDS) };
+    }
+    default:
+      return { column, operator: random.pick(['is_empty', 'is_not_empty']) };
+  }
+}

@@ -1,0 +1,31 @@
+/** Steps in a relevance score of 1. */
+const STEPS = 1_000_000_000n;
+
+/** Steps below 1 that count as 1, so that a copy of a vector reaches a threshold of 1. */
+const ROUNDING_STEPS = 64n;
+
+/**
+ * The published rule of the relevance score, in integers: components of unit vectors in steps of 2^-30, their dot
+ * product in steps of 1e-9, clamped to 0..1.
+ */
+export function relevanceScore(query: readonly number[], record: readonly number[]): number {
+  const [a, b] = [unit(query), unit(record)];
+  const dot = a.reduce((sum, component, at) => sum + component * b[at]!, 0n);
+  const steps = (dot * STEPS + (1n << 59n)) >> 60n;
+  if (steps >= STEPS - ROUNDING_STEPS) return 1;
+  return steps <= 0n ? 0 : Number(steps) / 1e9;
+}
+
+/** Components of the unit vector in steps of 2^-30; halves are rounded away from zero. */
+function unit(vector: readonly number[]): bigint[] {
+  let squares = 0;
+  for (const component of vector) squares += component * component;
+  const scale = 2 ** 30 / Math.sqrt(squares);
+  return vector.map((component) => {
+    const scaled = component * scale;
+    const magnitude = Math.abs(scaled);
+    const whole = Math.floor(magnitude);
+    const rounded = magnitude - whole >= 0.5 ? whole + 1 : whole;
+    return BigInt(scaled < 0 ? -rounded : rounded);
+  });
+}

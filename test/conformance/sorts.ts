@@ -1,0 +1,106 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { OpenBackend } from './open-backend.js';
+import { given, Oracle, type OracleRequest } from './oracle.js';
+import { Random } from './random.js';
+import { DIMENSIONS, randomFilter, randomRecords } from './random-records.js';
+import { SharedBackend } from './shared-backend.js';
+import type { TestDatabase } from './test-database.js';
+
+const COLUMNS = ['colour', 'size', 'open', 'mixed', '__proto__', 'rare', 'never given'];
+const TIMES = {
+  a: ['created_at', 'changed_at', 'synced_at'],
+  b: ['first_seen_time', 'last_changed_time', 'last_seen_time'],
+};
+
+/** The order of the filter-only operation. */
+export function describeSorts(open: OpenBackend): void {
+  describe('the order of a query', () => {
+    const shared = SharedBackend.use(open);
+
+    describe('by a column of every type', () => {
+      const VALUES = ['10', '9', '', 'Z', 'a', '\uffee', '😀', 10, 9, -1.5, 0.5, false, true, null];
+      /** Booleans, numbers, texts by code points, then what has no value, by id. */
+      const ASCENDING = [false, true, -1.5, 0.5, 9, 10, '', '10', '9', 'Z', 'a', '\uffee', '😀'];
+      let database: TestDatabase;
+      beforeAll(async () => {
+        database = await shared.create();
+        const records = VALUES.map((c, at) => ({ id: at + 1, data: { c }, vector: [1, 0] }));
+        await database.upsert([...records, { id: 99, data: { other: 1 }, vector: [1, 0] }]);
+      });
+
+      test.each([
+        [{ column: 'c' }, ASCENDING],
+        [{ column: 'c', direction: 'asc' }, ASCENDING],
+        [{ column: 'c', direction: 'desc' }, ASCENDING.toReversed()],
+      ])('%j', async (sort, expected) => {
+        const found = await database.drain('query', { sort }, { limit: () => 2 });
+        expect(found.map(({ data }) => data.c)).toEqual([...expected, null, undefined]);
+      });
+    });
+
+    test.each([41, 42])('is that of the oracle in every direction, on any pages (seed %i)', async (seed) => {
+      const random = new Random(seed);
+      const database = await shared.create({ dimensions: DIMENSIONS });
+      const records = randomRecords(random, 160);
+      const oracle = new Oracle(records);
+      await database.upsert(records.map(given));
+      for (const variant of ['a', 'b'] as const) {
+        const sorts: OracleRequest['sort'][] = [
+          undefined,
+          ...COLUMNS.map((column) => ({ column })),
+          ...TIMES[variant].map((time) => ({ time })),
+        ];
+        for (const [round, sort] of sorts.entries()) {
+          for (const direction of [undefined, 'asc', 'desc'] as const) {
+            const request: OracleRequest = {
+              ...(sort !== undefined && { sort: { ...sort, ...(direction && { direction }) } }),
+              ...(random.chance(30) && { filter: randomFilter(random, 2) }),
+            };
+            const limit = round % 4 === 0 ? () => 3 : () => random.pick([20, 100]);
+            const found = await database.drain('query', request, { variant, limit });
+            expect(found, JSON.stringify(request)).toEqual(oracle.results(request, variant));
+          }
+        }
+      }
+    });
+
+    test('by long texts that differ at their end only', async () => {
+      const database = await shared.create();
+      const long = 'x'.repeat(3_000);
+      const endings = ['c', 'a', 'b', 'a', '', 'd'];
+      await database.upsert(
+        endings.map((end, at) => ({ id: at + 1, data: { c: long + end }, vector: [1, 0] })),
+      );
+      for (const [direction, expected] of [
+        ['asc', [5, 2, 4, 3, 1, 6]],
+        ['desc', [6, 1, 3, 2, 4, 5]],
+      ] as const) {
+        const sort = { column: 'c', direction };
+        expect(await database.ids('query', { sort }, { limit: () => 1 })).toEqual(expected);
+      }
+    });
+
+    test('a cursor is refused unless this service made it for this kind of request', async () => {
+      const database = await shared.create();
+      await database.upsert([1, 2, 3].map((id) => ({ id, data: { c: id }, vector: [1, 0] })));
+      for (const cursor of ['', 'x', '42', '_', 't', '0.5', '0.5|', '%', '\u0000']) {
+        for (const variant of ['a', 'b'] as const) {
+          await expect(database.query({ pagination: { cursor } }, { variant }), cursor).rejects.toMatchObject(
+            {
+              code: 'invalid_cursor',
+              status: 400,
+              problems: [{ pointer: '/pagination/cursor' }],
+            },
+          );
+        }
+      }
+    });
+
+    test('results of a query have no score', async () => {
+      const database = await shared.create();
+      await database.put({ id: 1, data: {}, vector: [1, 0] });
+      const { results } = await database.query();
+      expect(Object.keys(results[0]!)).toEqual(['id', 'data', 'timestamps']);
+    });
+  });
+}

@@ -1,0 +1,227 @@
+import { expect } from 'vitest';
+import type { ChangesRequest, Scope } from '../../src/backend/backend.js';
+import {
+  type BatchResult,
+  type Changes,
+  checkDeleteRequest,
+  checkQueryRequest,
+  checkSchema,
+  checkSearchRequest,
+  type Data,
+  type DatabaseDescription,
+  type FacetCounts,
+  type FilterGroup,
+  type LineEvent,
+  type Variant,
+} from '../../src/schema/index.js';
+import type { OpenedBackend } from './open-backend.js';
+
+/** One result of a page, in either variant. */
+export interface Result {
+  id: string | number;
+  relevance_score?: number;
+  data: Data;
+  timestamps: Record<string, string>;
+  explain?: Record<string, unknown>;
+}
+
+export interface Page {
+  results: Result[];
+  pagination: { limit: number; has_more: boolean; next_cursor?: string };
+  approximate?: true;
+  total?: { value: number };
+  facets?: FacetCounts[];
+  explain?: Record<string, unknown>;
+}
+
+/** Who asks, and how. The default is variant B without a forced filter. */
+export interface Asking {
+  variant?: Variant;
+  forcedFilter?: FilterGroup;
+  signal?: AbortSignal;
+  check?: () => void;
+}
+
+export type Operation = 'search' | 'query';
+
+export interface DrainOptions extends Asking {
+  /** The limit of each page. */
+  limit?: () => number;
+  /** Runs after each page but the last. */
+  between?: (page: Page) => Promise<void> | void;
+}
+
+/**
+ * One database of the backend under test. Requests are checked by the schemas before the backend gets them, as the
+ * routes do, and every response must match its schema.
+ */
+export class TestDatabase {
+  readonly #opened: OpenedBackend;
+  readonly id: string;
+
+  constructor(opened: OpenedBackend, id: string) {
+    this.#opened = opened;
+    this.id = id;
+  }
+
+  get backend() {
+    return this.#opened.backend;
+  }
+
+  /** Upserts records that are given as values, or as the text of a batch. */
+  async upsert(
+    records: readonly object[] | string,
+    options: { signal?: AbortSignal; vectors?: Float32Array } = {},
+  ): Promise<BatchResult> {
+    const body = typeof records === 'string' ? records : JSON.stringify({ records });
+    const result = parse<BatchResult>(await this.backend.upsertBatch(this.id, Buffer.from(body), options));
+    checkSchema('BatchResult', result);
+    return result;
+  }
+
+  /** Upserts one record; returns what happened to it. */
+  async put(record: object): Promise<'created' | 'changed' | 'unchanged'> {
+    const { results } = await this.upsert([record]);
+    expect(results).toHaveLength(1);
+    return results[0]!.status;
+  }
+
+  /** Upserts a stream of NDJSON; returns all its events. */
+  async upsertLines(
+    chunks: AsyncIterable<Uint8Array> | string,
+    options: { signal?: AbortSignal; check?: () => void } = {},
+  ): Promise<LineEvent[]> {
+    const source = typeof chunks === 'string' ? chunksOf([chunks]) : chunks;
+    const events = [];
+    for await (const event of this.backend.upsertLines(this.id, source, options)) {
+      checkSchema('LineEvent', event);
+      events.push(event);
+    }
+    return events;
+  }
+
+  async search(request: object, asking: Asking = {}): Promise<Page> {
+    const { variant = 'b' } = asking;
+    const checked = checkSearchRequest(request, variant);
+    return this.#page(variant, await this.backend.search(this.id, checked, pageOptions(asking)));
+  }
+
+  async query(request: object = {}, asking: Asking = {}): Promise<Page> {
+    const { variant = 'b' } = asking;
+    const checked = checkQueryRequest(request, variant);
+    return this.#page(variant, await this.backend.query(this.id, checked, pageOptions(asking)));
+  }
+
+  ask(operation: Operation, request: object, asking: Asking = {}): Promise<Page> {
+    return operation === 'search' ? this.search(request, asking) : this.query(request, asking);
+  }
+
+  /** The results of all pages. Every page must be full, or the last. */
+  async drain(
+    operation: Operation,
+    request: object,
+    { limit = () => 100, between, ...asking }: DrainOptions = {},
+  ): Promise<Result[]> {
+    const results: Result[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const pagination = { limit: limit(), ...(cursor !== undefined && { cursor }) };
+      const page = await this.ask(operation, { ...request, pagination }, asking);
+      expect(page.pagination.limit).toBe(pagination.limit);
+      expect(page.results.length).toBeLessThanOrEqual(pagination.limit);
+      results.push(...page.results);
+      const { has_more, next_cursor } = page.pagination;
+      expect(next_cursor !== undefined, 'next_cursor is given exactly when there is more').toBe(has_more);
+      if (next_cursor === undefined) return results;
+      expect(page.results, 'a page that is not the last is full').toHaveLength(pagination.limit);
+      cursor = next_cursor;
+      await between?.(page);
+    }
+  }
+
+  /** The ids of all pages. */
+  async ids(operation: Operation, request: object, options: DrainOptions = {}): Promise<(string | number)[]> {
+    return (await this.drain(operation, request, options)).map(({ id }) => id);
+  }
+
+  async record(
+    recordId: string | number,
+    variant: Variant = 'b',
+    forcedFilter?: FilterGroup,
+  ): Promise<Result> {
+    const body = await this.backend.record(this.id, String(recordId), variant, scopeOf(forcedFilter));
+    const record = parse<Result>(body);
+    checkSchema(variant === 'a' ? 'RecordA' : 'RecordB', record);
+    return record;
+  }
+
+  /** Deletes records; returns how many there were. */
+  async delete(request: object, { forcedFilter, signal }: Asking = {}): Promise<number> {
+    const options = { scope: scopeOf(forcedFilter), ...(signal && { signal }) };
+    const { deleted } = await this.backend.deleteRecords(this.id, checkDeleteRequest(request), options);
+    return deleted;
+  }
+
+  async changes(request: Partial<ChangesRequest> = {}, asking: Asking = {}): Promise<Changes> {
+    const { forcedFilter, signal } = asking;
+    const feed = parse<Changes>(
+      await this.backend.changes(
+        this.id,
+        { after: 0, limit: 100, waitMs: 0, ...request },
+        { scope: scopeOf(forcedFilter), ...(signal && { signal }) },
+      ),
+    );
+    checkSchema('Changes', feed);
+    return feed;
+  }
+
+  /** All changes after a position, read `limit` at a time, as `created 1`. */
+  async history(after = 0, { limit = 100, ...asking }: Asking & { limit?: number } = {}): Promise<string[]> {
+    const history: string[] = [];
+    for (let position = after; ; ) {
+      const feed = await this.changes({ after: position, limit }, asking);
+      expect(feed.changes.length).toBeLessThanOrEqual(limit);
+      for (const change of feed.changes) {
+        expect(change.position).toBeGreaterThan(position);
+        position = change.position;
+        history.push(`${change.kind} ${change.id}`);
+      }
+      expect(feed.position).toBeGreaterThanOrEqual(position);
+      position = feed.position;
+      if (!feed.has_more) return history;
+    }
+  }
+
+  async describe(): Promise<DatabaseDescription> {
+    const description = await this.backend.describeDatabase(this.id);
+    checkSchema('DatabaseDescription', description);
+    return description;
+  }
+
+  async count(): Promise<number> {
+    return (await this.describe()).records;
+  }
+
+  #page(variant: Variant, { body, timings }: { body: Uint8Array; timings: object }): Page {
+    const page = parse<Page>(body);
+    checkSchema(variant === 'a' ? 'PageA' : 'PageB', page);
+    for (const time of Object.values(timings)) expect(time).toBeGreaterThanOrEqual(0);
+    return page;
+  }
+}
+
+/** Texts as a stream of bytes. */
+export async function* chunksOf(texts: Iterable<string>): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+function pageOptions({ variant = 'b', forcedFilter, signal, check }: Asking) {
+  return { variant, scope: scopeOf(forcedFilter), ...(signal && { signal }), ...(check && { check }) };
+}
+
+function scopeOf(forcedFilter: FilterGroup | undefined): Scope {
+  return forcedFilter === undefined ? {} : { forcedFilter };
+}
+
+function parse<T>(body: Uint8Array): T {
+  return JSON.parse(Buffer.from(body).toString('utf8'));
+}
