@@ -1,3 +1,4 @@
+import { CosiftError } from '../errors.js';
 import type { NewRecord, SearchRequest } from '../schema/index.js';
 
 /**
@@ -19,12 +20,24 @@ export function withArrayVector(record: RecordInput): RecordInput {
   return record.vector ? { ...record, vector: Array.from(record.vector) } : record;
 }
 
-/** Returns the search with its vector, if any, as an array. The search is not checked. */
+/**
+ * Returns the search with its vector, if any, as an array. The schema checks everything but NaN and Infinity, which JSON
+ * cannot represent.
+ *
+ * @throws {CosiftError} `invalid_request` for a number that is not finite.
+ */
 export function searchWithArrayVector(request: SearchInput): SearchRequest {
   // A program in plain JavaScript may pass no request: the schema reports it.
-  const vector = (request as SearchInput | undefined)?.search?.vector;
-  const plain = ArrayBuffer.isView(vector)
-    ? { ...request, search: { ...request.search, vector: Array.from(vector as Float32Array) } }
-    : request;
-  return plain as SearchRequest;
+  const vector: unknown = (request as SearchInput | undefined)?.search?.vector;
+  if (!Array.isArray(vector) && !ArrayBuffer.isView(vector)) return request as SearchRequest;
+  const values: number[] = Array.from(vector as Float32Array);
+  const at = values.findIndex((value) => typeof value === 'number' && !Number.isFinite(value));
+  if (at >= 0) {
+    const pointer = `/search/vector/${at}`;
+    const detail = `is ${values[at]}, must be a finite number`;
+    throw new CosiftError('invalid_request', `${pointer}: ${detail}`, {
+      problems: [{ pointer, code: 'wrong_type', detail }],
+    });
+  }
+  return { ...request, search: { ...request.search, vector: values } } as SearchRequest;
 }

@@ -2,9 +2,9 @@ import { CosiftError } from '../errors.js';
 import type { BatchResult } from '../schema/index.js';
 import { LIMITS } from '../schema/limits.js';
 import { checkOptions } from '../schema/options.js';
-import { checkRecordValues } from '../schema/record-values.js';
 import type { CallOptions } from './database.js';
 import type { RecordInput } from './inputs.js';
+import { checkRecordValues } from './record-values.js';
 
 /** The start of a pointer to a record of a batch. */
 const RECORD = /^\/records\/(\d+)/;

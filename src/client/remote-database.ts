@@ -79,7 +79,7 @@ export class RemoteDatabase implements Database {
     return this.#transport.lines(`${this.#path}/records`, chunks, options);
   }
 
-  search<V extends Variant = 'b'>(request: SearchInput, options?: PageOptions<V>): Promise<PageOf<V>> {
+  async search<V extends Variant = 'b'>(request: SearchInput, options?: PageOptions<V>): Promise<PageOf<V>> {
     return this.#page('search', searchWithArrayVector(request), options);
   }
 

@@ -1,6 +1,6 @@
 import { CosiftError } from '../errors.js';
 
-/** What a failed connection means, by the code of its cause. */
+/** Explanations of failed connections, by the code of the cause. */
 const MEANINGS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; `cosift serve` starts a service',
   ENOTFOUND: 'there is no host of that name',
@@ -17,7 +17,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   EPROTO: 'it does not speak TLS; check whether the address begins with http or https',
 };
 
-/** What a request met that got no response: `unreachable`, with `host`, `port` and `reason` in its fields. */
+/** Returns the error of a request without a response: `unreachable`, with `host`, `port` and `reason` in its fields. */
 export function unreachable(url: string | URL, error: unknown): CosiftError {
   const { hostname: host, port: given, protocol } = new URL(url);
   const port = Number(given) || (protocol === 'https:' ? 443 : 80);
@@ -28,7 +28,7 @@ export function unreachable(url: string | URL, error: unknown): CosiftError {
   return new CosiftError('unreachable', detail, { fields: { host, port, reason }, cause: error });
 }
 
-/** What a connection met: `fetch` hides it in causes, and several addresses of a host have one each. */
+/** Finds the cause with a code: `fetch` nests causes, and each address of a host has an error of its own. */
 function rootOf(error: unknown): { code?: string; message: string } {
   let root = error as { code?: string; message?: string; cause?: unknown; errors?: readonly unknown[] };
   for (let next: unknown = root; next instanceof Error; next = root.cause ?? root.errors?.[0]) {

@@ -23,7 +23,6 @@ export { DEFAULTS, jsonDepth, LIMITS } from './limits.js';
 export { checkOptions, MAX_EMBED_WORKERS, MAX_THREADS } from './options.js';
 export type { Data, PageA, PageB, RecordA, RecordB } from './pages.js';
 export type { ProblemBody } from './problem.js';
-export { checkRecordValues } from './record-values.js';
 export type { BatchResult, DeleteRequest, NewRecord } from './records.js';
 export type { Reembedding, ReembeddingRequest } from './reembedding.js';
 export type { Pagination, QueryRequest, Search, SearchRequest, Sort, Variant } from './search.js';

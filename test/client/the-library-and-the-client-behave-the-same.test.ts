@@ -91,6 +91,14 @@ const CALLS: [string, (database: Database) => Promise<unknown>][] = [
       ),
   ],
   ['upsert of what is not iterable', (database) => database.upsert(loose({ id: 1 }))],
+  [
+    'upsert of a typed vector that JSON lacks',
+    (database) => database.upsert([{ data: {}, vector: Float32Array.of(1, Number.NaN) }]),
+  ],
+  [
+    'search with a typed vector that JSON lacks',
+    (database) => database.search({ search: { vector: Float32Array.of(1, Number.NaN) } }),
+  ],
   ['upsert of a value that JSON lacks', (database) => database.upsert([{ data: { a: Number.NaN } }])],
   [
     'upsert that fails in its second batch',

@@ -1,12 +1,12 @@
 import { CosiftError, type Problem } from '../errors.js';
-import { escapeToken } from './pointer.js';
+import { escapeToken } from '../schema/pointer.js';
 
-/** Maximum number of problems that one error reports. */
+/** Maximum number of problems that an error reports. */
 const MAX_PROBLEMS = 100;
 
 /**
- * Checks that `JSON.stringify` preserves the values of records: it writes NaN and Infinity as null, a date as text, and
- * a map as an empty object. The engine checks the resulting JSON.
+ * Checks that JSON can represent the values of records: `JSON.stringify` writes NaN and Infinity as null, a date as text,
+ * a map as an empty object. The engine checks everything else.
  *
  * A value of `data` is a string, a finite number, a boolean or null. A column that is undefined is ignored.
  *
@@ -35,9 +35,9 @@ function checkRecord(record: unknown, pointer: string, problems: Problem[]): voi
   }
   const { id, data, vector } = record;
   if (id !== undefined) checkValue(id, `${pointer}/id`, problems);
-  if (Array.isArray(vector) || ArrayBuffer.isView(vector)) {
-    // A Float32Array is passed to the engine without JSON.
-    if (!(vector instanceof Float32Array)) checkVector(vector, `${pointer}/vector`, problems);
+  if (vector instanceof Float32Array) checkTypedVector(vector, `${pointer}/vector`, problems);
+  else if (Array.isArray(vector) || ArrayBuffer.isView(vector)) {
+    checkVector(vector, `${pointer}/vector`, problems);
   }
   if (data === undefined) return;
   if (!isPlain(data)) {
@@ -49,6 +49,16 @@ function checkRecord(record: unknown, pointer: string, problems: Problem[]): voi
     if (value === undefined) continue;
     checkValue(value, `${pointer}/data/${escapeToken(column)}`, problems);
     if (problems.length >= MAX_PROBLEMS) return;
+  }
+}
+
+function checkTypedVector(vector: Float32Array, pointer: string, problems: Problem[]): void {
+  // A loop without a callback: a batch has hundreds of thousands of values.
+  for (let at = 0; at < vector.length; at++) {
+    if (Number.isFinite(vector[at])) continue;
+    const detail = `a vector holds finite numbers, not ${vector[at]}`;
+    problems.push({ pointer, code: 'invalid_vector', detail });
+    return;
   }
 }
 
@@ -80,7 +90,7 @@ function checkValue(value: unknown, pointer: string, problems: Problem[]): void 
   problems.push({ pointer, code: 'wrong_type', detail });
 }
 
-/** Whether JSON represents a value by exactly its own members. */
+/** Returns whether JSON represents a value by exactly its own members. */
 function isPlain(value: unknown): value is Record<string, unknown> {
   return (
     Object.prototype.toString.call(value) === '[object Object]' &&
