@@ -116,7 +116,7 @@ impl ReembeddingStore {
             Err(error) if error.code() == "damaged" => return Ok(None),
             opened => opened?,
         };
-        if store.put_back().is_some() || store.epoch() != epoch {
+        if store.restored().is_some() || store.epoch() != epoch {
             return Ok(None);
         }
         let reader = store.reader();
@@ -160,7 +160,7 @@ impl ReembeddingStore {
         let mut records = Vec::new();
         let mut damaged = None;
         let position = self.store.last_position();
-        let stretch = source.stretch(since, position, BATCH_RECORDS, |record| {
+        let stretch = source.commit_range(since, position, BATCH_RECORDS, |record| {
             let Ok(data) = parse_data(record.data) else {
                 damaged = Some(StoreError::Damaged { id: record.id });
                 return ControlFlow::Break(());
@@ -271,7 +271,7 @@ impl ReembeddingStore {
                 Ok((record, vector))
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        let more = self.store.carry(&batch.stretch, &records)?;
+        let more = self.store.copy_commits(&batch.stretch, &records)?;
         self.done = self.done.saturating_add_signed(more);
         Ok(())
     }

@@ -1,12 +1,14 @@
 //! Entries of the change feed.
 
-use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, Row};
+
+use crate::store::error::StoreError;
 
 /// One entry of the change feed. Touching a record is no change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Change {
-    /// Place in the feed, 1 for the first; a later change has a greater one.
+    /// Position in the feed, 1 for the first; a later change has a greater one.
     pub(crate) position: u64,
     /// The commit it belongs to.
     pub(crate) version: u64,
@@ -18,8 +20,8 @@ pub(crate) struct Change {
     pub(crate) kind: ChangeKind,
     /// When, in milliseconds since 1970 UTC: the record's *changed* time, or that of its deletion.
     pub(crate) at: i64,
-    /// The data that a changed record had before, and the last of a deleted one, as JSON: a key's forced filter decides
-    /// on it. `None` for a new record, and for changes that were written before the feed kept it.
+    /// The data that a changed or deleted record had before the change, as JSON: a key's forced filter is applied
+    /// to it. `None` for a new record, and for changes that were written before the feed kept it.
     pub(crate) data: Option<Vec<u8>>,
 }
 
@@ -27,11 +29,11 @@ pub(crate) struct Change {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum ChangeKind {
-    /// It was not there before.
+    /// It did not exist before.
     Created = 1,
-    /// Its content is another one.
+    /// It has other content.
     Changed = 2,
-    /// It is gone.
+    /// It no longer exists.
     Deleted = 3,
 }
 
@@ -64,4 +66,17 @@ impl FromSql for ChangeKind {
             other => Err(FromSqlError::OutOfRange(other)),
         }
     }
+}
+
+/// The entries of the change feed that `which` chooses and orders.
+pub(super) fn read_changes(
+    connection: &Connection,
+    which: &str,
+    parameters: (i64, i64),
+) -> Result<Vec<Change>, StoreError> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT position, version, id, uuid, kind, at, data FROM changes WHERE {which}"
+    ))?;
+    let changes = statement.query_map(parameters, Change::from_row)?;
+    Ok(changes.collect::<rusqlite::Result<_>>()?)
 }

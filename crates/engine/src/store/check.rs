@@ -1,9 +1,13 @@
-//! A check of all records of one commit, beside the writer.
+//! A check of all records of one commit, while the writer goes on.
 
 use rusqlite::Connection;
 
-use crate::store::state::{RecordRow, State, Tally, state_of};
-use crate::store::{Store, StoreError, schema};
+use crate::store::connection::open_reader;
+use crate::store::error::StoreError;
+use crate::store::record_row::RecordRow;
+use crate::store::state::{State, state_of};
+use crate::store::tally::Tally;
+use crate::store::writer::Store;
 
 /// Records after which [`Check::run`] asks whether to go on.
 const STEP: u64 = 4_096;
@@ -14,12 +18,12 @@ pub(crate) struct Check {
     state: State,
 }
 
-/// What the table of the records holds.
+/// The rows of the table `records`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     /// The records that commits after a given one wrote or touched.
     pub(crate) since: Tally,
-    /// All records, by what is in memory of them: see [`RecordRow::in_memory`].
+    /// All records, without what memory does not hold of them; see [`RecordRow::in_memory`].
     pub(crate) in_memory: Tally,
 }
 
@@ -29,7 +33,7 @@ impl Store {
     /// # Errors
     /// SQLite's; [`StoreError::Inconsistent`] when the state is missing.
     pub(crate) fn begin_check(&self) -> Result<Check, StoreError> {
-        let connection = schema::open_reader(self.path())?;
+        let connection = open_reader(self.path())?;
         // The first read fixes the commit that the transaction sees.
         connection.execute_batch("BEGIN")?;
         let state = state_of(&connection)?;
@@ -39,7 +43,7 @@ impl Store {
 
 impl Check {
     /// Reads every row of `records`, in the order of the ids, and compares their number and their checksum with the
-    /// state. Returns what it found, or `None` as soon as `go_on` says no.
+    /// state. Returns what it found, or `None` as soon as `go_on` returns false.
     ///
     /// # Errors
     /// [`StoreError::Inconsistent`] when they differ, [`StoreError::Damaged`] when a row cannot be read; SQLite's.
@@ -57,7 +61,7 @@ impl Check {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let id = row.get::<_, i64>(0)?.cast_unsigned();
-            // A value of another type is damage: the schema lets nothing else in.
+            // A value of another type is damage, because the schema allows no other type.
             let row = RecordRow::read(row).map_err(|_| StoreError::Damaged { id })?;
             all.add(&row);
             found.in_memory.add(&row.in_memory());
@@ -68,7 +72,7 @@ impl Check {
                 return Ok(None);
             }
         }
-        all.compare(&self.state)?;
+        all.compare(&self.state.tally)?;
         Ok(Some(found))
     }
 }

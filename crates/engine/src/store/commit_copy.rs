@@ -1,152 +1,33 @@
-//! Commits of one store written again into another that follows it, such as one with other vectors.
-
-use std::ops::ControlFlow;
+//! Writes the commits of another store into a store that follows it, such as one with the vectors of another model.
 
 use rusqlite::{OptionalExtension, Transaction};
 
-use crate::store::reader::read_changes;
-use crate::store::retention::RetentionMeta;
-use crate::store::row::{self, COLUMNS, Checked, encode_vector};
-use crate::store::state::{RecordRow, STATE, Tally, state_of};
-use crate::store::write::one;
-use crate::store::writer::write_meta;
-use crate::store::{Change, ChangeKind, Reader, State, Store, StoreError, StoredRecord};
-
-/// Changes of a stretch before it ends with the commit they belong to: they are held in memory.
-const MAX_CHANGES: u64 = 16_384;
-
-/// Bytes of former data of these changes, likewise.
-const MAX_CHANGE_BYTES: u64 = 16 << 20;
-
-/// What some consecutive commits left behind, as it is now: records, and their entries in the feed.
-#[derive(Debug)]
-pub(crate) struct CommitRange {
-    /// The last of the commits: a store that takes the stretch is up to it.
-    version: u64,
-    next_id: u64,
-    changes: Vec<Change>,
-    retention: RetentionMeta,
-    /// Whether no commit came after, when it was read.
-    pub(crate) last: bool,
-}
-
-/// A record of a stretch, as it is to be stored.
-#[derive(Debug)]
-pub(crate) struct CopiedRecord {
-    pub(crate) id: u64,
-    pub(crate) uuid: [u8; 16],
-    pub(crate) hash: [u8; 16],
-    pub(crate) created: i64,
-    pub(crate) changed: i64,
-    pub(crate) synced: i64,
-    pub(crate) version: u64,
-    /// JSON text of an object.
-    pub(crate) data: Vec<u8>,
-}
-
-impl CommitRange {
-    #[cfg(test)]
-    pub(super) fn changes(&self) -> &[Change] {
-        &self.changes
-    }
-
-    /// Ids of records that its commits deleted; some may be there again.
-    pub(crate) fn deleted(&self) -> impl Iterator<Item = u64> {
-        let deletions = self.changes.iter();
-        deletions
-            .filter(|change| change.kind == ChangeKind::Deleted)
-            .map(|change| change.id)
-    }
-}
-
-impl Reader {
-    /// Reads whole commits after `version`, of which `position` is the last change: about `limit` records, at least
-    /// one commit where there is one. Gives each record that is still as one of them left it to `each`.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`] at the first record whose checksum fails.
-    pub(crate) fn stretch(
-        &self,
-        version: u64,
-        position: u64,
-        limit: u64,
-        mut each: impl FnMut(StoredRecord<'_>) -> ControlFlow<()>,
-    ) -> Result<CommitRange, StoreError> {
-        self.read(|transaction| {
-            let end = state_of(transaction)?;
-            let by_records = transaction
-                .prepare_cached(
-                    "SELECT version FROM records INDEXED BY versions WHERE version > ?1
-                     ORDER BY version LIMIT 1 OFFSET ?2",
-                )?
-                .query_row((version.cast_signed(), (limit - 1).cast_signed()), |row| {
-                    row.get::<_, i64>(0)
-                })
-                .optional()?
-                .map_or(end.version, i64::cast_unsigned);
-            let last = by_records.min(last_by_changes(transaction, position, end.version)?);
-            let mut statement = transaction.prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM records r INDEXED BY versions LEFT JOIN contents c ON c.id = r.id
-                 WHERE r.version > ?1 AND r.version <= ?2"
-            ))?;
-            let mut rows = statement.query((version.cast_signed(), last.cast_signed()))?;
-            let mut vector = Vec::new();
-            while let Some(row) = rows.next()? {
-                if each(row::read(row, &mut vector)?).is_break() {
-                    break;
-                }
-            }
-            Ok(CommitRange {
-                version: last,
-                next_id: end.next_id,
-                retention: RetentionMeta::read(transaction)?,
-                changes: read_changes(
-                    transaction,
-                    "position > ?1 AND version <= ?2 ORDER BY position",
-                    (position.cast_signed(), last.cast_signed()),
-                )?,
-                last: last == end.version,
-            })
-        })
-    }
-}
-
-/// The commit with which a stretch after `position` ends because of its changes; `end` when they are few.
-fn last_by_changes(
-    transaction: &Transaction<'_>,
-    position: u64,
-    end: u64,
-) -> Result<u64, StoreError> {
-    let mut statement = transaction.prepare_cached(
-        "SELECT version, ifnull(length(data), 0) FROM changes WHERE position > ?1 ORDER BY position",
-    )?;
-    let mut rows = statement.query([position.cast_signed()])?;
-    let (mut changes, mut bytes) = (0, 0);
-    while let Some(row) = rows.next()? {
-        changes += 1;
-        bytes += row.get::<_, i64>(1)?.cast_unsigned();
-        if changes >= MAX_CHANGES || bytes >= MAX_CHANGE_BYTES {
-            return Ok(row.get::<_, i64>(0)?.cast_unsigned());
-        }
-    }
-    Ok(end)
-}
+use crate::store::batch::one;
+use crate::store::change::{Change, ChangeKind};
+use crate::store::commit_range::{CommitRange, CopiedRecord};
+use crate::store::error::StoreError;
+use crate::store::meta::write_meta;
+use crate::store::record_row::RecordRow;
+use crate::store::state::{STATE, State};
+use crate::store::stored_record::{Checked, encode_vector};
+use crate::store::tally::Tally;
+use crate::store::writer::Store;
 
 impl Store {
-    /// Writes a stretch that begins where this store ends, or nothing; it is durable when it returns. A record
-    /// without a vector keeps the one that is here. Returns by how many records there are more now.
+    /// Writes a range of commits that begins where this store ends, or nothing; it is durable when it returns. A record
+    /// that comes without a vector keeps the vector that this store has. Returns by how many the number of records grew.
     ///
     /// # Errors
     /// As [`Store::commit`].
-    pub(crate) fn carry(
+    pub(crate) fn copy_commits(
         &mut self,
-        stretch: &CommitRange,
+        range: &CommitRange,
         records: &[(CopiedRecord, Option<Vec<i32>>)],
     ) -> Result<i64, StoreError> {
-        let before = self.standing.state;
-        self.standing.state = self.write(|transaction| {
+        let before = self.status.state;
+        self.status.state = self.write(|transaction| {
             let mut tally = before.tally;
-            for change in &stretch.changes {
+            for change in &range.changes {
                 log(transaction, change)?;
                 if change.kind == ChangeKind::Deleted {
                     delete(transaction, change.id, &mut tally)?;
@@ -155,19 +36,19 @@ impl Store {
             for (record, vector) in records {
                 put(transaction, record, vector.as_deref(), &mut tally)?;
             }
-            let last = stretch.changes.last();
+            let last = range.changes.last();
             let state = State {
-                version: stretch.version,
+                version: range.version,
                 position: last.map_or(before.position, |change| change.position),
-                next_id: stretch.next_id,
+                next_id: range.next_id,
                 tally,
             };
             write_meta(transaction, STATE, &state.to_bytes())?;
-            stretch.retention.write(transaction)?;
+            range.retention.write(transaction)?;
             Ok(state)
         })?;
         self.committed();
-        let (before, after) = (before.tally.records, self.standing.state.tally.records);
+        let (before, after) = (before.tally.records, self.status.state.tally.records);
         Ok(after.cast_signed() - before.cast_signed())
     }
 }
@@ -189,7 +70,7 @@ fn log(transaction: &Transaction<'_>, change: &Change) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Deletes a record, if it is there: it may have come and gone within the stretch.
+/// Deletes a record, if it exists: a record may be created and deleted within one range.
 fn delete(transaction: &Transaction<'_>, id: u64, tally: &mut Tally) -> Result<(), StoreError> {
     let Some(row) = RecordRow::find(transaction, id)? else {
         return Ok(());
@@ -240,7 +121,7 @@ fn put(
     match vector {
         Some(vector) => encode_vector(vector, &mut bytes),
         None => {
-            // Most often it was only touched: then its content need not be written again.
+            // Most such records were only touched: then the content need not be written again.
             let touched = transaction
                 .prepare_cached(
                     "UPDATE records SET synced = ?6, version = ?7

@@ -1,12 +1,11 @@
-//! What can go wrong between the engine and its files.
+//! The errors of a store.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use crate::store::acknowledged::Acknowledged;
-use crate::store::schema::beside;
+use crate::store::paths::{acknowledged_path, log_path};
 
 /// An error of the store, its lock or its files.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +41,7 @@ pub enum StoreError {
     #[error(
         "{} lost {} acknowledged commits: it ends with commit {found}, but commit {acknowledged} was acknowledged. \
          Its log {} was damaged or deleted. Put the log or a backup back, or delete {} to accept the loss",
-        path.display(), acknowledged - found, beside(path, "-wal").display(), Acknowledged::path(path).display()
+        path.display(), acknowledged - found, log_path(path).display(), acknowledged_path(path).display()
     )]
     Lost {
         /// The main file.

@@ -1,59 +1,56 @@
-//! The truth: one SQLite file per database. Everything else can be rebuilt from it.
-
-use std::path::{Path, PathBuf};
+//! The store: one SQLite file per database, which holds all of its records. Everything else is rebuilt from it.
 
 mod acknowledged;
+mod batch;
 mod change;
 mod check;
+mod checkpoint;
+mod commit_copy;
+mod commit_range;
+mod connection;
+mod continuity;
+mod create;
 mod error;
+mod feed;
+mod feed_marks;
+mod identities;
+mod meta;
+mod open;
+mod paths;
 mod reader;
 mod reclaim;
+mod record_row;
 mod retention;
-mod row;
 mod schema;
 mod stamp;
 mod state;
+mod stored_record;
+mod tally;
 mod upgrade;
 mod write;
 mod writer;
 
 pub(crate) use change::{Change, ChangeKind};
 pub(crate) use check::Check;
-pub(crate) use commit_copy::{CommitRange, CopiedRecord};
+pub(crate) use commit_range::{CommitRange, CopiedRecord};
 pub use error::StoreError;
-pub(crate) use reader::{FeedData, Identity, Reader};
-pub(crate) use row::StoredRecord;
+pub(crate) use feed::FeedData;
+pub(crate) use identities::Identity;
+pub(crate) use meta::CREATED_AT;
+pub(crate) use paths::{has_traces, store_path};
+pub(crate) use reader::Reader;
+pub(crate) use record_row::RecordRow;
 pub(crate) use stamp::Stamp;
-pub(crate) use state::{RecordRow, State, Tally};
+pub(crate) use stored_record::StoredRecord;
+pub(crate) use tally::Tally;
 pub(crate) use write::{PutKind, Write};
 pub(crate) use writer::Store;
 
-/// When the database was created, in the table `meta`: milliseconds since 1970 as 8 bytes, little-endian.
-pub(crate) const CREATED_AT: &str = "created_at";
-
-/// The store in the directory of a database.
-pub(crate) fn store_path(directory: &Path) -> PathBuf {
-    directory.join("records.sqlite")
-}
-
-/// Whether there was a database file at `path`: its log or what it had acknowledged is there.
-pub(crate) fn has_traces(path: &Path) -> bool {
-    let traces = [
-        acknowledged::Acknowledged::path(path),
-        schema::beside(path, "-wal"),
-    ];
-    // What cannot be looked at may be there.
-    traces
-        .iter()
-        .any(|trace| trace.try_exists().unwrap_or(true))
-}
-
-/// The version of the SQLite inside.
+/// The version of the bundled SQLite.
 #[must_use]
 pub fn sqlite_version() -> &'static str {
     rusqlite::version()
 }
 
-mod commit_copy;
 #[cfg(test)]
 mod tests;

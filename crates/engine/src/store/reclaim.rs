@@ -1,7 +1,8 @@
-//! Giving the pages of deleted records back to the file system, a few at a time.
+//! Returns the pages of deleted records to the file system, a few at a time.
 
+use crate::store::error::StoreError;
 use crate::store::schema::{INCREMENTAL, PAGE_BYTES};
-use crate::store::{Store, StoreError};
+use crate::store::writer::Store;
 
 /// Pages of one step: 4 MiB, so that a write waits for a step only briefly.
 const STEP_PAGES: u64 = 4 * 1024 * 1024 / PAGE_BYTES;
@@ -9,11 +10,11 @@ const STEP_PAGES: u64 = 4 * 1024 * 1024 / PAGE_BYTES;
 /// Free pages below which a file is left as it is: the next writes use them.
 const MIN_FREE_PAGES: u64 = STEP_PAGES;
 
-/// A file with free pages of more than one part in so many gives them back.
+/// Free pages are returned once they are more than one in this many of all pages.
 const MIN_FREE_PART: u64 = 8;
 
 impl Store {
-    /// Whether so many pages are free that the file should give them back.
+    /// Whether enough pages are free to return them to the file system.
     ///
     /// # Errors
     /// SQLite's.
@@ -24,15 +25,15 @@ impl Store {
             && self.pragma("auto_vacuum")? == INCREMENTAL.cast_unsigned())
     }
 
-    /// Gives up to 4 MiB of free pages back. Returns whether it got anywhere and more are left. The file itself
-    /// becomes shorter when the log is next moved into it; see [`Store::checkpoint`].
+    /// Returns up to 4 MiB of free pages to the file system. The result is whether pages were returned and more are left.
+    /// The file itself becomes shorter with the next [`Store::checkpoint`].
     ///
     /// # Errors
     /// As [`Store::commit`].
     pub(crate) fn reclaim(&mut self) -> Result<bool, StoreError> {
         let before = self.free_pages()?;
         self.write(|transaction| {
-            // Each row is one page that was given back: the statement works only as far as its rows are read.
+            // Each row is one returned page: the statement runs only as far as its rows are read.
             let mut statement =
                 transaction.prepare(&format!("PRAGMA incremental_vacuum({STEP_PAGES})"))?;
             let mut rows = statement.query([])?;

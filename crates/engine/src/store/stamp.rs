@@ -1,13 +1,13 @@
-//! Stamps: what binds saved index files to the history of a store.
+//! Stamps: the random bytes by which a store recognises saved index files of its own history.
 //!
 //! When a snapshot is to be saved, the store first records a stamp, random bytes, as of the snapshot's commit. The list
 //! of the saved files names the stamp. A store that knows the stamp has that commit in its history, so the files hold
 //! what the store held then, and the commits after it bring them up to date. A store that does not know the stamp is
 //! from an earlier time or from another history, whatever its number of commits is.
 
-use crate::store::reader::read_meta;
-use crate::store::writer::write_meta;
-use crate::store::{Store, StoreError, schema};
+use crate::store::error::StoreError;
+use crate::store::meta::{new_identity, read_meta, write_meta};
+use crate::store::writer::Store;
 
 /// Key of the stamps in the table `meta`: those of the last saved snapshot and of the one being saved.
 const STAMPS: &str = "stamps";
@@ -40,7 +40,7 @@ impl Store {
     /// # Errors
     /// As [`Store::commit`].
     pub(crate) fn stamp(&mut self, saved: Option<Stamp>) -> Result<Stamp, StoreError> {
-        let stamp = Stamp(schema::new_identity());
+        let stamp = Stamp(new_identity());
         let stamps: Vec<u8> = saved
             .into_iter()
             .chain([stamp])

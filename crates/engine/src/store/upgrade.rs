@@ -2,18 +2,20 @@
 
 use rusqlite::Connection;
 
-use crate::store::StoreError;
-use crate::store::reader::read_meta;
-use crate::store::schema::{FORMAT, new_identity};
-use crate::store::state::{EPOCH, RecordRow, STATE, STORE_ID, State, Tally};
+use crate::store::error::StoreError;
+use crate::store::meta::{EPOCH, STORE_ID, new_identity, read_meta};
+use crate::store::record_row::RecordRow;
+use crate::store::schema::FORMAT;
+use crate::store::state::{STATE, State};
+use crate::store::tally::Tally;
 
 /// Key under which format 1 kept the next id.
 const NEXT_ID: &str = "next_id";
 
-/// Makes a file of format 1 one of the current format, in one transaction.
+/// Converts a file of format 1 to the current format, in one transaction.
 ///
 /// # Errors
-/// [`StoreError::Damaged`] when a row cannot be read; SQLite's. The file is as it was.
+/// [`StoreError::Damaged`] when a row cannot be read; SQLite's. The file is then unchanged.
 pub(super) fn upgrade(connection: &mut Connection) -> Result<(), StoreError> {
     let transaction = connection.transaction()?;
     let next_id = read_meta(&transaction, NEXT_ID)?
@@ -59,7 +61,7 @@ fn count(connection: &Connection) -> Result<Tally, StoreError> {
     let mut tally = Tally::default();
     while let Some(row) = rows.next()? {
         let id = row.get::<_, i64>(0)?.cast_unsigned();
-        // A value of another type is damage: the schema lets nothing else in.
+        // A value of another type is damage, because the schema allows no other type.
         tally.add(&RecordRow::read(row).map_err(|_| StoreError::Damaged { id })?);
     }
     Ok(tally)

@@ -182,7 +182,7 @@ impl Memory {
     }
 
     fn load_saved(&self, store: &Store) -> Option<SavedSnapshot> {
-        if store.put_back().is_some() {
+        if store.restored().is_some() {
             return None;
         }
         let removed = self.index_files.remove_temporary_files();

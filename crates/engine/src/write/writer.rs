@@ -139,8 +139,8 @@ impl Writer {
             // All records were read and compared with the store's checksum.
             self.shared.checked.store(true, Relaxed);
         }
-        if let Some(reason) = self.store.put_back() {
-            self.store.accept()?;
+        if let Some(reason) = self.store.restored() {
+            self.store.start_new_epoch()?;
             let text = format!(
                 "{reason}; the index files are rebuilt and the change feed has a new epoch"
             );

@@ -1,74 +1,12 @@
-//! Acknowledged commits that are gone are noticed, and so is a file that was put back.
+//! Acknowledged commits that are missing are noticed.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::store::tests::support::{Random, Record, scratch};
-use crate::store::{PutKind, Store, StoreError, Write};
-
-const DIMENSIONS: usize = 16;
-const PER_COMMIT: u64 = 5;
-
-fn commit(store: &mut Store) {
-    let first = store.next_id();
-    let records: Vec<Record> = (first..first + PER_COMMIT)
-        .map(|id| Record::made(id, 1, DIMENSIONS))
-        .collect();
-    let puts: Vec<Write<'_>> = records
-        .iter()
-        .map(|record| record.put(PutKind::Created))
-        .collect();
-    store.commit(&puts).expect("the commit succeeds");
-}
-
-/// The ids of all records, each checked.
-fn read(store: &Store) -> Result<BTreeSet<u64>, StoreError> {
-    let mut ids = BTreeSet::new();
-    store.reader().load(0, |stored| {
-        let record = Record::made(stored.id, 1, DIMENSIONS);
-        assert_eq!(stored.data, record.data);
-        ids.insert(stored.id);
-        ControlFlow::Continue(())
-    })?;
-    Ok(ids)
-}
-
-fn wal(path: &Path) -> PathBuf {
-    path.with_extension("sqlite-wal")
-}
-
-fn evidence(path: &Path) -> PathBuf {
-    path.with_file_name("acknowledged")
-}
-
-/// The files of a store as kill -9 leaves them: without the index of the log, which is made again.
-struct Image {
-    main: Vec<u8>,
-    log: Vec<u8>,
-    acknowledged: Vec<u8>,
-}
-
-impl Image {
-    fn take(path: &Path) -> Self {
-        Self {
-            main: fs::read(path).expect("read"),
-            log: fs::read(wal(path)).unwrap_or_default(),
-            acknowledged: fs::read(evidence(path)).expect("read"),
-        }
-    }
-
-    fn put(&self, path: &Path) {
-        let directory = path.parent().expect("it has one");
-        // Only missing before the first.
-        let _ = fs::remove_dir_all(directory);
-        fs::create_dir_all(directory).expect("made");
-        fs::write(path, &self.main).expect("written");
-        fs::write(wal(path), &self.log).expect("written");
-        fs::write(evidence(path), &self.acknowledged).expect("written");
-    }
-}
+use crate::store::tests::image::{Image, PER_COMMIT, acknowledged, commit, read, wal};
+use crate::store::tests::support::{Random, scratch};
+use crate::store::{Store, StoreError};
 
 /// A store of 3 commits in the main file and 9 more in the log, as kill -9 leaves it, and its epoch.
 fn killed(path: &Path) -> (Image, [u8; 16]) {
@@ -103,7 +41,7 @@ fn no_flipped_bit_in_the_log_drops_an_acknowledged_commit_unnoticed() {
         for _ in 0..2 {
             match Store::open(&path) {
                 Ok(store) => {
-                    assert_eq!(store.put_back(), None, "trial {trial}");
+                    assert_eq!(store.restored(), None, "trial {trial}");
                     let ids = read(&store).expect("nothing is damaged");
                     assert!(ids.into_iter().eq(1..=12 * PER_COMMIT), "trial {trial}");
                 }
@@ -150,25 +88,25 @@ fn a_deleted_log_is_noticed_until_the_loss_is_accepted() {
     // The log comes back.
     fs::write(wal(&path), &whole.log).expect("written");
     let store = Store::open(&path).expect("it opens");
-    assert_eq!((store.put_back(), store.version()), (None, 12));
+    assert_eq!((store.restored(), store.version()), (None, 12));
     assert_eq!(store.epoch(), epoch);
     drop(store);
     // The operator accepts the loss.
     whole.put(&path);
     fs::remove_file(wal(&path)).expect("deleted");
-    fs::remove_file(evidence(&path)).expect("deleted");
+    fs::remove_file(acknowledged(&path)).expect("deleted");
     let mut store = Store::open(&path).expect("it opens");
-    assert!(store.put_back().is_some());
+    assert!(store.restored().is_some());
     assert_eq!(
         read(&store).expect("it is whole").len() as u64,
         3 * PER_COMMIT
     );
-    store.accept().expect("accepted");
+    store.start_new_epoch().expect("accepted");
     assert_ne!(store.epoch(), epoch);
     commit(&mut store);
     drop(store);
     let store = Store::open(&path).expect("it opens");
-    assert_eq!((store.put_back(), store.version()), (None, 4));
+    assert_eq!((store.restored(), store.version()), (None, 4));
 }
 
 #[test]
@@ -189,101 +127,18 @@ fn what_was_not_acknowledged_may_be_torn() {
         };
         torn.put(&path);
         let store = Store::open(&path).expect("it opens");
-        assert_eq!((store.put_back(), store.version()), (None, 4));
+        assert_eq!((store.restored(), store.version()), (None, 4));
         assert_eq!(store.epoch(), epoch);
     }
-    // A power cut may leave the evidence far behind: it is not synced with each commit.
+    // A power cut may leave the file `acknowledged` far behind: it is not synced with each commit.
     let behind = Image {
         acknowledged: before.acknowledged,
         ..after
     };
     behind.put(&path);
     let store = Store::open(&path).expect("it opens");
-    assert_eq!((store.put_back(), store.version()), (None, 5));
+    assert_eq!((store.restored(), store.version()), (None, 5));
     assert_eq!(store.epoch(), epoch);
-}
-
-#[test]
-fn an_older_or_a_newer_file_is_recognised() {
-    let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
-    let mut backups = Vec::new();
-    for _ in 0..3 {
-        commit(&mut store);
-        drop(store);
-        backups.push(fs::read(&path).expect("read"));
-        store = Store::open(&path).expect("it opens");
-        assert_eq!(store.put_back(), None, "closed and opened again");
-    }
-    drop(store);
-    let mut epochs = BTreeSet::new();
-    for backup in [&backups[0], &backups[2], &backups[1], &backups[1]] {
-        fs::write(&path, backup).expect("put back");
-        let mut store = Store::open(&path).expect("it opens");
-        assert!(store.put_back().is_some());
-        read(&store).expect("it is whole");
-        store.accept().expect("accepted");
-        assert!(epochs.insert(store.epoch()), "every time a new epoch");
-        commit(&mut store);
-        drop(store);
-        let store = Store::open(&path).expect("it opens");
-        assert_eq!(store.put_back(), None);
-        assert!(epochs.contains(&store.epoch()));
-    }
-}
-
-#[test]
-fn a_file_of_another_database_is_recognised() {
-    let (_directory, path) = scratch();
-    let (_other_directory, other) = scratch();
-    for path in [&path, &other] {
-        let mut store = Store::create(path, b"{}").expect("a new database");
-        commit(&mut store);
-    }
-    fs::copy(&other, &path).expect("copied");
-    let store = Store::open(&path).expect("it opens");
-    assert!(store.put_back().is_some());
-    drop(store);
-    fs::remove_file(&path).expect("deleted");
-    let mut store = Store::create(&path, b"{}").expect("made again");
-    assert_eq!(store.put_back(), None);
-    commit(&mut store);
-    drop(store);
-    assert_eq!(Store::open(&path).expect("it opens").put_back(), None);
-}
-
-#[test]
-fn the_log_of_another_state_is_not_mixed_with_a_file_that_was_put_back() {
-    let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
-    commit(&mut store);
-    drop(store);
-    let backup = fs::read(&path).expect("read");
-    let mut store = Store::open(&path).expect("it opens");
-    (0..60).for_each(|_| commit(&mut store));
-    store.checkpoint().expect("it succeeds");
-    (0..4).for_each(|_| commit(&mut store));
-    let killed = Image::take(&path);
-    let (_directory, path) = scratch();
-    Image {
-        main: backup.clone(),
-        ..killed
-    }
-    .put(&path);
-    let store = Store::open(&path).expect("it opens");
-    assert!(store.put_back().is_some());
-    let error = read(&store).expect_err("the log does not belong to the file");
-    assert_eq!(error.code(), "damaged", "{error}");
-    drop(store);
-    assert_eq!(
-        fs::read(&path).expect("read"),
-        backup,
-        "the backup is as it was"
-    );
-    fs::remove_file(wal(&path)).expect("deleted");
-    let mut store = Store::open(&path).expect("it opens");
-    assert_eq!(read(&store).expect("it is whole").len() as u64, PER_COMMIT);
-    store.accept().expect("accepted");
 }
 
 #[test]
@@ -320,5 +175,5 @@ fn a_log_that_a_running_read_kept_from_being_moved_is_missed_when_it_is_gone() {
     );
     fs::write(wal(&path), image.log).expect("written");
     let store = Store::open(&path).expect("it opens");
-    assert_eq!((store.put_back(), store.version()), (None, 2));
+    assert_eq!((store.restored(), store.version()), (None, 2));
 }

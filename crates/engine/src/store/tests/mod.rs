@@ -1,17 +1,19 @@
 //! The store against a reference model, and against everything that goes wrong with disks and processes.
 
 mod acknowledged;
-mod beside;
-mod carry;
+mod commit_copy;
 mod damage;
 mod full;
+mod image;
 mod kill;
 mod lock;
 mod open;
 #[cfg(target_os = "linux")]
 mod poison;
+mod readers;
 mod reclaim;
 mod replay;
+mod restored;
 mod retention;
 mod speed;
 mod support;

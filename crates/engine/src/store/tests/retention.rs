@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::store::schema::beside;
+use crate::store::paths::log_path;
 use crate::store::tests::support::{Record, scratch};
 use crate::store::{PutKind, Store};
 
@@ -48,7 +48,7 @@ fn a_step_overwrites_a_limited_number_of_bytes() {
         let more = store
             .retain_changes(later, KEEP, u64::MAX >> 1)
             .expect("a step");
-        let log = std::fs::metadata(beside(&path, "-wal")).map_or(0, |log| log.len());
+        let log = std::fs::metadata(log_path(&path)).map_or(0, |log| log.len());
         assert!(log < 12 << 20, "a step wrote {log} bytes");
         store.checkpoint().expect("the log is moved");
         steps += 1;

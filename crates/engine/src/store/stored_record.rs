@@ -1,8 +1,8 @@
-//! A record as its rows hold it, and the checksum over them.
+//! A record as its rows hold it, and the checksum over its content.
 
 use rusqlite::Row;
 
-use crate::store::StoreError;
+use crate::store::error::StoreError;
 
 /// A record as it comes from the store; `data` and `vector` live until the next one is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(super) fn read<'a>(
     vector: &'a mut Vec<i32>,
 ) -> Result<StoredRecord<'a>, StoreError> {
     let id = row.get::<_, i64>(0)?.cast_unsigned();
-    // A value of another type is damage too: the schema lets nothing else in.
+    // A value of another type is damage too, because the schema allows no other type.
     decode(id, row, vector)
         .ok()
         .flatten()

@@ -1,4 +1,4 @@
-//! A store that follows another takes a stretch of it whole or not at all, and goes on where it was.
+//! A store that follows another takes a range of it whole or not at all, and goes on where it was.
 
 use std::ops::ControlFlow;
 
@@ -13,21 +13,23 @@ type Taken = (CommitRange, Vec<(CopiedRecord, Option<Vec<i32>>)>);
 fn next(source: &Store, follower: &Store) -> Taken {
     let mut records = Vec::new();
     let (version, position) = (follower.version(), follower.last_position());
-    let stretch = source.reader().stretch(version, position, 100, |record| {
-        let carried = CopiedRecord {
-            id: record.id,
-            uuid: record.uuid,
-            hash: record.hash,
-            created: record.created,
-            changed: record.changed,
-            synced: record.synced,
-            version: record.version,
-            data: record.data.to_vec(),
-        };
-        records.push((carried, Some(record.vector.to_vec())));
-        ControlFlow::Continue(())
-    });
-    (stretch.expect("it is read"), records)
+    let range = source
+        .reader()
+        .commit_range(version, position, 100, |record| {
+            let carried = CopiedRecord {
+                id: record.id,
+                uuid: record.uuid,
+                hash: record.hash,
+                created: record.created,
+                changed: record.changed,
+                synced: record.synced,
+                version: record.version,
+                data: record.data.to_vec(),
+            };
+            records.push((carried, Some(record.vector.to_vec())));
+            ControlFlow::Continue(())
+        });
+    (range.expect("it is read"), records)
 }
 
 /// Every record, change and end of a store, as text.
@@ -78,12 +80,12 @@ fn a_full_disk_refuses_a_stretch_and_nothing_else() {
     limit(&follower, 30);
     let refused = loop {
         let before = contents(&follower);
-        let (stretch, records) = next(&source, &follower);
-        if let Err(error) = follower.carry(&stretch, &records) {
+        let (range, records) = next(&source, &follower);
+        if let Err(error) = follower.copy_commits(&range, &records) {
             assert_eq!(contents(&follower), before);
             break error;
         }
-        assert!(!stretch.last, "30 pages hold no 500 records");
+        assert!(!range.last, "30 pages hold no 500 records");
     };
     assert!(matches!(refused, StoreError::DiskFull));
     assert!(!follower.is_poisoned());
@@ -91,9 +93,11 @@ fn a_full_disk_refuses_a_stretch_and_nothing_else() {
     let (mut more, mut last) = (0, false);
     let before = follower.reader().count().expect("counted");
     while !last {
-        let (stretch, records) = next(&source, &follower);
-        more += follower.carry(&stretch, &records).expect("there is room");
-        last = stretch.last;
+        let (range, records) = next(&source, &follower);
+        more += follower
+            .copy_commits(&range, &records)
+            .expect("there is room");
+        last = range.last;
     }
     assert_eq!(before.saturating_add_signed(more), 498);
     assert_eq!(contents(&follower), contents(&source));
@@ -148,10 +152,10 @@ fn neither_a_stretch_nor_a_part_of_the_feed_holds_much_former_data() {
     let (_directory, path) = scratch();
     let mut follower = Store::create(&path, b"{}").expect("a new database");
     loop {
-        let (stretch, records) = next(&store, &follower);
-        assert!(held(stretch.changes()) <= 17 * BYTES + 1_000);
-        follower.carry(&stretch, &records).expect("stored");
-        if stretch.last {
+        let (range, records) = next(&store, &follower);
+        assert!(held(&range.changes) <= 17 * BYTES + 1_000);
+        follower.copy_commits(&range, &records).expect("stored");
+        if range.last {
             break;
         }
     }

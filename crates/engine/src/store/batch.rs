@@ -1,0 +1,194 @@
+//! The statements that apply the writes of a commit.
+
+use rusqlite::{CachedStatement, Connection};
+
+use crate::store::change::ChangeKind;
+use crate::store::error::StoreError;
+use crate::store::record_row::RecordRow;
+use crate::store::state::State;
+use crate::store::stored_record::{Checked, encode_vector};
+use crate::store::write::{PutKind, Write};
+
+/// The statements of one commit, prepared once.
+pub(super) struct Batch<'t> {
+    transaction: &'t Connection,
+    state: State,
+    insert_record: CachedStatement<'t>,
+    insert_content: CachedStatement<'t>,
+    update_record: CachedStatement<'t>,
+    update_content: CachedStatement<'t>,
+    touch: CachedStatement<'t>,
+    log_deletion: CachedStatement<'t>,
+    delete_record: CachedStatement<'t>,
+    delete_content: CachedStatement<'t>,
+    log_creation: CachedStatement<'t>,
+    log_change: CachedStatement<'t>,
+    vector: Vec<u8>,
+}
+
+impl<'t> Batch<'t> {
+    /// Begins the commit after `state`.
+    pub(super) fn begin(
+        transaction: &'t Connection,
+        state: State,
+    ) -> Result<Batch<'t>, StoreError> {
+        let prepare = |sql| transaction.prepare_cached(sql);
+        Ok(Batch {
+            transaction,
+            state: State { version: state.version + 1, ..state },
+            insert_record: prepare(
+                "INSERT INTO records (id, uuid, hash, created, changed, synced, version)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+            )?,
+            insert_content: prepare("INSERT INTO contents (id, data, vector, crc) VALUES (?1, ?2, ?3, ?4)")?,
+            update_record: prepare(
+                "UPDATE records SET hash = ?3, created = ?4, changed = ?5, synced = ?6, version = ?7
+                 WHERE id = ?1 AND uuid = ?2",
+            )?,
+            update_content: prepare("UPDATE contents SET data = ?2, vector = ?3, crc = ?4 WHERE id = ?1")?,
+            touch: prepare("UPDATE records SET synced = ?2, version = ?3 WHERE id = ?1")?,
+            log_deletion: prepare(
+                "INSERT INTO changes (position, version, id, uuid, kind, at, data)
+                 SELECT ?2, ?3, r.id, r.uuid, ?4, ?5, c.data FROM records r JOIN contents c ON c.id = r.id
+                 WHERE r.id = ?1",
+            )?,
+            delete_record: prepare("DELETE FROM records WHERE id = ?1")?,
+            delete_content: prepare("DELETE FROM contents WHERE id = ?1")?,
+            log_creation: prepare(
+                "INSERT INTO changes (position, version, id, uuid, kind, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?,
+            log_change: prepare(
+                "INSERT INTO changes (position, version, id, uuid, kind, at, data)
+                 SELECT ?1, ?2, ?3, ?4, ?5, ?6, data FROM contents WHERE id = ?3",
+            )?,
+            vector: Vec::new(),
+        })
+    }
+
+    /// Applies one write; a later one sees it.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`], [`StoreError::Missing`]: the record is not as the write says.
+    pub(super) fn apply(&mut self, write: &Write<'_>) -> Result<(), StoreError> {
+        let version = self.state.version.cast_signed();
+        match *write {
+            Write::Put {
+                id,
+                uuid,
+                data,
+                vector,
+                hash,
+                created,
+                changed,
+                synced,
+                kind,
+            } => {
+                encode_vector(vector, &mut self.vector);
+                let checked = Checked {
+                    id,
+                    uuid: &uuid,
+                    hash: &hash,
+                    created,
+                    changed,
+                    data,
+                    vector: &self.vector,
+                };
+                let crc = checked.crc();
+                let (record, content, kind, error) = match kind {
+                    PutKind::Created => (
+                        &mut self.insert_record,
+                        &mut self.insert_content,
+                        ChangeKind::Created,
+                        StoreError::Taken { id },
+                    ),
+                    PutKind::Changed => (
+                        &mut self.update_record,
+                        &mut self.update_content,
+                        ChangeKind::Changed,
+                        StoreError::Missing { id },
+                    ),
+                };
+                let rowid = id.cast_signed();
+                if kind == ChangeKind::Changed {
+                    let row = RecordRow::stored(self.transaction, id)?;
+                    self.state.tally.remove(&row);
+                }
+                one(
+                    record.execute((rowid, uuid, hash, created, changed, synced, version))?,
+                    error,
+                )?;
+                self.state.tally.add(&RecordRow {
+                    id,
+                    uuid,
+                    hash,
+                    created,
+                    changed,
+                    synced,
+                    version: self.state.version,
+                });
+                self.state.position += 1;
+                self.state.next_id = self.state.next_id.max(id + 1);
+                let log = match kind {
+                    ChangeKind::Changed => &mut self.log_change,
+                    _ => &mut self.log_creation,
+                };
+                let entry = (
+                    self.state.position.cast_signed(),
+                    version,
+                    rowid,
+                    uuid,
+                    kind,
+                    changed,
+                );
+                // Before the new content, because the entry keeps the former content.
+                one(log.execute(entry)?, StoreError::Damaged { id })?;
+                one(
+                    content.execute((rowid, data, &self.vector, crc))?,
+                    StoreError::Damaged { id },
+                )?;
+                Ok(())
+            }
+            Write::Touch { id, synced } => {
+                let row = RecordRow::stored(self.transaction, id)?;
+                self.touch.execute((id.cast_signed(), synced, version))?;
+                self.state.tally.remove(&row);
+                self.state.tally.add(&RecordRow {
+                    synced,
+                    version: self.state.version,
+                    ..row
+                });
+                Ok(())
+            }
+            Write::Delete { id, at } => {
+                let rowid = id.cast_signed();
+                let row = RecordRow::stored(self.transaction, id)?;
+                self.state.tally.remove(&row);
+                self.state.position += 1;
+                let entry = (
+                    rowid,
+                    self.state.position.cast_signed(),
+                    version,
+                    ChangeKind::Deleted,
+                    at,
+                );
+                one(
+                    self.log_deletion.execute(entry)?,
+                    StoreError::Damaged { id },
+                )?;
+                self.delete_content.execute([rowid])?;
+                self.delete_record.execute([rowid])?;
+                Ok(())
+            }
+        }
+    }
+
+    /// The state of the store once this is committed.
+    pub(super) fn state(&self) -> State {
+        self.state
+    }
+}
+
+/// Returns `error` unless a statement changed exactly one row.
+pub(super) fn one(rows: usize, error: StoreError) -> Result<(), StoreError> {
+    if rows == 1 { Ok(()) } else { Err(error) }
+}

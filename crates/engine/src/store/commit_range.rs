@@ -1,0 +1,127 @@
+//! Reads of consecutive commits, to copy them into another store.
+
+use std::ops::ControlFlow;
+
+use rusqlite::{OptionalExtension, Transaction};
+
+use crate::store::change::{Change, ChangeKind, read_changes};
+use crate::store::error::StoreError;
+use crate::store::feed_marks::RetentionMeta;
+use crate::store::reader::Reader;
+use crate::store::state::state_of;
+use crate::store::stored_record::{COLUMNS, StoredRecord, read};
+
+/// Changes in a range before it ends with the commit they belong to: they are held in memory.
+const MAX_CHANGES: u64 = 16_384;
+
+/// Bytes of former data in the changes of a range before it ends, because they are held in memory too.
+const MAX_CHANGE_BYTES: u64 = 16 << 20;
+
+/// Some consecutive commits: their entries in the change feed, without the records.
+#[derive(Debug)]
+pub(crate) struct CommitRange {
+    /// The last of the commits.
+    pub(super) version: u64,
+    pub(super) next_id: u64,
+    pub(super) changes: Vec<Change>,
+    pub(super) retention: RetentionMeta,
+    /// Whether no commit followed when the range was read.
+    pub(crate) last: bool,
+}
+
+/// A record that a commit of a range wrote or touched, as another store stores it.
+#[derive(Debug)]
+pub(crate) struct CopiedRecord {
+    pub(crate) id: u64,
+    pub(crate) uuid: [u8; 16],
+    pub(crate) hash: [u8; 16],
+    pub(crate) created: i64,
+    pub(crate) changed: i64,
+    pub(crate) synced: i64,
+    pub(crate) version: u64,
+    /// JSON text of an object.
+    pub(crate) data: Vec<u8>,
+}
+
+impl CommitRange {
+    /// Ids of the records that the commits deleted; some may have been created again.
+    pub(crate) fn deleted(&self) -> impl Iterator<Item = u64> {
+        let deletions = self.changes.iter();
+        deletions
+            .filter(|change| change.kind == ChangeKind::Deleted)
+            .map(|change| change.id)
+    }
+}
+
+impl Reader {
+    /// Reads whole commits after commit `version`, whose last change is at `position`: about `limit` records, and at least
+    /// one commit where there is one. Gives each record that no later commit wrote or touched to `each`.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] at the first record whose checksum fails.
+    pub(crate) fn commit_range(
+        &self,
+        version: u64,
+        position: u64,
+        limit: u64,
+        mut each: impl FnMut(StoredRecord<'_>) -> ControlFlow<()>,
+    ) -> Result<CommitRange, StoreError> {
+        self.read(|transaction| {
+            let end = state_of(transaction)?;
+            let by_records = transaction
+                .prepare_cached(
+                    "SELECT version FROM records INDEXED BY versions WHERE version > ?1
+                     ORDER BY version LIMIT 1 OFFSET ?2",
+                )?
+                .query_row((version.cast_signed(), (limit - 1).cast_signed()), |row| {
+                    row.get::<_, i64>(0)
+                })
+                .optional()?
+                .map_or(end.version, i64::cast_unsigned);
+            let last = by_records.min(last_by_changes(transaction, position, end.version)?);
+            let mut statement = transaction.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM records r INDEXED BY versions LEFT JOIN contents c ON c.id = r.id
+                 WHERE r.version > ?1 AND r.version <= ?2"
+            ))?;
+            let mut rows = statement.query((version.cast_signed(), last.cast_signed()))?;
+            let mut vector = Vec::new();
+            while let Some(row) = rows.next()? {
+                if each(read(row, &mut vector)?).is_break() {
+                    break;
+                }
+            }
+            Ok(CommitRange {
+                version: last,
+                next_id: end.next_id,
+                retention: RetentionMeta::read(transaction)?,
+                changes: read_changes(
+                    transaction,
+                    "position > ?1 AND version <= ?2 ORDER BY position",
+                    (position.cast_signed(), last.cast_signed()),
+                )?,
+                last: last == end.version,
+            })
+        })
+    }
+}
+
+/// The commit with which a range after `position` ends because of its changes; `end` when they are few.
+fn last_by_changes(
+    transaction: &Transaction<'_>,
+    position: u64,
+    end: u64,
+) -> Result<u64, StoreError> {
+    let mut statement = transaction.prepare_cached(
+        "SELECT version, ifnull(length(data), 0) FROM changes WHERE position > ?1 ORDER BY position",
+    )?;
+    let mut rows = statement.query([position.cast_signed()])?;
+    let (mut changes, mut bytes) = (0, 0);
+    while let Some(row) = rows.next()? {
+        changes += 1;
+        bytes += row.get::<_, i64>(1)?.cast_unsigned();
+        if changes >= MAX_CHANGES || bytes >= MAX_CHANGE_BYTES {
+            return Ok(row.get::<_, i64>(0)?.cast_unsigned());
+        }
+    }
+    Ok(end)
+}

@@ -1,0 +1,133 @@
+//! Connections to a store's file, and how they are configured.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::store::continuity::StoreStatus;
+use crate::store::error::StoreError;
+use crate::store::schema::{APPLICATION_ID, FORMAT, INCREMENTAL};
+use crate::store::upgrade::upgrade;
+
+/// How long a commit waits for another program, such as a backup tool, that holds SQLite's own locks.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Opens the file for its one writer and returns whether it had format 1, which is upgraded in place. Closing the
+/// connection leaves the log as it is.
+///
+/// # Errors
+/// [`StoreError::Foreign`], [`StoreError::Format`]: not a file for this engine; [`StoreError::ReadOnly`].
+pub(super) fn open_writer(path: &Path) -> Result<(Connection, bool), StoreError> {
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let format = format_of(&connection, path)?;
+    // Until the store is known to be complete: a checkpoint would mix a log with a main file that it does not belong to.
+    keep_log_on_close(&connection, true)?;
+    prepare_writer(&connection, path)?;
+    if format < FORMAT {
+        upgrade(&mut connection)?;
+        make_reclaimable(&connection);
+    }
+    Ok((connection, format < FORMAT))
+}
+
+/// Opens the file for reading while a writer may have it open too.
+pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+/// Opens or creates the file, with the settings that every connection has.
+pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    // Each connection is used by one thread at a time, so SQLite's own mutexes guard nothing.
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // A read of mapped pages turns an I/O error into SIGBUS.
+    connection.pragma_update(None, "mmap_size", 0)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    Ok(connection)
+}
+
+/// Sets whether closing the connection leaves the log as it is.
+pub(super) fn keep_log_on_close(connection: &Connection, keep: bool) -> Result<(), StoreError> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep)?;
+    Ok(())
+}
+
+/// Configures the connection of a writer.
+///
+/// # Errors
+/// [`StoreError::Unloggable`]; SQLite's.
+pub(super) fn prepare_writer(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let mode: String =
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if mode != "wal" {
+        return Err(StoreError::Unloggable {
+            path: path.to_owned(),
+        });
+    }
+    // With NORMAL, a power cut could remove acknowledged commits.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    // SQLite's own checkpoints swallow their errors.
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
+    // Deleted data is overwritten in the file, too.
+    connection.pragma_update(None, "secure_delete", true)?;
+    // In KiB when negative: room for the pages of one batch of 1,000 records.
+    connection.pragma_update(None, "cache_size", -16 * 1024)?;
+    Ok(())
+}
+
+/// The status of the main file without its log; `None` where that cannot be read.
+pub(super) fn main_file_status(path: &Path) -> Option<StoreStatus> {
+    // In a URI these three characters have a meaning.
+    let escaped = path
+        .to_str()?
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let uri = if cfg!(windows) {
+        format!("file:///{}?immutable=1", escaped.replace('\\', "/"))
+    } else {
+        format!("file:{escaped}?immutable=1")
+    };
+    let connection = Connection::open_with_flags(uri, flags).ok()?;
+    StoreStatus::of(&connection).ok()
+}
+
+/// The format of the file, one that this engine opens.
+fn format_of(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let application = match pragma("application_id") {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => 0,
+        other => other?,
+    };
+    if application != APPLICATION_ID {
+        return Err(StoreError::Foreign {
+            path: path.to_owned(),
+        });
+    }
+    let found = pragma("user_version")?;
+    if !(1..=FORMAT).contains(&found) {
+        return Err(StoreError::Format {
+            path: path.to_owned(),
+            found,
+            supported: FORMAT,
+        });
+    }
+    Ok(found)
+}
+
+/// Rewrites the file of an earlier format, once, so that free pages can be returned to the file system. It takes about
+/// 14 s for a million records. A failure, such as a full disk, changes nothing: the file then keeps its size when records
+/// are deleted.
+fn make_reclaimable(connection: &Connection) {
+    let _ = connection
+        .pragma_update(None, "auto_vacuum", INCREMENTAL)
+        .and_then(|()| connection.execute_batch("VACUUM"));
+}

@@ -1,0 +1,87 @@
+//! Whether a store that is opened continues where it ended, is a restored backup, or lost acknowledged commits.
+
+use rusqlite::Connection;
+
+use crate::store::error::StoreError;
+use crate::store::meta::{EPOCH, STORE_ID, identity_of};
+use crate::store::state::{State, state_of};
+
+/// Which store it is, which history its change feed has, and its state after the last commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct StoreStatus {
+    pub(super) store_id: [u8; 16],
+    pub(super) epoch: [u8; 16],
+    pub(super) state: State,
+}
+
+/// What the file `acknowledged` says of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AcknowledgedStatus {
+    pub(super) status: StoreStatus,
+    /// A commit that the main file had without its log. A main file that lacks the commit was replaced by an older one.
+    pub(super) file_version: u64,
+    /// Whether the store was closed after the last commit.
+    pub(super) clean: bool,
+}
+
+/// How a store that is opened relates to what it acknowledged before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Continuity {
+    /// It continues where it ended.
+    Continued,
+    /// It is another store or has another state, such as a restored backup. The text says why.
+    Restored(&'static str),
+    /// Acknowledged commits are missing, although the main file was not replaced by an older one.
+    Lost {
+        /// The last commit that was acknowledged.
+        acknowledged: u64,
+    },
+}
+
+impl StoreStatus {
+    /// The status that `connection` sees.
+    pub(super) fn of(connection: &Connection) -> Result<Self, StoreError> {
+        Ok(Self {
+            store_id: identity_of(connection, STORE_ID)?,
+            epoch: identity_of(connection, EPOCH)?,
+            state: state_of(connection)?,
+        })
+    }
+}
+
+impl Continuity {
+    /// Compares what was `acknowledged` with what is found: `main_file` in the main file alone, where that can be read,
+    /// and `found` in the main file with its log.
+    pub(super) fn of(
+        acknowledged: Option<&AcknowledgedStatus>,
+        main_file: Option<&StoreStatus>,
+        found: &StoreStatus,
+    ) -> Self {
+        let Some(acknowledged) = acknowledged else {
+            return Self::Restored("the file `acknowledged` is missing or damaged");
+        };
+        let expected = &acknowledged.status;
+        if expected.store_id != found.store_id {
+            return Self::Restored("it is another store");
+        }
+        if expected.epoch != found.epoch {
+            return Self::Restored("it is from another epoch");
+        }
+        if main_file.is_some_and(|main_file| main_file.state.version < acknowledged.file_version) {
+            return Self::Restored("the main file is an older one");
+        }
+        let (expected, found) = (&expected.state, &found.state);
+        if found.version < expected.version {
+            return Self::Lost {
+                acknowledged: expected.version,
+            };
+        }
+        if found.version == expected.version && found != expected {
+            return Self::Restored("it holds other records");
+        }
+        if found.version > expected.version && acknowledged.clean {
+            return Self::Restored("it holds commits from after its last clean close");
+        }
+        Self::Continued
+    }
+}

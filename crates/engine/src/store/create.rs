@@ -1,0 +1,84 @@
+//! The creation of a store's files.
+
+use std::fs;
+use std::path::Path;
+
+use rusqlite::OpenFlags;
+
+use crate::disk::sync_directory;
+use crate::store::acknowledged::AcknowledgedFile;
+use crate::store::connection::{connect, prepare_writer};
+use crate::store::continuity::StoreStatus;
+use crate::store::error::StoreError;
+use crate::store::meta::{EPOCH, STORE_ID, new_identity};
+use crate::store::paths::{log_index_path, log_path, unfinished_path};
+use crate::store::schema::{APPLICATION_ID, FORMAT, INCREMENTAL, PAGE_BYTES, TABLES};
+use crate::store::state::{STATE, State};
+
+/// Creates the file at `path` with `settings` in it, complete or not at all.
+///
+/// # Errors
+/// [`StoreError::Exists`] when there is a file at `path`.
+pub(super) fn create(path: &Path, settings: &[u8]) -> Result<(), StoreError> {
+    if path.exists() {
+        return Err(StoreError::Exists {
+            path: path.to_owned(),
+        });
+    }
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory).map_err(|source| StoreError::io(directory, source))?;
+    let unfinished = unfinished_path(path);
+    for leftover in [
+        unfinished.clone(),
+        log_path(&unfinished),
+        log_index_path(&unfinished),
+        // The log of a file that was deleted would be read as that of the new one.
+        log_path(path),
+        log_index_path(path),
+    ] {
+        if leftover.exists() {
+            fs::remove_file(&leftover).map_err(|source| StoreError::io(&leftover, source))?;
+        }
+    }
+    let connection = connect(
+        &unfinished,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+    )?;
+    connection.pragma_update(None, "page_size", PAGE_BYTES.cast_signed())?;
+    connection.pragma_update(None, "auto_vacuum", INCREMENTAL)?;
+    prepare_writer(&connection, &unfinished)?;
+    connection.execute_batch(&format!(
+        "BEGIN; {TABLES} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
+    ))?;
+    connection.execute(
+        "INSERT INTO meta VALUES ('settings', ?1), (?2, ?3), (?4, ?5), (?6, ?7)",
+        (
+            settings,
+            STORE_ID,
+            new_identity(),
+            EPOCH,
+            new_identity(),
+            STATE,
+            State::initial().to_bytes(),
+        ),
+    )?;
+    connection.execute_batch("COMMIT")?;
+    // Before the file is in place, so that no store is without its file `acknowledged`.
+    drop(AcknowledgedFile::start(
+        path,
+        StoreStatus::of(&connection)?,
+        0,
+    )?);
+    // Closing moves the log into the file and deletes it, so that one rename carries everything.
+    connection.close().map_err(|(_, error)| error)?;
+    fs::rename(&unfinished, path).map_err(|source| StoreError::io(path, source))?;
+    for parent in path
+        .ancestors()
+        .skip(1)
+        .take(3)
+        .filter(|parent| !parent.as_os_str().is_empty())
+    {
+        sync_directory(parent).map_err(|source| StoreError::io(parent, source))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! Reads of the change feed.
+
+use crate::store::change::Change;
+use crate::store::error::StoreError;
+use crate::store::feed_marks::removed_of;
+use crate::store::reader::Reader;
+use crate::store::state::state_of;
+
+/// A part of the change feed.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    pub(crate) changes: Vec<Change>,
+    /// Position of the last change that is no longer kept, 0 while all are.
+    pub(crate) removed: u64,
+    /// Position of the last change, 0 before the first.
+    pub(crate) last: u64,
+}
+
+/// How much of the data of former records a part of the change feed holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum FeedData {
+    /// None of it.
+    None,
+    /// About so many bytes at most.
+    Bytes(usize),
+}
+
+impl Reader {
+    /// Gives the id of every record that a commit after `version` deleted to `each`, in the order of deletion.
+    ///
+    /// A record created anew under its old id is among them too: apply deletions before [`Reader::load`].
+    pub(crate) fn deleted_since(
+        &self,
+        version: u64,
+        mut each: impl FnMut(u64),
+    ) -> Result<(), StoreError> {
+        self.read(|transaction| {
+            let mut statement = transaction.prepare_cached(
+                "SELECT id FROM changes INDEXED BY deletions WHERE kind = 3 AND version > ?1 ORDER BY version, position",
+            )?;
+            let mut rows = statement.query([version.cast_signed()])?;
+            while let Some(row) = rows.next()? {
+                each(row.get::<_, i64>(0)?.cast_unsigned());
+            }
+            Ok(())
+        })
+    }
+
+    /// Up to `limit` entries of the change feed after `position`, in order.
+    pub(crate) fn changes(&self, position: u64, limit: usize) -> Result<Vec<Change>, StoreError> {
+        Ok(self
+            .feed(position, limit, FeedData::Bytes(usize::MAX))?
+            .changes)
+    }
+
+    /// As [`Reader::changes`], with the first and last position of the feed. Returns fewer than `limit` entries when their
+    /// data exceeds the bytes of `data`, but at least one entry where there is one.
+    pub(crate) fn feed(
+        &self,
+        position: u64,
+        limit: usize,
+        data: FeedData,
+    ) -> Result<Feed, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.read(|transaction| {
+            let (column, max_bytes) = match data {
+                FeedData::None => ("NULL", usize::MAX),
+                FeedData::Bytes(max_bytes) => ("data", max_bytes),
+            };
+            let mut statement = transaction.prepare_cached(&format!(
+                "SELECT position, version, id, uuid, kind, at, {column} FROM changes
+                 WHERE position > ?1 ORDER BY position LIMIT ?2"
+            ))?;
+            let mut rows = statement.query((position.cast_signed(), limit))?;
+            let mut changes: Vec<Change> = Vec::new();
+            let mut bytes = 0;
+            while bytes < max_bytes
+                && let Some(row) = rows.next()?
+            {
+                let change = Change::from_row(row)?;
+                bytes += change.data.as_ref().map_or(0, Vec::len);
+                changes.push(change);
+            }
+            Ok(Feed {
+                changes,
+                removed: removed_of(transaction)?,
+                last: state_of(transaction)?.position,
+            })
+        })
+    }
+}

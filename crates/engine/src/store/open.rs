@@ -1,0 +1,98 @@
+//! The creation and opening of a store.
+
+use std::path::Path;
+
+use crate::store::acknowledged::AcknowledgedFile;
+use crate::store::connection::{keep_log_on_close, main_file_status, open_writer};
+use crate::store::continuity::{Continuity, StoreStatus};
+use crate::store::create::create;
+use crate::store::error::StoreError;
+use crate::store::meta::{EPOCH, new_identity, write_meta};
+use crate::store::reader::Reader;
+use crate::store::writer::Store;
+
+impl Store {
+    /// Creates the store at `path`, with its directory, complete or not at all. `settings` is stored as it is.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`], [`StoreError::DiskFull`], [`StoreError::Io`].
+    pub(crate) fn create(path: &Path, settings: &[u8]) -> Result<Store, StoreError> {
+        create(path, settings)?;
+        Store::open(path)
+    }
+
+    /// Opens the store at `path` with every acknowledged commit.
+    ///
+    /// A store that turns out to be another one, or to have another state than when it was last open, can be read; see
+    /// [`Store::restored`].
+    ///
+    /// # Errors
+    /// [`StoreError::Lost`] when acknowledged commits are missing; [`StoreError::Foreign`], [`StoreError::Format`],
+    /// [`StoreError::ReadOnly`], [`StoreError::Corrupt`], [`StoreError::Inconsistent`].
+    pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
+        let expected = AcknowledgedFile::read(path)?;
+        let main_file = main_file_status(path);
+        let (connection, upgraded) = open_writer(path)?;
+        let status = StoreStatus::of(&connection)?;
+        let continuity = if upgraded && expected.is_none() {
+            Continuity::Continued
+        } else {
+            Continuity::of(expected.as_ref(), main_file.as_ref(), &status)
+        };
+        let (acknowledged, restored) = match continuity {
+            Continuity::Continued => {
+                keep_log_on_close(&connection, false)?;
+                let file_version = main_file.map_or(0, |main_file| main_file.state.version);
+                let acknowledged = AcknowledgedFile::start(path, status, file_version)?;
+                (Some(acknowledged), None)
+            }
+            Continuity::Restored(reason) => (None, Some(reason)),
+            Continuity::Lost { acknowledged } => {
+                return Err(StoreError::Lost {
+                    path: path.to_owned(),
+                    acknowledged,
+                    found: status.state.version,
+                });
+            }
+        };
+        Ok(Store {
+            path: path.to_owned(),
+            connection,
+            reader: Reader::new(path),
+            status,
+            acknowledged,
+            restored,
+            poisoned: false,
+        })
+    }
+
+    /// Why the store is treated as a restored backup: it is not the store, or does not have the state, that was last
+    /// open here. `None` when it continues where it ended.
+    ///
+    /// The log of a restored backup may belong to another main file. So the store must be read completely, with
+    /// [`Reader::load`], and then [`Store::start_new_epoch`] called, before anything is written. Until then closing it
+    /// changes nothing.
+    pub(crate) fn restored(&self) -> Option<&'static str> {
+        self.restored
+    }
+
+    /// Makes a restored backup writable. Its change feed begins a new epoch, because the feed may lack changes that were
+    /// already read.
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    pub(crate) fn start_new_epoch(&mut self) -> Result<(), StoreError> {
+        if self.restored.is_none() {
+            return Ok(());
+        }
+        let epoch = new_identity();
+        self.write(|transaction| write_meta(transaction, EPOCH, &epoch))?;
+        self.status.epoch = epoch;
+        keep_log_on_close(&self.connection, false)?;
+        self.acknowledged = Some(AcknowledgedFile::start(&self.path, self.status, 0)?);
+        self.restored = None;
+        // When the disk is full, the log stays.
+        let _ = self.checkpoint();
+        Ok(())
+    }
+}

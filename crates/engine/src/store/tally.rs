@@ -1,0 +1,47 @@
+//! The count of a store's records and a checksum over them.
+
+use crate::store::error::StoreError;
+use crate::store::record_row::RecordRow;
+
+/// The number of rows of `records` and the sum of their digests, modulo 2^128: the order of the rows does not matter.
+///
+/// A row that is lost, that appears, or that changed on disk changes the sum, but for a chance of 2^-128.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) records: u64,
+    pub(crate) sum: u128,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, row: &RecordRow) {
+        self.records += 1;
+        self.sum = self.sum.wrapping_add(row.digest());
+    }
+
+    pub(super) fn remove(&mut self, row: &RecordRow) {
+        // More rows than were counted are damage, which shows as a count that does not match.
+        self.records = self.records.wrapping_sub(1);
+        self.sum = self.sum.wrapping_sub(row.digest());
+    }
+
+    /// Compares the tally of the rows that were read with the `expected` one of the store's state.
+    ///
+    /// # Errors
+    /// [`StoreError::Inconsistent`].
+    pub(super) fn compare(&self, expected: &Tally) -> Result<(), StoreError> {
+        if self.records != expected.records {
+            return Err(StoreError::Inconsistent {
+                what: format!(
+                    "it holds {} records, but {} were written",
+                    self.records, expected.records
+                ),
+            });
+        }
+        if self.sum != expected.sum {
+            return Err(StoreError::Inconsistent {
+                what: "the checksum over its records does not match".to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
