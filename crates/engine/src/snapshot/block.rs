@@ -4,54 +4,16 @@ use std::sync::Arc;
 
 use cosift_kernels::Codes;
 
-use crate::columns::{BLOCK_RECORDS, ColumnId, Columns, Integers, Mask};
+use crate::columns::{BLOCK_RECORDS, Columns, Integers, Mask};
 use crate::disk::FileError;
-use crate::record::{OwnedValue, RecordId, RecordRow, RecordUuid, q30_to_f32};
+use crate::record::{RecordId, RecordRow, RecordUuid, q30_to_f32};
 use crate::snapshot::basis::Basis;
+use crate::snapshot::block_memory::BlockMemory;
+use crate::snapshot::body::Body;
+use crate::snapshot::coded::{Coded, recode};
 use crate::snapshot::exact_vectors::{ExactVectors, VectorBuffer, VectorsInMemory};
 use crate::snapshot::file_id::FileId;
-
-/// A record as it enters memory.
-#[derive(Clone, Debug)]
-pub(crate) struct NewRow {
-    pub(crate) id: RecordId,
-    pub(crate) uuid: RecordUuid,
-    pub(crate) times: Times,
-    pub(crate) cells: Vec<(ColumnId, OwnedValue)>,
-    /// Q30 components of a unit vector; all 0 for a record without a vector.
-    pub(crate) vector: Vec<i32>,
-}
-
-/// The three times of a record, milliseconds since 1970 in UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Times {
-    /// First seen.
-    pub created: i64,
-    /// Content last changed.
-    pub changed: i64,
-    /// Last seen.
-    pub synced: i64,
-}
-
-/// What never changes about the records of a block.
-#[derive(Debug)]
-pub(crate) struct Body {
-    pub(crate) file_id: FileId,
-    pub(crate) ids: Integers,
-    pub(crate) uuids: Vec<RecordUuid>,
-    pub(crate) created: Integers,
-    pub(crate) changed: Integers,
-    pub(crate) columns: Columns,
-    /// Records without a vector, which no search finds; `None` where every record has one.
-    pub(crate) without_vector: Option<Box<Mask>>,
-}
-
-/// The vectors of a block as codes, and the basis these are in.
-pub(crate) struct Coded {
-    pub(crate) file_id: FileId,
-    pub(crate) basis: Arc<Basis>,
-    pub(crate) codes: Codes,
-}
+use crate::snapshot::new_row::{NewRow, Times};
 
 /// A block of a snapshot. Its parts are shared: a new version of a block copies only what differs.
 #[derive(Clone)]
@@ -61,7 +23,7 @@ pub(crate) struct Block {
     pub(crate) body: Arc<Body>,
     pub(crate) coded: Arc<Coded>,
     pub(crate) exact: Arc<ExactVectors>,
-    /// Last seen: the one time that moves while a record stays the same.
+    /// Last seen: the one time that changes while a record stays the same.
     pub(crate) synced: Arc<Integers>,
     /// Records that are neither deleted nor replaced.
     pub(crate) alive: Arc<Mask>,
@@ -69,7 +31,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Makes a block of new records, numbered from `first`.
+    /// Builds a block of new records, numbered from `first`.
     pub(crate) fn build(
         first: RecordRow,
         dimensions: usize,
@@ -115,10 +77,10 @@ impl Block {
         }
     }
 
-    /// Joins two neighbours.
+    /// Joins two neighbouring blocks.
     ///
     /// # Errors
-    /// When the exact vectors of one are in a file that can't be read.
+    /// When the exact vectors of one block are in a file that cannot be read.
     pub(crate) fn join(left: &Self, right: &Self) -> Result<Self, FileError> {
         debug_assert_eq!(left.row(left.len()), right.first);
         let dimensions = left.exact.dimensions();
@@ -175,7 +137,7 @@ impl Block {
         })
     }
 
-    /// Records of the block, dead ones included.
+    /// Number of records, including deleted ones.
     #[must_use]
     pub(crate) fn len(&self) -> usize {
         self.body.uuids.len()
@@ -183,8 +145,7 @@ impl Block {
 
     /// Whether searches can find the record in `slot`.
     pub(crate) fn has_vector(&self, slot: usize) -> bool {
-        let without = self.body.without_vector.as_ref();
-        without.is_none_or(|without| !without.get(slot))
+        self.body.has_vector(slot)
     }
 
     /// Number of the record in `slot`.
@@ -208,7 +169,7 @@ impl Block {
         }
     }
 
-    /// This block without the record in `slot`.
+    /// Marks the record in `slot` as deleted.
     pub(crate) fn mark_deleted(&mut self, slot: usize) {
         if self.alive.get(slot) {
             Arc::make_mut(&mut self.alive).clear(slot);
@@ -216,7 +177,7 @@ impl Block {
         }
     }
 
-    /// This block with other times of last sight.
+    /// Sets the times at which some records, given by their slots, were last seen.
     pub(crate) fn touch(&mut self, moved: &[(usize, i64)]) {
         let mut times: Vec<i64> = self.synced.iter().collect();
         moved
@@ -225,7 +186,7 @@ impl Block {
         self.synced = Arc::new(Integers::build(&times));
     }
 
-    /// A living record as it would enter memory again.
+    /// A living record, to build another block from it.
     pub(crate) fn take(&self, slot: usize, buffer: &mut VectorBuffer) -> Result<NewRow, FileError> {
         Ok(NewRow {
             id: self.id(slot),
@@ -245,7 +206,7 @@ impl Block {
         })
     }
 
-    /// Bytes of the codes and of the columns in memory, and of all the rest.
+    /// Bytes in memory, by kind.
     pub(crate) fn memory(&self) -> BlockMemory {
         let body = &self.body;
         let integers = [&body.ids, &body.created, &body.changed, &*self.synced];
@@ -264,50 +225,8 @@ impl Block {
     }
 }
 
-/// Memory of a block by kind, bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct BlockMemory {
-    pub(crate) codes: usize,
-    pub(crate) columns: usize,
-    pub(crate) identities: usize,
-    /// Exact vectors of records whose block is not full yet.
-    pub(crate) growing: usize,
-    /// The approximate index, which is no block's own.
-    pub(crate) approximate: usize,
-}
-
-impl BlockMemory {
-    pub(crate) fn sum(&self) -> usize {
-        self.codes + self.columns + self.identities + self.growing + self.approximate
-    }
-}
-
-/// Codes the exact vectors of a block in `basis`; `None` when `stop` says so, which it is asked before each vector.
-pub(crate) fn recode(
-    exact: &ExactVectors,
-    records: usize,
-    basis: &Arc<Basis>,
-    stop: &dyn Fn() -> bool,
-) -> Result<Option<Coded>, FileError> {
-    let mut codes = Codes::new(basis.layout(), records);
-    let mut buffer = VectorBuffer::default();
-    let mut vector = Vec::new();
-    for slot in 0..records {
-        if stop() {
-            return Ok(None);
-        }
-        q30_to_f32(exact.vector(slot, &mut buffer)?, &mut vector);
-        basis.encode(&vector, &mut codes);
-    }
-    Ok(Some(Coded {
-        file_id: FileId::next(),
-        basis: Arc::clone(basis),
-        codes,
-    }))
-}
-
 /// `None` for an empty mask.
-pub(crate) fn some_of(mask: Mask) -> Option<Box<Mask>> {
+fn some_of(mask: Mask) -> Option<Box<Mask>> {
     (!mask.is_empty()).then(|| Box::new(mask))
 }
 

@@ -1,15 +1,15 @@
-//! The part of a block that a search seldom touches: the exact vectors.
+//! The exact vectors of a block, in memory or in a file.
 
 use std::sync::Arc;
 
 use crate::disk::{FileError, PartsFile};
-use crate::snapshot::block::Body;
+use crate::snapshot::body::Body;
 use crate::store::Reader;
 
 /// The exact vector of each record of a block, Q30 components of a unit vector.
 ///
-/// A block that is still growing has them in memory; a full one reads them from its file, a row a
-/// call, through the page cache, so they cost no memory of the process.
+/// A block that is still growing has its vectors in memory. A full block reads them from its file, one row a call, through
+/// the system's page cache, so they take no memory of the process.
 #[derive(Clone, Debug)]
 pub(crate) enum ExactVectors {
     Memory(VectorsInMemory),
@@ -22,15 +22,15 @@ pub(crate) struct VectorsInMemory {
     vectors: Vec<i32>,
 }
 
-/// Rows in a part of a file: components as little-endian i32, then their CRC-32.
+/// The rows in a part of a file: the components of a row as little-endian i32, then their CRC-32.
 #[derive(Clone, Debug)]
 pub(crate) struct VectorFile {
     file: Arc<PartsFile>,
     part: usize,
     dimensions: usize,
     body: Arc<Body>,
-    /// The store, where the vectors are too: a damaged file costs time, never an answer.
-    truth: Reader,
+    /// The store has the vectors too: they are read from it when the file is damaged.
+    store: Reader,
 }
 
 /// Buffers for reading rows, kept by the caller from row to row.
@@ -79,7 +79,7 @@ impl VectorFile {
         part: usize,
         dimensions: usize,
         body: Arc<Body>,
-        truth: Reader,
+        store: Reader,
     ) -> Option<Self> {
         let fits = file.part_bytes(part) == (body.uuids.len() * row_bytes(dimensions)) as u64;
         fits.then_some(Self {
@@ -87,7 +87,7 @@ impl VectorFile {
             part,
             dimensions,
             body,
-            truth,
+            store,
         })
     }
 
@@ -103,9 +103,9 @@ impl VectorFile {
     }
 
     /// The vector as the store has it.
-    fn read_truth(&self, slot: usize) -> Option<Vec<i32>> {
+    fn read_from_store(&self, slot: usize) -> Option<Vec<i32>> {
         let vector = self
-            .truth
+            .store
             .vector(self.body.ids.get(slot) as u64)
             .ok()
             .flatten();
@@ -131,7 +131,7 @@ impl ExactVectors {
                             .vector
                             .extend(components.iter().map(|&bytes| i32::from_le_bytes(bytes)));
                     }
-                    Err(error) => buffer.vector = rows.read_truth(slot).ok_or(error)?,
+                    Err(error) => buffer.vector = rows.read_from_store(slot).ok_or(error)?,
                 }
                 Ok(&buffer.vector)
             }

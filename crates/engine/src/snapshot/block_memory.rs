@@ -1,0 +1,19 @@
+//! The memory of blocks.
+
+/// Memory of a block by kind, bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BlockMemory {
+    pub(crate) codes: usize,
+    pub(crate) columns: usize,
+    pub(crate) identities: usize,
+    /// Exact vectors of records whose block is not full yet.
+    pub(crate) growing: usize,
+    /// The approximate index, which belongs to no block.
+    pub(crate) approximate: usize,
+}
+
+impl BlockMemory {
+    pub(crate) fn sum(&self) -> usize {
+        self.codes + self.columns + self.identities + self.growing + self.approximate
+    }
+}

@@ -1,0 +1,26 @@
+//! A record as it enters memory.
+
+use crate::columns::ColumnId;
+use crate::record::{OwnedValue, RecordId, RecordUuid};
+
+/// A record that a block is built from.
+#[derive(Clone, Debug)]
+pub(crate) struct NewRow {
+    pub(crate) id: RecordId,
+    pub(crate) uuid: RecordUuid,
+    pub(crate) times: Times,
+    pub(crate) cells: Vec<(ColumnId, OwnedValue)>,
+    /// Q30 components of a unit vector; all 0 for a record without a vector.
+    pub(crate) vector: Vec<i32>,
+}
+
+/// The three times of a record, milliseconds since 1970 in UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Times {
+    /// First seen.
+    pub created: i64,
+    /// Content last changed.
+    pub changed: i64,
+    /// Last seen.
+    pub synced: i64,
+}
