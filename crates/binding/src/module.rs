@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cosift_engine::{Engine, Error, json};
+use cosift_engine::{Engine, Error};
 use napi::bindgen_prelude::{Either, Uint8Array};
 use napi_derive::napi;
 
@@ -17,7 +17,7 @@ use crate::promise::outcome;
 #[napi]
 pub fn check_json(body: Uint8Array, max_depth: f64) -> Option<NativeFailure> {
     let checked = whole("maxDepth", max_depth).and_then(|depth| {
-        json::check(&body, depth).map_err(|problem| Error::Invalid {
+        cosift_engine::check_json(&body, depth).map_err(|problem| Error::Invalid {
             code: "invalid_json",
             problems: vec![problem],
         })

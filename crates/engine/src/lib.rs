@@ -1,18 +1,18 @@
 #![forbid(unsafe_code)]
 //! Exact semantic search over the records of a database.
 //!
-//! A search is one path: [`Search`] → snapshot → filter bound to columns → certified scan → rank → page.
-//! A write is one path: [`prepare`] → commit to the store → next snapshot.
+//! A search is one path: request → snapshot → filter bound to columns → certified scan → rank → page.
+//! A write is one path: prepare → commit to the store → next snapshot.
 
 mod api;
 mod approximate;
 mod background;
-pub mod columns;
+mod columns;
 mod disk;
 mod error;
 mod facets;
-pub mod filter;
-pub mod json;
+mod filter;
+mod json;
 mod limits;
 mod record;
 mod reembedding;
@@ -23,18 +23,15 @@ mod snapshot;
 mod store;
 mod write;
 
-pub use api::{Database, Engine};
+pub use api::Engine;
 pub use cosift_kernels::kernel_name;
 pub use disk::{FileError, LockError};
 pub use error::{Done, Error};
+pub use json::check as check_json;
 pub use limits::{FilterLimits, Limits};
-pub use record::{
-    InvalidVector, RecordId, RecordUuid, Score, TimeRange, ValidationCode, ValidationError, Variant,
-};
+pub use record::{InvalidVector, RecordId, RecordUuid, ValidationCode, ValidationError};
 pub use reembedding::ReembeddingBatch;
 pub use runtime::{Event, EventCode, EventLevel, MetricsReading, StopFlag, TakenEvents};
-pub use search::{Page, ScannerStats, Search};
-pub use settings::Settings;
-pub use snapshot::Snapshot;
+pub use search::{Page, ScannerStats};
 pub use store::{StoreError, sqlite_version};
 pub use write::{Committed, Embedded, Format, LineError, Prepared, Status, Upserted};

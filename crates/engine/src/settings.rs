@@ -11,7 +11,7 @@ pub(crate) const MAX_DIMENSIONS: usize = 4096;
 
 /// The settings of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// Columns whose values are embedded, in order; `None`: every string column as `column: value`.
     pub embed: Option<Vec<String>>,
     /// Name of the model that embeds; `None`: callers give the vectors.
@@ -29,7 +29,7 @@ impl Settings {
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
-    pub fn parse(json: &str) -> Result<Self, Error> {
+    pub(crate) fn parse(json: &str) -> Result<Self, Error> {
         let invalid =
             |pointer: &str, detail: &str| Error::invalid("invalid_request", pointer, detail);
         let value: Value =
@@ -74,7 +74,7 @@ impl Settings {
 
     /// The settings as JSON members.
     #[must_use]
-    pub fn to_json(&self) -> Map<String, Value> {
+    pub(crate) fn to_json(&self) -> Map<String, Value> {
         let mut members = Map::new();
         members.insert("model".into(), json!(self.model));
         members.insert("fingerprint".into(), json!(self.fingerprint));
@@ -115,7 +115,7 @@ impl Settings {
     /// Chosen columns: their values that are not empty, a line each. Otherwise every string column as
     /// a line `column: value`.
     #[must_use]
-    pub fn text_of(&self, data: &Data) -> Option<String> {
+    pub(crate) fn text_of(&self, data: &Data) -> Option<String> {
         if !self.has_text(data) {
             return None;
         }

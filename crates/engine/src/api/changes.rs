@@ -6,12 +6,13 @@ use crate::api::database::Database;
 use crate::columns::{ColumnNames, ColumnsBuilder};
 use crate::error::Error;
 use crate::filter::{Filter, RequestReader};
-use crate::json::{parse_data, write_integer, write_time};
+use crate::json::{write_integer, write_time};
 use crate::limits::Limits;
 use crate::record::{RecordId, RecordUuid, TimeRange, Variant};
 use crate::runtime::{StopCheck, StopFlag};
 use crate::snapshot::Selection;
 use crate::store::{Change, ChangeKind, FeedData};
+use crate::write::parse_data;
 
 /// Changes of one answer at most.
 const MAX_LIMIT: u64 = 1_000;

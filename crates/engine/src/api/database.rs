@@ -25,7 +25,7 @@ use crate::write::{Command, Shared, Target, Writer};
 const MAX_WAITING: usize = 1024;
 
 /// A database that is in memory and takes reads and writes.
-pub struct Database {
+pub(crate) struct Database {
     /// Its id.
     pub id: String,
     pub(crate) settings: Settings,
@@ -195,7 +195,7 @@ impl Database {
 
     /// The newest snapshot.
     #[must_use]
-    pub fn snapshot(&self) -> Arc<Snapshot> {
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         self.shared.published.snapshot()
     }
 

@@ -8,5 +8,4 @@ mod engine;
 mod model_switch;
 mod workers;
 
-pub use database::Database;
 pub use engine::Engine;

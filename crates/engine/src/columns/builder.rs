@@ -17,7 +17,7 @@ const SPARSE: usize = 8;
 
 /// Collects up to 4,096 records, one after the other, and encodes them.
 #[derive(Default)]
-pub struct ColumnsBuilder {
+pub(crate) struct ColumnsBuilder {
     len: usize,
     columns: HashMap<ColumnId, ColumnBuilder>,
     /// The distinct orders of columns, by first use.
@@ -50,7 +50,7 @@ impl ColumnsBuilder {
     ///
     /// # Panics
     /// When 4,096 records are in already.
-    pub fn push<'a>(&mut self, cells: impl IntoIterator<Item = (ColumnId, Value<'a>)>) {
+    pub(crate) fn push<'a>(&mut self, cells: impl IntoIterator<Item = (ColumnId, Value<'a>)>) {
         assert!(
             self.len < BLOCK_RECORDS,
             "a block holds {BLOCK_RECORDS} records"
@@ -75,7 +75,7 @@ impl ColumnsBuilder {
     ///
     /// # Panics
     /// When 4,096 records are in already.
-    pub fn push_data(&mut self, data: &Data, names: &mut ColumnNames) {
+    pub(crate) fn push_data(&mut self, data: &Data, names: &mut ColumnNames) {
         self.push(
             data.cells()
                 .iter()
@@ -83,18 +83,8 @@ impl ColumnsBuilder {
         );
     }
 
-    /// How many records are in.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether no record is in.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Encodes what was collected.
-    pub fn finish(self) -> Columns {
+    pub(crate) fn finish(self) -> Columns {
         let mut columns: Vec<(ColumnId, Column)> = self
             .columns
             .into_iter()
@@ -115,7 +105,9 @@ impl Columns {
     ///
     /// # Panics
     /// When there are more than 4,096.
-    pub fn build<'a>(records: impl IntoIterator<Item = &'a [(ColumnId, OwnedValue)]>) -> Self {
+    pub(crate) fn build<'a>(
+        records: impl IntoIterator<Item = &'a [(ColumnId, OwnedValue)]>,
+    ) -> Self {
         let mut builder = ColumnsBuilder::default();
         for record in records {
             builder.push(record.iter().map(|(id, value)| (*id, value.borrow())));
@@ -127,7 +119,7 @@ impl Columns {
     ///
     /// # Panics
     /// When there are more than 4,096 records.
-    pub fn join(parts: &[&Self]) -> Self {
+    pub(crate) fn join(parts: &[&Self]) -> Self {
         let mut builder = ColumnsBuilder::default();
         for part in parts {
             (0..part.len()).for_each(|slot| builder.push(part.cells(slot)));

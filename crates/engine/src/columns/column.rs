@@ -9,15 +9,15 @@ use crate::record::Value;
 
 /// How many records of a column hold each type; the rest lack it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TypeCounts {
+pub(crate) struct TypeCounts {
     /// Records with `null`.
-    pub nulls: u64,
+    pub(crate) nulls: u64,
     /// Records with a boolean.
-    pub booleans: u64,
+    pub(crate) booleans: u64,
     /// Records with a number.
-    pub numbers: u64,
+    pub(crate) numbers: u64,
     /// Records with a string.
-    pub texts: u64,
+    pub(crate) texts: u64,
 }
 
 impl std::ops::AddAssign for TypeCounts {

@@ -4,9 +4,9 @@ use std::fmt;
 
 /// The bytes are not the file form of what was to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Damaged {
+pub(crate) struct Damaged {
     /// The part that did not make sense.
-    pub part: &'static str,
+    pub(crate) part: &'static str,
 }
 
 impl fmt::Display for Damaged {

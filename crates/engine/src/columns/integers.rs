@@ -9,7 +9,7 @@ use crate::columns::mask::{BLOCK_RECORDS, Mask};
 ///
 /// (One more than a block's records, so that the offsets of a block's strings fit too.)
 #[derive(Clone, Debug)]
-pub struct Integers {
+pub(crate) struct Integers {
     base: i64,
     /// The largest delta: with `base`, the zone map.
     span: u64,
@@ -29,7 +29,7 @@ enum Deltas {
 
 impl Integers {
     /// Encodes `values` in the least width that holds them.
-    pub fn build(values: &[i64]) -> Self {
+    pub(crate) fn build(values: &[i64]) -> Self {
         let base = values.iter().copied().min().unwrap_or(0);
         let max = values.iter().copied().max().unwrap_or(0);
         let span = max.wrapping_sub(base) as u64;
@@ -50,13 +50,8 @@ impl Integers {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// The value at `slot`.
@@ -64,7 +59,7 @@ impl Integers {
     /// # Panics
     /// When `slot` is not below [`Integers::len`].
     #[inline]
-    pub fn get(&self, slot: usize) -> i64 {
+    pub(crate) fn get(&self, slot: usize) -> i64 {
         self.base.wrapping_add(self.delta(slot) as i64)
     }
 
@@ -84,12 +79,12 @@ impl Integers {
     }
 
     /// The least and the greatest value; `None` when empty.
-    pub fn range(&self) -> Option<(i64, i64)> {
+    pub(crate) fn range(&self) -> Option<(i64, i64)> {
         (self.len > 0).then(|| (self.base, self.base.wrapping_add(self.span as i64)))
     }
 
     /// All values, in order.
-    pub fn iter(&self) -> impl Iterator<Item = i64> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = i64> + '_ {
         (0..self.len).map(|slot| self.get(slot))
     }
 
@@ -110,7 +105,7 @@ impl Integers {
     }
 
     /// The slots of `within` whose value is in `low..=high`.
-    pub fn mask_between(&self, low: i64, high: i64, within: &Mask) -> Mask {
+    pub(crate) fn mask_between(&self, low: i64, high: i64, within: &Mask) -> Mask {
         let Some((min, max)) = self.range() else {
             return Mask::empty();
         };
@@ -183,7 +178,7 @@ impl Integers {
     }
 
     /// Bytes on the heap.
-    pub fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.len
             * match self.deltas {
                 Deltas::Zero => 0,
@@ -195,7 +190,7 @@ impl Integers {
     }
 
     /// Appends the file form: base, width, deltas. The number of values is the reader's to know.
-    pub fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.base.to_le_bytes());
         match &self.deltas {
             Deltas::Zero => out.push(0),
@@ -222,7 +217,7 @@ impl Integers {
     ///
     /// # Errors
     /// [`Damaged`] when it is not such a form.
-    pub fn read(bytes: &[u8], len: usize) -> Result<Self, Damaged> {
+    pub(crate) fn read(bytes: &[u8], len: usize) -> Result<Self, Damaged> {
         let mut form = FormReader::new(bytes);
         let integers = Self::read_from(&mut form, len)?;
         if form.is_at_end() {

@@ -1,20 +1,20 @@
 //! A set of records of one block, a bit each.
 
 /// The most records a block holds.
-pub const BLOCK_RECORDS: usize = 4096;
+pub(crate) const BLOCK_RECORDS: usize = 4096;
 
 /// Bits of up to 4,096 records: slot `s` is bit `s % 64` of word `s / 64`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mask(pub [u64; BLOCK_RECORDS / 64]);
+pub(crate) struct Mask(pub(crate) [u64; BLOCK_RECORDS / 64]);
 
 impl Mask {
     /// No record.
-    pub const fn empty() -> Self {
+    pub(crate) const fn empty() -> Self {
         Self([0; BLOCK_RECORDS / 64])
     }
 
     /// The first `len` records; `len` is at most [`BLOCK_RECORDS`].
-    pub fn full(len: usize) -> Self {
+    pub(crate) fn full(len: usize) -> Self {
         let mut mask = Self::empty();
         mask.0[..len / 64].fill(u64::MAX);
         if !len.is_multiple_of(64) {
@@ -24,60 +24,60 @@ impl Mask {
     }
 
     /// Keeps what `other` has too.
-    pub fn and(&mut self, other: &Self) {
+    pub(crate) fn and(&mut self, other: &Self) {
         for (word, other) in self.0.iter_mut().zip(&other.0) {
             *word &= other;
         }
     }
 
     /// Adds what `other` has.
-    pub fn or(&mut self, other: &Self) {
+    pub(crate) fn or(&mut self, other: &Self) {
         for (word, other) in self.0.iter_mut().zip(&other.0) {
             *word |= other;
         }
     }
 
     /// Removes what `other` has.
-    pub fn and_not(&mut self, other: &Self) {
+    pub(crate) fn and_not(&mut self, other: &Self) {
         for (word, other) in self.0.iter_mut().zip(&other.0) {
             *word &= !other;
         }
     }
 
-    /// The complement within the first `len` records.
-    pub fn not(&self, len: usize) -> Self {
-        let mut mask = Self::full(len);
-        mask.and_not(self);
+    /// The records that are in this mask and not in `other`.
+    pub(crate) fn without(&self, other: &Self) -> Self {
+        let mut mask = self.clone();
+        mask.and_not(other);
         mask
     }
 
     /// How many records are in.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Whether no record is in.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.iter().all(|&word| word == 0)
     }
 
     /// Whether `slot` is in.
-    pub fn get(&self, slot: usize) -> bool {
+    pub(crate) fn get(&self, slot: usize) -> bool {
         self.0[slot / 64] >> (slot % 64) & 1 == 1
     }
 
     /// Puts `slot` in.
-    pub fn set(&mut self, slot: usize) {
+    pub(crate) fn set(&mut self, slot: usize) {
         self.0[slot / 64] |= 1 << (slot % 64);
     }
 
     /// Takes `slot` out.
-    pub fn clear(&mut self, slot: usize) {
+    pub(crate) fn clear(&mut self, slot: usize) {
         self.0[slot / 64] &= !(1 << (slot % 64));
     }
 
     /// The slots that are in, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().enumerate().flat_map(|(at, &word)| {
             std::iter::successors((word != 0).then_some(word), |word| {
                 let rest = word & (word - 1);
@@ -181,11 +181,11 @@ mod tests {
     }
 
     #[test]
-    fn full_and_not_stay_within_len() {
+    fn full_masks_and_complements_stay_within_len() {
         for len in [0, 1, 63, 64, 65, 4095, 4096] {
             assert_eq!(Mask::full(len).count(), len);
-            assert_eq!(Mask::empty().not(len), Mask::full(len));
-            assert!(Mask::full(len).not(len).is_empty());
+            assert_eq!(Mask::full(len).without(&Mask::empty()), Mask::full(len));
+            assert!(Mask::full(len).without(&Mask::full(len)).is_empty());
         }
     }
 }

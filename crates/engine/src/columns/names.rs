@@ -8,13 +8,13 @@ use crate::json;
 
 /// A column of a database, by the order in which names were first seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ColumnId(pub u32);
+pub(crate) struct ColumnId(pub(crate) u32);
 
 /// The names of all columns that a database has ever had: append-only, cheap to clone.
 ///
 /// A clone is a snapshot; inserting into one copies the table first if another still holds it.
 #[derive(Clone, Debug, Default)]
-pub struct ColumnNames {
+pub(crate) struct ColumnNames {
     table: Arc<Table>,
 }
 
@@ -33,16 +33,8 @@ struct Name {
 
 impl ColumnNames {
     /// The column of that name, if any record ever had it.
-    pub fn id(&self, name: &str) -> Option<ColumnId> {
+    pub(crate) fn id(&self, name: &str) -> Option<ColumnId> {
         self.table.ids.get(name).copied()
-    }
-
-    /// The name of a column of this table (or of an older snapshot of it).
-    ///
-    /// # Panics
-    /// When the column comes from another database or a newer snapshot.
-    pub fn name(&self, id: ColumnId) -> &str {
-        &self.table.names[id.0 as usize].text
     }
 
     /// The name as a JSON member, quoted, escaped, with its colon.
@@ -51,7 +43,7 @@ impl ColumnNames {
     }
 
     /// The column of that name, made if it is new.
-    pub fn insert(&mut self, name: &str) -> ColumnId {
+    pub(crate) fn insert(&mut self, name: &str) -> ColumnId {
         if let Some(id) = self.id(name) {
             return id;
         }
@@ -85,17 +77,12 @@ impl ColumnNames {
     }
 
     /// How many columns there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.table.names.len()
     }
 
-    /// Whether no record ever had a column.
-    pub fn is_empty(&self) -> bool {
-        self.table.names.is_empty()
-    }
-
     /// All columns, in order of their ids.
-    pub fn iter(&self) -> impl Iterator<Item = (ColumnId, &str)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (ColumnId, &str)> {
         (0..)
             .map(ColumnId)
             .zip(self.table.names.iter().map(|name| &*name.text))

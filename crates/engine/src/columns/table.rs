@@ -9,7 +9,7 @@ use crate::record::Value;
 
 /// The data of up to 4,096 records by column; immutable.
 #[derive(Clone, Debug)]
-pub struct Columns {
+pub(crate) struct Columns {
     len: usize,
     /// By ascending id.
     columns: Vec<(ColumnId, Column)>,
@@ -34,20 +34,15 @@ impl Columns {
     }
 
     /// How many records there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
-    }
-
-    /// Whether there is no record.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// The value of a record in a column; `None` when the record lacks it.
     ///
     /// # Panics
     /// When `slot` is not below [`Columns::len`].
-    pub fn value(&self, slot: usize, id: ColumnId) -> Option<Value<'_>> {
+    pub(crate) fn value(&self, slot: usize, id: ColumnId) -> Option<Value<'_>> {
         assert!(slot < self.len, "slot {slot} of {}", self.len);
         self.column(id)?.value(slot)
     }
@@ -56,7 +51,7 @@ impl Columns {
     ///
     /// # Panics
     /// When `slot` is not below [`Columns::len`].
-    pub fn cells(&self, slot: usize) -> impl Iterator<Item = (ColumnId, Value<'_>)> {
+    pub(crate) fn cells(&self, slot: usize) -> impl Iterator<Item = (ColumnId, Value<'_>)> {
         let shape = &self.shapes[self.record_shapes.get(slot) as usize];
         shape
             .iter()
@@ -64,12 +59,13 @@ impl Columns {
     }
 
     /// The columns that any record of the block has, by ascending id.
-    pub fn ids(&self) -> impl Iterator<Item = ColumnId> {
+    #[cfg(test)]
+    pub(crate) fn ids(&self) -> impl Iterator<Item = ColumnId> {
         self.columns.iter().map(|(id, _)| *id)
     }
 
     /// How many records hold each type in a column.
-    pub fn column_stats(&self, id: ColumnId) -> TypeCounts {
+    pub(crate) fn column_stats(&self, id: ColumnId) -> TypeCounts {
         self.column(id).map(Column::counts).unwrap_or_default()
     }
 
@@ -79,7 +75,7 @@ impl Columns {
     }
 
     /// Bytes on the heap.
-    pub fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         let shapes: usize = self
             .shapes
             .iter()
@@ -97,7 +93,7 @@ impl Columns {
     }
 
     /// Appends the file form: the number of records, the columns, the shapes and each record's.
-    pub fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         put_count(self.len, out);
         put_count(self.columns.len(), out);
         for (id, column) in &self.columns {
@@ -119,7 +115,7 @@ impl Columns {
     /// # Errors
     /// [`Damaged`] when it is not such a form: every length, code and offset is checked, so that
     /// nothing done with the result can panic or read amiss.
-    pub fn read(bytes: &[u8]) -> Result<Self, Damaged> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, Damaged> {
         let form = &mut FormReader::new(bytes);
         let len = form.count(BLOCK_RECORDS)?;
         let count = form.count(bytes.len())?;

@@ -5,7 +5,7 @@ use crate::columns::table::Columns;
 use crate::json::write_value;
 
 /// Appends a record's data, taken from its block, as an object in the record's own order.
-pub fn write_data(columns: &Columns, slot: usize, names: &ColumnNames, out: &mut Vec<u8>) {
+pub(crate) fn write_data(columns: &Columns, slot: usize, names: &ColumnNames, out: &mut Vec<u8>) {
     let cells = columns
         .cells(slot)
         .map(|(id, value): (ColumnId, _)| (names.member(id), value));

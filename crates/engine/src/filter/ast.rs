@@ -4,7 +4,7 @@ use crate::record::{OwnedValue, Variant};
 
 /// How the rules of a group combine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Condition {
+pub(crate) enum Condition {
     /// All rules hold.
     And,
     /// At least one rule holds.
@@ -13,7 +13,7 @@ pub enum Condition {
 
 impl Condition {
     /// The condition of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "AND" => Some(Self::And),
             "OR" => Some(Self::Or),
@@ -22,7 +22,7 @@ impl Condition {
     }
 
     /// What a group without a condition means under `variant`; `None`: it must have one.
-    pub fn default_of(variant: Variant) -> Option<Self> {
+    pub(crate) fn default_of(variant: Variant) -> Option<Self> {
         match variant {
             Variant::A => None,
             Variant::B => Some(Self::And),
@@ -35,7 +35,7 @@ impl Condition {
 /// The positive ones are false for a record that lacks the column, has null there or a value of
 /// another type; each negative one is the exact complement of its positive one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operator {
+pub(crate) enum Operator {
     /// Same type and same value.
     Equals,
     /// Not [`Operator::Equals`].
@@ -64,7 +64,7 @@ pub enum Operator {
 
 impl Operator {
     /// All operators with their names, in the order of the specification.
-    pub const ALL: [(Self, &'static str); 12] = [
+    pub(crate) const ALL: [(Self, &'static str); 12] = [
         (Self::Equals, "equals"),
         (Self::NotEquals, "not_equals"),
         (Self::GreaterThan, "greater_than"),
@@ -80,7 +80,7 @@ impl Operator {
     ];
 
     /// The operator of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .iter()
             .find(|(_, known)| *known == name)
@@ -88,40 +88,40 @@ impl Operator {
     }
 
     /// Its name in a request.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         // `ALL` lists the operators in the order of the enum.
         Self::ALL[self as usize].1
     }
 
     /// Whether a rule with it has no value.
-    pub fn is_unary(self) -> bool {
+    pub(crate) fn is_unary(self) -> bool {
         matches!(self, Self::IsEmpty | Self::IsNotEmpty)
     }
 }
 
 /// One comparison of a column with a value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rule {
+pub(crate) struct Rule {
     /// The column's name.
-    pub column: String,
+    pub(crate) column: String,
     /// What is asked of it.
-    pub operator: Operator,
+    pub(crate) operator: Operator,
     /// What it is compared with: of a type that the operator takes, `None` only where it takes none.
-    pub value: Option<OwnedValue>,
+    pub(crate) value: Option<OwnedValue>,
 }
 
 /// Rules and groups under one condition; never empty once parsed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Group {
+pub(crate) struct Group {
     /// How they combine.
-    pub condition: Condition,
+    pub(crate) condition: Condition,
     /// In the order they were given.
-    pub rules: Vec<Node>,
+    pub(crate) rules: Vec<Node>,
 }
 
 /// An element of a group.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Node {
+pub(crate) enum Node {
     /// A nested group.
     Group(Group),
     /// A comparison.
@@ -130,14 +130,14 @@ pub enum Node {
 
 /// A filter that parsed: a group of rules and groups.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Filter {
+pub(crate) struct Filter {
     /// The outermost group.
-    pub root: Group,
+    pub(crate) root: Group,
 }
 
 impl Filter {
     /// What all of these let through; everything where there are none.
-    pub fn and(filters: Vec<Self>) -> Self {
+    pub(crate) fn and(filters: Vec<Self>) -> Self {
         let rules = filters
             .into_iter()
             .map(|filter| Node::Group(filter.root))

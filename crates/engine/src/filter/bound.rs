@@ -15,7 +15,7 @@ use crate::runtime::{StopCheck, Stopped};
 
 /// A filter that can run; nothing in it can fail.
 #[derive(Clone, Debug)]
-pub struct BoundFilter {
+pub(crate) struct BoundFilter {
     root: Bound,
 }
 
@@ -51,7 +51,7 @@ const TRIED: usize = 512;
 
 impl Filter {
     /// Looks up the columns; a column that no record ever had is missing everywhere.
-    pub fn bind(&self, names: &ColumnNames) -> BoundFilter {
+    pub(crate) fn bind(&self, names: &ColumnNames) -> BoundFilter {
         BoundFilter {
             root: bind(&self.root, names),
         }
@@ -125,7 +125,7 @@ impl BoundFilter {
     ///
     /// # Errors
     /// [`Stopped`].
-    pub fn mask(
+    pub(crate) fn mask(
         &self,
         columns: &Columns,
         within: &Mask,
@@ -141,7 +141,7 @@ impl BoundFilter {
     ///
     /// # Panics
     /// When `slot` is not a record of `columns`.
-    pub fn matches(
+    pub(crate) fn matches(
         &self,
         columns: &Columns,
         slot: usize,
@@ -157,7 +157,7 @@ impl BoundFilter {
     ///
     /// # Panics
     /// When `slot` is not a record of `columns`, or the filter was split off another.
-    pub fn explain(
+    pub(crate) fn explain(
         &self,
         columns: &Columns,
         slot: usize,
@@ -167,7 +167,7 @@ impl BoundFilter {
     }
 
     /// What [`BoundFilter::mask`] costs for this block, in rough nanoseconds.
-    pub fn cost(&self, columns: &Columns) -> f64 {
+    pub(crate) fn cost(&self, columns: &Columns) -> f64 {
         self.root.cost(columns)
     }
 
@@ -177,7 +177,7 @@ impl BoundFilter {
     ///
     /// # Errors
     /// [`Stopped`].
-    pub fn split(
+    pub(crate) fn split(
         &self,
         sample: &Columns,
         stop_check: &StopCheck<'_>,
@@ -234,9 +234,7 @@ impl Bound {
                 if !negated {
                     return Ok(held);
                 }
-                let mut out = within.clone();
-                out.and_not(&held);
-                Ok(out)
+                Ok(within.without(&held))
             }
             Self::Needles(needles) => needles.mask(columns, within, stop_check),
             Self::All(parts) => {
@@ -257,9 +255,7 @@ impl Bound {
                         return Ok(within.clone());
                     }
                 }
-                let mut out = within.clone();
-                out.and_not(&left);
-                Ok(out)
+                Ok(within.without(&left))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The golden cases that TypeScript reads too.
 
 use crate::columns::{ColumnNames, ColumnsBuilder, Mask};
-use crate::filter::Filter;
+use crate::filter::ast::{Condition, Filter};
 use crate::json::{self, Json};
 use crate::limits::FilterLimits;
 use crate::record::{Data, OwnedValue};
@@ -120,7 +120,7 @@ fn every_bad_filter_is_refused_with_its_pointers() {
 fn a_default_condition_is_taken_where_none_is_given() {
     let text = br#"{"rules":[{"column":"a","operator":"is_empty"}]}"#;
     let limits = FilterLimits::default();
-    let filter = Filter::from_json(text, &limits, Some(super::Condition::And)).expect("it parses");
-    assert_eq!(filter.root.condition, super::Condition::And);
+    let filter = Filter::from_json(text, &limits, Some(Condition::And)).expect("it parses");
+    assert_eq!(filter.root.condition, Condition::And);
     assert!(Filter::from_json(text, &limits, None).is_err());
 }

@@ -13,7 +13,6 @@ mod suggest;
 mod test;
 mod trace;
 
-pub use ast::{Condition, Filter, Group, Node, Operator, Rule};
-pub use bound::BoundFilter;
+pub(crate) use ast::Filter;
+pub(crate) use bound::BoundFilter;
 pub(crate) use request::{FilterKey, RequestReader};
-pub use trace::Trace;

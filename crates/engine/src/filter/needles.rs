@@ -86,9 +86,7 @@ impl Needles {
         if !self.negated {
             return Ok(held);
         }
-        let mut out = within.clone();
-        out.and_not(&held);
-        Ok(out)
+        Ok(within.without(&held))
     }
 
     /// Whether a record passes whose text in the column is `text`, if it has one.
@@ -185,9 +183,7 @@ impl Needles {
         if self.need == Need::All {
             return Ok(left);
         }
-        let mut out = within.clone();
-        out.and_not(&left);
-        Ok(out)
+        Ok(within.without(&left))
     }
 
     fn contained_one_by_one(
@@ -289,7 +285,7 @@ mod tests {
 
     use super::*;
     use crate::columns::{ColumnNames, ColumnsBuilder};
-    use crate::filter::{Condition, Filter, Group, Node, Operator, Rule};
+    use crate::filter::ast::{Condition, Filter, Group, Node, Operator, Rule};
     use crate::record::{Data, OwnedValue};
 
     fn next(random: &mut u64) -> usize {

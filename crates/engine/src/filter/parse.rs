@@ -11,7 +11,7 @@ impl Filter {
     ///
     /// # Errors
     /// As [`Filter::parse`]; what is wrong with the JSON itself comes alone.
-    pub fn from_json(
+    pub(crate) fn from_json(
         bytes: &[u8],
         limits: &FilterLimits,
         default_condition: Option<Condition>,
@@ -26,7 +26,7 @@ impl Filter {
     ///
     /// # Errors
     /// Every problem found, with pointers relative to the filter such as `/rules/1/operator`.
-    pub fn parse(
+    pub(crate) fn parse(
         json: &Json,
         limits: &FilterLimits,
         default_condition: Option<Condition>,

@@ -1,7 +1,7 @@
 //! Random records and filters: blocks, single records and a plain reading of the rules agree.
 
 use crate::columns::{ColumnNames, Columns, ColumnsBuilder, Mask};
-use crate::filter::{Condition, Filter, Group, Node, Operator, Rule};
+use crate::filter::ast::{Condition, Filter, Group, Node, Operator, Rule};
 use crate::record::{Data, OwnedValue};
 use crate::runtime::StopCheck;
 
@@ -220,10 +220,11 @@ fn columns(records: &[Data], names: &mut ColumnNames) -> Columns {
 
 fn assert_holds(columns: &Columns, records: &[Data], names: &ColumnNames) {
     assert_eq!(columns.len(), records.len());
+    let names: Vec<&str> = names.iter().map(|(_, name)| name).collect();
     for (slot, record) in records.iter().enumerate() {
         let cells: Vec<_> = columns
             .cells(slot)
-            .map(|(id, value)| (names.name(id), OwnedValue::from(value)))
+            .map(|(id, value)| (names[id.0 as usize], OwnedValue::from(value)))
             .collect();
         let expected: Vec<_> = record
             .cells()

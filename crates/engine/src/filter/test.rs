@@ -90,9 +90,7 @@ impl Test {
         match (self, column) {
             (Self::Empty, None) => Ok(within.clone()),
             (Self::Empty, Some(column)) => {
-                let mut empty = within.clone();
-                empty.and_not(&column.by_row(within, |rows| Ok(filled(column, rows)))?);
-                Ok(empty)
+                Ok(within.without(&column.by_row(within, |rows| Ok(filled(column, rows)))?))
             }
             (_, None) => Ok(Mask::empty()),
             (_, Some(column)) => column.by_row(within, |rows| self.rows(column, rows, stop_check)),

@@ -4,18 +4,18 @@ use crate::json;
 
 /// The outcome of a rule or group for one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trace {
+pub(crate) struct Trace {
     /// JSON pointer to the rule or group, relative to the filter.
-    pub pointer: String,
+    pub(crate) pointer: String,
     /// Whether it held.
-    pub held: bool,
+    pub(crate) held: bool,
     /// The outcomes of a group's rules, in order; empty for a rule.
-    pub rules: Vec<Trace>,
+    pub(crate) rules: Vec<Trace>,
 }
 
 impl Trace {
     /// Appends it as JSON: `{"pointer":…,"held":…,"rules":[…]}`, without `rules` for a rule.
-    pub fn write_json(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_json(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"pointer\":");
         json::write_string(&self.pointer, out);
         out.extend_from_slice(if self.held {

@@ -3,10 +3,10 @@
 use crate::record::{ValidationCode, ValidationError};
 
 /// The largest id of a record: the integers that a JavaScript number holds exactly.
-pub const MAX_ID: u64 = (1 << 53) - 1;
+pub(crate) const MAX_ID: u64 = (1 << 53) - 1;
 
 /// The longest column name, in bytes of UTF-8.
-pub const MAX_COLUMN_BYTES: usize = 256;
+pub(crate) const MAX_COLUMN_BYTES: usize = 256;
 
 /// Checks a column name: 1 to 256 bytes without control characters.
 pub(crate) fn check_column(name: &str) -> Result<(), ValidationError> {

@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Bytes that are not taken yet.
-    pub(super) fn rest(&self) -> usize {
+    pub(crate) fn rest(&self) -> usize {
         self.text.len() - self.at
     }
 

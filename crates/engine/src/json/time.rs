@@ -7,7 +7,7 @@ const DAY: i64 = 86_400_000;
 
 /// The text is not a time; says why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InvalidTime(&'static str);
+pub(crate) struct InvalidTime(&'static str);
 
 impl fmt::Display for InvalidTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -24,7 +24,7 @@ impl std::error::Error for InvalidTime {}
 ///
 /// # Errors
 /// [`InvalidTime`] for any other form, a day or time that does not exist, and leap seconds.
-pub fn parse_time(text: &str) -> Result<i64, InvalidTime> {
+pub(crate) fn parse_time(text: &str) -> Result<i64, InvalidTime> {
     const FORM: InvalidTime =
         InvalidTime("expected an ISO 8601 date, or date and time with Z or an offset");
     let mut scan = Scan {
@@ -162,7 +162,7 @@ pub(crate) fn civil_from_days(days: i64) -> (i64, i64, i64) {
 }
 
 /// Appends milliseconds since 1970 as `2026-01-02T03:04:05.678Z`, as JavaScript's `toISOString`.
-pub fn write_time(milliseconds: i64, out: &mut Vec<u8>) {
+pub(crate) fn write_time(milliseconds: i64, out: &mut Vec<u8>) {
     let (year, month, day) = civil_from_days(milliseconds.div_euclid(DAY));
     let time = milliseconds.rem_euclid(DAY);
     if !(0..=9999).contains(&year) {

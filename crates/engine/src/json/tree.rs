@@ -5,7 +5,7 @@ use crate::record::ValidationError;
 
 /// A JSON value; members keep their order, and no name occurs twice.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Json {
+pub(crate) enum Json {
     /// `null`
     Null,
     /// `true` or `false`
@@ -40,7 +40,7 @@ impl Json {
 /// # Errors
 /// The first [`ValidationError`]: malformed, nested too deep, a duplicate name, a lone surrogate, a number
 /// beyond a double.
-pub fn parse(bytes: &[u8], max_depth: usize) -> Result<Json, ValidationError> {
+pub(crate) fn parse(bytes: &[u8], max_depth: usize) -> Result<Json, ValidationError> {
     let mut reader = Reader::new(bytes, max_depth)?;
     let value = value(&mut reader)?;
     reader.end()?;

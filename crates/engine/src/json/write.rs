@@ -23,7 +23,7 @@ const ESCAPES: [u8; 256] = {
 };
 
 /// Appends a string with its quotes.
-pub fn write_string(text: &str, out: &mut Vec<u8>) {
+pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let bytes = text.as_bytes();
     // Folded without an early exit, the usual case is one pass of vector code and one copy.
@@ -55,7 +55,7 @@ fn write_escaped(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends an integer.
-pub fn write_integer(value: u64, out: &mut Vec<u8>) {
+pub(crate) fn write_integer(value: u64, out: &mut Vec<u8>) {
     let mut digits = [0; 20];
     let mut at = digits.len();
     let mut rest = value;
@@ -73,7 +73,7 @@ pub fn write_integer(value: u64, out: &mut Vec<u8>) {
 /// Appends a number as JavaScript prints it: the shortest digits that read back the same.
 ///
 /// `value` is finite; `-0` is written `0`.
-pub fn write_number(value: f64, out: &mut Vec<u8>) {
+pub(crate) fn write_number(value: f64, out: &mut Vec<u8>) {
     if value.trunc() == value && value.abs() < 9_007_199_254_740_992.0 {
         if value < 0.0 {
             out.push(b'-');
@@ -85,7 +85,7 @@ pub fn write_number(value: f64, out: &mut Vec<u8>) {
 }
 
 /// Appends a value.
-pub fn write_value(value: Value<'_>, out: &mut Vec<u8>) {
+pub(crate) fn write_value(value: Value<'_>, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"null"),
         Value::Boolean(true) => out.extend_from_slice(b"true"),
@@ -96,7 +96,7 @@ pub fn write_value(value: Value<'_>, out: &mut Vec<u8>) {
 }
 
 /// Appends a record's data as parsed, the same bytes as [`write_data`] for the same record.
-pub fn write_cells(data: &Data, out: &mut Vec<u8>) {
+pub(crate) fn write_cells(data: &Data, out: &mut Vec<u8>) {
     out.push(b'{');
     for (at, (name, value)) in data.cells().iter().enumerate() {
         if at > 0 {

@@ -27,7 +27,7 @@ pub(crate) const MAX_RECORD_ID: u64 = (1 << 53) - 1;
 
 /// Which of the two interfaces a request came by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Variant {
+pub(crate) enum Variant {
     /// UUID ids, `created_at`, `changed_at`, `synced_at`, cursor joined by `|`.
     A,
     /// Integer ids, `first_seen_time`, `last_changed_time`, `last_seen_time`, cursor joined by `_`.
@@ -36,12 +36,12 @@ pub enum Variant {
 
 /// The identity a variant orders by, as one integer: a UUID by its 16 bytes, an integer by its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct IdKey(pub u128);
+pub(crate) struct IdKey(pub u128);
 
 impl IdKey {
     /// The key of a record under `variant`.
     #[must_use]
-    pub fn new(variant: Variant, id: RecordId, uuid: RecordUuid) -> Self {
+    pub(crate) fn new(variant: Variant, id: RecordId, uuid: RecordUuid) -> Self {
         match variant {
             Variant::A => Self(u128::from_be_bytes(uuid.0)),
             Variant::B => Self(u128::from(id.0)),
@@ -71,7 +71,7 @@ impl fmt::Display for RecordUuid {
 impl Variant {
     /// The three time names of this variant: created, changed, synced.
     #[must_use]
-    pub fn time_names(self) -> [&'static str; 3] {
+    pub(crate) fn time_names(self) -> [&'static str; 3] {
         match self {
             Self::A => ["created_at", "changed_at", "synced_at"],
             Self::B => ["first_seen_time", "last_changed_time", "last_seen_time"],

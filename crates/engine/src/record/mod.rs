@@ -13,12 +13,12 @@ mod value;
 
 pub(crate) use cursor::parse_integer_id;
 pub(crate) use hash::{content_hash, former_record_hash, record_hash};
-pub(crate) use identity::{IdKey, MAX_RECORD_ID, RecordRow};
-pub use identity::{RecordId, RecordUuid, Variant};
+pub(crate) use identity::{IdKey, MAX_RECORD_ID, RecordRow, Variant};
+pub use identity::{RecordId, RecordUuid};
 pub(crate) use rank::{Hit, Position, TopK};
-pub use score::{InvalidVector, Score};
-pub(crate) use score::{SCORE_STEPS, q30_to_f32, text_vector, to_unit_q30};
-pub use time_range::TimeRange;
+pub use score::InvalidVector;
+pub(crate) use score::{SCORE_STEPS, Score, q30_to_f32, text_vector, to_unit_q30};
+pub(crate) use time_range::TimeRange;
 pub(crate) use uuid::parse_uuid;
 pub(crate) use uuid_maker::UuidMaker;
 pub(crate) use validation::ValidationErrors;

@@ -8,7 +8,7 @@ use crate::record::score::Score;
 
 /// A place in the order of a search: what a cursor names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
+pub(crate) struct Position {
     /// Score of the record at this place.
     pub score: Score,
     /// Its identity under the request's variant.
@@ -20,7 +20,7 @@ impl Position {
     ///
     /// `Less` comes earlier. Top-k, cursor and merge all use this one function.
     #[must_use]
-    pub fn rank(&self, other: &Self) -> Ordering {
+    pub(crate) fn rank(&self, other: &Self) -> Ordering {
         other.score.cmp(&self.score).then(self.id.cmp(&other.id))
     }
 }

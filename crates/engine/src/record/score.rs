@@ -7,7 +7,7 @@ use cosift_kernels::exact;
 /// The score is the cosine of two unit vectors, clamped to 0..1. It is summed in integers, so the
 /// same two vectors give the same score whatever the CPU, the number of threads or the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Score(pub u32);
+pub(crate) struct Score(pub u32);
 
 /// Steps in a relevance score of 1.
 pub(crate) const SCORE_STEPS: u32 = 1_000_000_000;
@@ -25,7 +25,7 @@ const COMPONENT_BITS: u32 = 30;
 impl Score {
     /// The score of two unit vectors of Q30 components.
     #[must_use]
-    pub fn of(query: &[i32], record: &[i32]) -> Self {
+    pub(crate) fn of(query: &[i32], record: &[i32]) -> Self {
         let dot = exact(query, record);
         let bits = 2 * COMPONENT_BITS;
         let half = 1_i128 << (bits - 1);
@@ -43,7 +43,7 @@ impl Score {
 
     /// The smallest score that is at or above `threshold`, `None` when no score is.
     #[must_use]
-    pub fn at_least(threshold: f64) -> Option<Self> {
+    pub(crate) fn at_least(threshold: f64) -> Option<Self> {
         let near = (threshold * f64::from(SCORE_STEPS)) as i64;
         // The product is rounded: look one step to each side for the first that passes as published.
         (near - 1..=near + 1)
@@ -54,26 +54,26 @@ impl Score {
 
     /// The highest score that a cosine of at most `bound` can be published as.
     #[must_use]
-    pub fn at_most(bound: f32) -> Self {
+    pub(crate) fn at_most(bound: f32) -> Self {
         let steps = (f64::from(bound) * f64::from(SCORE_STEPS)).ceil();
         Self::rounded(steps.clamp(0.0, f64::from(SCORE_STEPS)) as u32)
     }
 
     /// A score that a cosine of at least `bound` surely reaches.
     #[must_use]
-    pub fn no_less(bound: f32) -> Self {
+    pub(crate) fn no_less(bound: f32) -> Self {
         let steps = (f64::from(bound) * f64::from(SCORE_STEPS)).floor();
         Self(steps.clamp(0.0, f64::from(SCORE_STEPS)) as u32)
     }
 
     /// The published number, 0..1.
     #[must_use]
-    pub fn value(self) -> f64 {
+    pub(crate) fn value(self) -> f64 {
         f64::from(self.0) / f64::from(SCORE_STEPS)
     }
 
     /// Writes the published number with up to nine decimals, `0.734512389`.
-    pub fn write(self, out: &mut Vec<u8>) {
+    pub(crate) fn write(self, out: &mut Vec<u8>) {
         if self.0 == SCORE_STEPS {
             out.push(b'1');
             return;
@@ -94,7 +94,7 @@ impl Score {
 
     /// Reads a score as [`Score::write`] prints it: a decimal number of at most nine decimals in 0..=1.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
         let digits =
             |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());

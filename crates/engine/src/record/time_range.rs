@@ -2,7 +2,7 @@
 
 /// A window of time, both ends inclusive, milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimeRange {
+pub(crate) struct TimeRange {
     /// First moment inside.
     pub start: i64,
     /// Last moment inside.
@@ -11,7 +11,7 @@ pub struct TimeRange {
 
 impl TimeRange {
     /// All of time.
-    pub const ALWAYS: Self = Self {
+    pub(crate) const ALWAYS: Self = Self {
         start: i64::MIN,
         end: i64::MAX,
     };

@@ -2,7 +2,7 @@
 
 /// One value of a record, borrowed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value<'a> {
+pub(crate) enum Value<'a> {
     /// JSON `null`.
     Null,
     /// `true` or `false`.
@@ -15,7 +15,7 @@ pub enum Value<'a> {
 
 /// One value of a record, owned.
 #[derive(Clone, Debug, PartialEq)]
-pub enum OwnedValue {
+pub(crate) enum OwnedValue {
     /// JSON `null`.
     Null,
     /// `true` or `false`.
@@ -28,7 +28,7 @@ pub enum OwnedValue {
 
 impl OwnedValue {
     /// The same value, borrowed.
-    pub fn borrow(&self) -> Value<'_> {
+    pub(crate) fn borrow(&self) -> Value<'_> {
         match self {
             Self::Null => Value::Null,
             Self::Boolean(boolean) => Value::Boolean(*boolean),
@@ -51,23 +51,23 @@ impl From<Value<'_>> for OwnedValue {
 
 /// A record's data: column names and values in the order they were given, no name twice.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Data {
+pub(crate) struct Data {
     cells: Vec<(Box<str>, OwnedValue)>,
 }
 
 impl Data {
     /// Takes cells whose names are distinct.
-    pub fn new(cells: Vec<(Box<str>, OwnedValue)>) -> Self {
+    pub(crate) fn new(cells: Vec<(Box<str>, OwnedValue)>) -> Self {
         Self { cells }
     }
 
     /// The cells, in order.
-    pub fn cells(&self) -> &[(Box<str>, OwnedValue)] {
+    pub(crate) fn cells(&self) -> &[(Box<str>, OwnedValue)] {
         &self.cells
     }
 
     /// The value of a column; `None` when the record lacks it.
-    pub fn get(&self, name: &str) -> Option<&OwnedValue> {
+    pub(crate) fn get(&self, name: &str) -> Option<&OwnedValue> {
         self.cells
             .iter()
             .find(|(cell, _)| &**cell == name)

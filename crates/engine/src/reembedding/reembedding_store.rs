@@ -8,14 +8,13 @@ use parking_lot::Mutex;
 
 use crate::disk::remove_if_there;
 use crate::error::Error;
-use crate::json::parse_data;
 use crate::record::{record_hash, text_vector};
 use crate::runtime::now_ms;
 use crate::settings::Settings;
 use crate::store::{
     CREATED_AT, CommitRange, CopiedRecord, FeedData, Reader, Store, StoreError, store_path,
 };
-use crate::write::{Embedded, VectorSource};
+use crate::write::{Embedded, VectorSource, parse_data};
 
 /// Records of a batch, about: the texts of a few seconds, whose loss by a crash does not hurt.
 const BATCH_RECORDS: u64 = 256;

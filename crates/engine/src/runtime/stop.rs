@@ -17,7 +17,7 @@ pub struct Stopped;
 
 /// Looks at the stop flag of a call while one thread tests a filter for it.
 #[derive(Debug)]
-pub struct StopCheck<'a> {
+pub(crate) struct StopCheck<'a> {
     stop: Option<&'a AtomicBool>,
     /// Bytes tested since the last look.
     tested: Cell<usize>,
@@ -25,7 +25,7 @@ pub struct StopCheck<'a> {
 
 impl<'a> StopCheck<'a> {
     /// Ends the tests once `stop` is set.
-    pub fn new(stop: &'a AtomicBool) -> Self {
+    pub(crate) fn new(stop: &'a AtomicBool) -> Self {
         Self {
             stop: Some(stop),
             tested: Cell::new(0),
@@ -33,7 +33,7 @@ impl<'a> StopCheck<'a> {
     }
 
     /// Never ends them.
-    pub fn never() -> Self {
+    pub(crate) fn never() -> Self {
         Self {
             stop: None,
             tested: Cell::new(0),

@@ -9,7 +9,7 @@ use crate::search::explain::Explain;
 
 /// A semantic search, parsed and checked.
 #[derive(Clone, Debug)]
-pub struct Search {
+pub(crate) struct Search {
     /// Which interface asked: decides ids, time names, tie order and cursor.
     pub variant: Variant,
     /// Smallest score that passes, 0..=1.
@@ -51,7 +51,7 @@ impl Search {
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
-    pub fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
+    pub(crate) fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
         let request = RequestReader::new(json, limits)?;
         let variant = request.variant()?;
         let threshold = request.number("threshold")?.unwrap_or(0.2);

@@ -30,5 +30,4 @@ pub(crate) use index_files::{GRAPH, GRAPH_LIST, IndexFiles, SavedSnapshot, Unusa
 pub(crate) use new_row::{NewRow, Times};
 pub(crate) use published::{Published, PublishedCell};
 pub(crate) use selection::{HEAVY, Selection};
-pub(crate) use view::IdentityIndex;
-pub use view::Snapshot;
+pub(crate) use view::{IdentityIndex, Snapshot};

@@ -11,7 +11,7 @@ use crate::snapshot::block::Block;
 
 /// All records of a database after one commit. Readers keep theirs while writers publish the next.
 #[derive(Clone)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     /// The commit.
     pub version: u64,
     pub(crate) names: Arc<ColumnNames>,
@@ -33,7 +33,7 @@ impl Snapshot {
 
     /// Records that are neither deleted nor replaced.
     #[must_use]
-    pub fn records(&self) -> usize {
+    pub(crate) fn records(&self) -> usize {
         self.blocks.iter().map(|block| block.living).sum()
     }
 

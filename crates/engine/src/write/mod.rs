@@ -3,6 +3,7 @@
 mod command;
 mod commit;
 mod delete;
+mod parsing;
 mod prepare;
 mod replay;
 mod response;
@@ -15,6 +16,7 @@ pub(crate) use command::Command;
 pub(crate) use commit::Commit;
 pub use commit::{Committed, Embedded};
 pub(crate) use delete::{Deleted, Deletion, Found, RecordRef};
+pub(crate) use parsing::parse_data;
 pub use prepare::{Format, LineError, Prepared};
 pub(crate) use prepare::{Target, VectorSource, prepare};
 pub(crate) use response::Answer;

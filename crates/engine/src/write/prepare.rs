@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::error::Error;
-use crate::json::{NewRecord, parse_batch, parse_line, write_cells};
+use crate::json::write_cells;
 use crate::limits::Limits;
 use crate::record::{
     RecordId, RecordUuid, ValidationCode, ValidationError, former_record_hash, record_hash,
@@ -14,6 +14,7 @@ use crate::record::{
 use crate::settings::Settings;
 use crate::snapshot::PublishedCell;
 use crate::store::Reader;
+use crate::write::parsing::{NewRecord, parse_batch, parse_line};
 
 /// How the records of a request come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use crate::columns::{BLOCK_RECORDS, ColumnNames};
 use crate::error::Error;
-use crate::json::parse_data;
 use crate::record::{RecordId, RecordRow, RecordUuid};
 use crate::snapshot::{NewRow, Published, Times};
 use crate::store::{Store, StoreError, StoredRecord, Tally};
+use crate::write::parsing::parse_data;
 use crate::write::snapshot_builder::{Memory, SnapshotBuilder};
 
 /// Applies the commits after the published snapshot, up to the last one of `store`. Returns the records that it read.

@@ -1,10 +1,11 @@
-//! The golden records that TypeScript reads too.
+//! The golden records, which the tests in TypeScript read too.
 
-use crate::json::{Json, check, parse, parse_batch, parse_data, parse_line, write_cells};
+use crate::json::{Json, check, parse, write_cells};
 use crate::limits::Limits;
 use crate::record::{ValidationCode, ValidationError};
+use crate::write::parsing::{parse_batch, parse_data, parse_line};
 
-const CASES: &[u8] = include_bytes!("../../../../test/golden/records.json");
+const CASES: &[u8] = include_bytes!("../../../../../test/golden/records.json");
 
 struct Case {
     name: String,

@@ -1,9 +1,9 @@
-//! Reading what has to be of a certain type, going on after what is not.
+//! Values that must have a certain type. A value of another type is noted as a problem, and reading continues after it.
 
-use crate::json::reader::{Reader, Shape};
+use crate::json::{Reader, Shape};
 use crate::record::{ValidationCode, ValidationError, ValidationErrors};
 
-/// Reads an object, or notes that the value is none; problems noted by `each` get its pointer.
+/// Reads an object. The pointer of a problem that `each` notes is prefixed with the name of the member.
 pub(super) fn members(
     reader: &mut Reader<'_>,
     problems: &mut ValidationErrors,
@@ -20,7 +20,7 @@ pub(super) fn members(
     })
 }
 
-/// Reads an array, or notes that the value is none; problems noted by `each` get its pointer.
+/// Reads an array. The pointer of a problem that `each` notes is prefixed with the index of the element.
 pub(super) fn array(
     reader: &mut Reader<'_>,
     problems: &mut ValidationErrors,
@@ -37,7 +37,7 @@ pub(super) fn array(
     })
 }
 
-/// Whether the next value is of this type; if not, takes it and notes the problem.
+/// Whether the next value has this type. A value of another type is skipped and noted as a problem.
 pub(super) fn expect(
     reader: &mut Reader<'_>,
     shape: Shape,
@@ -53,6 +53,7 @@ pub(super) fn expect(
     Ok(false)
 }
 
+/// Skips the value of an unknown member and notes the problem.
 pub(super) fn unknown(
     reader: &mut Reader<'_>,
     name: &str,

@@ -1,0 +1,10 @@
+//! Records as callers send them, parsed from JSON.
+
+mod fields;
+#[cfg(test)]
+mod golden;
+mod record;
+mod typed;
+
+pub(crate) use record::parse_data;
+pub(super) use record::{NewRecord, parse_batch, parse_line};
