@@ -136,10 +136,24 @@ export function describeScopes(open: OpenBackend): void {
     });
 
     test('tells nothing through a cursor that names a hidden record', async () => {
-      const asking = { forcedFilter };
-      const page = await database.search({ ...search, pagination: { cursor: '0.5_1' } }, asking);
-      const absent = await database.search({ ...search, pagination: { cursor: '0.5_500' } }, asking);
-      expect(page).toEqual(absent);
+      const near = await shared.create();
+      const at = (angle: number) => [Math.cos(angle), Math.sin(angle)];
+      await near.upsert([
+        { id: 1, data: { team: 'blue' }, vector: at(1) },
+        { id: 3, data: { team: 'red' }, vector: at(1.00005) },
+      ]);
+      const [hidden, visible] = (await near.search(search)).results.map(
+        ({ relevance_score }) => relevance_score!,
+      ) as [number, number];
+      expect(hidden - visible, 'the scores nearly agree').toBeLessThan(1e-4);
+      for (const score of [hidden + 1e-6, visible + 1e-6, visible - 1e-6]) {
+        const page = async (id: number) => {
+          const pagination = { cursor: `${score.toFixed(9)}_${id}` };
+          return near.search({ ...search, pagination }, { forcedFilter });
+        };
+        // No record has the id 2; to the caller, record 1 does not exist either.
+        expect(await page(1), `after ${score}`).toEqual(await page(2));
+      }
     });
 
     test('follows a change of the record at once', async () => {
