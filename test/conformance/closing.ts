@@ -77,6 +77,38 @@ export function describeClosing(open: OpenBackend): void {
       await opened.close();
     });
 
+    test('finishes an upsert of many batches, and reads an asynchronous source no further', async () => {
+      const { opened, database } = await created();
+      try {
+        const { backend } = opened;
+        const upsertAll = (source: Iterable<object> | AsyncIterable<object>) =>
+          backend.runUpsert(source, async (records, upsertBatch) => {
+            for await (const record of records) {
+              await upsertBatch('db', Buffer.from(JSON.stringify({ records: [record] })));
+            }
+          });
+        let reached!: () => void;
+        const reading = new Promise<void>((resolve) => {
+          reached = resolve;
+        });
+        async function* endless() {
+          yield { id: 100, data: {}, vector: [1, 0] };
+          reached();
+          await new Promise(() => undefined);
+        }
+        const refused = expect(upsertAll(endless())).rejects.toMatchObject({ code: 'not_ready' });
+        await reading;
+        const finished = upsertAll(records(8));
+        await backend.close();
+        await finished;
+        await refused;
+        await opened.reopen();
+        expect(await database.count()).toBe(9);
+      } finally {
+        await opened.close();
+      }
+    });
+
     test('commits the lines that were read, and ends their stream', async () => {
       const { opened, database } = await created();
       try {

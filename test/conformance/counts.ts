@@ -191,6 +191,29 @@ export function describeCounts(open: OpenBackend): void {
       expect(page.results.every(({ data }) => Object.is(data.n, 0))).toBe(true);
     });
 
+    test('a number at a bound belongs to the interval whose start, as a double, is not above it', async () => {
+      const database = await shared.create();
+      const intervals = [0.1, 0.3, 0.7, 0.01, 1.1, 2.3];
+      // Decimals near multiples: their quotients are rounded across the bounds.
+      const numbers = intervals.flatMap((interval) =>
+        Array.from({ length: 120 }, (_, at) => Math.round((at - 60) * interval * 100) / 100 + 0),
+      );
+      const records = numbers.map((n, at) => ({ id: at + 1, data: { n }, vector: [1, 0] }));
+      await database.upsert(records);
+      for (const interval of intervals) {
+        const { facets } = await database.query({ facets: [{ column: 'n', type: 'histogram', interval }] });
+        const { buckets } = facets![0] as { buckets: { from: number; count: number }[] };
+        for (const [at, { from, count }] of buckets.entries()) {
+          const k = Math.round(from / interval);
+          expect(from).toBe(k * interval + 0);
+          const inside = numbers.filter((n) => k * interval <= n && n < (k + 1) * interval);
+          expect(count, `from ${from} by ${interval}`).toBe(inside.length);
+          if (at > 0) expect(from).toBeGreaterThan(buckets[at - 1]!.from);
+        }
+        expect(buckets.reduce((sum, { count }) => sum + count, 0)).toBe(numbers.length);
+      }
+    });
+
     test('10,000 intervals of a facet are counted, more are refused at its pointer', async () => {
       const database = await shared.create();
       const values = [0, 9_999];

@@ -182,6 +182,8 @@ export function describeDatabases(open: OpenBackend): void {
       const database = await shared.create();
       await database.put({ id: 1, data: {}, vector: [1, 0] });
       const { backend } = shared;
+      await backend.ready;
+      expect(await backend.loadModels()).toEqual([]);
       expect(await backend.readiness()).toEqual({ ready: true, reasons: [] });
       const states = await backend.databases();
       expect(states).toContainEqual(

@@ -59,6 +59,24 @@ export function describeScores(open: OpenBackend): void {
       },
     );
 
+    test('up to 64 steps of 1e-9 below 1 count as 1', async () => {
+      const database = await shared.create();
+      // The cosine with [1, 0] is `steps` steps below 1.
+      const vectors = Array.from({ length: 20 }, (_, at) => {
+        const cosine = 1 - (54 + at) * 1e-9;
+        return [cosine, Math.sqrt(1 - cosine * cosine)];
+      });
+      await database.upsert(vectors.map((vector, at) => ({ id: at + 1, data: {}, vector })));
+      const found = new Map(await scores(database, [1, 0]));
+      expect([...found.values()].toSorted()).toEqual([
+        ...Array.from({ length: 9 }, (_, at) => Number((1 - (73 - at) * 1e-9).toFixed(9))),
+        ...Array(11).fill(1),
+      ]);
+      for (const [at, vector] of vectors.entries()) {
+        expect(found.get(at + 1), `${54 + at} steps`).toBe(relevanceScore([1, 0], vector));
+      }
+    });
+
     test('are the same whatever filter, page, threshold or batch', async () => {
       const random = new Random(72);
       const draw = () => Array.from({ length: 12 }, () => random.next() * 2 - 0.7);

@@ -39,7 +39,7 @@ pub(crate) struct Arrival {
 pub(crate) struct Scope {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) selection: Selection,
-    /// The row of the record that the cursor names.
+    /// The row of the record that the cursor names, if the search finds that record.
     cursor_row: Option<RecordRow>,
 }
 
@@ -49,6 +49,7 @@ impl Scope {
         let Arrival {
             target,
             search,
+            stop,
             known_masks,
             ..
         } = arrival;
@@ -63,6 +64,10 @@ impl Scope {
         };
         let mut selection = Selection::bind(&snapshot, search.filter.as_ref(), search.time_range);
         selection.only_with_vector();
+        // A caller makes cursors of its own: a record that is hidden from it must not decide a place.
+        let stop_check = StopCheck::new(stop);
+        let cursor_row =
+            cursor_row.filter(|row| selection.holds(snapshot.at(*row), &stop_check) == Ok(true));
         let look = || target.filters.look(search.filter_key, &snapshot);
         selection.keep_in(known_masks.get_or_insert_with(look).clone());
         Self {
@@ -180,7 +185,7 @@ impl Job {
         }
     }
 
-    /// While the cursor's record exists, its score under this request decides the place, so that a cursor
+    /// While the search finds the cursor's record, its score under this request decides the place, so that a cursor
     /// works on a machine whose query vector differs in its last bits.
     ///
     /// A score that is another one altogether, since the record or the request is, says nothing about where
@@ -190,9 +195,6 @@ impl Job {
             return;
         };
         let (block, slot) = self.snapshot.at(row);
-        if !block.has_vector(slot) {
-            return;
-        }
         match self.score(block, slot) {
             Ok(score) if score.0.abs_diff(position.score.0) <= SAME_SCORE_STEPS => {
                 let place = Position {
