@@ -4,7 +4,7 @@ import type { Embedder, EmbedderOptions } from '../src/embedding/index.js';
 import type { Cosift } from '../src/index.js';
 import { ROOT_DIRECTORY } from './paths.js';
 
-// The bench measures what `npm run build` made, not the sources through a loader.
+// The bench measures the compiled files, not the sources through a loader.
 function built<T>(file: string): Promise<T> {
   return import(pathToFileURL(join(ROOT_DIRECTORY, 'dist', file)).href) as Promise<T>;
 }

@@ -3,13 +3,13 @@ import { type DatasetKey, SEED } from './data/dataset.js';
 import { CARDS } from './peers/registry.js';
 import { SUITES } from './suites/registry.js';
 
-/** What `npm run bench` was asked for. */
+/** The options of `npm run bench`. */
 export interface Options {
   readonly full: boolean;
   readonly suites: ReadonlySet<string>;
   readonly systems: ReadonlySet<string>;
   readonly datasets: readonly DatasetKey[];
-  /** Whether the real vectors are measured too, if they are there. */
+  /** Whether real vectors are also measured, if they exist. */
   readonly real: boolean;
   readonly json?: string;
   readonly markdown?: string;
@@ -20,8 +20,8 @@ export interface Options {
 const HELP = `npm run bench -- [options]
 
 Without options about seven minutes, the first time twice that: every suite at 1,000 and 100,000 records, and at the
-Debian package descriptions if "npm run bench:debian" has made them, beside the peers that are quick to build.
-  --full                 the whole matrix: 1,000, 100,000 and 1,000,000 records, 384 and 768 dimensions, every peer
+Debian package descriptions if "npm run bench:debian" has made them, compared with the peers that are quick to build.
+--full                 the full matrix: 1,000, 100,000 and 1,000,000 records, 384 and 768 dimensions, every peer
   --suite a,b            only these suites
   --records n,m          databases of these sizes
   --dimensions n,m       384 by default
@@ -37,7 +37,7 @@ systems
   ${CARDS.map(({ name }) => name).join('\n  ')}
 `;
 
-/** Reads the arguments; prints what is wrong, or the help, and ends the process. */
+/** Parses the arguments. For the help or an error, prints it and ends the process. */
 export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parse(args);
   if (values.help) {
@@ -63,7 +63,7 @@ export function readOptions(args: readonly string[]): Options {
   const datasets = dimensions.flatMap((one) =>
     sizes.map((records) => ({ records, dimensions: one, seed: SEED })),
   );
-  // Twice the dimensions at one size tell how the cost grows with them.
+  // Twice the dimensions at one size show how the cost depends on the dimensions.
   if (full && values.dimensions === undefined)
     datasets.push({ records: 100_000, dimensions: 768, seed: SEED });
   return {

@@ -8,7 +8,7 @@ export const BENCH_DIRECTORY = fileURLToPath(new URL('.', import.meta.url));
 /** The repository. */
 export const ROOT_DIRECTORY = fileURLToPath(new URL('..', import.meta.url));
 
-/** Works in a new directory, which is gone afterwards. */
+/** Runs a function with a new directory, and removes the directory afterwards. */
 export async function inTemporaryDirectory(work: (directory: string) => Promise<void>): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'cosift-bench-'));
   try {

@@ -70,6 +70,6 @@ function write(run: Run, { json, markdown, record }: Options): void {
     writeFileSync(join(record, 'report.md'), `${text}\n${pictures.join('\n')}`);
     writeFileSync(join(record, 'run.json'), `${JSON.stringify(run)}\n`);
   }
-  // A figure that is missing must not look like a run that is whole.
+  // A run without all figures must not look complete.
   if (run.failures.length > 0) process.exitCode = 1;
 }

@@ -1,7 +1,7 @@
 // Makes the checkout runnable: installs the packages, builds the native engine in release mode,
-// compiles the TypeScript. A step runs only when what it is made from has changed.
+// compiles the TypeScript. A step runs only if its sources have changed.
 //
-//   node scripts/setup.mjs            every step that is due
+//   node scripts/setup.mjs            every step whose sources have changed
 //   node scripts/setup.mjs --build    the same without installing packages
 //
 // Only Node's own modules are used: this file runs before anything is installed.
@@ -23,7 +23,7 @@ export function fail(message) {
   process.exit(1);
 }
 
-/** Runs a command in the checkout with its output shown. Tells whether it succeeded. */
+/** Runs a command in the checkout and shows its output. Returns whether it succeeded. */
 export function succeeds(title, command, args) {
   const result = spawnSync(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
   if (result.error) fail(`${title} could not start: ${result.error.message}`);
@@ -31,7 +31,7 @@ export function succeeds(title, command, args) {
   return result.status === 0;
 }
 
-/** The same, and ends the process when it fails. */
+/** Runs a command like {@link succeeds}, and ends the process if the command fails. */
 function run(title, command, args) {
   if (!succeeds(title, command, args)) fail(`${title} failed; the reason is printed above.`);
 }
@@ -116,13 +116,13 @@ function isDone({ sources, product, stamp }) {
   return product() && last === hashOf(sources());
 }
 
-/** A build step: due when its product is missing or its sources differ from those of the last run. */
+/** A build step. It is due if its product is missing or its sources differ from those of the last run. */
 function step({ title, takes, sources, product, stamp, make }) {
   if (isDone({ sources, product, stamp })) return;
   console.log(`cosift: ${title} (${takes})`);
   rmSync(at(stamp), { force: true });
   make();
-  // Hashed again: the build may have written files it is made from, such as Cargo.lock.
+  // Hashed again, because the build may have written some of its sources, such as Cargo.lock.
   writeFileSync(at(stamp), hashOf(sources()));
 }
 
@@ -164,7 +164,7 @@ const TYPESCRIPT = {
   ],
   product: () => existsSync(at('dist', 'cli', 'main.js')),
   make: () => {
-    // A file that was removed from src must not live on in dist.
+    // A file that was removed from src must not remain in dist.
     rmSync(at('dist'), { recursive: true, force: true });
     run('The TypeScript build', process.execPath, [
       at('node_modules', 'typescript', 'bin', 'tsc'),
@@ -175,12 +175,12 @@ const TYPESCRIPT = {
   },
 };
 
-/** Compiles `src` to `dist` when it has changed. */
+/** Compiles `src` to `dist` if `src` has changed. */
 export function buildTypeScript() {
   step(TYPESCRIPT);
 }
 
-/** Whether `dist` is compiled from `src` as it is now. */
+/** Whether `dist` was compiled from the current `src`. */
 export function typeScriptIsBuilt() {
   return isDone(TYPESCRIPT);
 }

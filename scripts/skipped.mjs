@@ -1,6 +1,6 @@
 // Which Rust tests did not run.
 
-/** Reason of Rust tests that a passing test starts in a process of its own: they have run. */
+/** Skip reason of Rust tests that another test runs in a separate process. They are not reported as skipped. */
 const RUN_BY_ANOTHER = 'run in a process of its own by another test';
 
 /** Each as `name: reason`, from the output of `cargo test`. */

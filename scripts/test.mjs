@@ -1,4 +1,4 @@
-// npm test: brings the checkout up to date, then runs every test and tells which were skipped, and why.
+// npm test: brings the checkout up to date, runs all tests, and lists the skipped ones with their reasons.
 //
 //   node scripts/test.mjs          all of them
 //   node scripts/test.mjs rust     cargo test of the workspace; further arguments go to it
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { checkNode, checkRust, fail, root, setup } from './setup.mjs';
 import { skippedInCargo } from './skipped.mjs';
 
-/** Runs a command in the checkout; its output is shown and returned. */
+/** Runs a command in the checkout. Shows and returns its output. */
 async function run(title, command, args, env = {}) {
   const colours = process.stdout.isTTY ? { CARGO_TERM_COLOR: 'always', FORCE_COLOR: '1' } : {};
   const child = spawn(command, args, {
@@ -63,7 +63,7 @@ if (which !== 'rust') {
 }
 const summary = [`${skipped.length} skipped`, ...skipped.map((line) => `  ${line}`)].join('\n');
 console.log(`\ncosift: ${summary}`);
-// For a caller that adds up several checks.
+// For a program that collects the results of several checks.
 if (process.env.SKIPPED_TESTS_FILE) writeFileSync(process.env.SKIPPED_TESTS_FILE, `${summary}\n`);
 if (failures.length > 0) {
   console.error(`\ncosift: failed: ${[...new Set(failures)].join(' and ')} tests`);

@@ -1,6 +1,6 @@
 import { Random } from './random.js';
 
-/** The five columns beside each vector, as flat arrays: record i is at index i, its id is i + 1. */
+/** The five columns of the records as flat arrays. Index i belongs to the record with id i + 1. */
 export interface Columns {
   readonly category: Uint8Array;
   readonly price: Float64Array;
@@ -42,9 +42,9 @@ export const CATEGORIES = [
   'optics',
 ] as const;
 
-/** Records are synced over 1,000 days from this moment on. */
+/** Sync times are spread over 1,000 days from this time. */
 export const FIRST_SYNC_MS = Date.UTC(2023, 0, 1);
-/** Length of that span. */
+/** Length of that period. */
 export const SYNC_SPAN_MS = 1_000 * 86_400_000;
 
 const ADJECTIVES = [
@@ -110,9 +110,9 @@ const ENDS = [
 ];
 
 /**
- * Makes the columns of `records` records; the same for the same seed, and the first n are the same for any larger number.
+ * Makes the columns of `records` records. The result depends only on the seed, and a larger number only adds records.
  *
- * price is uniform in 0.00..999.99, flag true for 70 %, title 30..70 characters, synced uniform over the span.
+ * price is uniform in 0.00..999.99, flag is true for 70 %, title has 30..70 characters, synced is uniform in its period.
  */
 export function makeColumns(records: number, seed: number): Columns {
   const random = new Random(seed ^ 0x636f6c73);

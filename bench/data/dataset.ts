@@ -4,19 +4,19 @@ import { BENCH_DIRECTORY } from '../paths.js';
 import { type Columns, makeColumns } from './columns.js';
 import { shapeOf, VectorSource } from './vectors.js';
 
-/** One made-up database with queries of its own. Vector i belongs to the record with id i + 1. */
+/** A database for the bench, with queries. Vector i belongs to the record with id i + 1. */
 export interface Dataset extends DatasetKey {
   readonly name: string;
   /** `records` x `dimensions`, unit length. */
   readonly vectors: Float32Array;
   readonly columns: Columns;
-  /** QUERIES x `dimensions`, of no record. */
+  /** QUERIES x `dimensions`. No query is the vector of a record. */
   readonly queries: Float32Array;
 }
 
-/** What names a dataset. */
+/** Identifies a dataset. */
 export interface DatasetKey {
-  /** Where the vectors are from, when they are not made from the seed; the columns always are. */
+  /** Source of real vectors; absent: made from the seed. Columns are always made from the seed. */
   readonly source?: 'debian';
   readonly records: number;
   readonly dimensions: number;
@@ -32,15 +32,15 @@ export const SEED = 20_261_121;
 
 const CHUNK_RECORDS = 4_096;
 
-/** Directory of all that is made from seeds and can be deleted at any time. */
+/** Directory of generated files. It can be deleted at any time. */
 export const CACHE_DIRECTORY = join(BENCH_DIRECTORY, 'cache');
 
-/** Name of a dataset, also of its files. */
+/** Name of a dataset and of its files. */
 export function nameOf({ source, records, dimensions, seed }: DatasetKey): string {
   return `${source ?? 'synthetic'}-${records}x${dimensions}-seed${seed}`;
 }
 
-/** Reads a dataset from the cache, where its vectors are streamed to when they are not there yet; without `vectors` they are left empty. */
+/** Reads a dataset from the cache, and first makes it if necessary. With `vectors: false`, `vectors` is empty. */
 export function openDataset(key: DatasetKey, options: { vectors: boolean } = { vectors: true }): Dataset {
   const { records, dimensions, seed } = key;
   const name = nameOf(key);

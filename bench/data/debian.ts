@@ -4,18 +4,18 @@ import { createInterface } from 'node:readline';
 import { openBuiltEmbedder } from '../built.js';
 import { CACHE_DIRECTORY, type DatasetKey, nameOf, QUERIES, SEED } from './dataset.js';
 
-/** The machine's package index as records, made by `npm run bench:debian`. */
+/** The Debian package index as records, made by `npm run bench:debian`. */
 const RECORDS = join(CACHE_DIRECTORY, 'debian.ndjson');
 const BATCH = 2_048;
 
-/** Whether the real data is there. */
+/** Whether the real data exists. */
 export function hasDebian(): boolean {
   return existsSync(RECORDS);
 }
 
 /**
- * Package descriptions embedded by the built-in model, with the made-up columns of any other dataset:
- * real vectors, and filters whose selectivity is known. Embeds them once, which takes minutes.
+ * Package descriptions embedded by the built-in model, with the same synthetic columns as other datasets:
+ * real vectors, and filters with known selectivity. Embedding them once takes minutes.
  */
 export async function debianKey(say: (text: string) => void): Promise<DatasetKey> {
   const texts: string[] = [];
@@ -80,7 +80,7 @@ const TASKS = [
   'model molecules',
 ];
 
-/** What people would ask a package index, two wordings of each task. */
+/** Questions to a package index, each in two wordings. */
 export const QUERY_TEXTS: readonly string[] = TASKS.flatMap((task) => [
   `tool to ${task}`,
   `I want to ${task} on my computer`,

@@ -1,6 +1,6 @@
 import { CATEGORIES, type Columns, type Data, FIRST_SYNC_MS, SYNC_SPAN_MS } from './columns.js';
 
-/** A rule of the benches' filters, as the API takes it; `is_empty` and `is_not_empty` have no value. */
+/** A rule in the format of the API. `is_empty` and `is_not_empty` have no value. */
 export interface Rule {
   readonly column: keyof Data;
   readonly operator: Operator;
@@ -22,7 +22,7 @@ export type Operator =
   | 'is_empty'
   | 'is_not_empty';
 
-/** A group of rules, as the API takes it. */
+/** A group of rules in the format of the API. */
 export interface Group {
   readonly condition: 'AND' | 'OR';
   readonly rules: readonly (Rule | Group)[];
@@ -34,10 +34,10 @@ export interface TimeRange {
   readonly endMs: number;
 }
 
-/** What a search is narrowed by. */
+/** The filter and the time range of a search. */
 export interface Filter {
   readonly name: string;
-  /** Which share of the records is meant to pass, in words. */
+  /** Description of the share of the records that pass. */
   readonly keeps: string;
   readonly group?: Group;
   readonly time?: TimeRange;
@@ -106,13 +106,13 @@ export const TENTH: Filter = {
   time: { startMs: FIRST_SYNC_MS + SYNC_SPAN_MS * 0.25, endMs: FIRST_SYNC_MS + SYNC_SPAN_MS },
 };
 
-/** The filters that every system is measured with. */
+/** The filters with which all systems are measured. */
 export const FILTERS: readonly Filter[] = [NONE, HALF, HUNDREDTH, HUNDREDTH_BY_TIME, TENTH];
 
-/** Shares of the records, in parts of one, that the selectivity sweep keeps. */
+/** The selectivities, 0..1, of the selectivity sweep. */
 export const SELECTIVITIES = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.15, 0.25, 0.5, 0.75, 1] as const;
 
-/** A filter on price that keeps `share` of the records. */
+/** A filter on `price` that the share `share` of the records passes. */
 export function keeping(share: number): Filter {
   return {
     name: `price, ${share * 100} %`,
@@ -143,7 +143,7 @@ export const OPERATORS: readonly Filter[] = (
   group: { condition: 'AND', rules: [rule] },
 }));
 
-/** The test of record index `i` against a filter: the bench's own definition, apart from any engine's. */
+/** Whether the record at index `i` passes a filter. This definition is independent of any engine. */
 export function predicateOf(filter: Filter, columns: Columns): (i: number) => boolean {
   const { group, time } = filter;
   const byGroup = group === undefined ? () => true : groupPredicate(group, columns);

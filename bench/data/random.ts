@@ -29,7 +29,7 @@ function normalQuantile(p: number): number {
   );
 }
 
-// A table of quantiles gives two normal numbers for one 32-bit draw: a million vectors take seconds, not minutes.
+// A table of quantiles gives two normal numbers per 32-bit random number: a million vectors take seconds, not minutes.
 const NORMAL = Float64Array.from({ length: 65_536 }, (_, i) => normalQuantile((i + 0.5) / 65_536));
 
 /** Seeded generator (xoshiro128**, state filled by splitmix32): the same numbers on every machine. Source: https://prng.di.unimi.it/ */
@@ -55,7 +55,7 @@ export class Random {
     this.#d = fill();
   }
 
-  /** A whole number, 0..2^32-1. */
+  /** An integer, 0..2^32-1. */
   bits(): number {
     const scrambled = Math.imul(this.#b, 5);
     const result = Math.imul((scrambled << 7) | (scrambled >>> 25), 9);
@@ -69,17 +69,17 @@ export class Random {
     return result >>> 0;
   }
 
-  /** A number, 0 up to but not 1. */
+  /** A number in [0, 1). */
   unit(): number {
     return this.bits() / 4_294_967_296;
   }
 
-  /** A whole number, 0..below-1. */
+  /** An integer, 0..below-1. */
   below(below: number): number {
     return Math.floor(this.unit() * below);
   }
 
-  /** A normal number, mean 0, deviation 1. */
+  /** A normally distributed number with mean 0 and standard deviation 1. */
   normal(): number {
     if (this.#spare >= 0) {
       const value = NORMAL[this.#spare] as number;

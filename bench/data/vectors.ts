@@ -1,20 +1,20 @@
 import { Random } from './random.js';
 
-/** What the vectors look like; fitted to 63,666 MiniLM vectors of package descriptions (see bench/README.md). */
+/** Parameters of the distribution of vectors, fitted to 63,666 MiniLM vectors of descriptions (bench/README.md). */
 export interface Shape {
   readonly dimensions: number;
   readonly seed: number;
   /** Number of cluster centres. */
   readonly centres: number;
-  /** Variance of the j-th principal direction falls as (1 + j / knee)^-decay. */
+  /** The variance of principal component j is proportional to (1 + j / knee)^-decay. */
   readonly knee: number;
   readonly decay: number;
-  /** Shares of a vector's squared length: the common mean, and the cluster's centre; the rest is its own. */
+  /** Shares of a vector's squared length: of the common mean, and of the cluster centre. The rest is individual. */
   readonly mean: number;
   readonly centre: number;
 }
 
-/** The shape used by every suite. More records are about more things: clusters stay as large as in the data it was fitted to. */
+/** The parameters of all suites. The number of clusters grows with the records, so that their size stays as fitted. */
 export function shapeOf(size: { records: number; dimensions: number; seed: number }): Shape {
   const { records, dimensions, seed } = size;
   const centres = Math.max(100, Math.round(records / 42));
@@ -24,8 +24,8 @@ export function shapeOf(size: { records: number; dimensions: number; seed: numbe
 /**
  * Makes clustered unit vectors with a decaying spectrum, in one fixed order.
  *
- * The spectrum is laid out along a hidden orthonormal basis, as in a real model: single components say
- * nothing about it. Vectors have `dimensions` f32 components, length 1 within f32 rounding.
+ * The principal directions are a random orthonormal basis, as in a real model, so that single components reveal
+ * nothing about the spectrum. Vectors have `dimensions` f32 components and length 1 within f32 rounding.
  */
 export class VectorSource {
   readonly #shape: Shape;
@@ -59,7 +59,7 @@ export class VectorSource {
     this.#mix(out, mean, centre);
   }
 
-  /** Writes a query into `out`: a vector of no record, further from its cluster than a record is. */
+  /** Writes a query vector into `out`. It is farther from its cluster centre than a record, and belongs to no record. */
   query(out: Float32Array): void {
     const { mean, centre } = this.#shape;
     this.#mix(out, mean, centre * 1.1);
@@ -68,7 +68,7 @@ export class VectorSource {
   #mix(out: Float32Array, meanShare: number, centreShare: number): void {
     const { dimensions, centres } = this.#shape;
     const random = this.#random;
-    // Sizes of clusters fall smoothly: the largest has about three times the mean.
+    // Cluster sizes decrease smoothly. The largest cluster has about three times the mean size.
     const cluster = Math.floor(centres * random.unit() ** 1.5);
     const mixed = new Float64Array(dimensions);
     const [m, c, own] = [
@@ -92,7 +92,7 @@ export class VectorSource {
   }
 }
 
-/** An orthonormal basis that costs n log n to apply: signs, a Hadamard transform of each power-of-two part, a permutation, all twice. */
+/** An orthonormal basis that takes n log n to apply: twice signs, a Hadamard transform of each part, a permutation. */
 class HiddenBasis {
   readonly #part: number;
   readonly #signs: Int8Array[];

@@ -2,7 +2,7 @@
 //
 //   apt-get update && npm run bench:debian
 //
-// Ids count the packages in the index's order, so they are stable for one index.
+// Ids are the positions of the packages in the index, so they are stable for one index.
 import { spawn } from 'node:child_process';
 import { createWriteStream, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 
 const target = join(dirname(fileURLToPath(import.meta.url)), '..', 'cache', 'debian.ndjson');
 
-/** Columns in the order they are written, with the index's name of each. */
+/** Columns in output order, with the name of the field in the index. */
 const TEXTS = [
   ['package', 'Package'],
   ['section', 'Section'],
@@ -26,7 +26,7 @@ const TEXTS = [
   ['description', 'Description'],
 ];
 
-/** One stanza's fields; a continuation line belongs to the field above it, `.` is an empty line. */
+/** The fields of one stanza. A continuation line belongs to the field above it, and `.` is an empty line. */
 function fieldsOf(lines) {
   const fields = {};
   let name;
@@ -50,7 +50,7 @@ function recordOf(id, fields) {
   for (const [column, name] of TEXTS) {
     if (fields[name] !== undefined) data[column] = fields[name];
   }
-  // In KiB, as the index has it.
+  // In KiB, as in the index.
   if (fields['Installed-Size'] !== undefined) data.installed_size = Number(fields['Installed-Size']);
   if (fields.Size !== undefined) data.download_size = Number(fields.Size);
   data.essential = fields.Essential === 'yes';

@@ -3,31 +3,31 @@ import { type Filter, predicateOf } from '../data/filters.js';
 import type { Hits } from '../peers/peer.js';
 import type { Truth } from './truth.js';
 
-/** How right a system's answers are, over all queries that were checked. */
+/** The correctness of a system's results over all checked queries. */
 export interface Correctness {
-  /** Share of the right records that came, 0..1. */
+  /** Share of the correct records that were returned, 0..1. */
   readonly recall: number;
-  /** Rows that fail the filter or the threshold, or came twice. */
+  /** Returned records that fail the filter or the threshold, or were returned twice. */
   readonly wrong: number;
-  /** Rows that should have filled the page and did not come. */
+  /** Number of records by which pages are too short. */
   readonly missing: number;
-  /** Largest difference between a score as told and as it is. */
+  /** Maximum error of a returned score. */
   readonly scoreError: number;
-  /** Whether every page was the right one, in the right order. */
+  /** Whether every page is correct, including its order. */
   readonly exact: boolean;
 }
 
-/** What 20 pages gave of the true records, added up over the queries. */
+/** The completeness of 20 pages, summed over the queries. */
 export interface Completeness {
   readonly lost: number;
   readonly repeated: number;
   readonly expected: number;
 }
 
-// Two f32 scores of one pair differ by about this; a system is not blamed for the order of such ties.
+// Two f32 scores of the same pair differ by about this much, so the order of such ties is not counted as wrong.
 const F32_TIE = 2e-6;
 
-/** Compares page `page` (0-based) of each query's answer with the truth. */
+/** Compares page `page` (0-based) of each query with the ground truth. */
 export function checkPages(
   truth: Truth,
   filter: Filter,
@@ -61,7 +61,7 @@ export function checkPages(
   return { recall: expected === 0 ? 1 : right / expected, wrong, missing, scoreError, exact };
 }
 
-/** Compares the ids of all pages of one query with the truth. */
+/** Compares the ids of all pages of one query with the ground truth. */
 export function checkDrain(truth: Truth, filter: Filter, q: number, pages: readonly Hits[]): Completeness {
   const answer = truth.answer(filter, q);
   const seen = new Set<number>();
@@ -72,13 +72,13 @@ export function checkDrain(truth: Truth, filter: Filter, q: number, pages: reado
       seen.add(id);
     }
   }
-  // A record as good as the last one may stand in for it; only better ones count as lost.
+  // A record with the same score as the last one may replace it, so only better records count as lost.
   const last = (answer.scores.at(-1) ?? 0) + F32_TIE;
   const owed = answer.ids.filter((_, rank) => (answer.scores[rank] as number) > last);
   return { lost: owed.filter((id) => !seen.has(id)).length, repeated, expected: owed.length };
 }
 
-/** Adds up the completeness of several drains. */
+/** Sums the completeness of several queries. */
 export function addUp(parts: readonly Completeness[]): Completeness {
   return {
     lost: parts.reduce((sum, part) => sum + part.lost, 0),

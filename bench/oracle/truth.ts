@@ -4,22 +4,22 @@ import { join } from 'node:path';
 import { CACHE_DIRECTORY, type Dataset, THRESHOLD } from '../data/dataset.js';
 import { type Filter, predicateOf } from '../data/filters.js';
 
-/** The right answer to one query: records in order, score descending, then id. */
+/** The correct result of one query: records by score descending, then id. */
 export interface Answer {
   readonly ids: readonly number[];
   readonly scores: readonly number[];
 }
 
-/** How many records of each right answer are kept: 20 pages of 50. */
+/** Number of records of each correct result: 20 pages of 50. */
 export const DEPTH = 1_000;
 
-/** Right answers by brute force in f64, kept in the cache: `answers(filter)[query]`. */
+/** Ground truth, computed by brute force in f64 and stored in the cache: `answers(filter)[query]`. */
 export class Truth {
   readonly #byFilter: Map<string, Answer[]>;
   readonly dataset: Dataset;
   readonly queries: number;
 
-  /** Answers `queries` queries under each of `filters`; a second a query for a million records, once. */
+  /** Computes the results of `queries` queries with each of `filters`: once, a second per query for a million records. */
   constructor(dataset: Dataset, queries: number, filters: readonly Filter[]) {
     this.dataset = dataset;
     this.queries = queries;
@@ -32,21 +32,21 @@ export class Truth {
     this.#byFilter = new Map(filters.map((filter, i) => [filter.name, answers[i] as Answer[]]));
   }
 
-  /** The right answer to query `q` under `filter`. */
+  /** The correct result of query `q` with `filter`. */
   answer(filter: Filter, q: number): Answer {
     const answer = this.#byFilter.get(filter.name)?.[q];
     if (answer === undefined) throw new Error(`no right answer is known under the filter ${filter.name}`);
     return answer;
   }
 
-  /** The score of the record with this id, whether it is in the answer or not. */
+  /** The score of the record with this id, whether it is in the result or not. */
   score(q: number, id: number): number {
     const { dimensions, vectors, queries } = this.dataset;
     return clampedCosine(vectors, (id - 1) * dimensions, queries, q * dimensions, dimensions);
   }
 }
 
-/** How many records are as good as `threshold` for query `q`; a second for a million records. */
+/** Number of records with a score of at least `threshold` for query `q`. Takes a second for a million records. */
 export function countAtLeast(dataset: Dataset, q: number, threshold: number): number {
   const { records, dimensions, vectors, queries } = dataset;
   let count = 0;
@@ -74,7 +74,7 @@ function answerAll(dataset: Dataset, queries: number, filters: readonly Filter[]
   return answers;
 }
 
-/** Sort and truncate: slow and plainly right. */
+/** Sort and truncate: slow, but obviously correct. */
 function best(scores: Float64Array, mask: Uint8Array): Answer {
   const passing: number[] = [];
   for (let i = 0; i < scores.length; i++) {
@@ -85,7 +85,7 @@ function best(scores: Float64Array, mask: Uint8Array): Answer {
   return { ids: top.map((i) => i + 1), scores: top.map((i) => scores[i] as number) };
 }
 
-/** Cosine in f64 of two f32 rows, whatever their lengths, cut off at 0 and 1. */
+/** Cosine in f64 of two f32 vectors of any length, clamped to 0..1. */
 function clampedCosine(
   a: Float32Array,
   atA: number,

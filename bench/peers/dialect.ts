@@ -1,13 +1,13 @@
 import type { Filter, Group, Rule } from '../data/filters.js';
 
-/** How one system writes the parts of a condition that differ between them. */
+/** The parts of a condition whose syntax differs between systems. */
 export interface Dialect {
   boolean(value: boolean): string;
   contains(column: string, text: string): string;
   startsWith(column: string, text: string): string;
 }
 
-/** SQLite: `LIKE` there ignores case, so `instr` and `GLOB`. */
+/** SQLite. It uses `instr` and `GLOB`, because `LIKE` ignores case. */
 export const SQLITE: Dialect = {
   boolean: (value) => (value ? '1' : '0'),
   contains: (column, text) => `instr(${column}, '${text}') > 0`,

@@ -1,4 +1,4 @@
-// A process that holds one system, so that memory, crashes and threads are its own and the clock is inside.
+// A process for one system, so that memory, crashes and threads are separate, and times are taken in the process.
 import { type Dataset, openDataset, queryOf, THRESHOLD } from '../data/dataset.js';
 import { NONE } from '../data/filters.js';
 import type { Hits, PageRequest, Peer } from './peer.js';
@@ -18,7 +18,7 @@ process.on('message', (command: Command) => {
       send({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
   );
 });
-// Without the parent nobody would end this process.
+// Ends with its parent process.
 process.on('disconnect', () => process.exit(0));
 
 function send(reply: Reply): void {
@@ -98,7 +98,7 @@ async function round(cell: Cell): Promise<Round> {
   return times;
 }
 
-/** Many clients, one call each, or, `batched`, one call for all where the system has one. */
+/** Concurrent clients with one call each, or with `batched`, one call for all if the system supports it. */
 async function crowd({ cell, clients, ms, batched }: Extract<Command, { op: 'clients' }>): Promise<Crowd> {
   const wall: number[] = [];
   const start = performance.now();
@@ -126,7 +126,7 @@ async function crowd({ cell, clients, ms, batched }: Extract<Command, { op: 'cli
   return { throughput: wall.length / ((performance.now() - start) / 1_000), wall };
 }
 
-/** The request for one page; the cursor that leads there is found first, outside any clock, and kept. */
+/** The request for one page. Its cursor is found before the measurement, and cached. */
 async function requestOf({ filter, limit, page, cursors: given }: Cell, q: number): Promise<PageRequest> {
   const request = { filter, limit, page, threshold: THRESHOLD };
   if (given !== undefined) return { ...request, cursor: given[q] as string };

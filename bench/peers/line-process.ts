@@ -2,21 +2,21 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 
-/** A program that answers each line with a line, in turn; its first line says that it is ready. */
+/** A program that replies to each line with one line, in order. Its first line says that it is ready. */
 export class LineProcess {
   readonly #process: ChildProcessByStdio<Writable, Readable, null>;
   readonly #waiting: ((line: string) => void)[] = [];
 
   constructor(program: string, options: readonly string[]) {
     this.#process = spawn(program, options, { stdio: ['pipe', 'pipe', 'inherit'] });
-    // Nobody would answer any more: this process ends too, which the bench sees.
+    // No reply can come any more, so this process ends, which the bench detects.
     this.#process.once('exit', (code, signal) => {
       if (code !== 0) throw new Error(`${program} ended with ${signal ?? code}`);
     });
     createInterface({ input: this.#process.stdout }).on('line', (line) => this.#waiting.shift()?.(line));
   }
 
-  /** The next line that nobody waits for yet. */
+  /** A line that arrived before it was awaited. */
   line(): Promise<string> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Dataset } from '../data/dataset.js';
 import { type Filter, predicateOf } from '../data/filters.js';
 
-/** Ready bitmaps for systems that run as a process of their own: a file a filter, one bit a record, lowest first. */
+/** Prepared bitmaps for systems in other processes: one file per filter, one bit per record, lowest bit first. */
 export class MaskFiles {
   readonly #dataset: Dataset;
   readonly #directory: string;
@@ -14,7 +14,7 @@ export class MaskFiles {
     this.#directory = directory;
   }
 
-  /** The filter's file, written when it is first asked for; undefined where every record passes. */
+  /** The file of a filter, which the first call writes; undefined if every record passes. */
   pathOf(filter: Filter): string | undefined {
     if (filter.group === undefined && filter.time === undefined) return undefined;
     const kept = this.#paths.get(filter.name);

@@ -8,14 +8,14 @@ import { BENCH_DIRECTORY } from '../paths.js';
 const PEERS_DIRECTORY = join(BENCH_DIRECTORY, 'peers');
 const requirePeer = createRequire(join(PEERS_DIRECTORY, 'package.json'));
 
-/** Installs the peers from their own lockfile where they are missing: they are no dependency of cosift. */
+/** Installs missing peers from their own lockfile, because they are no dependency of cosift. */
 export function installPeers(): void {
   if (existsSync(join(PEERS_DIRECTORY, 'node_modules'))) return;
   process.stderr.write('installing the peers (once, about a minute and a half)\n');
   execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: PEERS_DIRECTORY, stdio: ['ignore', 2, 2] });
 }
 
-/** Loads a peer's module; `T` is the part of it that the adapter uses. */
+/** Loads the module of a peer. `T` is the part that the adapter uses. */
 export async function loadPeerModule<T>(name: string): Promise<T> {
   return (await import(pathToFileURL(requirePeer.resolve(name)).href)) as T;
 }

@@ -1,13 +1,13 @@
 import type { Dataset } from '../data/dataset.js';
 import type { Filter } from '../data/filters.js';
 
-/** Records of one page, best first; scores are cosines. */
+/** The records of one page, best first. Scores are cosines. */
 export interface Hits {
   readonly ids: readonly number[];
   readonly scores: readonly number[];
-  /** Where the next page starts, for systems with a cursor. */
+  /** The cursor of the next page, for systems with cursors. */
   readonly next?: string;
-  /** Time inside a system that runs as a process of its own, in microseconds: taken instead of the clock around the call. */
+  /** For a system in its own process: its time in microseconds, which replaces the time of the call. */
   readonly micros?: number;
 }
 
@@ -16,51 +16,51 @@ export interface PageRequest {
   readonly filter: Filter;
   readonly threshold: number;
   readonly limit: number;
-  /** 0-based. Systems without a cursor ask for (page + 1) x limit records and keep the last `limit`. */
+  /** 0-based. Systems without cursors request (page + 1) x limit records and keep the last `limit`. */
   readonly page: number;
   readonly cursor?: string;
 }
 
-/** A system that is measured: an engine of our own or a peer, in one process of its own. */
+/** A system that is measured, cosift or a peer, in its own process. */
 export interface Peer {
-  /** Brings all records in, and everything that makes searching fast: indexes are built here. */
+  /** Loads all records and builds all indexes. */
   load(dataset: Dataset, directory: string): Promise<void> | void;
-  /** Waits for the end of what goes on in the background after a load. */
+  /** Waits until background work after a load is done. */
   settle?(): Promise<void>;
-  /** Answers one search. */
+  /** Runs one search. */
   search(query: Float32Array, request: PageRequest): Promise<Hits> | Hits;
-  /** Answers many searches at once, first pages only, where the system has a call for that. */
+  /** Runs many searches in one call, first pages only; absent if the system has no such call. */
   searchMany?(queries: readonly Float32Array[], request: PageRequest): Promise<unknown> | unknown;
-  /** Opens what `load` left in the directory, in a fresh process; missing where nothing can be kept. */
+  /** Opens what `load` stored in the directory, in a new process; absent if the system stores nothing. */
   reopen?(dataset: Dataset, directory: string): Promise<void> | void;
   close(): Promise<void> | void;
 }
 
-/** What the report says of a system. */
+/** The description of a system for the report. */
 export interface PeerCard {
   readonly name: string;
-  /** Whether it claims to find every record. */
+  /** Whether the system claims to be exact. */
   readonly exact: boolean;
-  /** Largest database it is measured with. */
+  /** Maximum number of records that it is measured with. */
   readonly maxRecords: number;
-  /** Settings that differ from the system's defaults, for the report. */
+  /** Settings that differ from the defaults of the system. */
   readonly settings: string;
-  /** Whether it is ours: then it is loaded anew in every run. */
+  /** Whether it is cosift, which is loaded again in every run. */
   readonly ours?: boolean;
-  /** Whether `reopen` finds what an earlier run has built. */
+  /** Whether `reopen` can open what an earlier run built. */
   readonly keeps?: boolean;
-  /** Whether it takes minutes to build: then only `--full` has it. */
+  /** Whether building takes minutes. Such a system is measured only with `--full`. */
   readonly slow?: boolean;
   make(options: PeerOptions): Promise<Peer>;
 }
 
-/** How a system is to run. */
+/** Options of a system. */
 export interface PeerOptions {
-  /** Threads one search may use; of 2 or more, searches at the same time may use them too. */
+  /** Maximum threads of one search. Concurrent searches share two or more threads. */
   readonly threads: number;
 }
 
-/** The page of a longer answer, with what is below the threshold left out. */
+/** Cuts a page out of a longer result, without records below the threshold. */
 export function cutPage(ids: readonly number[], scores: readonly number[], request: PageRequest): Hits {
   const { page, limit, threshold } = request;
   const end = Math.min(ids.length, (page + 1) * limit);
@@ -74,7 +74,7 @@ export function cutPage(ids: readonly number[], scores: readonly number[], reque
   return { ids: pageIds, scores: pageScores };
 }
 
-/** How many records a system without a cursor must find for a page. */
+/** The number of records that a system without cursors must find for a page. */
 export function reach({ page, limit }: PageRequest): number {
   return (page + 1) * limit;
 }

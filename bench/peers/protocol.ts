@@ -9,11 +9,11 @@ export interface Cell {
   /** 0-based. */
   readonly page: number;
   readonly queries: number;
-  /** Where each query's page starts, when another process has found that out. */
+  /** The cursor of each query's page, if another process found it. */
   readonly cursors?: readonly string[];
 }
 
-/** What the host of a system is asked. */
+/** A command to the host of a system. */
 export type Command =
   | { readonly op: 'load'; readonly key: DatasetKey; readonly directory: string }
   | { readonly op: 'reopen'; readonly key: DatasetKey; readonly directory: string }
@@ -39,11 +39,11 @@ export type Command =
 /** Times of single searches, in microseconds. */
 export interface Round {
   readonly wall: number[];
-  /** Processor time of the whole process. */
+  /** Processor time of the process. */
   readonly cpu: number[];
 }
 
-/** What many clients at once got. */
+/** The results of concurrent clients. */
 export interface Crowd {
   /** Searches per second. */
   readonly throughput: number;
@@ -51,7 +51,7 @@ export interface Crowd {
   readonly wall: number[];
 }
 
-/** Answers by command. */
+/** Replies by command. */
 export interface Replies {
   load: { readonly ms: number };
   reopen: { readonly ms: number; readonly firstAnswerMs: number };

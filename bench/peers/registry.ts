@@ -11,7 +11,7 @@ import { USEARCH_EXACT, USEARCH_F32, USEARCH_I8 } from './adapters/usearch.js';
 import { ZVEC } from './adapters/zvec.js';
 import type { PeerCard } from './peer.js';
 
-/** Every system that can be measured, ours first. */
+/** All systems that can be measured, cosift first. */
 export const CARDS: readonly PeerCard[] = [
   COSIFT,
   COSIFT_APPROXIMATE,
@@ -29,7 +29,7 @@ export const CARDS: readonly PeerCard[] = [
   HNSWLIB,
 ];
 
-/** The card of a system by its name. */
+/** The card of the system with this name. */
 export function cardOf(name: string): PeerCard {
   const card = CARDS.find((one) => one.name === name);
   if (card === undefined)

@@ -7,7 +7,7 @@ import { ROOT_DIRECTORY } from '../paths.js';
 import type { PeerCard } from './peer.js';
 import type { Command, Replies, Reply } from './protocol.js';
 
-/** A system in its own process, as the suites see it. */
+/** A system in its own process. */
 export class RemotePeer {
   readonly card: PeerCard;
   readonly #process: ChildProcess;
@@ -26,7 +26,7 @@ export class RemotePeer {
     });
   }
 
-  /** Sends a command and waits for its answer. One at a time. */
+  /** Sends a command and waits for the reply. Only one command at a time. */
   call<C extends Command>(command: C): Promise<Replies[C['op']]> {
     return new Promise((resolve, reject) => {
       const child = this.#process;
@@ -46,17 +46,17 @@ export class RemotePeer {
     });
   }
 
-  /** Ties every thread of the process to one core, or lets it have all again. Does nothing where there is no `taskset`. */
+  /** Binds all threads of the process to one core, or to all cores again. Has no effect without `taskset`. */
   pin(core: number | 'all'): void {
     const list = core === 'all' ? `0-${availableParallelism() - 1}` : String(core);
     try {
       execFileSync('taskset', ['-apc', list, String(this.#process.pid)], { stdio: 'ignore' });
     } catch {
-      // Not Linux: the figures are then of all the threads that the system takes by itself.
+      // Not Linux. The system then uses its default number of threads.
     }
   }
 
-  /** Brings the dataset in; from what an earlier run built, where the system can keep it and is not ours. */
+  /** Loads the dataset, or for a peer, reopens what an earlier run built if the system can. */
   async load(key: DatasetKey): Promise<{ ms: number; directory: string }> {
     const directory = directoryOf(this.card, key);
     const mark = join(directory, 'built.json');
@@ -85,7 +85,7 @@ export class RemotePeer {
   }
 }
 
-/** Where a system keeps a dataset. */
+/** The directory in which a system stores a dataset. */
 export function directoryOf(card: PeerCard, key: DatasetKey): string {
   return join(CACHE_DIRECTORY, 'systems', `${card.name.replaceAll(/[^a-zA-Z0-9]+/g, '-')}-${nameOf(key)}`);
 }

@@ -1,9 +1,9 @@
-/** The `size` best of a stream of scored ids, in a binary heap whose root is the worst kept. */
+/** The `size` best of a stream of scored ids, in a binary heap whose root is the worst of them. */
 export class Top {
   readonly #size: number;
   readonly #ids: number[] = [];
   readonly #scores: number[] = [];
-  /** Scores must beat this to be kept. */
+  /** The score floor: lower scores cannot enter. */
   floor: number;
 
   constructor(size: number, threshold: number) {
@@ -11,7 +11,7 @@ export class Top {
     this.floor = threshold;
   }
 
-  /** Offers a record; call it only with scores of at least `floor`. */
+  /** Adds a record. Call it only with scores of at least `floor`. */
   offer(id: number, score: number): void {
     const [ids, scores] = [this.#ids, this.#scores];
     if (ids.length < this.#size) {
@@ -34,7 +34,7 @@ export class Top {
     if (ids.length === this.#size) this.floor = Math.max(this.floor, scores[0] as number);
   }
 
-  /** All kept, best first, then by id. */
+  /** All records, best first, ties by id. */
   sorted(): { ids: number[]; scores: number[] } {
     const order = this.#ids.map((_, i) => i);
     const [ids, scores] = [this.#ids, this.#scores];
@@ -46,13 +46,13 @@ export class Top {
 
   #sink(): void {
     for (let at = 0; ; ) {
-      let least = at;
+      let worst = at;
       for (const child of [2 * at + 1, 2 * at + 2]) {
-        if (child < this.#ids.length && this.#worse(child, least)) least = child;
+        if (child < this.#ids.length && this.#worse(child, worst)) worst = child;
       }
-      if (least === at) return;
-      this.#swap(at, least);
-      at = least;
+      if (worst === at) return;
+      this.#swap(at, worst);
+      at = worst;
     }
   }
 

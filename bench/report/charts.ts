@@ -1,7 +1,7 @@
 import type { Measurement } from './measurement.js';
 import { type Axis, type Chart, drawChart, type Series } from './svg.js';
 
-/** The charts that these measurements allow, by file name. */
+/** The charts for which there are measurements, by file name. */
 export function chartsOf(all: readonly Measurement[], ours: ReadonlySet<string>): Map<string, string> {
   const charts = new Map<string, Chart>();
   const add = (file: string, title: string, x: Axis, y: Axis, series: Series[]) => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { keyOf, type Measurement, type Run } from './measurement.js';
 import { short } from './table.js';
 
-/** Rows that two runs share, with how the second differs; smaller is better for times, larger for rates. */
+/** The rows that two runs have in common, with the change. Smaller is better for times, larger for rates. */
 export function compareRuns(beforePath: string, afterPath: string): string {
   const [before, after] = [beforePath, afterPath].map(
     (path) => JSON.parse(readFileSync(path, 'utf8')) as Run,

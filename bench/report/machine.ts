@@ -16,7 +16,7 @@ const TELLING_FLAGS = [
   'asimddp',
 ];
 
-/** What a reader must know of the machine to judge the figures. */
+/** Facts about the machine that a reader needs to judge the figures. */
 export function describeMachine(): Record<string, string> {
   return {
     processor: cpus()[0]?.model.trim() ?? 'unknown',
@@ -51,7 +51,7 @@ function commit(): string {
   );
 }
 
-/** A fact that this system may not offer is left empty. */
+/** Returns an empty text for a fact that this operating system does not provide. */
 function quietly(read: () => string): string {
   try {
     return read();

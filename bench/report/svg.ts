@@ -1,14 +1,14 @@
-/** One line or cloud of points. */
+/** One line or set of points. */
 export interface Series {
   readonly name: string;
   readonly points: readonly (readonly [x: number, y: number])[];
-  /** Drawn thick and in front. */
+  /** Drawn thick and on top. */
   readonly ours?: boolean;
   /** Points without a line between them. */
   readonly loose?: boolean;
 }
 
-/** What a chart shows. */
+/** The content of a chart. */
 export interface Chart {
   readonly title: string;
   readonly x: Axis;
@@ -16,7 +16,7 @@ export interface Chart {
   readonly series: readonly Series[];
 }
 
-/** An axis; `log` needs values above zero. */
+/** An axis. `log` needs positive values. */
 export interface Axis {
   readonly label: string;
   readonly log?: boolean;
@@ -37,7 +37,7 @@ const COLOURS = [
   '#bcbd22',
 ];
 
-/** The chart as a file that any browser shows. */
+/** The chart as an SVG file. */
 export function drawChart(chart: Chart): string {
   const series = chart.series
     .filter(({ points }) => points.length > 0)

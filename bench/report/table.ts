@@ -2,7 +2,7 @@ import type { Measurement, Run, Values } from './measurement.js';
 
 const FACTS = ['cell', 'data', 'records', 'dimensions', 'page', 'clients', 'selectivity', 'system'] as const;
 
-/** The rows of each suite under a heading, as markdown that reads well in a terminal too. */
+/** The rows of each suite under a heading, as Markdown that is aligned for terminals. */
 export function markdownOf(run: Run): string {
   const machine = Object.entries(run.machine).map(([name, value]) => `- ${name}: ${value}`);
   const failures = run.failures.map((failure) => `- not measured: ${failure}`);
@@ -49,7 +49,7 @@ function plain(value: string | number): string {
   return typeof value === 'number' ? value.toLocaleString('en', { maximumFractionDigits: 4 }) : value;
 }
 
-/** Three digits, or four for shares close to one. */
+/** Formats with three digits, or four for shares close to 1. */
 export function short(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (Number.isInteger(value)) return value.toLocaleString('en');

@@ -4,9 +4,9 @@ import { RemotePeer } from '../peers/remote.js';
 import { latency } from '../report/statistics.js';
 import { factsOf, LIMIT, type Suite } from './session.js';
 
-const BESIDE = new Set(['usearch exact', 'usearch HNSW f32', 'usearch HNSW i8', 'zvec flat']);
+const COMPARED = new Set(['usearch exact', 'usearch HNSW f32', 'usearch HNSW i8', 'zvec flat']);
 
-/** Many clients at once on all cores, in turns. */
+/** Concurrent clients on all cores. Systems take turns. */
 export const CLIENTS: Suite = {
   name: 'clients',
   about: 'queries a second with 1 to 64 clients in one process, all cores',
@@ -18,7 +18,7 @@ export const CLIENTS: Suite = {
       for (const card of CARDS) {
         if (
           card.maxRecords < key.records ||
-          !(card.ours || (BESIDE.has(card.name) && session.systems.has(card.name)))
+          !(card.ours || (COMPARED.has(card.name) && session.systems.has(card.name)))
         )
           continue;
         session.say(`clients: ${card.name}, ${key.records} records`);
@@ -36,7 +36,7 @@ export const CLIENTS: Suite = {
         for (const peer of peers) {
           await peer.call({ op: 'clients', cell, clients, ms: ms / 4, batched: false });
           const single = await peer.call({ op: 'clients', cell, clients, ms, batched: false });
-          // A call for a whole batch may be faster or slower than one call each: the better of the two counts.
+          // One call for a batch may be faster or slower than one call per query. The better one counts.
           const batch = await peer.call({ op: 'clients', cell, clients, ms, batched: true });
           const { throughput, wall } = batch.throughput > single.throughput ? batch : single;
           session.measurements.push({

@@ -8,20 +8,21 @@ import { factsOf, LIMIT, type Session, type Suite } from './session.js';
 
 const THRESHOLDS = [0.2, 0.3, 0.4, 0.5];
 
-/** Queries whose total is held to a count by brute force. */
+/** Number of queries whose total is compared with a brute-force count. */
 const CHECKED = 2;
 
-/** What is asked for beside the page. */
+/** What the search requests in addition to the page. */
 const EXTRAS = [
   { cell: 'page alone', members: {} },
   { cell: 'with total', members: { total: true } },
   { cell: 'with a facet', members: { facets: [{ column: 'category' }] } },
 ] as const;
 
-/** What a total and a facet cost when they are counted for the first time. */
+/** The cost of a total and of a facet that are not cached. */
 export const COUNTS: Suite = {
   name: 'counts',
-  about: 'the first total and the first facet of a search beside the search alone, by threshold, one thread',
+  about:
+    'the first total and the first facet of a search compared with the search alone, by threshold, one thread',
   async run(session) {
     for (const key of session.deep) {
       session.say(`counts: ${key.records} records`);
@@ -58,7 +59,7 @@ async function counts(session: Session, key: DatasetKey, directory: string): Pro
   }
 }
 
-/** Microseconds of every query with each of the extras in turns, and how many records match at the median. */
+/** Microseconds of each query with each of the extras, in turn, and the median number of matches. */
 async function timed(
   engine: Cosift,
   dataset: Dataset,

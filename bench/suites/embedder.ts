@@ -9,7 +9,7 @@ const WORDS =
     ' ',
   );
 
-/** The built-in model: queries alone, from the cache, and passages by all workers. */
+/** The built-in model: single queries, cached queries, and record texts with all workers. */
 export const EMBEDDER: Suite = {
   name: 'embedder',
   about: 'the built-in model: a query, a query from the cache, passages of 10 and of 60 words',
@@ -17,7 +17,7 @@ export const EMBEDDER: Suite = {
     session.say('embedder');
     const workers = availableParallelism();
     const embedder = await openBuiltEmbedder({ workers });
-    // Every text is new, or the cache would answer.
+    // Every text is new, so that none is in the cache.
     let n = 0;
     const word = (i: number) => WORDS[(n * 7 + i * 5 + ((n >> 3) % 11)) % WORDS.length];
     const text = (words: number) => `${Array.from({ length: words }, (_, i) => word(i)).join(' ')} ${n++}`;

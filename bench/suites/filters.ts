@@ -9,10 +9,10 @@ import { factsOf, LIMIT, type Session, type Suite } from './session.js';
 
 const QUERIES = 16;
 const SHARES = SELECTIVITIES.map(keeping);
-/** Beside ours, one that evaluates filters and one that gets them ready. */
-const BESIDE = new Set(['zvec flat', 'f32 scan (native)']);
+/** Peers to compare with: one that evaluates filters, and one that gets prepared bitmaps. */
+const COMPARED = new Set(['zvec flat', 'f32 scan (native)']);
 
-/** What a filter costs by how much it keeps, where there must be no dip, and by operator. */
+/** The cost of a filter by selectivity and by operator. No selectivity may be much slower than the others. */
 export const FILTER_SWEEP: Suite = {
   name: 'filters',
   about: 'one query, one thread, by the share of the records that a filter keeps, and by operator',
@@ -20,8 +20,8 @@ export const FILTER_SWEEP: Suite = {
     for (const key of session.deep) {
       const truth = new Truth(openDataset(key), QUERIES, [NONE, ...SHARES, ...OPERATORS]);
       for (const card of CARDS) {
-        const beside = BESIDE.has(card.name) && session.systems.has(card.name);
-        if (!(card.ours || beside) || card.maxRecords < key.records) continue;
+        const compared = COMPARED.has(card.name) && session.systems.has(card.name);
+        if (!(card.ours || compared) || card.maxRecords < key.records) continue;
         session.say(`filters: ${card.name}, ${key.records} records`);
         const peer = new RemotePeer(card, 1);
         try {
@@ -37,7 +37,7 @@ export const FILTER_SWEEP: Suite = {
   },
 };
 
-/** Checks, then times all filters in turns; the first is the measure of the others. */
+/** Checks all filters, then times them in turn. Ratios are relative to the first. */
 async function sweep(
   session: Session,
   key: DatasetKey,

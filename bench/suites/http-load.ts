@@ -8,12 +8,12 @@ const ADMIN_KEY = 'bench-admin-key-of-a-server-that-lives-for-minutes';
 
 /** A server in a process of its own. */
 export interface Server {
-  /** Sends one request over a kept connection and reads the answer to its end. */
+  /** Sends one request over a kept-alive connection and reads the whole response. */
   post(path: string, body: object): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts `cosift serve` on a data directory, without limits of rate. */
+/** Starts `cosift serve` on a data directory, without a rate limit. */
 export async function startServer(directory: string): Promise<Server> {
   const child = spawn(
     process.execPath,
@@ -60,7 +60,7 @@ function post(url: URL, body: string, agent: Agent): Promise<void> {
   });
 }
 
-/** `clients` that each ask again as soon as they are answered; times in microseconds. */
+/** Runs `clients` that each send the next request after the response to the last; times in microseconds. */
 export async function crowd(
   clients: number,
   ms: number,

@@ -6,14 +6,14 @@ import type { Session, Suite } from './session.js';
 
 const MILLION = 1_000_000;
 
-/** Memory that ten million codes of 384 dimensions need, with room for the rest of the machine. */
+/** Free memory that ten million codes of 384 dimensions need, with a reserve for the rest of the machine. */
 const TEN_MILLION_BYTES = 8 * 2 ** 30;
 
 /** The kernels' own example, which compares a scan with a plain read of the same bytes. */
 export const KERNELS: Suite = {
   name: 'kernels',
   about:
-    'a scan of a million codes, and of ten in a full run, by batch size, beside a plain read of the same bytes',
+    'a scan of a million codes, and of ten in a full run, by batch size, compared with a plain read of the same bytes',
   async run(session) {
     measure(session, MILLION);
     if (!session.full) return;

@@ -4,7 +4,7 @@ import { CARDS } from '../peers/registry.js';
 import { directoryOf, RemotePeer } from '../peers/remote.js';
 import { factsOf, type Suite } from './session.js';
 
-/** Opening what was built before, in a fresh process: time to the first answer, memory, disk. */
+/** Opens an existing database in a new process: time to the first result, memory, disk space. */
 export const OPENING: Suite = {
   name: 'opening',
   about: 'time from opening to the first answer in a fresh process, memory then, size on disk',

@@ -9,12 +9,12 @@ import { latency, pairedRatio } from '../report/statistics.js';
 import { factsOf, LIMIT, type Session, type Suite } from './session.js';
 
 const QUERIES = 16;
-/** Of them, the one whose pages are known to reach far enough. */
+/** The filter whose matches fill all measured pages. */
 const ONE = 1;
 const ROUNDS = 31;
 const PAGES = [0, 19, 99, 999];
 
-/** What a page costs by its depth, and a whole drain. */
+/** The cost of a page by its depth, and of reading all pages. */
 export const PAGES_BY_DEPTH: Suite = {
   name: 'pages',
   about: 'one page at several depths, and all pages one after the other, by cursor',
@@ -39,7 +39,7 @@ export const PAGES_BY_DEPTH: Suite = {
         cell: `all pages of 100, ${rows.toLocaleString('en')} records`,
         values: { per_second: rows / seconds, lost: first.lost, repeated },
       });
-      // A page that nobody reaches would be timed as an empty one.
+      // Skipped if no query reaches the page, because an empty page would be timed.
       const reached = PAGES.filter((page) => (page + 1) * LIMIT <= rows);
       const rounds = reached.map((): number[][] => []);
       for (let round = 0; round < ROUNDS; round++) {
@@ -68,7 +68,7 @@ export const PAGES_BY_DEPTH: Suite = {
   },
 };
 
-/** Page 20 in a process that has never seen the query, by a cursor from another one: nothing can be remembered. */
+/** Page 20 in a new process, by a cursor from another process, so that no cache can help. */
 async function measureFirstSight(
   session: Session,
   key: DatasetKey,
@@ -88,11 +88,11 @@ async function measureFirstSight(
       drains.push(await finder.call({ op: 'drain', filter: NONE, limit: LIMIT, pages: page + 1, query }));
     }
     await finder.end();
-    // Queries whose matches end before that page have none to show.
+    // Queries with fewer matches have no such page.
     const cursors = drains.flatMap((pages) => pages[page - 1]?.next ?? []);
     if (cursors.length < QUERIES) return;
     const cell = { filter: NONE, limit: LIMIT, queries: QUERIES };
-    // The same queries' first pages in a process that is just as fresh: what the deep ones are compared with.
+    // For comparison, the first pages of the same queries in another new process.
     await control.call({ op: 'reopen', key, directory });
     control.pin(0);
     const first = await control.call({ op: 'round', cell: { ...cell, page: 0 } });

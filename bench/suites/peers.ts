@@ -10,9 +10,9 @@ import type { Values } from '../report/measurement.js';
 import { latency, median, pairedRatio } from '../report/statistics.js';
 import { factsOf, LIMIT, type Session, type Suite } from './session.js';
 
-/** Queries whose answers are checked, and which are timed. */
+/** Number of queries that are checked and timed. */
 const QUERIES = 32;
-/** Time that one system may take for a cell in a round: slow ones answer fewer queries. */
+/** Time limit of one system for a cell in a round. Slow systems run fewer queries. */
 const ROUND_MS = 250;
 const DRAINED_QUERIES = 2;
 const DRAINED_PAGES = 20;
@@ -26,16 +26,16 @@ interface Place {
 const FIRST_PAGES: readonly Place[] = FILTERS.map((filter) => ({ filter, page: 0 }));
 const DEEP_PAGE: Place = { filter: NONE, page: DEPTH / LIMIT - 1 };
 
-/** Ours beside the others: checked, then timed in turns, one query and one thread at a time. */
+/** Compares cosift with peers. Results are checked, then systems are timed in turn with one query and one thread. */
 export const PEERS: Suite = {
   name: 'peers',
-  about: 'one query, one thread, beside other systems: speed, recall, filters, 20 pages',
+  about: 'one query, one thread, compared with other systems: speed, recall, filters, 20 pages',
   async run(session) {
     for (const key of session.datasets) await measure(session, key);
   },
 };
 
-/** A system while it is measured. */
+/** A system that is being measured. */
 interface Contender {
   readonly peer: RemotePeer;
   readonly card: PeerCard;
@@ -48,7 +48,7 @@ async function measure(session: Session, key: DatasetKey): Promise<void> {
   session.say(`${nameOf(key)}: right answers by brute force`);
   const truth = new Truth(openDataset(key), QUERIES, FILTERS);
   const queries = Array.from({ length: QUERIES }, (_, q) => q);
-  // A page that not every query reaches would be timed as an empty one.
+  // Skipped if some query does not reach the page, because an empty page would be timed.
   const deep = queries.every((q) => truth.answer(NONE, q).ids.length === DEPTH);
   const places = deep ? [...FIRST_PAGES, DEEP_PAGE] : FIRST_PAGES;
   const contenders: Contender[] = [];
@@ -94,7 +94,7 @@ async function prepare(
   for (const place of places) {
     const answers = await peer.call({ op: 'answers', cell: { ...place, limit: LIMIT, queries: QUERIES } });
     const found = checkPages(truth, place.filter, place.page, LIMIT, answers);
-    // Ours is wrong or right; there is nothing to time when it is wrong.
+    // A wrong page of cosift ends the run, because its time would mean nothing.
     if (card.ours && !found.exact)
       throw new Error(`not exact under ${place.filter.name}: ${JSON.stringify(found)}`);
     correct.set(place, found);
@@ -124,7 +124,7 @@ async function time({ peer, rounds }: Contender, place: Place): Promise<void> {
 
 function report(session: Session, key: DatasetKey, contender: Contender, ours: Contender | undefined): void {
   for (const place of contender.correct.keys()) {
-    // The first round warms up.
+    // The first round is a warm-up.
     const rounds = contender.rounds.get(place)?.slice(1) ?? [];
     const wall = rounds.map((round) => round.wall);
     const { recall, wrong, missing, scoreError } = contender.correct.get(place) as Correctness;

@@ -10,7 +10,7 @@ import { PEERS } from './peers.js';
 import type { Suite } from './session.js';
 import { WRITES } from './writes.js';
 
-/** Every suite, in the order in which they run. */
+/** All suites in the order in which they run. */
 export const SUITES: readonly Suite[] = [
   KERNELS,
   PEERS,

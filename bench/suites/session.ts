@@ -1,33 +1,33 @@
 import type { DatasetKey } from '../data/dataset.js';
 import type { Measurement } from '../report/measurement.js';
 
-/** What a run was asked for, and what it has found so far. */
+/** The options of a run, and its measurements so far. */
 export interface Session {
-  /** The whole matrix instead of about five minutes. */
+  /** Runs the full matrix instead of the default, which takes about seven minutes. */
   readonly full: boolean;
   readonly datasets: readonly DatasetKey[];
-  /** Those for suites that look at ours in depth: all, or the largest one made from the seed. */
+  /** Datasets of the suites that measure only cosift: all, or the largest synthetic one. */
   readonly deep: readonly DatasetKey[];
-  /** Names of the systems to measure beside ours. */
+  /** Names of the peers to measure. */
   readonly systems: ReadonlySet<string>;
   readonly measurements: Measurement[];
   readonly failures: string[];
-  /** Tells on the terminal what is being done. */
+  /** Prints the progress on the terminal. */
   say(text: string): void;
 }
 
 /** A part of the bench. */
 export interface Suite {
   readonly name: string;
-  /** What it measures, in a line. */
+  /** One line about what the suite measures. */
   readonly about: string;
   run(session: Session): Promise<void>;
 }
 
-/** Limit of every search, unless said. */
+/** Default limit of a search. */
 export const LIMIT = 50;
 
-/** What every row says of its dataset. */
+/** The properties of the dataset that every row contains. */
 export function factsOf({
   source,
   records,

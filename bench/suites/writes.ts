@@ -9,7 +9,7 @@ import { factsOf, LIMIT, type Session, type Suite } from './session.js';
 const RATE = 5_000;
 const BATCH = 500;
 
-/** Durable writes alone, and searches beside them. */
+/** Durable writes alone, and concurrent with searches. */
 export const WRITES: Suite = {
   name: 'writes',
   about: 'durable upserts a second with given vectors; search latency idle and during 5,000 upserts a second',
@@ -58,7 +58,7 @@ async function writes(session: Session, key: DatasetKey, directory: string): Pro
   }
 }
 
-/** Times of searches, one after the other, in microseconds, until `end` is done. */
+/** Times of sequential searches in microseconds, until `end` resolves. */
 async function searches(engine: Cosift, dataset: Dataset, end: Promise<unknown>): Promise<number[]> {
   const wall: number[] = [];
   const request = { filter: NONE, threshold: THRESHOLD, limit: LIMIT, page: 0 };
@@ -70,7 +70,7 @@ async function searches(engine: Cosift, dataset: Dataset, end: Promise<unknown>)
     const start = performance.now();
     await engine.search(queryOf(dataset, wall.length % QUERIES), request);
     wall.push((performance.now() - start) * 1_000);
-    // Lets the other side of this thread have its turn.
+    // Lets the writes on this thread run.
     await pause(0);
   }
   await stop;
@@ -79,7 +79,7 @@ async function searches(engine: Cosift, dataset: Dataset, end: Promise<unknown>)
 
 type Batches = readonly (readonly [start: number, lines: Buffer])[];
 
-/** Lines of changed records, made before the clock starts: searches share this thread. */
+/** Lines of changed records. They are made before the measurement, because searches share this thread. */
 function batchesOf(changed: Dataset, ms: number): Batches {
   const count = Math.min(Math.ceil(((RATE / BATCH) * ms) / 1_000), Math.floor(changed.records / BATCH));
   return Array.from(
@@ -88,7 +88,7 @@ function batchesOf(changed: Dataset, ms: number): Batches {
   );
 }
 
-/** Upserts changed records at RATE for `ms`; tells how many were committed. */
+/** Upserts changed records at RATE for `ms` milliseconds. Returns the number of committed records. */
 async function upserts(engine: Cosift, changed: Dataset, batches: Batches, ms: number): Promise<number> {
   const begun = performance.now();
   let written = 0;
@@ -101,7 +101,7 @@ async function upserts(engine: Cosift, changed: Dataset, batches: Batches, ms: n
   return written;
 }
 
-/** The same records with other titles and the vectors of their neighbours. */
+/** The same records with other titles, and each with the vector of another record. */
 function changedCopy(dataset: Dataset): Dataset {
   const { columns, dimensions, vectors, records } = dataset;
   const moved = new Float32Array(vectors.length);

@@ -30,7 +30,7 @@ function unlistedOf(files, order) {
   return [...unlisted].map((path) => `${path}: has no place in scripts/imports/rooms.mjs`);
 }
 
-/** An import is judged where the paths of its two files part. */
+/** Compares the two children of the deepest common folder in which the files of an import are. */
 function upwardOf({ from, to, line }, order) {
   const { folder, importer, imported } = partingOf(from, to);
   const rows = order[folder];
@@ -56,8 +56,8 @@ function forbiddenOf({ from, to, line }, { IMPORTERS, IMPORTS }) {
 }
 
 /**
- * Circles among the files and subfolders of one folder, for every folder. Each import of files of different children
- * counts once, at the folder where their paths part, so that every circle of files is found at one folder.
+ * Circles among the files and subfolders of each folder. An import counts at the deepest folder that contains both files,
+ * as an edge between the two children of that folder. Every circle of files is also a circle of such edges.
  *
  * @param {Import[]} imports
  */

@@ -14,7 +14,7 @@ const SOURCE = /\.[cm]?[jt]s$/;
  */
 
 /**
- * Every import of one file of the project by another, of types too, in the files of `src`, `bench`, `scripts` and
+ * All imports of project files, including imports of types, in the files of `src`, `bench`, `scripts` and
  * `test` below `root`.
  *
  * @param {string} root
@@ -41,7 +41,7 @@ function filesBelow(root, folder) {
   });
 }
 
-/** A specifier names the compiled file: `./a.js` is the import of `a.ts`, unless there is an `a.js`. */
+/** A specifier names the compiled file: `./a.js` imports `a.ts`, unless `a.js` exists. */
 function resolve(root, from, specifier) {
   const path = posix.join(posix.dirname(from), specifier);
   if (existsSync(join(root, path))) return path;

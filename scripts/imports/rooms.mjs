@@ -1,4 +1,4 @@
-// The one list of which part of the TypeScript sources may import which. `npm run lint` holds the sources to it.
+// The only list of which part of the TypeScript sources may import which. `npm run lint` checks the sources against it.
 
 /**
  * For a folder, its files and subfolders from top to bottom. An entry imports only entries of later rows: entries of

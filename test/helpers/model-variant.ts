@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const MODEL = fileURLToPath(new URL('../../models/all-MiniLM-L6-v2/', import.meta.url));
 
-/** The built-in model's files in `directory`, with one of them written anew: another model. */
+/** Makes another model in `directory`: the files of the built-in model with one of them replaced. */
 export function modelVariant(directory: string, file: string, content: unknown): string {
   cpSync(MODEL, directory, { recursive: true, filter: (source) => !source.endsWith('.onnx') });
   symlinkSync(join(MODEL, 'onnx/model_quantized.onnx'), join(directory, 'onnx/model_quantized.onnx'));

@@ -23,7 +23,7 @@ export class Command {
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.stderr += text;
     });
-    // What a process that is gone does not read any more is no failure of the test.
+    // Writing to a process that has ended must not fail the test.
     this.child.stdin.on('error', () => undefined);
     this.#ended = once(this.child, 'close').then(([code, signal]) => code ?? signal);
     running.add(this);

@@ -7,7 +7,7 @@ import type { Filter } from '../../data/filters.js';
 import { ROOT_DIRECTORY } from '../../paths.js';
 import type { Hits, PageRequest, Peer, PeerCard } from '../peer.js';
 
-/** A failure crosses the binding as a value. */
+/** The binding returns failures as values. */
 interface Failure {
   code: string;
   detail: string;
@@ -22,7 +22,7 @@ interface Response {
 type Native = typeof import('../../../native/index.cjs');
 type NativeEngine = InstanceType<Native['NativeEngine']>;
 
-/** The binding without anything above it. */
+/** The binding alone. */
 export const COSIFT: PeerCard = {
   name: 'cosift',
   exact: true,
@@ -33,7 +33,7 @@ export const COSIFT: PeerCard = {
   make: async ({ threads }) => new Cosift(threads),
 };
 
-/** The same with its opt-in index, which may miss records. */
+/** The binding with the approximate index, which may miss records. */
 export const COSIFT_APPROXIMATE: PeerCard = {
   name: 'cosift approximate',
   exact: false,
@@ -43,13 +43,13 @@ export const COSIFT_APPROXIMATE: PeerCard = {
   make: async ({ threads }) => new CosiftApproximate(threads),
 };
 
-/** The model that vectors are said to come from: the binding then takes them as numbers instead of JSON. */
+/** A model name for the vectors. With a model, the binding takes vectors as numbers instead of JSON. */
 export interface GivenModel {
   readonly model: string;
   readonly fingerprint: string;
 }
 
-/** The name under which every suite keeps its records. */
+/** The database id of all suites. */
 export const DATABASE = 'bench';
 
 /** Loads the binding. */
@@ -57,13 +57,13 @@ export function loadBinding(): Native {
   return createRequire(import.meta.url)(join(ROOT_DIRECTORY, 'native/index.cjs')) as Native;
 }
 
-/** An engine with the bench's database in it, as every in-process suite needs it. */
+/** An engine with the database of the bench. */
 export class Cosift implements Peer {
   readonly #native = loadBinding();
   readonly #threads: number;
   readonly #model: GivenModel;
   #engine?: NativeEngine;
-  /** Whether the index is kept and searched. */
+  /** Whether to build and use the approximate index. */
   protected readonly approximate: boolean = false;
 
   constructor(threads: number, model: GivenModel = { model: 'given', fingerprint: 'given' }) {
@@ -92,7 +92,7 @@ export class Cosift implements Peer {
     }
   }
 
-  /** Codes are made again once the writing has paused, and files are written: until the process has been idle. */
+  /** Waits until the process is idle, because background jobs recode vectors and write files after a load. */
   async settle(): Promise<void> {
     let idle = 0;
     while (idle < IDLE_MS) {
@@ -107,7 +107,7 @@ export class Cosift implements Peer {
     await this.#open(directory);
   }
 
-  /** Writes records `start` up to but not `end`, as one commit; `lines` when they were made before. */
+  /** Writes the records from `start` to before `end` in one commit. `lines`: the records, if they were made before. */
   async upsert(
     dataset: Dataset,
     start: number,
@@ -128,7 +128,7 @@ export class Cosift implements Peer {
     );
   }
 
-  /** Answers one search; `members` are added to the request. */
+  /** Runs one search. `members` are added to the request. */
   async search(query: Float32Array, request: PageRequest, members: object = {}): Promise<PageHits> {
     const page = await this.engine.search(
       DATABASE,
@@ -163,14 +163,14 @@ export class Cosift implements Peer {
   }
 }
 
-/** A process that did nothing for so long has nothing left to do: the longest pause before it begins is two seconds. */
+/** A process that was idle for this time has no background work left: a job starts after at most two seconds. */
 const IDLE_MS = 3_000;
 const STEP_MS = 250;
 
-/** Records of a block that the index takes. */
+/** Records of a block. The index contains only full blocks. */
 const BLOCK_RECORDS = 4_096;
 
-/** An engine that searches its index; loaded and opened once all full blocks are in it. */
+/** An engine with the approximate index. `load` and `reopen` wait until all full blocks are in the index. */
 class CosiftApproximate extends Cosift {
   protected override readonly approximate = true;
 
@@ -194,7 +194,7 @@ class CosiftApproximate extends Cosift {
   }
 }
 
-/** Reads the page only when asked: what the clock sees is the binding's work. */
+/** Parses the page only when it is read, so that the measured time is that of the binding. */
 class PageHits implements Hits {
   readonly #body: Buffer;
   #page?: Response;
@@ -211,7 +211,7 @@ class PageHits implements Hits {
     return this.#read().results.map((result) => result.relevance_score);
   }
 
-  /** All matches, where the request asked for them. */
+  /** Number of all matches, if requested. */
   get total(): number | undefined {
     return this.#read().total?.value;
   }
@@ -226,7 +226,7 @@ class PageHits implements Hits {
   }
 }
 
-/** The request as the binding takes it. */
+/** The request for the binding. */
 export function searchRequest(
   { filter, threshold, limit, cursor }: PageRequest,
   members: object = {},
@@ -241,7 +241,7 @@ export function searchRequest(
   });
 }
 
-/** The filter as the API takes it. */
+/** The filter in the format of the API. */
 export function bodyOf({ group, time }: Filter): object {
   return {
     ...(group === undefined ? {} : { filter: group }),
@@ -270,7 +270,7 @@ export function linesOf({ columns }: Dataset, start: number, end: number): Buffe
   return Buffer.from(lines.join(''));
 }
 
-/** The value, or the failure thrown. */
+/** Returns the value, or throws the failure. */
 export function held<T extends object | undefined>(outcome: T): Exclude<T, Failure> {
   if (outcome !== undefined && 'code' in outcome) {
     const { code, detail } = outcome as unknown as Failure;

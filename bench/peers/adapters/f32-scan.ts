@@ -6,7 +6,7 @@ import { LineProcess } from '../line-process.js';
 import { MaskFiles } from '../masks.js';
 import { cutPage, type Hits, type PageRequest, type Peer, type PeerCard, reach } from '../peer.js';
 
-/** The yardstick: f32 vectors scanned in Rust with the widest instructions there are. */
+/** The baseline: a scan of f32 vectors in Rust with the widest instructions of the CPU. */
 export const F32_SCAN: PeerCard = {
   name: 'f32 scan (native)',
   exact: true,

@@ -18,7 +18,7 @@ import {
 const FAISS = '1.15.1';
 const NUMPY = '2.4.6';
 
-/** faiss's own exact search, in Python. */
+/** The exact search of faiss, in Python. */
 export const FAISS_FLAT: PeerCard = {
   name: 'faiss flat',
   exact: true,
@@ -76,11 +76,11 @@ class FaissFlat implements Peer {
 }
 
 function bytesOf(base64: string): ArrayBuffer {
-  // A copy: a buffer may be a part of a larger one.
+  // A copy, because a buffer may be a view of a larger one.
   return new Uint8Array(Buffer.from(base64, 'base64')).buffer;
 }
 
-/** The interpreter of an environment of its own, made when missing. */
+/** The Python interpreter of a separate environment, which is created if it does not exist. */
 function pythonWithFaiss(): string {
   const environment = join(CACHE_DIRECTORY, `faiss-${FAISS}`);
   const python = join(environment, 'bin/python');

@@ -44,7 +44,7 @@ interface Module {
 
 type Kind = 'flat' | 'IVF_PQ' | 'HNSW_SQ';
 
-// Dot, not cosine: on an indexed cosine column its distances are doubled.
+// Dot product, because the distances of an indexed cosine column are doubled.
 const SETTINGS: Record<Kind, string> = {
   flat: 'dot, scalar indexes',
   IVF_PQ: 'dot, 96 sub-vectors, 20 probes, refine factor 10, scalar indexes',

@@ -20,7 +20,7 @@ interface Module {
   ): Promise<{ hits: { id: string; score: number }[] }>;
 }
 
-/** Orama; it has no substring or prefix test, so those are applied to what it returns. */
+/** Orama. It has no substring or prefix test, so these rules are applied to its results. */
 export const ORAMA: PeerCard = {
   name: 'Orama',
   exact: true,
@@ -87,7 +87,7 @@ class Orama implements Peer {
   }
 }
 
-/** The part of a filter that Orama evaluates, and whether that is all of it. */
+/** The part of a filter that Orama can evaluate, and whether this is the whole filter. */
 function whereOf({ group, time }: Filter): { where?: Record<string, unknown>; whole: boolean } {
   const where: Record<string, unknown> = {};
   let whole = true;

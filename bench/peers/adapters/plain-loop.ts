@@ -3,7 +3,7 @@ import { type Filter, predicateOf } from '../../data/filters.js';
 import { cutPage, type Hits, type PageRequest, type Peer, type PeerCard, reach } from '../peer.js';
 import { Top } from '../top.js';
 
-/** What many start with: one Float32Array, filter first, a heap. */
+/** The simplest solution: one Float32Array, filter first, then a heap. */
 export const PLAIN_LOOP: PeerCard = {
   name: 'plain Float32Array loop',
   exact: true,

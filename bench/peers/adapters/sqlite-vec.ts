@@ -18,7 +18,7 @@ interface Database {
   close(): void;
 }
 
-/** vec0 table beside a table of columns with an index on each that is compared. */
+/** A vec0 table, and a table of columns with an index on each column that is compared. */
 export const SQLITE_VEC: PeerCard = {
   name: 'sqlite-vec',
   exact: true,

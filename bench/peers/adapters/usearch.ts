@@ -13,7 +13,7 @@ import {
   reach,
 } from '../peer.js';
 
-/** Its own exact search; the binding has no filter, so records that pass are copied together first. */
+/** The exact search of usearch. The binding has no filter, so records that pass are first copied into one array. */
 export const USEARCH_EXACT: PeerCard = {
   name: 'usearch exact',
   exact: true,
@@ -28,8 +28,8 @@ export const USEARCH_F32 = hnswCard('f32');
 export const USEARCH_I8 = hnswCard('i8');
 
 /**
- * The expansion of a search that f32 vectors need for a recall of 0.99: measured 0.990 at 63,666 real vectors (96),
- * 0.993 at 100,000 made ones (192) and 0.992 at a million (1,536).
+ * Expansion of a search by number of records, for a recall of 0.99 with f32: measured 0.990 at 63,666 real vectors (96),
+ * 0.993 at 100,000 synthetic ones (192) and 0.992 at a million (1,536).
  */
 function expansionFor(records: number): number {
   if (records < 80_000) return 96;
@@ -91,7 +91,7 @@ class UsearchExact implements Peer {
   ): Hits {
     const k = Math.min(count, reach(request));
     if (k === 0) return { ids: [], scores: [] };
-    // A copy: its exact search reads a view from the start of the buffer below it.
+    // A copy, because the exact search reads a view from the start of its underlying buffer.
     const found = usearch.exactSearch(
       vectors,
       query.slice(),
@@ -129,7 +129,7 @@ class UsearchHnsw implements Peer {
     for (let start = 0; start < dataset.records; start += step) {
       const end = Math.min(dataset.records, start + step);
       const keys = BigUint64Array.from({ length: end - start }, (_, i) => BigInt(start + i));
-      // Building may use every core; only searching is measured on one.
+      // Building may use all cores. Only searching is measured on one.
       index.add(keys, dataset.vectors.slice(start * dataset.dimensions, end * dataset.dimensions), 0);
     }
     index.save(join(directory, 'index.usearch'));
@@ -151,7 +151,7 @@ class UsearchHnsw implements Peer {
     const { records, columns } = this.#dataset;
     const passes = predicateOf(request.filter, columns);
     const unfiltered = request.filter.group === undefined && request.filter.time === undefined;
-    // Over-fetch, four times more at each turn, until the page is full or everything was asked for.
+    // Requests four times as many records in each turn, until the page is full or all records were requested.
     for (let k = Math.min(records, reach(request) * (unfiltered ? 1 : 4)); ; k = Math.min(records, k * 4)) {
       const found = this.#index.search(query, k, 1);
       const ids: number[] = [];
