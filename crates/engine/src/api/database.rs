@@ -11,6 +11,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::approximate::Approximation;
+use crate::background::Scheduler;
 use crate::disk::create_directory;
 use crate::error::Error;
 use crate::reembedding::Followed;
@@ -52,6 +53,7 @@ impl Database {
         metrics: &Arc<Metrics>,
         events: &Arc<EventQueue>,
         keep_changes: Duration,
+        scheduler: &Arc<Scheduler>,
     ) -> Result<Self, Error> {
         let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
         create_directory(
@@ -61,7 +63,17 @@ impl Database {
                 let mut store = Store::create(&store_path(directory), &json)?;
                 Ok(store.set_meta(CREATED_AT, &now_ms().to_le_bytes())?)
             },
-            |directory| Self::open(id, directory, metrics, events, keep_changes, &|_| true),
+            |directory| {
+                Self::open(
+                    id,
+                    directory,
+                    metrics,
+                    events,
+                    keep_changes,
+                    scheduler,
+                    &|_| true,
+                )
+            },
         )
     }
 
@@ -76,6 +88,7 @@ impl Database {
         metrics: &Arc<Metrics>,
         events: &Arc<EventQueue>,
         keep_changes: Duration,
+        scheduler: &Arc<Scheduler>,
         progress: &dyn Fn(usize) -> bool,
     ) -> Result<Self, Error> {
         let store = Store::open(&store_path(directory))?;
@@ -118,6 +131,7 @@ impl Database {
             Arc::clone(&shared),
             sender.clone(),
             keep_changes,
+            Arc::clone(scheduler),
         );
         writer.load(progress)?;
         let epoch = writer.epoch();

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::api::database::Database;
 use crate::api::describe::{describe, sizes};
 use crate::api::workers::{Step, Workers};
+use crate::background::Scheduler;
 use crate::disk::{
     DROPPED, DataLock, NEW, NEXT, create_directories, drop_directory, finish_swaps, next_path,
     remove_if_there,
@@ -39,6 +40,7 @@ pub struct Engine {
     /// Held while a database is created, dropped or replaced.
     files: Mutex<()>,
     pub(crate) scanner: Scanner,
+    pub(crate) scheduler: Arc<Scheduler>,
     /// Creates and drops databases, one at a time: a drop waits for the writer of the database.
     admin: Workers,
     /// For calls that must never wait for a query: listings of databases, single records, checks of writes.
@@ -129,6 +131,7 @@ impl Engine {
             databases: RwLock::new(databases),
             files: Mutex::default(),
             scanner: Scanner::start(threads, Arc::clone(&metrics)).map_err(file)?,
+            scheduler: Arc::new(Scheduler::start().map_err(file)?),
             metrics,
             events,
             admin: Workers::start("cosift-admin", 1).map_err(file)?,
@@ -171,6 +174,7 @@ impl Engine {
                     &self.metrics,
                     &self.events,
                     self.limits.keep_changes,
+                    &self.scheduler,
                     &progress,
                 )
             };
@@ -267,6 +271,7 @@ impl Engine {
                 &self.metrics,
                 &self.events,
                 self.limits.keep_changes,
+                &self.scheduler,
             )
         };
         let created = catch_unwind(AssertUnwindSafe(create))
@@ -431,6 +436,7 @@ impl Engine {
                 database.close();
             }
         }
+        self.scheduler.close();
         lock.take();
     }
 

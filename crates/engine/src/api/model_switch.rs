@@ -199,6 +199,7 @@ impl Engine {
             &self.metrics,
             &self.events,
             self.limits.keep_changes,
+            &self.scheduler,
             &|_| !self.is_closed(),
         )
     }

@@ -13,5 +13,5 @@ mod gate;
 mod graph;
 mod index;
 
-pub(crate) use approximation::Approximation;
+pub(crate) use approximation::{Approximation, Upkeep};
 pub(crate) use index::{Index, Whereabouts};

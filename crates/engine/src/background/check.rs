@@ -1,22 +1,21 @@
-//! The complete check of a database that was loaded from index files, in the background.
+//! The complete check of a database that was loaded from index files.
 //!
-//! Loading counts the records only, because the first search after a start must not wait. The check reads all rows of
+//! Loading only counts the records, because the first search after a start must not wait. The check reads all rows of
 //! the store, with half a core at most, and compares them with the store's checksum, with what loading read after the
 //! saved snapshot, and with the records in memory.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
-use crate::runtime::{EventCode, message};
+use crate::background::job::{Job, Step};
+use crate::background::lanes::Lane;
+use crate::background::scheduler::{JobHandle, Scheduler};
+use crate::runtime::DatabaseEvents;
 use crate::snapshot::Snapshot;
-use crate::store::{Check, RecordRow, Store, StoreError, Tally};
+use crate::store::{Check, Found, RecordRow, Store, StoreError, Tally};
 
-/// After a step that took longer, such as on a disk that stalls, the check goes on nevertheless.
-const MAX_PAUSE: Duration = Duration::from_millis(100);
+/// Blocks of a step that compares the records in memory.
+const STEP_BLOCKS: usize = 8;
 
 /// What was loaded.
 pub(crate) struct Loaded {
@@ -27,112 +26,137 @@ pub(crate) struct Loaded {
     pub(crate) replayed: Tally,
 }
 
-/// How a check ended.
+/// How a check ended. A cancelled check reports nothing.
 pub(crate) enum Checked {
     /// All records are as they were written.
     Complete,
-    /// The check was ended early.
-    Stopped,
-    /// Records are damaged.
+    /// Records are damaged; why.
     Damaged(String),
-    /// The check could not be made; the code of the event that tells it, and its text.
-    Failed(EventCode, String),
+    /// The check could not be made; why.
+    Failed(String),
 }
 
-/// A running check; dropping it ends it.
+/// A check that waits or runs. Dropping it cancels the check.
 pub(crate) struct BackgroundCheck {
-    thread: Option<JoinHandle<()>>,
-    stop: Arc<AtomicBool>,
+    _handle: JobHandle,
 }
 
 impl BackgroundCheck {
     /// Starts the check of what was just loaded from `store`, and calls `report` with its outcome. Nothing may have
     /// been written since the load.
     pub(crate) fn start(
+        scheduler: &Scheduler,
+        events: &DatabaseEvents,
         store: &Store,
         loaded: Loaded,
         report: impl FnOnce(Checked) + Send + 'static,
     ) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let begun = store.begin_check();
-        let run = move || {
-            let checked = catch_unwind(AssertUnwindSafe(|| check(begun, &loaded, &stopped)));
-            report(match checked {
-                Ok(Ok(true)) => Checked::Complete,
-                Ok(Ok(false)) => Checked::Stopped,
-                Ok(Err(error)) if error.code() == "damaged" => Checked::Damaged(error.to_string()),
-                Ok(Err(error)) => Checked::Failed(
-                    EventCode::JobFailed,
-                    format!("the records could not be checked: {error}"),
-                ),
-                Err(panic) => Checked::Failed(
-                    EventCode::Panic,
-                    format!("in the check of the records: {}", message(&*panic)),
-                ),
-            });
+        let check = CheckRecords {
+            phase: Some(Phase::Store(store.begin_check(loaded.since))),
+            loaded,
+            report: Some(Box::new(report)),
         };
-        let thread = std::thread::Builder::new()
-            .name("cosift-check".into())
-            .spawn(run);
+        let name = "the check of the records";
         Self {
-            // Without a thread the next start checks.
-            thread: thread.ok(),
-            stop,
+            _handle: scheduler.submit(Lane::Check, name, events, Box::new(check), Box::new(|_| ())),
         }
     }
 }
 
-impl Drop for BackgroundCheck {
-    fn drop(&mut self) {
-        self.stop.store(true, Relaxed);
-        if let Some(thread) = self.thread.take() {
-            // Its panics were caught.
-            let _ = thread.join();
+struct CheckRecords {
+    loaded: Loaded,
+    /// `None` once the check has ended.
+    phase: Option<Phase>,
+    report: Option<Box<dyn FnOnce(Checked) + Send>>,
+}
+
+enum Phase {
+    /// Reads the rows of the store.
+    Store(Result<Check, StoreError>),
+    /// Adds up the records in memory, from block `next` on, to compare them with what the store holds.
+    Memory {
+        stored: Found,
+        sum: Tally,
+        next: usize,
+    },
+}
+
+impl Job for CheckRecords {
+    fn step(&mut self, _: &AtomicBool) -> Step {
+        let Some(phase) = self.phase.take() else {
+            return Step::Finished { progress: true };
+        };
+        let checked = match phase.step(&self.loaded) {
+            Ok(Some(phase)) => {
+                self.phase = Some(phase);
+                return Step::Continue;
+            }
+            Ok(None) => Checked::Complete,
+            Err(error) if error.code() == "damaged" => Checked::Damaged(error.to_string()),
+            Err(error) => Checked::Failed(format!("the records could not be checked: {error}")),
+        };
+        if let Some(report) = self.report.take() {
+            report(checked);
+        }
+        Step::Finished { progress: true }
+    }
+}
+
+impl Phase {
+    /// Runs a step and returns what follows, or `None` when everything was checked.
+    fn step(self, loaded: &Loaded) -> Result<Option<Self>, StoreError> {
+        match self {
+            Self::Store(check) => {
+                let mut check = check?;
+                let Some(stored) = check.step()? else {
+                    return Ok(Some(Self::Store(Ok(check))));
+                };
+                if stored.since != loaded.replayed {
+                    return Err(inconsistent(
+                        "an index does not lead to all records that were written last",
+                    ));
+                }
+                Ok(Some(Self::Memory {
+                    stored,
+                    sum: Tally::default(),
+                    next: 0,
+                }))
+            }
+            Self::Memory {
+                stored,
+                mut sum,
+                next,
+            } => {
+                let blocks = &loaded.snapshot.blocks;
+                let end = blocks.len().min(next + STEP_BLOCKS);
+                for block in &blocks[next..end] {
+                    for slot in block.alive.iter() {
+                        let times = block.times(slot);
+                        sum.add(&RecordRow::of_memory(
+                            block.id(slot).0,
+                            block.uuid(slot).0,
+                            [times.created, times.changed, times.synced],
+                        ));
+                    }
+                }
+                if end < blocks.len() {
+                    return Ok(Some(Self::Memory {
+                        stored,
+                        sum,
+                        next: end,
+                    }));
+                }
+                if stored.in_memory != sum {
+                    return Err(inconsistent("the index files hold other records"));
+                }
+                Ok(None)
+            }
         }
     }
 }
 
-/// Whether the check got to its end.
-fn check(
-    begun: Result<Check, StoreError>,
-    loaded: &Loaded,
-    stop: &AtomicBool,
-) -> Result<bool, StoreError> {
-    let mut step = Instant::now();
-    let mut go_on = || {
-        // As long again as the step took: searches and writes have the rest of the core.
-        std::thread::sleep(step.elapsed().min(MAX_PAUSE));
-        step = Instant::now();
-        !stop.load(Relaxed)
-    };
-    let Some(found) = begun?.run(loaded.since, &mut go_on)? else {
-        return Ok(false);
-    };
-    let differ = |what: &str| {
-        Err(StoreError::Inconsistent {
-            what: what.to_owned(),
-        })
-    };
-    if found.since != loaded.replayed {
-        return differ("an index does not lead to all records that were written last");
+fn inconsistent(what: &str) -> StoreError {
+    StoreError::Inconsistent {
+        what: what.to_owned(),
     }
-    let mut in_memory = Tally::default();
-    for block in &loaded.snapshot.blocks {
-        if stop.load(Relaxed) {
-            return Ok(false);
-        }
-        for slot in block.alive.iter() {
-            let times = block.times(slot);
-            in_memory.add(&RecordRow::of_memory(
-                block.id(slot).0,
-                block.uuid(slot).0,
-                [times.created, times.changed, times.synced],
-            ));
-        }
-    }
-    if found.in_memory != in_memory {
-        return differ("the index files hold other records");
-    }
-    Ok(true)
 }

@@ -1,7 +1,20 @@
-//! Background jobs: learn a basis, code blocks again, save the snapshot, extend the approximate index, check the records.
+//! Background jobs: train a basis, encode blocks again, save the snapshot, extend the approximate index, check the records.
+//!
+//! One [`Scheduler`] runs the jobs of all databases of an engine. [`DatabaseJobs`] decides which job a database needs.
 
+mod approximate;
 mod check;
-mod jobs;
+mod database_jobs;
+mod job;
+mod lanes;
+mod recode;
+mod save;
+mod saved;
+mod scheduler;
+mod train;
 
 pub(crate) use check::{BackgroundCheck, Checked, Loaded};
-pub(crate) use jobs::{BackgroundJobs, HandedOver, Saved};
+pub(crate) use database_jobs::DatabaseJobs;
+pub(crate) use job::JobResult;
+pub(crate) use saved::Saved;
+pub(crate) use scheduler::Scheduler;

@@ -9,13 +9,19 @@ use crate::store::state::{State, state_of};
 use crate::store::tally::Tally;
 use crate::store::writer::Store;
 
-/// Records after which [`Check::run`] asks whether to go on.
-const STEP: u64 = 4_096;
+/// Records of a step.
+const STEP: usize = 4_096;
 
 /// A check of the commit that was the last when it began. Until it ends, the log cannot be emptied.
 pub(crate) struct Check {
     connection: Connection,
     state: State,
+    /// The commit after which [`Found::since`] counts records.
+    since: u64,
+    /// The id of the last record that was read, as SQLite has it; `None` before the first step.
+    last: Option<i64>,
+    all: Tally,
+    found: Found,
 }
 
 /// The rows of the table `records`.
@@ -28,51 +34,62 @@ pub(crate) struct Found {
 }
 
 impl Store {
-    /// Begins a check of the last commit.
+    /// Begins a check of the last commit, which also counts the records that commits after `since` wrote or touched.
     ///
     /// # Errors
     /// SQLite's; [`StoreError::Inconsistent`] when the state is missing.
-    pub(crate) fn begin_check(&self) -> Result<Check, StoreError> {
+    pub(crate) fn begin_check(&self, since: u64) -> Result<Check, StoreError> {
         let connection = open_reader(self.path())?;
         // The first read fixes the commit that the transaction sees.
         connection.execute_batch("BEGIN")?;
         let state = state_of(&connection)?;
-        Ok(Check { connection, state })
+        Ok(Check {
+            connection,
+            state,
+            since,
+            last: None,
+            all: Tally::default(),
+            found: Found::default(),
+        })
     }
 }
 
 impl Check {
-    /// Reads every row of `records`, in the order of the ids, and compares their number and their checksum with the
-    /// state. Returns what it found, or `None` as soon as `go_on` returns false.
+    /// Reads the next rows of `records`, in the order of the ids. Returns what the check found once all rows are read
+    /// and their number and checksum are those of the state, and `None` before.
     ///
     /// # Errors
     /// [`StoreError::Inconsistent`] when they differ, [`StoreError::Damaged`] when a row cannot be read; SQLite's.
-    pub(crate) fn run(
-        self,
-        since: u64,
-        mut go_on: impl FnMut() -> bool,
-    ) -> Result<Option<Found>, StoreError> {
-        let mut all = Tally::default();
-        let mut found = Found::default();
-        let mut statement = self.connection.prepare(&format!(
-            "SELECT {} FROM records NOT INDEXED ORDER BY id",
+    pub(crate) fn step(&mut self) -> Result<Option<Found>, StoreError> {
+        // A first id of its own, because damage could have made an id negative.
+        let first = self.last.map_or(i64::MIN, |last| last.saturating_add(1));
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT {} FROM records NOT INDEXED WHERE id >= ?1 ORDER BY id LIMIT {STEP}",
             RecordRow::COLUMNS
         ))?;
-        let mut rows = statement.query([])?;
+        let mut rows = statement.query([first])?;
+        let mut read = 0;
         while let Some(row) = rows.next()? {
-            let id = row.get::<_, i64>(0)?.cast_unsigned();
+            let number = row.get::<_, i64>(0)?;
+            let id = number.cast_unsigned();
+            // A damaged tree may have its rows in any order, and the check must end.
+            if self.last.is_some_and(|last| number <= last) {
+                return Err(StoreError::Damaged { id });
+            }
+            self.last = Some(number);
             // A value of another type is damage, because the schema allows no other type.
             let row = RecordRow::read(row).map_err(|_| StoreError::Damaged { id })?;
-            all.add(&row);
-            found.in_memory.add(&row.in_memory());
-            if row.version > since {
-                found.since.add(&row);
+            self.all.add(&row);
+            self.found.in_memory.add(&row.in_memory());
+            if row.version > self.since {
+                self.found.since.add(&row);
             }
-            if all.records.is_multiple_of(STEP) && !go_on() {
-                return Ok(None);
-            }
+            read += 1;
         }
-        all.compare(&self.state.tally)?;
-        Ok(Some(found))
+        if read == STEP {
+            return Ok(None);
+        }
+        self.all.compare(&self.state.tally)?;
+        Ok(Some(self.found))
     }
 }

@@ -31,7 +31,7 @@ mod write;
 mod writer;
 
 pub(crate) use change::{Change, ChangeKind};
-pub(crate) use check::Check;
+pub(crate) use check::{Check, Found};
 pub(crate) use commit_range::{CommitRange, CopiedRecord};
 pub use error::StoreError;
 pub(crate) use feed::FeedData;

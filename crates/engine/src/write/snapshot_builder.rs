@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::background::{HandedOver, Saved};
+use crate::background::{JobResult, Saved};
 use crate::columns::{BLOCK_RECORDS, ColumnNames};
 use crate::error::Error;
 use crate::record::{Data, RecordRow};
@@ -261,16 +261,16 @@ impl Memory {
     }
 
     /// Takes over what background jobs made, where it still fits.
-    pub(crate) fn take_over(&mut self, next: &mut SnapshotBuilder, handed: Vec<HandedOver>) {
+    pub(crate) fn take_over(&mut self, next: &mut SnapshotBuilder, handed: Vec<JobResult>) {
         for handed in handed {
             match handed {
-                HandedOver::Trained { basis, records } => {
+                JobResult::Trained { basis, records } => {
                     self.coding.trained_at = records;
                     if let Some(basis) = basis {
                         self.coding.basis = basis;
                     }
                 }
-                HandedOver::Recoded { body, coded } => {
+                JobResult::Recoded { body, coded } => {
                     let blocks = &mut next.snapshot.blocks;
                     if let Some(block) = blocks
                         .iter_mut()

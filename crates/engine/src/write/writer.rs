@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
-use crate::background::{BackgroundCheck, BackgroundJobs, Checked, Loaded};
+use crate::background::{BackgroundCheck, Checked, DatabaseJobs, Loaded, Scheduler};
 use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::record::{RecordId, RecordRow, RecordUuid, UuidMaker};
@@ -47,7 +47,8 @@ pub(crate) struct Writer {
     settings: Settings,
     store: Store,
     memory: Memory,
-    jobs: BackgroundJobs,
+    jobs: DatabaseJobs,
+    scheduler: Arc<Scheduler>,
     uuids: UuidMaker,
     shared: Arc<Shared>,
     /// A panic left unknown what is in memory: reads go on, writes are refused.
@@ -81,6 +82,7 @@ impl Writer {
         shared: Arc<Shared>,
         tasks: SyncSender<Command>,
         keep_changes: Duration,
+        scheduler: Arc<Scheduler>,
     ) -> Self {
         let index_files = Arc::new(index_files);
         Self {
@@ -89,7 +91,8 @@ impl Writer {
                 Arc::clone(&index_files),
                 shared.events.clone(),
             ),
-            jobs: BackgroundJobs::new(
+            jobs: DatabaseJobs::new(
+                Arc::clone(&scheduler),
                 Arc::clone(&index_files),
                 shared.approximation.clone(),
                 Arc::new(move || {
@@ -109,6 +112,7 @@ impl Writer {
                 next: Instant::now(),
             },
             index_files,
+            scheduler,
             check: None,
         }
     }
@@ -126,15 +130,20 @@ impl Writer {
             let (index_files, shared) = (Arc::clone(&self.index_files), Arc::clone(&self.shared));
             let report = move |checked| match checked {
                 Checked::Complete => shared.checked.store(true, Relaxed),
-                Checked::Stopped => {}
                 Checked::Damaged(text) => {
                     // The next start reads everything from the store.
                     index_files.distrust();
                     shared.note_damage(&text);
                 }
-                Checked::Failed(code, text) => shared.events.emit(code, text),
+                Checked::Failed(text) => shared.events.emit(EventCode::JobFailed, text),
             };
-            self.check = Some(BackgroundCheck::start(&self.store, loaded, report));
+            self.check = Some(BackgroundCheck::start(
+                &self.scheduler,
+                &self.shared.events,
+                &self.store,
+                loaded,
+                report,
+            ));
         } else {
             // All records were read and compared with the store's checksum.
             self.shared.checked.store(true, Relaxed);
@@ -206,7 +215,7 @@ impl Writer {
         }
         let (pause, task) = match self.reclaim {
             Reclaim::Running => (Duration::ZERO, Command::Quiet),
-            _ if BackgroundJobs::waits_for_quiet(&self.snapshot(), &self.memory.coding)
+            _ if DatabaseJobs::is_due_when_idle(&self.snapshot(), &self.memory.coding)
                 || self.has_space_to_reclaim() =>
             {
                 (QUIET, Command::Quiet)
@@ -505,7 +514,7 @@ impl Writer {
     }
 
     fn note_disk_bytes(&self) {
-        let bytes = self.store.file_bytes() + self.jobs.disk_bytes();
+        let bytes = self.store.file_bytes() + self.index_files.disk_bytes();
         self.shared.disk_bytes.store(bytes, Relaxed);
     }
 
@@ -522,7 +531,7 @@ impl Writer {
                 limit,
             });
         }
-        self.jobs.renumbered();
+        self.jobs.rows_renumbered();
         let published = Published {
             index: IdentityIndex::of(&snapshot),
             snapshot: Arc::new(snapshot),
@@ -542,18 +551,18 @@ impl Writer {
 
     /// Work that keeps the database fast: takes over, seals, compacts, trains, saves. Never fails a write.
     fn maintain(&mut self, quiet: bool) {
-        let handed = self.jobs.handed_over();
+        let handed = self.jobs.take_results();
         let mut more = false;
         self.change(|memory, next| {
             memory.take_over(next, handed);
             more = memory.tidy(next);
         });
         if more {
-            self.jobs.nudge();
+            self.jobs.wake_writer();
         }
         let snapshot = self.snapshot();
         self.jobs
-            .consider(&snapshot, &mut self.store, &self.memory.coding, quiet);
+            .start_due_job(&snapshot, &mut self.store, &self.memory.coding, quiet);
         if quiet {
             self.reclaim();
         } else if self.reclaim == Reclaim::Running {

@@ -1,0 +1,242 @@
+//! The background jobs of one database, one at a time.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::mpsc::{Receiver, channel};
+
+use parking_lot::Mutex;
+
+use crate::approximate::Approximation;
+use crate::background::approximate::UpdateIndex;
+use crate::background::job::{Job, JobResult, Results, Wake};
+use crate::background::lanes::Lane;
+use crate::background::recode::Recode;
+use crate::background::save::Save;
+use crate::background::saved::Saved;
+use crate::background::scheduler::{JobHandle, Scheduler};
+use crate::background::train::Train;
+use crate::runtime::{DatabaseEvents, EventCode};
+use crate::snapshot::{Coding, IndexFiles, Snapshot};
+use crate::store::{Stamp, Store};
+
+/// A rotated basis makes searches faster from this many records on.
+const TRAIN_FROM: usize = 8_192;
+
+/// A basis is trained again when the database has grown to this many percent of the records it had at the last
+/// training.
+const TRAIN_GROWTH: usize = 400;
+
+/// The same bound while nothing is written. Records often come in an order, so the first of them are no fair sample of
+/// all. Once all are there, a training pays earlier.
+const IDLE_TRAIN_GROWTH: usize = 125;
+
+/// A snapshot is saved after this many new rows, or a quarter of the records if that is more.
+const SAVE_ROWS: u32 = 65_536;
+
+/// Decides which job a database needs, submits it to the scheduler, and collects what it makes.
+pub(crate) struct DatabaseJobs {
+    scheduler: Arc<Scheduler>,
+    index_files: Arc<IndexFiles>,
+    approximation: Option<Arc<Approximation>>,
+    results: Results,
+    received: Mutex<Receiver<JobResult>>,
+    submitted: Option<JobHandle>,
+    /// Whether a job waits or has work left.
+    busy: Arc<AtomicBool>,
+    saved: Arc<Mutex<Saved>>,
+    events: DatabaseEvents,
+}
+
+impl DatabaseJobs {
+    pub(crate) fn new(
+        scheduler: Arc<Scheduler>,
+        index_files: Arc<IndexFiles>,
+        approximation: Option<Arc<Approximation>>,
+        wake: Wake,
+        events: DatabaseEvents,
+    ) -> Self {
+        let (sender, received) = channel();
+        Self {
+            scheduler,
+            index_files,
+            approximation,
+            results: Results { sender, wake },
+            received: Mutex::new(received),
+            submitted: None,
+            busy: Arc::default(),
+            saved: Arc::default(),
+            events,
+        }
+    }
+
+    /// Notes the state of the saved snapshot that the database was loaded from.
+    pub(crate) fn loaded(&self, saved: Saved) {
+        *self.saved.lock() = saved;
+    }
+
+    /// Removes and returns what jobs have made since the last call.
+    pub(crate) fn take_results(&self) -> Vec<JobResult> {
+        self.received.lock().try_iter().collect()
+    }
+
+    /// Whether a job is due as soon as nothing is written for a while.
+    pub(crate) fn is_due_when_idle(snapshot: &Snapshot, coding: &Coding) -> bool {
+        has_outgrown_basis(snapshot.records(), coding.trained_at, IDLE_TRAIN_GROWTH)
+    }
+
+    /// Submits the job that the database needs most, unless one waits or runs. `idle`: nothing was written for a while.
+    pub(crate) fn start_due_job(
+        &mut self,
+        snapshot: &Arc<Snapshot>,
+        store: &mut Store,
+        coding: &Coding,
+        idle: bool,
+    ) {
+        if self.busy.load(Acquire) {
+            return;
+        }
+        if let Some((lane, job)) = self.due_job(snapshot, store, coding, idle) {
+            self.submit(lane, job);
+        }
+    }
+
+    fn due_job(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        store: &mut Store,
+        coding: &Coding,
+        idle: bool,
+    ) -> Option<(Lane, Box<dyn Job>)> {
+        let shared_snapshot = || Arc::clone(snapshot);
+        let records = snapshot.records();
+        let growth = if idle {
+            IDLE_TRAIN_GROWTH
+        } else {
+            TRAIN_GROWTH
+        };
+        if has_outgrown_basis(records, coding.trained_at, growth) {
+            let train = Train {
+                snapshot: shared_snapshot(),
+                dimensions: coding.dimensions,
+                results: self.results.clone(),
+            };
+            return Some((Lane::Training, Box::new(train)));
+        }
+        let mut blocks = snapshot.blocks.iter();
+        if blocks.any(|block| block.coded.basis.file_id != coding.basis.file_id) {
+            let recode = Recode::new(
+                shared_snapshot(),
+                Arc::clone(&coding.basis),
+                self.results.clone(),
+                self.events.clone(),
+            );
+            return Some((Lane::Maintenance, Box::new(recode)));
+        }
+        let rows = snapshot
+            .next_row()
+            .0
+            .saturating_sub(self.saved.lock().next_row);
+        if rows >= SAVE_ROWS.max(records as u32 / 4) {
+            let save = Save {
+                snapshot: shared_snapshot(),
+                stamp: self.stamp(snapshot, store)?,
+                index_files: Arc::clone(&self.index_files),
+                saved: Arc::clone(&self.saved),
+                events: self.events.clone(),
+            };
+            return Some((Lane::Maintenance, Box::new(save)));
+        }
+        let approximation = self.approximation.clone()?;
+        let upkeep = approximation.due(snapshot)?;
+        let update = UpdateIndex {
+            approximation,
+            upkeep: Some(upkeep),
+            snapshot: shared_snapshot(),
+        };
+        Some((Lane::Maintenance, Box::new(update)))
+    }
+
+    fn submit(&mut self, lane: Lane, job: Box<dyn Job>) {
+        self.busy.store(true, Release);
+        let busy = Arc::clone(&self.busy);
+        let index_files = Arc::clone(&self.index_files);
+        let wake = Arc::clone(&self.results.wake);
+        let on_end = move |progress| {
+            index_files.measure();
+            // Before the wake-up: the writer can only submit the next job when none is busy.
+            busy.store(false, Release);
+            if progress {
+                wake();
+            }
+        };
+        let name = "a background job";
+        let handle = self
+            .scheduler
+            .submit(lane, name, &self.events, job, Box::new(on_end));
+        self.submitted = Some(handle);
+    }
+
+    /// Forgets how far the saved snapshot reaches, because all rows have new numbers.
+    pub(crate) fn rows_renumbered(&self) {
+        let mut saved = self.saved.lock();
+        *saved = saved.renumbered();
+    }
+
+    /// Cancels the job and saves the last snapshot, unless it is saved already. `None`: there is none to save.
+    pub(crate) fn finish(
+        &mut self,
+        snapshot: Option<&Snapshot>,
+        store: &mut Store,
+    ) -> std::io::Result<()> {
+        drop(self.submitted.take());
+        if let Some(approximation) = &self.approximation {
+            // A failure is reported, and the next start builds the index again.
+            approximation.save();
+        }
+        let Some(snapshot) = snapshot else {
+            return Ok(());
+        };
+        let saved = *self.saved.lock();
+        if let Some(stamp) = saved.stamp
+            && saved == Saved::of(snapshot, stamp)
+        {
+            return Ok(());
+        }
+        match self.stamp(snapshot, store) {
+            Some(stamp) => self.index_files.save(snapshot, stamp, &|| false),
+            None => Ok(()),
+        }
+    }
+
+    /// Records a stamp for a snapshot in the store; `None` when the snapshot cannot be saved.
+    fn stamp(&self, snapshot: &Snapshot, store: &mut Store) -> Option<Stamp> {
+        // A snapshot that lacks a commit must not be saved as if it had all of them.
+        if snapshot.version != store.version() {
+            return None;
+        }
+        let saved = self.saved.lock().stamp;
+        match store.stamp(saved) {
+            Ok(stamp) => Some(stamp),
+            Err(error) => {
+                let text = format!("the index files could not be saved: {error}");
+                self.events.emit(EventCode::JobFailed, text);
+                None
+            }
+        }
+    }
+
+    /// The commit of the saved snapshot, 0 without one.
+    pub(crate) fn saved_version(&self) -> u64 {
+        self.saved.lock().version
+    }
+
+    /// Makes the writer look for due jobs again, after the writes that wait.
+    pub(crate) fn wake_writer(&self) {
+        (self.results.wake)();
+    }
+}
+
+fn has_outgrown_basis(records: usize, trained_at: usize, percent: usize) -> bool {
+    records >= TRAIN_FROM && records >= trained_at.saturating_mul(percent) / 100
+}

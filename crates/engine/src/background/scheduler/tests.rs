@@ -1,0 +1,134 @@
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use super::*;
+use crate::runtime::EventQueue;
+
+struct Steps<F>(F);
+
+impl<F: FnMut(&AtomicBool) -> Step + Send> Job for Steps<F> {
+    fn step(&mut self, stop: &AtomicBool) -> Step {
+        (self.0)(stop)
+    }
+}
+
+const FINISHED: Step = Step::Finished { progress: true };
+
+fn submit(
+    scheduler: &Scheduler,
+    lane: Lane,
+    step: impl FnMut(&AtomicBool) -> Step + Send + 'static,
+) -> (JobHandle, Receiver<bool>) {
+    let events = DatabaseEvents::new(&Arc::default(), "db");
+    let (sender, ended) = channel();
+    let on_end = Box::new(move |progress| sender.send(progress).unwrap_or_default());
+    let handle = scheduler.submit(lane, "a job", &events, Box::new(Steps(step)), on_end);
+    (handle, ended)
+}
+
+/// A job of one step that only ends when it is cancelled. Returns once the step runs.
+fn run_until_cancelled(scheduler: &Scheduler, lane: Lane) -> (JobHandle, Receiver<bool>) {
+    let (sender, running) = channel();
+    let submitted = submit(scheduler, lane, move |stop| {
+        sender.send(()).unwrap_or_default();
+        while !stop.load(Relaxed) {
+            std::thread::yield_now();
+        }
+        Step::Continue
+    });
+    running.recv().expect("the step runs");
+    submitted
+}
+
+fn order_of_steps(lane: Lane) -> Vec<u32> {
+    let scheduler = Scheduler::start().expect("threads");
+    let (order, steps): (Sender<u32>, Receiver<u32>) = channel();
+    let (open, gate) = channel();
+    let (gate_handle, gate_ended) = submit(&scheduler, lane, move |_| {
+        gate.recv().expect("the test opens the gate");
+        FINISHED
+    });
+    let jobs: Vec<_> = [1, 2]
+        .map(|job| {
+            let (order, mut left) = (order.clone(), 3);
+            submit(&scheduler, lane, move |_| {
+                order.send(job).expect("the test reads them");
+                left -= 1;
+                if left == 0 { FINISHED } else { Step::Continue }
+            })
+        })
+        .into();
+    open.send(()).expect("the job waits");
+    gate_ended.recv().expect("it ends");
+    for (_, ended) in &jobs {
+        assert!(ended.recv().expect("it ends"));
+    }
+    drop((order, jobs, gate_handle));
+    steps.iter().collect()
+}
+
+#[test]
+fn databases_take_turns_step_by_step() {
+    for lane in [Lane::Training, Lane::Maintenance, Lane::Check] {
+        assert_eq!(order_of_steps(lane), [1, 2, 1, 2, 1, 2], "{lane:?}");
+    }
+}
+
+#[test]
+fn a_training_keeps_no_other_job_waiting() {
+    let scheduler = Scheduler::start().expect("threads");
+    let (training, _) = run_until_cancelled(&scheduler, Lane::Training);
+    let (queued, never) = submit(&scheduler, Lane::Training, |_| FINISHED);
+    for lane in [Lane::Maintenance, Lane::Check, Lane::Maintenance] {
+        let (_handle, ended) = submit(&scheduler, lane, |_| FINISHED);
+        assert!(ended.recv().expect("it runs beside the training"));
+    }
+    drop(queued);
+    assert!(never.recv().is_err(), "a cancelled job is not run");
+    drop(training);
+}
+
+#[test]
+fn a_handle_ends_its_job_and_no_other() {
+    let scheduler = Scheduler::start().expect("threads");
+    let (handle, ended) = run_until_cancelled(&scheduler, Lane::Maintenance);
+    let (_next, next_ended) = submit(&scheduler, Lane::Maintenance, |_| FINISHED);
+    drop(handle);
+    assert!(ended.recv().is_err(), "a cancelled job reports no end");
+    assert!(next_ended.recv().expect("it runs"));
+}
+
+#[test]
+fn a_panic_is_reported_and_the_next_job_runs() {
+    let scheduler = Scheduler::start().expect("threads");
+    let queue = Arc::<EventQueue>::default();
+    let events = DatabaseEvents::new(&queue, "db");
+    for _ in 0..3 * THREADS {
+        let (sender, ended) = channel();
+        let job = Box::new(Steps(|_: &AtomicBool| -> Step { panic!("asked for") }));
+        let on_end = Box::new(move |progress| sender.send(progress).unwrap_or_default());
+        let _handle = scheduler.submit(Lane::Training, "a job", &events, job, on_end);
+        assert!(!ended.recv().expect("it ends"), "it made no progress");
+    }
+    let taken = queue.take().events;
+    assert_eq!(taken.len(), 3 * THREADS);
+    for event in taken {
+        assert_eq!(event.code, EventCode::Panic);
+        assert_eq!(event.text, "in a job: asked for");
+        assert_eq!(event.database.as_deref(), Some("db"));
+    }
+    let (_handle, ended) = submit(&scheduler, Lane::Training, |_| FINISHED);
+    assert!(ended.recv().expect("the threads live on"));
+}
+
+#[test]
+fn closing_cancels_what_waits_and_what_runs() {
+    let scheduler = Scheduler::start().expect("threads");
+    let running = run_until_cancelled(&scheduler, Lane::Maintenance);
+    let waiting = submit(&scheduler, Lane::Maintenance, |_| FINISHED);
+    scheduler.close();
+    let late = submit(&scheduler, Lane::Maintenance, |_| FINISHED);
+    for (handle, ended) in [running, waiting, late] {
+        assert!(ended.recv().is_err());
+        drop(handle);
+    }
+}

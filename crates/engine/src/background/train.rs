@@ -1,0 +1,65 @@
+//! The job that trains a basis on a sample of the records.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::background::job::{Job, JobResult, Results, Step};
+use crate::record::q30_to_f32;
+use crate::snapshot::{Basis, Snapshot, VectorBuffer};
+
+/// Vectors in the sample.
+const SAMPLE: usize = 8_192;
+
+/// Trains a basis in a single step, which takes minutes when vectors have thousands of dimensions.
+pub(crate) struct Train {
+    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) dimensions: usize,
+    pub(crate) results: Results,
+}
+
+impl Job for Train {
+    fn step(&mut self, stop: &AtomicBool) -> Step {
+        let stopped = || stop.load(Relaxed);
+        let records = self.snapshot.records();
+        let trained = self
+            .sample(&stopped)
+            .map(|sample| Basis::train(self.dimensions, &sample, records, &stopped));
+        // A training that was stopped has no result.
+        let Some(basis) = trained.filter(|_| !stopped()) else {
+            return Step::Finished { progress: false };
+        };
+        self.results.send(JobResult::Trained {
+            basis: basis.map(Arc::new),
+            records,
+        });
+        Step::Finished { progress: true }
+    }
+}
+
+impl Train {
+    /// Vectors at equal distances in the database, one after the other; `None` when the job was stopped.
+    fn sample(&self, stopped: &dyn Fn() -> bool) -> Option<Vec<f32>> {
+        let records = self.snapshot.records();
+        let distance = records.div_ceil(SAMPLE).max(1);
+        let mut sample = Vec::with_capacity(SAMPLE.min(records) * self.dimensions);
+        let (mut buffer, mut vector) = (VectorBuffer::default(), Vec::new());
+        let living = self
+            .snapshot
+            .blocks
+            .iter()
+            .flat_map(|block| block.alive.iter().map(move |slot| (block, slot)))
+            .filter(|(block, slot)| block.has_vector(*slot));
+        for (block, slot) in living.step_by(distance) {
+            if stopped() {
+                return None;
+            }
+            // A vector that cannot be read is left out of the sample.
+            if let Ok(components) = block.exact.vector(slot, &mut buffer) {
+                q30_to_f32(components, &mut vector);
+                sample.extend_from_slice(&vector);
+            }
+        }
+        Some(sample)
+    }
+}
