@@ -48,12 +48,15 @@ fn fill(engine: &Arc<Engine>, id: &str) {
     let settings = json!({ "model": null, "dimensions": 2 }).to_string();
     wait(|done| engine.create_database(id.into(), settings, done)).expect("created");
     let record = |id| json!({ "id": id, "data": { "n": id }, "vector": [1, id] });
-    let records: Vec<Value> = (1..6_000).map(record).collect();
-    let body = json!({ "records": records }).to_string().into_bytes();
-    let prepared =
-        wait(|done| engine.prepare(id, body, Vec::new(), Format::Batch, done)).expect("good");
-    wait(|done| engine.commit(id, Arc::new(prepared), Embedded::default(), done))
-        .expect("committed");
+    // More records than a check reads in one step.
+    for first in (1..5_000).step_by(1_000) {
+        let records: Vec<Value> = (first..first + 1_000).map(record).collect();
+        let body = json!({ "records": records }).to_string().into_bytes();
+        let prepared =
+            wait(|done| engine.prepare(id, body, Vec::new(), Format::Batch, done)).expect("good");
+        wait(|done| engine.commit(id, Arc::new(prepared), Embedded::default(), done))
+            .expect("committed");
+    }
 }
 
 fn all_are_checked(engine: &Engine) -> bool {
