@@ -21,8 +21,8 @@ export function searchCommand(): Command {
       'filter group, such as {"rules":[{"column":"year","operator":"less_than","value":1900}]}',
       json,
     )
-    .option('--limit <n>', 'most records to show, 1 to 100 (default: 10)', number)
-    .option('--threshold <score>', 'least relevance score, 0 to 1 (default: 0.2)', number)
+    .option('--limit <n>', 'maximum number of records to show, 1 to 100 (default: 10)', number)
+    .option('--threshold <score>', 'minimum relevance score, 0 to 1 (default: 0.2)', number)
     .option('--json', 'print the response as JSON')
     .action(search);
 }

@@ -53,7 +53,7 @@ export async function openTarget(options: TargetOptions): Promise<Databases> {
   return options.url === undefined ? openDirectory(options) : openServer(options.url, options);
 }
 
-/** Returns a client of a server. A failed request is not repeated: the user is told at once. */
+/** Returns a client of a server. A failed request is not repeated, so that the user sees the failure at once. */
 export function openServer(url: string, options: TargetOptions): Client {
   return new Client({ url, key: apiKey(options), retries: 0 });
 }

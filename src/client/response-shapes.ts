@@ -21,7 +21,7 @@ const key = { key_id: 'string', name: 'string', actions: ['string'] } as const;
 const database = { id: 'string', records: 'number' } as const;
 const webhook = { webhook_id: 'string', position: 'number' } as const;
 
-/** The members of responses that callers rely on. A proxy or another server may answer anything. */
+/** The members of responses that callers rely on. A proxy or another server may send anything. */
 export const SHAPES = {
   database,
   databases: { databases: [database] },

@@ -145,7 +145,7 @@ function retryMs({ status, headers }: Response, attempt: number): number | undef
   return Number.isFinite(seconds) ? seconds * 1000 : backoffMs(attempt);
 }
 
-/** Returns 200 ms doubled with each attempt, of which up to half is taken off at random: so clients spread out. */
+/** Returns `200 * 2 ** attempt` ms, less a random part of at most half, so that many clients do not retry together. */
 function backoffMs(attempt: number): number {
   return 200 * 2 ** attempt * (0.5 + Math.random() / 2);
 }
