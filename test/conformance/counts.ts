@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Facet, FilterGroup } from '../../src/schema/index.js';
-import { countFacet } from './facet-oracle.js';
+import { bucketOf, countFacet } from './facet-oracle.js';
 import type { OpenBackend } from './open-backend.js';
 import { given, Oracle, type OracleRequest } from './oracle.js';
 import { Random } from './random.js';
@@ -208,6 +208,7 @@ export function describeCounts(open: OpenBackend): void {
           expect(from).toBe(k * interval + 0);
           const inside = numbers.filter((n) => k * interval <= n && n < (k + 1) * interval);
           expect(count, `from ${from} by ${interval}`).toBe(inside.length);
+          for (const number of inside) expect(bucketOf(number, interval), `the oracle: ${number}`).toBe(from);
           if (at > 0) expect(from).toBeGreaterThan(buckets[at - 1]!.from);
         }
         expect(buckets.reduce((sum, { count }) => sum + count, 0)).toBe(numbers.length);

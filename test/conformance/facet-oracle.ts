@@ -34,7 +34,7 @@ function tally<T>(values: readonly T[]): Map<T, number> {
 }
 
 /** The largest multiple of the interval, as a double, that is not above the number. */
-function bucketOf(number: number, interval: number): number {
+export function bucketOf(number: number, interval: number): number {
   let k = Math.floor(number / interval);
   // The quotient is rounded, so the number may belong to a neighbour.
   while (k * interval > number) k -= 1;

@@ -114,6 +114,20 @@ export function describeLines(open: OpenBackend): void {
         await expect(database.record(id)).rejects.toMatchObject({ code: 'record_not_found' });
     });
 
+    test('asks its check before a batch is embedded and again before it is committed', async () => {
+      const database = await shared.create();
+      const refusal = new Error('the key was revoked');
+      for (const last of [1, 2]) {
+        let calls = 0;
+        const check = () => {
+          calls += 1;
+          if (calls === last) throw refusal;
+        };
+        await expect(database.upsertLines(line(1), { check })).rejects.toBe(refusal);
+      }
+      expect(await database.count()).toBe(0);
+    });
+
     test('a line that is too long is a problem of that line', async () => {
       const database = await shared.create();
       const long = line(2, { data: { text: 'x'.repeat(1 << 20) } });
