@@ -1,17 +1,18 @@
-//! Filters: parsed from JSON, bound to columns, run over blocks.
+//! Filters: parsed from JSON, bound to columns, evaluated on the records of a block.
 
 mod ast;
+mod bind;
 mod bound;
-#[cfg(test)]
-mod golden;
-mod needles;
+mod evaluate;
+mod explanation;
+mod multi_pattern;
 mod parse;
-#[cfg(test)]
-mod property;
+mod predicate;
 mod request;
+mod split;
 mod suggest;
-mod test;
-mod trace;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use ast::Filter;
 pub(crate) use bound::BoundFilter;

@@ -1,37 +1,27 @@
-//! "Did you mean …?"
+//! Suggestions for misspelled names.
 
-/// The known name that `given` is most likely a slip of, as the end of a sentence; empty if none.
+use strsim::levenshtein;
+
+/// Bytes of a name that are compared. No known name is longer, and the limit bounds the work.
+const COMPARED_BYTES: usize = 40;
+
+/// `; did you mean "…"?` with the known name closest to `given`; empty if no known name is close.
 pub(super) fn did_you_mean(given: &str, known: &[&str]) -> String {
-    let simple = |name: &str| -> Vec<u8> {
-        // Longer names than any known one are no slips; this bounds the work.
-        name.bytes()
-            .filter(u8::is_ascii_alphanumeric)
-            .take(40)
-            .map(|b| b.to_ascii_lowercase())
+    // Case and punctuation do not count.
+    let simple = |name: &str| -> String {
+        name.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .take(COMPARED_BYTES)
+            .map(|letter| letter.to_ascii_lowercase())
             .collect()
     };
     let given = simple(given);
     known
         .iter()
-        .map(|name| (distance(&given, &simple(name)), name))
+        .map(|name| (levenshtein(&given, &simple(name)), name))
         .filter(|(distance, name)| *distance <= name.len().div_ceil(3))
         .min_by_key(|(distance, _)| *distance)
         .map_or_else(String::new, |(_, name)| format!("; did you mean {name:?}?"))
-}
-
-/// Levenshtein distance, in bytes.
-fn distance(a: &[u8], b: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (at, byte) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = at + 1;
-        for (other, place) in b.iter().zip(1..) {
-            let changed = diagonal + usize::from(byte != other);
-            diagonal = row[place];
-            row[place] = changed.min(row[place] + 1).min(row[place - 1] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -39,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_recognised_and_others_left_alone() {
+    fn misspelled_names_are_recognised_and_others_are_not() {
         let known = ["equals", "not_equals", "greater_than", "is_empty"];
         for (given, expected) in [
             ("equal", "equals"),

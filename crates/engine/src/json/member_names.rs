@@ -1,15 +1,14 @@
 //! The names of an object that is being read.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
-use hashbrown::HashSet;
-
-/// The names of an object so far: a list while it is short, a set (with a random seed, so that no
-/// document can make it slow) from then on.
+/// The names of an object that were read so far: the first ones in a list, which is faster for few names, the others
+/// in a set. The hasher of the standard library is seeded at random, so that no document can force collisions.
 #[derive(Default)]
 pub(super) struct Names<'a> {
     list: Vec<Cow<'a, str>>,
-    set: HashSet<Cow<'a, str>, std::hash::RandomState>,
+    set: HashSet<Cow<'a, str>>,
 }
 
 impl<'a> Names<'a> {

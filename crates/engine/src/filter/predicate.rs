@@ -1,4 +1,4 @@
-//! What a rule asks, without its complement: one value or a whole block at a time.
+//! The predicate of a rule, evaluated on one value or on a column of a block.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::filter::ast::{Operator, Rule};
 use crate::record::{OwnedValue, Value};
 use crate::runtime::{StopCheck, Stopped};
 
-/// Bytes that a test of a block counts for, beside the text that a search goes through.
+/// Bytes that the evaluation on a block counts for in the stop check, in addition to the text that is searched.
 const RULE_BYTES: usize = 4096;
 
-/// A positive question about one column.
+/// A condition on the value of one column. Negative operators are the complement of a predicate.
 #[derive(Clone, Debug)]
-pub(super) enum Test {
+pub(super) enum Predicate {
     Empty,
     Boolean(bool),
     Number(Comparison, f64),
@@ -22,30 +22,30 @@ pub(super) enum Test {
     StartsWith(Box<str>),
     EndsWith(Box<str>),
     Contains(Arc<Finder<'static>>),
-    /// A value that the operator does not take: nothing holds. The parser lets none through.
+    /// Never holds: the operator does not take this type of value. The parser refuses such rules.
     Never,
 }
 
-impl Test {
-    /// The test of a rule, and whether the rule is its complement.
+impl Predicate {
+    /// The predicate of a rule, and whether the rule is its complement.
     pub(super) fn of(rule: &Rule) -> (Self, bool) {
         let number = |comparison| match rule.value {
             Some(OwnedValue::Number(number)) => Self::Number(comparison, number),
             _ => Self::Never,
         };
-        let text = |test: fn(&str) -> Self| match &rule.value {
-            Some(OwnedValue::Text(text)) => test(text),
+        let text = |predicate: fn(&str) -> Self| match &rule.value {
+            Some(OwnedValue::Text(text)) => predicate(text),
             _ => Self::Never,
         };
         let contains = |text: &str| Self::Contains(Arc::new(Finder::new(text).into_owned()));
         match rule.operator {
             Operator::Equals | Operator::NotEquals => {
-                let test = match &rule.value {
+                let predicate = match &rule.value {
                     Some(OwnedValue::Boolean(boolean)) => Self::Boolean(*boolean),
                     Some(OwnedValue::Number(_)) => number(Comparison::Equal),
                     _ => text(|text| Self::Equals(text.into())),
                 };
-                (test, rule.operator == Operator::NotEquals)
+                (predicate, rule.operator == Operator::NotEquals)
             }
             Operator::GreaterThan => (number(Comparison::Greater), false),
             Operator::GreaterThanOrEquals => (number(Comparison::GreaterOrEqual), false),
@@ -60,7 +60,7 @@ impl Test {
         }
     }
 
-    /// Whether it holds for a value; `None` is a record that lacks the column.
+    /// Whether the predicate holds for a value; `None` if the record lacks the column.
     pub(super) fn holds(&self, value: Option<Value<'_>>) -> bool {
         match (self, value) {
             (Self::Empty, None | Some(Value::Null)) => true,
@@ -79,7 +79,7 @@ impl Test {
         }
     }
 
-    /// The slots of `within` for which it holds; `None` is a block without the column.
+    /// The slots of `within` for which the predicate holds; `column` is `None` if no record of the block has it.
     pub(super) fn mask(
         &self,
         column: Option<&Column>,
@@ -90,14 +90,14 @@ impl Test {
         match (self, column) {
             (Self::Empty, None) => Ok(within.clone()),
             (Self::Empty, Some(column)) => {
-                Ok(within.without(&column.by_row(within, |rows| Ok(filled(column, rows)))?))
+                Ok(within.without(&column.by_row(within, |rows| Ok(non_empty(column, rows)))?))
             }
             (_, None) => Ok(Mask::empty()),
             (_, Some(column)) => column.by_row(within, |rows| self.rows(column, rows, stop_check)),
         }
     }
 
-    /// The rows of `within` for which it holds; not for [`Test::Empty`].
+    /// The rows of `within` for which the predicate holds; not for [`Predicate::Empty`].
     fn rows(
         &self,
         column: &Column,
@@ -129,16 +129,16 @@ impl Test {
         })
     }
 
-    /// What a record adds to the cost if it holds for it, in rough nanoseconds.
-    pub(super) fn hit_cost(&self, column: Option<&Column>) -> f64 {
+    /// Estimated nanoseconds that each match adds to the cost.
+    pub(super) fn match_cost(&self, column: Option<&Column>) -> f64 {
         match (self, column.and_then(Column::text)) {
-            // A search of a whole text begins anew after each hit.
+            // The search of a block's text is restarted after each match.
             (Self::Contains(_), Some(Texts::Plain(_))) => 15.0,
             _ => 0.0,
         }
     }
 
-    /// What it costs on all of a block if it never holds, in rough nanoseconds.
+    /// Estimated nanoseconds to evaluate the predicate on a whole block without a match.
     pub(super) fn cost(&self, column: Option<&Column>) -> f64 {
         let Some(column) = column else { return 0.0 };
         let Some(texts) = column.text() else {
@@ -159,21 +159,21 @@ impl Test {
     }
 }
 
-/// What a search of so many bytes for one substring costs, in rough nanoseconds.
+/// Estimated nanoseconds to search so many bytes for one substring.
 pub(super) fn contains_cost(bytes: f64) -> f64 {
     1000.0 + 0.03 * bytes
 }
 
-/// The rows of `within` that are not empty: any boolean, any number, any string with characters.
-fn filled(column: &Column, within: &Mask) -> Mask {
-    let mut filled = column.booleans(true, within);
-    filled.or(&column.booleans(false, within));
+/// The rows of `within` with a boolean, a number or a non-empty string.
+fn non_empty(column: &Column, within: &Mask) -> Mask {
+    let mut rows_with_value = column.booleans(true, within);
+    rows_with_value.or(&column.booleans(false, within));
     if let Some((_, rows)) = column.numbers(within) {
-        filled.or(&rows);
+        rows_with_value.or(&rows);
     }
     if let Some((texts, mut rows)) = column.texts(within) {
         rows.and_not(&texts.equal("", &rows));
-        filled.or(&rows);
+        rows_with_value.or(&rows);
     }
-    filled
+    rows_with_value
 }

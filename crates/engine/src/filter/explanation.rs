@@ -1,20 +1,20 @@
-//! Why a record passed a filter, or did not.
+//! Why a record passed a filter or did not.
 
 use crate::json;
 
 /// The outcome of a rule or group for one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Trace {
+pub(crate) struct Explanation {
     /// JSON pointer to the rule or group, relative to the filter.
     pub(crate) pointer: String,
-    /// Whether it held.
+    /// Whether the rule or group holds for the record.
     pub(crate) held: bool,
     /// The outcomes of a group's rules, in order; empty for a rule.
-    pub(crate) rules: Vec<Trace>,
+    pub(crate) rules: Vec<Explanation>,
 }
 
-impl Trace {
-    /// Appends it as JSON: `{"pointer":…,"held":…,"rules":[…]}`, without `rules` for a rule.
+impl Explanation {
+    /// Appends `{"pointer":…,"held":…,"rules":[…]}` to `out`. A rule has no member `rules`.
     pub(crate) fn write_json(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"pointer\":");
         json::write_string(&self.pointer, out);

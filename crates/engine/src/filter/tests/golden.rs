@@ -1,4 +1,4 @@
-//! The golden cases that TypeScript reads too.
+//! The golden cases, which the tests in TypeScript read too.
 
 use crate::columns::{ColumnNames, ColumnsBuilder, Mask};
 use crate::filter::ast::{Condition, Filter};
@@ -7,7 +7,7 @@ use crate::limits::FilterLimits;
 use crate::record::{Data, OwnedValue};
 use crate::runtime::StopCheck;
 
-const CASES: &[u8] = include_bytes!("../../../../test/golden/filter.json");
+const CASES: &[u8] = include_bytes!("../../../../../test/golden/filter.json");
 
 fn member<'a>(json: &'a Json, name: &str) -> &'a Json {
     let Json::Object(members) = json else {

@@ -1,0 +1,10 @@
+//! Multi-pattern search: many substrings are searched in one pass over a text.
+
+mod automaton;
+mod patterns;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+pub(super) use patterns::Quantifier;
+pub(super) use rules::MultiPattern;

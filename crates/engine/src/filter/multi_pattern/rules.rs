@@ -1,0 +1,147 @@
+//! The rules of a group that search one column for substrings.
+
+use std::sync::{Arc, OnceLock};
+
+use memchr::memmem::Finder;
+
+use crate::columns::{ColumnId, Columns, Mask, Texts};
+use crate::filter::multi_pattern::automaton::{Matcher, PREFIX_BYTES, PrefixAutomaton};
+use crate::filter::multi_pattern::patterns::{Patterns, Quantifier};
+use crate::filter::predicate::contains_cost;
+use crate::runtime::{StopCheck, Stopped};
+
+/// Fewer patterns are searched one after the other.
+const MIN_PATTERNS: usize = 16;
+
+/// Estimated nanoseconds that the automaton takes for a byte of text.
+const SCAN_COST: f64 = 3.0;
+/// Estimated nanoseconds to build the automaton, for a byte of a prefix.
+const BUILD_COST: f64 = 100.0;
+
+/// The `contains` or the `not_contains` rules of one group on one column.
+#[derive(Clone, Debug)]
+pub(in crate::filter) struct MultiPattern {
+    column: Option<ColumnId>,
+    patterns: Patterns,
+    /// Whether the records pass that do not match.
+    negated: bool,
+    /// Built by the first text that is long enough; `None` if the patterns exceed the limits of an automaton.
+    automaton: Arc<OnceLock<Option<PrefixAutomaton>>>,
+}
+
+impl MultiPattern {
+    /// `None` if there are too few patterns. No pattern may be empty.
+    pub(in crate::filter) fn new(
+        column: Option<ColumnId>,
+        quantifier: Quantifier,
+        negated: bool,
+        finders: Vec<Arc<Finder<'static>>>,
+    ) -> Option<Self> {
+        (finders.len() >= MIN_PATTERNS).then(|| Self {
+            column,
+            patterns: Patterns {
+                quantifier,
+                finders,
+            },
+            negated,
+            automaton: Arc::default(),
+        })
+    }
+
+    pub(in crate::filter) fn column(&self) -> Option<ColumnId> {
+        self.column
+    }
+
+    /// The records of `within` that pass.
+    pub(in crate::filter) fn mask(
+        &self,
+        columns: &Columns,
+        within: &Mask,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<Mask, Stopped> {
+        let matched = match self.column.and_then(|id| columns.column(id)) {
+            None => Mask::empty(),
+            Some(column) => column.by_row(within, |rows| match column.texts(rows) {
+                Some((texts, rows)) => self.rows(texts, &rows, stop_check),
+                None => Ok(Mask::empty()),
+            })?,
+        };
+        Ok(if self.negated {
+            within.without(&matched)
+        } else {
+            matched
+        })
+    }
+
+    /// Whether a record passes that has `text` in the column.
+    pub(in crate::filter) fn matches(
+        &self,
+        text: Option<&str>,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<bool, Stopped> {
+        let matched = match text {
+            None => false,
+            Some(text) => {
+                let bytes = text.as_bytes();
+                match self.automaton_for(bytes.len()) {
+                    Some(automaton) => {
+                        Matcher::new(&self.patterns, automaton).matches(bytes, stop_check)?
+                    }
+                    None => self.patterns.match_one_by_one(bytes, stop_check)?,
+                }
+            }
+        };
+        Ok(matched != self.negated)
+    }
+
+    /// Estimated nanoseconds that [`MultiPattern::mask`] takes for a block.
+    pub(in crate::filter) fn cost(&self, columns: &Columns) -> f64 {
+        let text = self.column.and_then(|id| columns.column(id)?.text());
+        let bytes = text.map_or(0, Texts::searched_bytes) as f64;
+        let (one_pass, one_by_one) = self.costs(bytes);
+        1000.0 + one_pass.min(one_by_one)
+    }
+
+    /// The costs of one pass with the automaton, and of a pass for each pattern.
+    fn costs(&self, bytes: f64) -> (f64, f64) {
+        let patterns = self.patterns.finders.len() as f64;
+        let build = match self.automaton.get() {
+            Some(_) => 0.0,
+            None => BUILD_COST * PREFIX_BYTES as f64 * patterns,
+        };
+        (build + SCAN_COST * bytes, patterns * contains_cost(bytes))
+    }
+
+    /// The automaton, if it is faster for so many bytes of text than a search for each pattern.
+    pub(super) fn automaton_for(&self, bytes: usize) -> Option<&PrefixAutomaton> {
+        let (one_pass, one_by_one) = self.costs(bytes as f64);
+        if one_pass > one_by_one {
+            return None;
+        }
+        self.automaton
+            .get_or_init(|| PrefixAutomaton::build(&self.patterns))
+            .as_ref()
+    }
+
+    /// The rows of `within` whose text matches.
+    fn rows(
+        &self,
+        texts: &Texts,
+        within: &Mask,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<Mask, Stopped> {
+        let Some(automaton) = self.automaton_for(texts.searched_bytes()) else {
+            return self.patterns.rows_one_by_one(texts, within, stop_check);
+        };
+        let mut matcher = Matcher::new(&self.patterns, automaton);
+        texts.by_entry(within, |strings, rows| {
+            let mut out = Mask::empty();
+            for row in rows.iter() {
+                if matcher.matches(strings.bytes(row), stop_check)? {
+                    out.set(row);
+                }
+            }
+            Ok(out)
+        })
+    }
+}

@@ -1,0 +1,7 @@
+//! Tests of filters on random and golden cases.
+
+mod encoding;
+mod golden;
+mod masks;
+mod oracle;
+mod random;

@@ -1,0 +1,174 @@
+//! Random records and filters.
+
+use crate::columns::{ColumnNames, Columns, ColumnsBuilder};
+use crate::filter::ast::{Condition, Group, Node, Operator, Rule};
+use crate::record::{Data, OwnedValue};
+
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    /// An integer below `end`.
+    pub(super) fn below(&mut self, end: usize) -> usize {
+        // Xorshift64*, <https://doi.org/10.18637/jss.v008.i14>.
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        ((self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize) % end
+    }
+
+    pub(super) fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+}
+
+pub(super) const NUMBERS: [f64; 14] = [
+    0.0,
+    1.0,
+    -1.0,
+    2.5,
+    255.0,
+    256.0,
+    -70_000.0,
+    5e9,
+    9_007_199_254_740_992.0,
+    -9_007_199_254_740_992.0,
+    1e300,
+    -0.1,
+    f64::MAX,
+    5e-324,
+];
+pub(super) const PIECES: [&str; 10] = [
+    "",
+    "a",
+    "ab",
+    "b",
+    "aab",
+    "é",
+    "𝄞",
+    "\0",
+    "A",
+    "lorem ipsum ",
+];
+
+pub(super) fn text(random: &mut Random, pieces: usize) -> String {
+    (0..random.below(pieces + 1))
+        .map(|_| random.of(&PIECES))
+        .collect()
+}
+
+/// How the values of a column are drawn. Together the styles reach every encoding.
+#[derive(Clone, Copy)]
+pub(super) enum Style {
+    Mixed,
+    Small,
+    Wide,
+    Floats,
+    Words,
+    Prose,
+    Booleans,
+    Rare,
+    Constant,
+}
+
+pub(super) const STYLES: [Style; 9] = [
+    Style::Mixed,
+    Style::Small,
+    Style::Wide,
+    Style::Floats,
+    Style::Words,
+    Style::Prose,
+    Style::Booleans,
+    Style::Rare,
+    Style::Constant,
+];
+
+pub(super) fn value(random: &mut Random, style: Style) -> Option<OwnedValue> {
+    let number = |number: f64| Some(OwnedValue::Number(number));
+    match style {
+        Style::Mixed => match random.below(7) {
+            0 => None,
+            1 => Some(OwnedValue::Null),
+            2 => Some(OwnedValue::Boolean(random.below(2) == 0)),
+            3 | 4 => number(random.of(&NUMBERS)),
+            _ => Some(OwnedValue::Text(text(random, 2).into())),
+        },
+        Style::Small => number(random.below(300) as f64 - 20.0),
+        Style::Wide => number((random.below(1 << 31) * random.below(1 << 20)) as f64),
+        Style::Floats => number(random.below(1000) as f64 / 8.0),
+        Style::Words => Some(OwnedValue::Text(text(random, 2).into())),
+        Style::Prose if random.below(9) == 0 => None,
+        Style::Prose => Some(OwnedValue::Text(text(random, 12).into())),
+        Style::Booleans => Some(OwnedValue::Boolean(random.below(3) == 0)),
+        Style::Rare if random.below(30) > 0 => None,
+        Style::Rare => value(random, Style::Mixed),
+        Style::Constant => Some(OwnedValue::Text("always".into())),
+    }
+}
+
+pub(super) fn records(random: &mut Random, len: usize, styles: &[Style]) -> Vec<Data> {
+    let record = |random: &mut Random| {
+        let mut cells: Vec<(Box<str>, OwnedValue)> = Vec::new();
+        for (at, &style) in styles.iter().enumerate() {
+            let name = format!("c{at}").into();
+            cells.extend(value(random, style).map(|value| (name, value)));
+        }
+        if cells.len() > 1 && random.below(4) == 0 {
+            cells.swap(0, 1);
+        }
+        Data::new(cells)
+    };
+    (0..len).map(|_| record(random)).collect()
+}
+
+pub(super) fn node(random: &mut Random, styles: &[Style], depth: usize) -> Node {
+    if depth > 0 && random.below(3) == 0 {
+        return Node::Group(group(random, styles, depth - 1));
+    }
+    // One column more than there are: it is missing in every record.
+    let column = random.below(styles.len() + 1);
+    let style = styles.get(column).copied().unwrap_or(Style::Mixed);
+    let operator = random.of(&Operator::ALL).0;
+    let value = match operator {
+        Operator::IsEmpty | Operator::IsNotEmpty => None,
+        Operator::Equals | Operator::NotEquals => loop {
+            match value(random, style) {
+                None | Some(OwnedValue::Null) if random.below(2) == 0 => {
+                    break Some(OwnedValue::Number(random.of(&NUMBERS)));
+                }
+                None | Some(OwnedValue::Null) => {}
+                some => break some,
+            }
+        },
+        Operator::GreaterThan
+        | Operator::LessThan
+        | Operator::GreaterThanOrEquals
+        | Operator::LessThanOrEquals => match value(random, style) {
+            Some(OwnedValue::Number(number)) => {
+                Some(OwnedValue::Number(number + random.of(&[0.0, 0.5, -0.5])))
+            }
+            _ => Some(OwnedValue::Number(random.of(&NUMBERS))),
+        },
+        _ => Some(OwnedValue::Text(text(random, 2).into())),
+    };
+    Node::Rule(Rule {
+        column: format!("c{column}"),
+        operator,
+        value,
+    })
+}
+
+pub(super) fn group(random: &mut Random, styles: &[Style], depth: usize) -> Group {
+    let condition = random.of(&[Condition::And, Condition::Or]);
+    let rules = (0..1 + random.below(4))
+        .map(|_| node(random, styles, depth))
+        .collect();
+    Group { condition, rules }
+}
+
+pub(super) fn columns(records: &[Data], names: &mut ColumnNames) -> Columns {
+    let mut builder = ColumnsBuilder::default();
+    records
+        .iter()
+        .for_each(|record| builder.push_data(record, names));
+    builder.finish()
+}
