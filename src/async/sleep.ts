@@ -1,12 +1,15 @@
-import { setTimeout } from 'node:timers/promises';
-
 /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as the signal is aborted. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  try {
-    await setTimeout(ms, undefined, signal && { signal });
-  } catch (error) {
-    // The timer rejects with an AbortError of its own.
-    signal?.throwIfAborted();
-    throw error;
-  }
+  signal?.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', abort, { once: true });
+  });
 }

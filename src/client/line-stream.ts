@@ -4,15 +4,11 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CosiftError } from '../errors.js';
 import type { LineEvent } from '../schema/index.js';
-import {
-  failureOf,
-  linesOf,
-  MAX_FAILURE_BYTES,
-  MAX_LINE_BYTES,
-  parseEvent,
-  textOf,
-} from './read-response.js';
+import { failureOf, MAX_FAILURE_BYTES, parseEvent, textOf, tooLong } from './read-response.js';
 import { unreachable } from './unreachable.js';
+
+/** Maximum bytes of one line of a response. */
+const MAX_LINE_BYTES = 4 << 20;
 
 /**
  * Posts NDJSON and yields the events of the response while it is sent. Not with `fetch`, which may keep the response
@@ -68,4 +64,20 @@ function responseOf(request: ReturnType<typeof httpRequest>): Promise<IncomingMe
     // A response that switches protocols closes the connection without an error.
     request.once('close', () => reject(new Error('the connection was closed before the response')));
   });
+}
+
+/** Splits bytes into lines. Throws for a line that is longer than `maxBytes`. */
+export async function* linesOf(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<string> {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    rest = Buffer.concat([rest, chunk]);
+    let start = 0;
+    for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a, start)) {
+      yield rest.toString('utf8', start, end);
+      start = end + 1;
+    }
+    rest = rest.subarray(start);
+    if (rest.length > maxBytes) throw tooLong('a line of the response', maxBytes);
+  }
+  if (rest.length > 0) yield rest.toString('utf8');
 }

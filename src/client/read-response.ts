@@ -2,43 +2,28 @@ import { CosiftError, isErrorCode } from '../errors.js';
 import type { LineEvent, LineFailure, ProblemBody } from '../schema/index.js';
 import { hasShape, isEvent, isProblem, type Shape } from './response-shapes.js';
 
-/** Maximum bytes of a response, of one line of a response, and of a response that reports a failure. */
+/** Maximum bytes of a response, and of a response that reports a failure. */
 export const MAX_BYTES = 256 << 20;
-export const MAX_LINE_BYTES = 4 << 20;
 export const MAX_FAILURE_BYTES = 4 << 20;
-
-/** Splits bytes into lines. Throws for a line that is longer than `maxBytes`. */
-export async function* linesOf(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<string> {
-  let rest = Buffer.alloc(0);
-  for await (const chunk of chunks) {
-    rest = Buffer.concat([rest, chunk]);
-    let start = 0;
-    for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a, start)) {
-      yield rest.toString('utf8', start, end);
-      start = end + 1;
-    }
-    rest = rest.subarray(start);
-    if (rest.length > maxBytes) throw tooLong('a line of the response', maxBytes);
-  }
-  if (rest.length > 0) yield rest.toString('utf8');
-}
 
 /** Reads a whole body as text. Throws for a body that is longer than `maxBytes`. */
 export async function textOf(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
 ): Promise<string> {
-  const parts: Uint8Array[] = [];
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  let text = '';
   let bytes = 0;
   for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw tooLong('the response', maxBytes);
-    parts.push(chunk);
+    text += decoder.decode(chunk, { stream: true });
   }
-  return Buffer.concat(parts).toString('utf8');
+  return text + decoder.decode();
 }
 
-function tooLong(what: string, maxBytes: number): CosiftError {
+/** The error of a response, or of a part of one, that is too long. */
+export function tooLong(what: string, maxBytes: number): CosiftError {
   return new CosiftError('internal', `${what} has more than ${maxBytes} bytes`);
 }
 

@@ -3,7 +3,6 @@ import { sleep } from '../async/sleep.js';
 import { CosiftError, type ErrorCode } from '../errors.js';
 import type { LineEvent } from '../schema/index.js';
 import { checkOptions } from '../schema/options.js';
-import { postLines } from './line-stream.js';
 import { failureOf, MAX_BYTES, parseResponse, textOf } from './read-response.js';
 import type { Shape } from './response-shapes.js';
 import { unreachable } from './unreachable.js';
@@ -68,13 +67,15 @@ export class Transport {
   }
 
   /** Posts NDJSON once and yields the events of the response. Fails as {@link json} does. */
-  lines(
+  async *lines(
     path: string,
     chunks: AsyncIterable<Uint8Array>,
     options: CallOptions = {},
   ): AsyncGenerator<LineEvent, void, undefined> {
     checkOptions('call', options);
-    return postLines(this.#base + path, this.#key, chunks, options.signal);
+    // Streams of lines need modules of Node; everything else of the client runs in a browser too.
+    const { postLines } = await import('./line-stream.js');
+    yield* postLines(this.#base + path, this.#key, chunks, options.signal);
   }
 
   /** Returns the body of the response; '' where an earlier attempt may have deleted what is not found now. */

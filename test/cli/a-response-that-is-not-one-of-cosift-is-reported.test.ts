@@ -5,7 +5,8 @@ import { afterEach, expect, test } from 'vitest';
 import { describe } from '../../src/cli/failure.js';
 import { openKeys } from '../../src/cli/keys.js';
 import { openTarget } from '../../src/cli/target.js';
-import { linesOf, textOf } from '../../src/client/read-response.js';
+import { linesOf } from '../../src/client/line-stream.js';
+import { textOf } from '../../src/client/read-response.js';
 import { CosiftError } from '../../src/errors.js';
 
 const closing: (() => unknown)[] = [];
