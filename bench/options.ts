@@ -21,7 +21,7 @@ const HELP = `npm run bench -- [options]
 
 Without options about seven minutes, the first time twice that: every suite at 1,000 and 100,000 records, and at the
 Debian package descriptions if "npm run bench:debian" has made them, compared with the peers that are quick to build.
---full                 the full matrix: 1,000, 100,000 and 1,000,000 records, 384 and 768 dimensions, every peer
+  --full                 the full matrix: 1,000, 100,000 and 1,000,000 records, 384 and 768 dimensions, every peer
   --suite a,b            only these suites
   --records n,m          databases of these sizes
   --dimensions n,m       384 by default

@@ -4,15 +4,15 @@ import ipaddr from 'ipaddr.js';
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /**
- * Which addresses webhooks may reach: public ones, and those that the setting `webhook_allow` lists.
+ * The addresses that webhooks may reach: public ones, and those of the setting `webhook_allow`.
  *
- * An entry of the list is an address, a range in CIDR notation, or a host name, which may then have any address.
+ * An entry of the setting is an address, a range in CIDR notation, or a host name, which may then have any address.
  */
 export class AddressPolicy {
   readonly #ranges: [Address, number][] = [];
   readonly #hosts = new Set<string>();
 
-  /** Throws for an entry that is none of these. */
+  /** Throws for an invalid entry. */
   constructor(allowed: readonly string[] = []) {
     for (const entry of allowed) {
       if (ipaddr.isValidCIDR(entry)) this.#ranges.push(ipaddr.parseCIDR(entry));
@@ -23,7 +23,7 @@ export class AddressPolicy {
     }
   }
 
-  /** Whether a webhook may connect to `address`, one of those of `host`. */
+  /** Whether a webhook may connect to `address`, one of the addresses of `host`. */
   allows(host: string, address: string): boolean {
     if (this.#hosts.has(host.toLowerCase())) return true;
     const parsed = parse(address);
@@ -32,7 +32,7 @@ export class AddressPolicy {
     return this.#ranges.some(([base, bits]) => base.kind() === parsed.kind() && matches(parsed, base, bits));
   }
 
-  /** Whether `host` itself tells, without a look at DNS, that no address of it is allowed. */
+  /** Whether no address of `host` can be allowed, as far as this is known without DNS. */
   refusesHost(host: string): boolean {
     const address = parse(host);
     if (address !== undefined) return !this.allows(host, address.toString());
@@ -46,13 +46,13 @@ export class AddressPolicy {
   }
 }
 
-// A single number would be read as an IPv4 address by some resolvers.
+// At least one letter, because some resolvers read a single number as an IPv4 address.
 const HOST = /^(?=.*[a-z])[a-z0-9_]([a-z0-9_.-]*[a-z0-9_.])?$/i;
 
-/** Global unicast of IPv6: what lies outside is reserved. */
+/** Global unicast addresses of IPv6. All addresses outside this range are reserved. */
 const GLOBAL_V6 = ipaddr.parseCIDR('2000::/3');
 
-/** An IPv4 address that is written as IPv6 is treated as IPv4. */
+/** Parses an address. An IPv4-mapped IPv6 address becomes an IPv4 address. */
 function parse(address: string): Address | undefined {
   return isIP(address) === 0 ? undefined : ipaddr.process(address);
 }
