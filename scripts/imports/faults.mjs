@@ -14,7 +14,7 @@ export function faultsOf(files, imports, rooms) {
   return [
     ...unlistedOf(files, rooms.ORDER),
     ...imports.flatMap((edge) => [...upwardOf(edge, rooms.ORDER), ...forbiddenOf(edge, rooms)]),
-    ...circlesOf(imports),
+    ...circlesOf(imports, rooms.ORDER),
   ];
 }
 
@@ -59,14 +59,16 @@ function forbiddenOf({ from, to, line }, { IMPORTERS, IMPORTS }) {
  * Circles among the files and subfolders of each folder. An import counts at the deepest folder that contains both files,
  * as an edge between the two children of that folder. Every circle of files is also a circle of such edges.
  *
+ * Folders with an order are left out, because a circle among their children contains an import that points upward.
+ *
  * @param {Import[]} imports
  */
-function circlesOf(imports) {
+function circlesOf(imports, order) {
   /** @type {Map<string, Map<string, Map<string, Import>>>} by folder, importing child and imported child */
   const folders = new Map();
   for (const edge of imports) {
     const { folder, importer, imported } = partingOf(edge.from, edge.to);
-    if (importer === imported) continue;
+    if (importer === imported || folder in order) continue;
     const children = getOrMake(folders, folder);
     const targets = getOrMake(children, importer);
     if (!targets.has(imported)) targets.set(imported, edge);
