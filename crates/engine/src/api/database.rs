@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use crate::approximate::Approximation;
 use crate::background::Scheduler;
-use crate::disk::create_directory;
+use crate::disk::{Disk, create_directory};
 use crate::error::Error;
 use crate::reembedding::Followed;
 use crate::runtime::{DatabaseEvents, EventQueue, Metrics, now_ms};
@@ -41,57 +41,53 @@ pub(crate) struct Database {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
+/// What all databases of an engine share.
+pub(crate) struct Dependencies<'a> {
+    pub(crate) disk: &'a Arc<dyn Disk>,
+    pub(crate) metrics: &'a Arc<Metrics>,
+    pub(crate) events: &'a Arc<EventQueue>,
+    pub(crate) scheduler: &'a Arc<Scheduler>,
+    /// How long the change feed keeps a change.
+    pub(crate) keep_changes: Duration,
+}
+
 impl Database {
     /// Makes a new database in a directory of `root`.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::File`]; then the database is not there, also after the next start.
     pub(crate) fn create(
+        dependencies: &Dependencies<'_>,
         id: &str,
         root: &Path,
         settings: &Settings,
-        metrics: &Arc<Metrics>,
-        events: &Arc<EventQueue>,
-        keep_changes: Duration,
-        scheduler: &Arc<Scheduler>,
     ) -> Result<Self, Error> {
         let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
+        let disk = dependencies.disk;
         create_directory(
+            &**disk,
             root,
             id,
             |directory| {
-                let mut store = Store::create(&store_path(directory), &json)?;
+                let mut store = Store::create(disk, &store_path(directory), &json)?;
                 Ok(store.set_meta(CREATED_AT, &now_ms().to_le_bytes())?)
             },
-            |directory| {
-                Self::open(
-                    id,
-                    directory,
-                    metrics,
-                    events,
-                    keep_changes,
-                    scheduler,
-                    &|_| true,
-                )
-            },
+            |directory| Self::open(dependencies, id, directory, &|_| true),
         )
     }
 
-    /// Opens a database and brings it to memory; `progress` gets the records so far and says whether to go on. The
-    /// change feed keeps a change for `keep_changes`.
+    /// Opens a database and brings it to memory; `progress` gets the records so far and says whether to go on.
     ///
     /// # Errors
     /// [`Error::Closed`] when `progress` ends it; [`Error::Store`]; index files that are missing or damaged are made again.
     pub(crate) fn open(
+        dependencies: &Dependencies<'_>,
         id: &str,
         directory: &Path,
-        metrics: &Arc<Metrics>,
-        events: &Arc<EventQueue>,
-        keep_changes: Duration,
-        scheduler: &Arc<Scheduler>,
         progress: &dyn Fn(usize) -> bool,
     ) -> Result<Self, Error> {
-        let store = Store::open(&store_path(directory))?;
+        let disk = dependencies.disk;
+        let store = Store::open(disk, &store_path(directory))?;
         let json = store.reader().meta("settings")?.unwrap_or_default();
         let settings = Settings::parse(&String::from_utf8_lossy(&json))?;
         let reader = store.reader();
@@ -101,12 +97,12 @@ impl Database {
             .map_or(0, i64::from_le_bytes);
         let last_write_at = last_write_at(&reader, store.last_position())?.unwrap_or(created_at);
         let index_files = directory.join("derived");
-        let events = DatabaseEvents::new(events, id);
+        let events = DatabaseEvents::new(dependencies.events, id);
         let shared = Arc::new(Shared {
             published: Arc::new(PublishedCell::new(Published::empty())),
             last_write_at: AtomicI64::new(last_write_at),
             disk_bytes: AtomicU64::new(0),
-            metrics: Arc::clone(metrics),
+            metrics: Arc::clone(dependencies.metrics),
             writable: AtomicBool::new(true),
             #[cfg(test)]
             panic_after_commit: AtomicBool::new(false),
@@ -114,6 +110,7 @@ impl Database {
             damage: OnceLock::new(),
             approximation: settings.approximate.then(|| {
                 Arc::new(Approximation::new(
+                    disk,
                     &index_files,
                     store.id(),
                     settings.dimensions,
@@ -130,8 +127,8 @@ impl Database {
             index_files,
             Arc::clone(&shared),
             sender.clone(),
-            keep_changes,
-            Arc::clone(scheduler),
+            dependencies.keep_changes,
+            Arc::clone(dependencies.scheduler),
         );
         writer.load(progress)?;
         let epoch = writer.epoch();

@@ -12,13 +12,13 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use serde_json::{Value, json};
 
-use crate::api::database::Database;
+use crate::api::database::{Database, Dependencies};
 use crate::api::describe::{describe, sizes};
 use crate::api::workers::{Step, Workers};
 use crate::background::Scheduler;
 use crate::disk::{
-    DROPPED, DataLock, NEW, NEXT, create_directories, drop_directory, finish_swaps, next_path,
-    remove_if_there,
+    DROPPED, DataLock, Disk, NEW, NEXT, RealDisk, create_directories, drop_directory, finish_swaps,
+    next_path, remove_if_exists,
 };
 use crate::error::{Done, Error};
 use crate::limits::Limits;
@@ -31,6 +31,7 @@ use crate::write::Answer;
 
 /// The databases of a data directory. Holds its lock until closed.
 pub struct Engine {
+    pub(crate) disk: Arc<dyn Disk>,
     directory: PathBuf,
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
@@ -87,7 +88,17 @@ impl Engine {
         threads: Option<usize>,
         limits: Limits,
     ) -> Result<Arc<Self>, Error> {
-        let lock = DataLock::acquire(directory)?;
+        Self::open_on(Arc::new(RealDisk), directory, threads, limits)
+    }
+
+    /// As [`Engine::open`], with the disk that the directory is on.
+    pub(crate) fn open_on(
+        disk: Arc<dyn Disk>,
+        directory: &Path,
+        threads: Option<usize>,
+        limits: Limits,
+    ) -> Result<Arc<Self>, Error> {
+        let lock = DataLock::acquire(&*disk, directory)?;
         let file = |source| Error::File {
             path: directory.to_owned(),
             source,
@@ -95,24 +106,23 @@ impl Engine {
         let events = Arc::<EventQueue>::default();
         let mut databases = BTreeMap::new();
         let root = directory.join("databases");
-        create_directories(&root).map_err(file)?;
-        finish_swaps(&root).map_err(file)?;
-        for entry in std::fs::read_dir(&root).map_err(file)? {
-            let entry = entry.map_err(file)?;
-            let name = entry.file_name().to_string_lossy().into_owned();
+        create_directories(&*disk, &root).map_err(file)?;
+        finish_swaps(&*disk, &root).map_err(file)?;
+        for path in disk.list(&root).map_err(file)? {
+            let name = path.file_name().unwrap_or_default();
+            let name = name.to_string_lossy().into_owned();
             if is_database_id(&name) {
-                let store = store_path(&entry.path());
+                let store = store_path(&path);
                 // One that cannot be looked at is opened, which says why.
-                if store.try_exists().unwrap_or(true) {
+                if disk.exists(&store).unwrap_or(true) {
                     databases.insert(name, Slot::Loading { records: 0 });
-                } else if store::has_traces(&store) {
+                } else if store::has_traces(&*disk, &store) {
                     let error = StoreError::FileMissing { path: store }.into();
                     let slot = failed(&events, &name, &error);
                     databases.insert(name, slot);
                 }
-            } else if is_leftover(&root, &name) {
-                let path = entry.path();
-                let (code, text) = match std::fs::remove_dir_all(&path) {
+            } else if is_leftover(&*disk, &root, &name) {
+                let (code, text) = match disk.remove_directory(&path) {
                     Ok(()) => (EventCode::TemporaryFilesRemoved, path.display().to_string()),
                     Err(error) => (
                         EventCode::DropFailed,
@@ -126,6 +136,7 @@ impl Engine {
             threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let metrics = Arc::new(Metrics::default());
         Ok(Arc::new(Self {
+            disk,
             directory: directory.to_owned(),
             limits,
             databases: RwLock::new(databases),
@@ -167,17 +178,7 @@ impl Engine {
                 }
                 !self.closed.load(Relaxed)
             };
-            let open = || {
-                Database::open(
-                    &id,
-                    &self.path(&id),
-                    &self.metrics,
-                    &self.events,
-                    self.limits.keep_changes,
-                    &self.scheduler,
-                    &progress,
-                )
-            };
+            let open = || Database::open(&self.dependencies(), &id, &self.path(&id), &progress);
             let opened = catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|panic| {
                 Err(self.internal_error("while a database was opened", &*panic))
             });
@@ -263,17 +264,7 @@ impl Engine {
 
     /// Creates the database of a reserved id; when that fails the id is free again and nothing is left on disk.
     fn create_reserved(&self, id: &str, settings: &Settings) -> Result<Arc<Database>, Error> {
-        let create = || {
-            Database::create(
-                id,
-                &self.root(),
-                settings,
-                &self.metrics,
-                &self.events,
-                self.limits.keep_changes,
-                &self.scheduler,
-            )
-        };
+        let create = || Database::create(&self.dependencies(), id, &self.root(), settings);
         let created = catch_unwind(AssertUnwindSafe(create))
             .unwrap_or_else(|panic| {
                 Err(self.internal_error("while a database was created", &*panic))
@@ -326,8 +317,9 @@ impl Engine {
                 database.close();
             }
             engine.shadows().remove(&id);
-            let dropped = remove_if_there(&next_path(&engine.root(), &id))
-                .and_then(|()| drop_directory(&engine.root(), &id));
+            let disk = &*engine.disk;
+            let dropped = remove_if_exists(disk, &next_path(&engine.root(), &id))
+                .and_then(|()| drop_directory(disk, &engine.root(), &id));
             let mut databases = engine.slots_mut();
             let Err(source) = dropped else {
                 databases.remove(&id);
@@ -440,6 +432,17 @@ impl Engine {
         lock.take();
     }
 
+    /// What every database is opened with.
+    pub(crate) fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies {
+            disk: &self.disk,
+            metrics: &self.metrics,
+            events: &self.events,
+            scheduler: &self.scheduler,
+            keep_changes: self.limits.keep_changes,
+        }
+    }
+
     /// The directory of the databases.
     pub(crate) fn root(&self) -> PathBuf {
         self.directory.join("databases")
@@ -541,10 +544,10 @@ fn failed(events: &EventQueue, id: &str, error: &Error) -> Slot {
 }
 
 /// Whether an entry was left by a process that ended while it created or dropped a database.
-fn is_leftover(root: &Path, name: &str) -> bool {
+fn is_leftover(disk: &dyn Disk, root: &Path, name: &str) -> bool {
     let is_orphan = |id| {
         let store = store_path(&root.join(id));
-        !store.try_exists().unwrap_or(true) && !store::has_traces(&store)
+        !disk.exists(&store).unwrap_or(true) && !store::has_traces(disk, &store)
     };
     name.starts_with(DROPPED)
         || name.starts_with(NEW)

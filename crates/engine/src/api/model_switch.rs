@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::api::database::Database;
 use crate::api::describe::time;
 use crate::api::engine::{Engine, Slot};
-use crate::disk::{next_path, remove_dropped, remove_if_there, swap_directories, sync_directory};
+use crate::disk::{next_path, remove_dropped, remove_if_exists, swap_directories};
 use crate::error::{Done, Error};
 use crate::reembedding::{ReembeddingBatch, ReembeddingStore};
 use crate::settings::Settings;
@@ -40,14 +40,14 @@ impl Engine {
                 Some(shadow) => shadow,
                 None => {
                     let path = engine.shadow_path(&database.id);
-                    remove_if_there(&path).map_err(|source| Error::File {
+                    remove_if_exists(&*engine.disk, &path).map_err(|source| Error::File {
                         path: path.clone(),
                         source,
                     })?;
-                    ReembeddingStore::create(&path, settings, &database.followed())
+                    ReembeddingStore::create(&engine.disk, &path, settings, &database.followed())
                         .inspect_err(|_| {
                             // The error tells why; what stays is removed by the next beginning.
-                            let _ = remove_if_there(&path);
+                            let _ = remove_if_exists(&*engine.disk, &path);
                         })?
                 }
             };
@@ -101,7 +101,7 @@ impl Engine {
             drop(engine.take_shadow(&id)?);
             let path = engine.shadow_path(&id);
             let warmed = engine.open_database(&id, &path).map(|next| next.close());
-            if let Some(shadow) = ReembeddingStore::open(&path, epoch)? {
+            if let Some(shadow) = ReembeddingStore::open(&engine.disk, &path, epoch)? {
                 engine.keep_shadow(&id, shadow);
             }
             warmed
@@ -156,7 +156,7 @@ impl Engine {
         drop(slots);
         if exchanged.is_ok() {
             // What stays is removed at the next start.
-            let _ = remove_dropped(&self.root(), id);
+            let _ = remove_dropped(&*self.disk, &self.root(), id);
         }
         exchanged
     }
@@ -170,7 +170,7 @@ impl Engine {
             return Err(Error::Stale);
         }
         source.reader.retire();
-        swap_directories(&self.root(), &source.id).map_err(|source| Error::File {
+        swap_directories(&*self.disk, &self.root(), &source.id).map_err(|source| Error::File {
             path: self.root(),
             source,
         })
@@ -181,27 +181,19 @@ impl Engine {
         self.with(id, done, |engine, database| {
             let path = engine.shadow_path(&database.id);
             let kept = engine.shadows().remove(&database.id);
-            if kept.is_none() && !path.exists() {
+            if kept.is_none() && !engine.disk.exists(&path).unwrap_or(false) {
                 let id = database.id.clone();
                 return Err(Error::ReembeddingNotFound { id });
             }
             drop(kept);
-            remove_if_there(&path)
-                .and_then(|()| sync_directory(&engine.root()))
+            remove_if_exists(&*engine.disk, &path)
+                .and_then(|()| engine.disk.sync_directory(&engine.root()))
                 .map_err(|source| Error::File { path, source })
         });
     }
 
     fn open_database(&self, id: &str, path: &Path) -> Result<Database, Error> {
-        Database::open(
-            id,
-            path,
-            &self.metrics,
-            &self.events,
-            self.limits.keep_changes,
-            &self.scheduler,
-            &|_| !self.is_closed(),
-        )
+        Database::open(&self.dependencies(), id, path, &|_| !self.is_closed())
     }
 
     fn begin_background(&self) -> Result<MutexGuard<'_, ()>, Error> {
@@ -220,7 +212,9 @@ impl Engine {
         let kept = self.shadows().remove(&database.id);
         let path = self.shadow_path(&database.id);
         let shadow = match kept {
-            None if store_path(&path).exists() => ReembeddingStore::open(&path, database.epoch)?,
+            None if self.disk.exists(&store_path(&path)).unwrap_or(false) => {
+                ReembeddingStore::open(&self.disk, &path, database.epoch)?
+            }
             kept => kept,
         };
         // One that is behind what the feed keeps would miss deletions.

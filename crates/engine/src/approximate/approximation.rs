@@ -7,7 +7,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::approximate::file;
 use crate::approximate::index::{Index, Member};
-use crate::disk::Owner;
+use crate::disk::{Disk, Owner};
 use crate::runtime::{DatabaseEvents, EventCode};
 use crate::snapshot::{Snapshot, Unusable};
 
@@ -16,6 +16,7 @@ const SAVE_RECORDS: usize = 65_536;
 
 /// The approximate index of a database that was made with one.
 pub(crate) struct Approximation {
+    disk: Arc<dyn Disk>,
     directory: PathBuf,
     owner: Owner,
     dimensions: usize,
@@ -48,12 +49,14 @@ pub(crate) enum Upkeep {
 impl Approximation {
     /// An index whose files are, or will be, in `directory`. Nothing is read yet.
     pub(crate) fn new(
+        disk: &Arc<dyn Disk>,
         directory: &Path,
         owner: Owner,
         dimensions: usize,
         events: DatabaseEvents,
     ) -> Self {
         Self {
+            disk: Arc::clone(disk),
             directory: directory.to_owned(),
             owner,
             dimensions,
@@ -121,16 +124,17 @@ impl Approximation {
         match upkeep {
             Upkeep::Load => {
                 // A saved index that is missing or damaged is built again.
-                let loaded = match file::load(&self.directory, &self.owner, self.dimensions) {
-                    Ok(index) => Some(Arc::new(index)),
-                    Err(unusable) => {
-                        if !unusable.is_nothing_saved() {
-                            let text = format!("the approximate index: {unusable}");
-                            self.events.emit(EventCode::IndexFilesRebuilt, text);
+                let loaded =
+                    match file::load(&*self.disk, &self.directory, &self.owner, self.dimensions) {
+                        Ok(index) => Some(Arc::new(index)),
+                        Err(unusable) => {
+                            if !unusable.is_nothing_saved() {
+                                let text = format!("the approximate index: {unusable}");
+                                self.events.emit(EventCode::IndexFilesRebuilt, text);
+                            }
+                            None
                         }
-                        None
-                    }
-                };
+                    };
                 let mut state = self.lock();
                 state.saved = loaded.as_ref().map_or(Vec::new(), |index| index.members());
                 state.serving = loaded;
@@ -180,7 +184,10 @@ impl Approximation {
         let members = index.members();
         if members != saved {
             if self
-                .reported("saved", file::save(&index, &self.directory, &self.owner))
+                .reported(
+                    "saved",
+                    file::save(&*self.disk, &index, &self.directory, &self.owner),
+                )
                 .is_none()
             {
                 return false;

@@ -5,16 +5,15 @@
 //! | `N.graph` | a graph as the `usearch` crate writes it |
 //! | `approximate` | a write-once file: the graph's number, length, CRC-32 and scale, and the blocks in it (JSON) |
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::approximate::graph::Graph;
 use crate::approximate::index::{Index, Member};
-use crate::disk::{Owner, PartsFile, create_directories, write_once};
-use crate::snapshot::{FileId, GRAPH, GRAPH_LIST, Unusable};
+use crate::disk::{Disk, OpenFile, Owner, PartsFile, create_directories, write_once};
+use crate::snapshot::{FileId, GRAPH, GRAPH_LIST, Unusable, index_file_path};
 
 /// Of graphs built in another way nothing can be used.
 const FORMAT: u64 = 2;
@@ -25,14 +24,19 @@ const CHUNK_BYTES: usize = 1 << 20;
 const LIST: Unusable = Unusable::Content("the list of the graph cannot be read");
 
 /// Saves an index in `directory`; a crash leaves the one saved before.
-pub(crate) fn save(index: &Index, directory: &Path, owner: &Owner) -> Result<(), Unusable> {
-    create_directories(directory)?;
+pub(crate) fn save(
+    disk: &dyn Disk,
+    index: &Index,
+    directory: &Path,
+    owner: &Owner,
+) -> Result<(), Unusable> {
+    create_directories(disk, directory)?;
     let members = index.members();
     let number = FileId::next();
-    let path = graph_path(directory, number);
-    let (bytes, crc) = save_graph(index, &path).inspect_err(|_| {
+    let path = index_file_path(directory, number, GRAPH);
+    let (bytes, crc) = save_graph(disk, index, &path).inspect_err(|_| {
         // The error tells why; half a file is of no use.
-        let _ = fs::remove_file(&path);
+        let _ = disk.remove_file(&path);
     })?;
     let blocks: Vec<Value> = members
         .iter()
@@ -42,29 +46,40 @@ pub(crate) fn save(index: &Index, directory: &Path, owner: &Owner) -> Result<(),
         "format": FORMAT, "graph": number.0, "bytes": bytes, "crc": crc,
         "scale": index.graph.scale().to_bits(), "blocks": blocks,
     });
-    write_once(&list_path(directory), owner, &[list.to_string().as_bytes()])?;
-    remove_all_but(directory, &path);
+    write_once(
+        disk,
+        &list_path(directory),
+        owner,
+        &[list.to_string().as_bytes()],
+    )?;
+    remove_all_but(disk, directory, &path);
     Ok(())
 }
 
 /// Writes the graph and syncs it; returns its length and CRC-32.
-fn save_graph(index: &Index, path: &Path) -> Result<(u64, u32), Unusable> {
+fn save_graph(disk: &dyn Disk, index: &Index, path: &Path) -> Result<(u64, u32), Unusable> {
     index.graph.save(path)?;
-    let sums = check_sum(path)?;
-    File::open(path).and_then(|file| file.sync_all())?;
+    let file = disk.open(path)?;
+    let sums = check_sum(&file)?;
+    disk.sync(&file)?;
     Ok(sums)
 }
 
 /// Reads the saved index.
-pub(crate) fn load(directory: &Path, owner: &Owner, dimensions: usize) -> Result<Index, Unusable> {
-    let list = PartsFile::open(&list_path(directory), owner)?.read_part(0)?;
+pub(crate) fn load(
+    disk: &dyn Disk,
+    directory: &Path,
+    owner: &Owner,
+    dimensions: usize,
+) -> Result<Index, Unusable> {
+    let list = PartsFile::open(disk, &list_path(directory), owner)?.read_part(0)?;
     let list: Value = serde_json::from_slice(&list).map_err(|_| LIST)?;
     let number = |value: &Value| value.as_u64().ok_or(LIST);
     if number(&list["format"])? != FORMAT {
         return Err(Unusable::Content("the graph is of another version"));
     }
-    let path = graph_path(directory, FileId(number(&list["graph"])?).seen());
-    let (bytes, crc) = check_sum(&path)?;
+    let path = index_file_path(directory, FileId(number(&list["graph"])?).seen(), GRAPH);
+    let (bytes, crc) = check_sum(&disk.open(&path)?)?;
     if number(&list["bytes"])? != bytes || number(&list["crc"])? != u64::from(crc) {
         return Err(Unusable::Content("the graph does not match its list"));
     }
@@ -86,8 +101,7 @@ pub(crate) fn load(directory: &Path, owner: &Owner, dimensions: usize) -> Result
 }
 
 /// Length and CRC-32 of a file.
-fn check_sum(path: &Path) -> io::Result<(u64, u32)> {
-    let mut file = File::open(path)?;
+fn check_sum(file: &OpenFile) -> io::Result<(u64, u32)> {
     let mut hasher = crc32fast::Hasher::new();
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut bytes = 0;
@@ -102,20 +116,16 @@ fn check_sum(path: &Path) -> io::Result<(u64, u32)> {
 }
 
 /// Removes graphs that the list does not name.
-fn remove_all_but(directory: &Path, kept: &Path) {
-    let Ok(entries) = fs::read_dir(directory) else {
+fn remove_all_but(disk: &dyn Disk, directory: &Path, kept: &Path) {
+    let Ok(entries) = disk.list(directory) else {
         return;
     };
-    for path in entries.flatten().map(|entry| entry.path()) {
+    for path in entries {
         if path.extension().is_some_and(|kind| kind == GRAPH) && path != kept {
             // A file that can't be removed now is tried again after the next save.
-            let _ = fs::remove_file(&path);
+            let _ = disk.remove_file(&path);
         }
     }
-}
-
-fn graph_path(directory: &Path, number: FileId) -> PathBuf {
-    directory.join(format!("{}.{GRAPH}", number.0))
 }
 
 fn list_path(directory: &Path) -> PathBuf {

@@ -16,6 +16,7 @@ use crate::background::save::Save;
 use crate::background::saved::Saved;
 use crate::background::scheduler::{JobHandle, Scheduler};
 use crate::background::train::Train;
+use crate::disk::FileError;
 use crate::runtime::{DatabaseEvents, EventCode};
 use crate::snapshot::{Coding, IndexFiles, Snapshot};
 use crate::store::{Stamp, Store};
@@ -188,7 +189,7 @@ impl DatabaseJobs {
         &mut self,
         snapshot: Option<&Snapshot>,
         store: &mut Store,
-    ) -> std::io::Result<()> {
+    ) -> Result<(), FileError> {
         drop(self.submitted.take());
         if let Some(approximation) = &self.approximation {
             // A failure is reported, and the next start builds the index again.

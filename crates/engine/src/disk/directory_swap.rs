@@ -1,22 +1,26 @@
-//! Putting a directory in the place of another, so that after a crash at any moment it is one or the other.
+//! Creation, replacement and removal of the directories of databases. A crash at any moment leaves a directory complete
+//! or absent, the old one or the new one.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
-use crate::disk::parts_file::{FileError, sync_directory};
+use crate::disk::directories::remove_if_exists;
+use crate::disk::file_error::FileError;
+use crate::disk::interface::Disk;
 
-/// Begins the name of a database's directory while it is removed.
+/// Prefix of the directory of a database while it is removed.
 pub(crate) const DROPPED: &str = ".dropped-";
 
-/// Begins the name of a database's directory until it is complete.
+/// Prefix of the directory of a new database until it is complete.
 pub(crate) const NEW: &str = ".new-";
 
-/// Begins the name of what is being made to take the place of a database.
+/// Prefix of a directory that is built to replace that of a database.
 pub(crate) const NEXT: &str = ".next-";
 
-/// Begins the name of what is complete and takes the place of a database, now or at the next start.
+/// Prefix of a complete directory that replaces that of a database, now or at the next start.
 const READY: &str = ".ready-";
 
+/// The directory that is built to replace that of database `id`.
 pub(crate) fn next_path(root: &Path, id: &str) -> PathBuf {
     root.join(format!("{NEXT}{id}"))
 }
@@ -25,117 +29,108 @@ fn dropped_path(root: &Path, id: &str) -> PathBuf {
     root.join(format!("{DROPPED}{id}"))
 }
 
-/// Puts what was made for database `id` in its place. What was there is to be removed: see [`remove_dropped`].
+/// Replaces the directory of database `id` by the one at [`next_path`]. The caller then removes the old directory by
+/// [`remove_dropped`].
 ///
 /// # Errors
-/// The system's. Everything is where it was, unless taking it back failed too; then the next start finishes it.
-pub(crate) fn swap_directories(root: &Path, id: &str) -> io::Result<()> {
+/// The system's. Both directories then have their former names, unless renaming them back failed too; the next start then
+/// finishes the swap.
+pub(crate) fn swap_directories(disk: &dyn Disk, root: &Path, id: &str) -> io::Result<()> {
     let (next, ready) = (next_path(root, id), root.join(format!("{READY}{id}")));
-    fs::rename(&next, &ready)?;
-    sync_directory(root)
-        .and_then(|()| take_place(root, id, &ready))
+    disk.rename(&next, &ready)?;
+    disk.sync_directory(root)
+        .and_then(|()| take_place(disk, root, id, &ready))
         .inspect_err(|_| {
-            // The error tells what is wrong; this only has to leave one of the two in place.
-            if !root.join(id).exists() {
-                let _ = fs::rename(dropped_path(root, id), root.join(id));
+            // A failure here needs no report: one of the two directories must have the name, and the next start sees to it.
+            if !disk.exists(&root.join(id)).unwrap_or(true) {
+                let _ = disk.rename(&dropped_path(root, id), &root.join(id));
             }
-            let _ = fs::rename(&ready, &next);
-            let _ = sync_directory(root);
+            let _ = disk.rename(&ready, &next);
+            let _ = disk.sync_directory(root);
         })
 }
 
-/// Finishes the exchanges that a crash interrupted.
+/// Finishes the swaps that a crash interrupted.
 ///
 /// # Errors
 /// The system's.
-pub(crate) fn finish_swaps(root: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(root)? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
+pub(crate) fn finish_swaps(disk: &dyn Disk, root: &Path) -> io::Result<()> {
+    for path in disk.list(root)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         if let Some(id) = name.strip_prefix(READY) {
-            take_place(root, id, &root.join(&name))?;
+            take_place(disk, root, id, &path)?;
         }
     }
     Ok(())
 }
 
-/// Renames `ready` to the directory of a database. What was there is renamed too; the caller removes it.
-fn take_place(root: &Path, id: &str, ready: &Path) -> io::Result<()> {
+/// Renames `ready` to the directory of a database. An existing directory of the database is renamed too, and the caller
+/// removes it.
+fn take_place(disk: &dyn Disk, root: &Path, id: &str, ready: &Path) -> io::Result<()> {
     let place = root.join(id);
-    if place.exists() {
-        remove_dropped(root, id)?;
-        fs::rename(&place, dropped_path(root, id))?;
+    if disk.exists(&place)? {
+        remove_dropped(disk, root, id)?;
+        disk.rename(&place, &dropped_path(root, id))?;
     }
-    fs::rename(ready, place)?;
-    sync_directory(root)
+    disk.rename(ready, &place)?;
+    disk.sync_directory(root)
 }
 
-/// Renames a database's directory and removes it. Once it is renamed and the rename synced, the database stays
-/// dropped: the next start removes what is left. It may be called again after an error.
+/// Renames the directory of a database and removes it. Once the rename is synced the database stays dropped, and the next
+/// start removes what is left. It may be called again after an error.
 ///
 /// # Errors
 /// The system's.
-pub(crate) fn drop_directory(root: &Path, id: &str) -> io::Result<()> {
-    remove_dropped(root, id)?;
-    match fs::rename(root.join(id), dropped_path(root, id)) {
+pub(crate) fn drop_directory(disk: &dyn Disk, root: &Path, id: &str) -> io::Result<()> {
+    remove_dropped(disk, root, id)?;
+    match disk.rename(&root.join(id), &dropped_path(root, id)) {
         // An earlier call renamed it.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         renamed => renamed?,
     }
-    sync_directory(root)?;
-    remove_dropped(root, id)
+    disk.sync_directory(root)?;
+    remove_dropped(disk, root, id)
 }
 
-/// Makes the directory of a new database with `fill`, complete or not at all, and opens it with `open`.
+/// Creates the directory of a new database with `fill`, complete or not at all, and opens it with `open`.
 ///
 /// # Errors
-/// Those of `fill` and `open`, and the system's. After an error the database is not there, also after the next start.
+/// Those of `fill` and `open`, and the system's. After an error the database does not exist, also after the next
+/// start.
 pub(crate) fn create_directory<T, E: From<FileError>>(
+    disk: &dyn Disk,
     root: &Path,
     id: &str,
     fill: impl FnOnce(&Path) -> Result<(), E>,
     open: impl FnOnce(&Path) -> Result<T, E>,
 ) -> Result<T, E> {
     let (new, place) = (root.join(format!("{NEW}{id}")), root.join(id));
-    let io = |source| FileError::Io {
-        path: place.clone(),
-        source,
-    };
-    let filled = remove_if_there(&new)
+    let io = |source| FileError::io(&place, source);
+    let filled = remove_if_exists(disk, &new)
         .map_err(|source| io(source).into())
         .and_then(|()| fill(&new));
     let opened = filled.and_then(|()| {
-        // A directory without a database may be there: index files of one whose file was removed.
-        take_place(root, id, &new)
+        // A directory without a store may exist: the index files of a database whose main file was removed.
+        take_place(disk, root, id, &new)
             .map_err(|source| io(source).into())
             .and_then(|()| open(&place))
             .inspect_err(|_| {
                 // A rename needs no file descriptor, so it works when there are none left.
-                if !new.exists() {
-                    let _ = fs::rename(&place, &new);
-                    let _ = sync_directory(root);
+                if !disk.exists(&new).unwrap_or(false) {
+                    let _ = disk.rename(&place, &new);
+                    let _ = disk.sync_directory(root);
                 }
             })
     });
-    // What cannot be removed now is removed at the next start.
-    let _ = remove_if_there(&new).and_then(|()| remove_dropped(root, id));
+    // Directories that cannot be removed now are removed at the next start.
+    let _ = remove_if_exists(disk, &new).and_then(|()| remove_dropped(disk, root, id));
     opened
 }
 
-/// Removes what was in the place of a database, if there is something left of it.
+/// Removes the former directory of a database, if it exists.
 ///
 /// # Errors
 /// The system's.
-pub(crate) fn remove_dropped(root: &Path, id: &str) -> io::Result<()> {
-    remove_if_there(&dropped_path(root, id))
-}
-
-/// Removes a directory with all in it, if it is there.
-///
-/// # Errors
-/// The system's.
-pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+pub(crate) fn remove_dropped(disk: &dyn Disk, root: &Path, id: &str) -> io::Result<()> {
+    remove_if_exists(disk, &dropped_path(root, id))
 }

@@ -1,28 +1,30 @@
-//! The lock that keeps a data directory to one process.
+//! The lock that allows a data directory to one process only.
 
-use std::fs::{File, TryLockError};
-use std::io::{self, Read, Write};
+use std::fs::TryLockError;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::disk::parts_file::create_directories;
+use crate::disk::directories::create_directories;
+use crate::disk::interface::Disk;
+use crate::disk::open_file::OpenFile;
 
 /// Why the lock of a data directory could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another process works in the data directory.
+    /// Another process uses the data directory.
     #[error("data directory {} is in use by {}", path.display(), holder(*pid))]
     Held {
         /// The data directory.
         path: PathBuf,
-        /// The process that holds the lock, where known.
+        /// The process that holds the lock, if it is known.
         pid: Option<u32>,
     },
-    /// The directory or the lock file cannot be made or written.
+    /// The directory or the lock file cannot be created or written.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -43,41 +45,31 @@ impl LockError {
     }
 }
 
-/// Holds `<data>/lock` for as long as it lives; the system lets go of it when the process ends, however it ends.
+/// Holds the lock `<data>/lock` while it exists. The system releases the lock when the process ends, however it ends.
 ///
-/// SQLite alone would let two processes in, and neither would see the other's writes in its columns and codes.
+/// SQLite alone would let two processes write, and neither would see the writes of the other in its columns and codes.
 #[derive(Debug)]
 pub(crate) struct DataLock {
-    file: File,
+    file: OpenFile,
 }
 
 impl DataLock {
-    /// Takes the lock of `directory`, which is made (for its owner only) where it is missing.
+    /// Takes the lock of `directory`, which is created, for its owner only, when it is missing.
     ///
     /// # Errors
     /// [`LockError::Held`] with the holder's process id while another handle has it;
-    /// [`LockError::Io`] when the directory or the file cannot be made or written.
-    pub(crate) fn acquire(directory: &Path) -> Result<DataLock, LockError> {
-        create_directories(directory).map_err(|source| LockError::io(directory, source))?;
+    /// [`LockError::Io`] when the directory or the file cannot be created or written.
+    pub(crate) fn acquire(disk: &dyn Disk, directory: &Path) -> Result<DataLock, LockError> {
+        create_directories(disk, directory).map_err(|source| LockError::io(directory, source))?;
         let path = directory.join("lock");
         let io = |source| LockError::io(&path, source);
-        // Not truncated before the lock is ours: it tells who holds it.
-        let mut file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(io)?;
-        match file.try_lock() {
+        let file = disk.open_for_writing(&path).map_err(io)?;
+        match disk.lock(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let mut text = String::new();
-                // Where locks are mandatory the holder's id cannot be read: then it stays unknown.
-                let pid = file
-                    .read_to_string(&mut text)
-                    .ok()
-                    .and_then(|_| text.trim().parse().ok());
+                // Where locks are mandatory, the id of the holder cannot be read and stays unknown.
+                let content = file.read_to_end().unwrap_or_default();
+                let pid = String::from_utf8_lossy(&content).trim().parse().ok();
                 return Err(LockError::Held {
                     path: directory.to_owned(),
                     pid,
@@ -85,16 +77,18 @@ impl DataLock {
             }
             Err(TryLockError::Error(source)) => return Err(io(source)),
         }
-        file.set_len(0).map_err(io)?;
-        writeln!(file, "{}", std::process::id()).map_err(io)?;
+        // The content names the holder, so it is replaced only once the lock is held.
+        disk.set_length(&file, 0).map_err(io)?;
+        let holder = format!("{}\n", std::process::id());
+        disk.write_at(&file, holder.as_bytes(), 0).map_err(io)?;
         Ok(DataLock { file })
     }
 }
 
 impl Drop for DataLock {
     fn drop(&mut self) {
-        // A process that is being started may still have a copy of the file, and with it the lock. Closing the file
-        // lets go of the lock in any case.
-        let _ = self.file.unlock();
+        // A process that is being started may still have a copy of the open file, and closing the file would not release
+        // the lock then.
+        self.file.unlock();
     }
 }

@@ -1,16 +1,28 @@
-//! Files outside of SQLite: checked files of parts, directories that change places, and the lock of the data directory.
+//! Files outside of SQLite: parts files with checksums, directories that replace each other, the lock of the data
+//! directory, and the interface to the disk that all of them use.
 
+mod directories;
 mod directory_swap;
+mod file_error;
+mod interface;
 mod lock;
+mod open_file;
 mod parts_file;
+mod parts_format;
+mod parts_writer;
+mod real;
 
+pub(crate) use directories::{create_directories, remove_if_exists};
 pub(crate) use directory_swap::{
     DROPPED, NEW, NEXT, create_directory, drop_directory, finish_swaps, next_path, remove_dropped,
-    remove_if_there, swap_directories,
+    swap_directories,
 };
+pub use file_error::FileError;
+pub(crate) use interface::Disk;
 pub(crate) use lock::DataLock;
 pub use lock::LockError;
-pub use parts_file::FileError;
-pub(crate) use parts_file::{
-    Owner, PartsFile, TEMPORARY, create_directories, sync_directory, write_at, write_once,
-};
+pub(crate) use open_file::OpenFile;
+pub(crate) use parts_file::PartsFile;
+pub(crate) use parts_format::Owner;
+pub(crate) use parts_writer::{TEMPORARY, write_once};
+pub(crate) use real::RealDisk;

@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::disk::remove_if_there;
+use crate::disk::{Disk, remove_if_exists};
 use crate::error::Error;
 use crate::record::{record_hash, text_vector};
 use crate::runtime::now_ms;
@@ -76,6 +77,7 @@ impl ReembeddingStore {
     /// # Errors
     /// [`Error::Store`].
     pub(crate) fn create(
+        disk: &Arc<dyn Disk>,
         directory: &Path,
         settings: Settings,
         database: &Followed<'_>,
@@ -85,7 +87,7 @@ impl ReembeddingStore {
         let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
         let started_at = now_ms();
         let create = || {
-            let mut store = Store::create(&store_path(directory), &json)?;
+            let mut store = Store::create(disk, &store_path(directory), &json)?;
             store.set_epoch(epoch)?;
             store.set_meta(CREATED_AT, &created_at.to_le_bytes())?;
             store.set_meta(STARTED_AT, &started_at.to_le_bytes())?;
@@ -94,7 +96,7 @@ impl ReembeddingStore {
         };
         let store = create().inspect_err(|_| {
             // The error of the creation says what is wrong.
-            let _ = remove_if_there(directory);
+            let _ = remove_if_exists(&**disk, directory);
         })?;
         Ok(Self {
             settings,
@@ -110,8 +112,12 @@ impl ReembeddingStore {
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub(crate) fn open(directory: &Path, epoch: [u8; 16]) -> Result<Option<Self>, Error> {
-        let store = match Store::open(&store_path(directory)) {
+    pub(crate) fn open(
+        disk: &Arc<dyn Disk>,
+        directory: &Path,
+        epoch: [u8; 16],
+    ) -> Result<Option<Self>, Error> {
+        let store = match Store::open(disk, &store_path(directory)) {
             Err(error) if error.code() == "damaged" => return Ok(None),
             opened => opened?,
         };

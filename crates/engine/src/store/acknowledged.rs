@@ -18,11 +18,11 @@
 //! | 8 | a version that the main file had reached at least, without its log |
 //! | 4 | CRC-32 of everything before |
 
-use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
-use crate::disk::{sync_directory, write_at};
+use crate::disk::{Disk, OpenFile};
 use crate::store::continuity::{AcknowledgedStatus, StoreStatus};
 use crate::store::error::StoreError;
 use crate::store::paths::acknowledged_path;
@@ -35,8 +35,8 @@ const BYTES: usize = 16 + 32 + STATE_BYTES + 8 + 4;
 /// The open file.
 #[derive(Debug)]
 pub(super) struct AcknowledgedFile {
-    file: File,
-    path: PathBuf,
+    disk: Arc<dyn Disk>,
+    file: OpenFile,
     content: AcknowledgedStatus,
 }
 
@@ -45,9 +45,12 @@ impl AcknowledgedFile {
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub(super) fn read(path: &Path) -> Result<Option<AcknowledgedStatus>, StoreError> {
+    pub(super) fn read(
+        disk: &dyn Disk,
+        path: &Path,
+    ) -> Result<Option<AcknowledgedStatus>, StoreError> {
         let path = acknowledged_path(path);
-        match std::fs::read(&path) {
+        match disk.open(&path).and_then(|file| file.read_to_end()) {
             Ok(bytes) => Ok(from_bytes(&bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(StoreError::io(&path, error)),
@@ -60,20 +63,16 @@ impl AcknowledgedFile {
     /// # Errors
     /// [`StoreError::Io`], [`StoreError::DiskFull`].
     pub(super) fn start(
+        disk: &Arc<dyn Disk>,
         path: &Path,
         status: StoreStatus,
         file_version: u64,
     ) -> Result<Self, StoreError> {
         let path = acknowledged_path(path);
         let started = || {
-            let file = File::options()
-                .create(true)
-                .truncate(false)
-                .write(true)
-                .open(&path)?;
             let started = Self {
-                file,
-                path: path.clone(),
+                disk: Arc::clone(disk),
+                file: disk.open_for_writing(&path)?,
                 content: AcknowledgedStatus {
                     status,
                     file_version,
@@ -81,9 +80,9 @@ impl AcknowledgedFile {
                 },
             };
             started.write()?;
-            started.file.set_len(BYTES as u64)?;
-            started.file.sync_all()?;
-            sync_directory(path.parent().unwrap_or(Path::new(".")))?;
+            disk.set_length(&started.file, BYTES as u64)?;
+            disk.sync(&started.file)?;
+            disk.sync_directory(path.parent().unwrap_or(Path::new(".")))?;
             Ok(started)
         };
         started().map_err(|source| StoreError::io(&path, source))
@@ -113,12 +112,12 @@ impl AcknowledgedFile {
     pub(super) fn note_close(&mut self) -> Result<(), StoreError> {
         self.content.clean = true;
         self.write()
-            .and_then(|()| self.file.sync_all())
-            .map_err(|source| StoreError::io(&self.path, source))
+            .and_then(|()| self.disk.sync(&self.file))
+            .map_err(|source| StoreError::io(self.file.path(), source))
     }
 
     fn write(&self) -> io::Result<()> {
-        write_at(&self.file, &to_bytes(&self.content), 0)
+        self.disk.write_at(&self.file, &to_bytes(&self.content), 0)
     }
 }
 

@@ -1,11 +1,11 @@
 //! The creation of a store's files.
 
-use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::OpenFlags;
 
-use crate::disk::sync_directory;
+use crate::disk::{Disk, create_directories};
 use crate::store::acknowledged::AcknowledgedFile;
 use crate::store::connection::{connect, prepare_writer};
 use crate::store::continuity::StoreStatus;
@@ -19,14 +19,18 @@ use crate::store::state::{STATE, State};
 ///
 /// # Errors
 /// [`StoreError::Exists`] when there is a file at `path`.
-pub(super) fn create(path: &Path, settings: &[u8]) -> Result<(), StoreError> {
-    if path.exists() {
+pub(super) fn create(disk: &Arc<dyn Disk>, path: &Path, settings: &[u8]) -> Result<(), StoreError> {
+    let exists = |path: &Path| {
+        disk.exists(path)
+            .map_err(|source| StoreError::io(path, source))
+    };
+    if exists(path)? {
         return Err(StoreError::Exists {
             path: path.to_owned(),
         });
     }
     let directory = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(directory).map_err(|source| StoreError::io(directory, source))?;
+    create_directories(&**disk, directory).map_err(|source| StoreError::io(directory, source))?;
     let unfinished = unfinished_path(path);
     for leftover in [
         unfinished.clone(),
@@ -36,8 +40,9 @@ pub(super) fn create(path: &Path, settings: &[u8]) -> Result<(), StoreError> {
         log_path(path),
         log_index_path(path),
     ] {
-        if leftover.exists() {
-            fs::remove_file(&leftover).map_err(|source| StoreError::io(&leftover, source))?;
+        if exists(&leftover)? {
+            disk.remove_file(&leftover)
+                .map_err(|source| StoreError::io(&leftover, source))?;
         }
     }
     let connection = connect(
@@ -65,20 +70,15 @@ pub(super) fn create(path: &Path, settings: &[u8]) -> Result<(), StoreError> {
     connection.execute_batch("COMMIT")?;
     // Before the file is in place, so that no store is without its file `acknowledged`.
     drop(AcknowledgedFile::start(
+        disk,
         path,
         StoreStatus::of(&connection)?,
         0,
     )?);
     // Closing moves the log into the file and deletes it, so that one rename carries everything.
     connection.close().map_err(|(_, error)| error)?;
-    fs::rename(&unfinished, path).map_err(|source| StoreError::io(path, source))?;
-    for parent in path
-        .ancestors()
-        .skip(1)
-        .take(3)
-        .filter(|parent| !parent.as_os_str().is_empty())
-    {
-        sync_directory(parent).map_err(|source| StoreError::io(parent, source))?;
-    }
-    Ok(())
+    disk.rename(&unfinished, path)
+        .map_err(|source| StoreError::io(path, source))?;
+    disk.sync_directory(directory)
+        .map_err(|source| StoreError::io(directory, source))
 }

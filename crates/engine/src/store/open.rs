@@ -1,7 +1,9 @@
 //! The creation and opening of a store.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use crate::disk::Disk;
 use crate::store::acknowledged::AcknowledgedFile;
 use crate::store::connection::{keep_log_on_close, main_file_status, open_writer};
 use crate::store::continuity::{Continuity, StoreStatus};
@@ -16,9 +18,13 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Exists`], [`StoreError::DiskFull`], [`StoreError::Io`].
-    pub(crate) fn create(path: &Path, settings: &[u8]) -> Result<Store, StoreError> {
-        create(path, settings)?;
-        Store::open(path)
+    pub(crate) fn create(
+        disk: &Arc<dyn Disk>,
+        path: &Path,
+        settings: &[u8],
+    ) -> Result<Store, StoreError> {
+        create(disk, path, settings)?;
+        Store::open(disk, path)
     }
 
     /// Opens the store at `path` with every acknowledged commit.
@@ -29,8 +35,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::Lost`] when acknowledged commits are missing; [`StoreError::Foreign`], [`StoreError::Format`],
     /// [`StoreError::ReadOnly`], [`StoreError::Corrupt`], [`StoreError::Inconsistent`].
-    pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
-        let expected = AcknowledgedFile::read(path)?;
+    pub(crate) fn open(disk: &Arc<dyn Disk>, path: &Path) -> Result<Store, StoreError> {
+        let expected = AcknowledgedFile::read(&**disk, path)?;
         let main_file = main_file_status(path);
         let (connection, upgraded) = open_writer(path)?;
         let status = StoreStatus::of(&connection)?;
@@ -43,7 +49,7 @@ impl Store {
             Continuity::Continued => {
                 keep_log_on_close(&connection, false)?;
                 let file_version = main_file.map_or(0, |main_file| main_file.state.version);
-                let acknowledged = AcknowledgedFile::start(path, status, file_version)?;
+                let acknowledged = AcknowledgedFile::start(disk, path, status, file_version)?;
                 (Some(acknowledged), None)
             }
             Continuity::Restored(reason) => (None, Some(reason)),
@@ -56,6 +62,7 @@ impl Store {
             }
         };
         Ok(Store {
+            disk: Arc::clone(disk),
             path: path.to_owned(),
             connection,
             reader: Reader::new(path),
@@ -89,7 +96,12 @@ impl Store {
         self.write(|transaction| write_meta(transaction, EPOCH, &epoch))?;
         self.status.epoch = epoch;
         keep_log_on_close(&self.connection, false)?;
-        self.acknowledged = Some(AcknowledgedFile::start(&self.path, self.status, 0)?);
+        self.acknowledged = Some(AcknowledgedFile::start(
+            &self.disk,
+            &self.path,
+            self.status,
+            0,
+        )?);
         self.restored = None;
         // When the disk is full, the log stays.
         let _ = self.checkpoint();

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::disk::Disk;
+
 /// The main file of the store in the directory of a database.
 pub(crate) fn store_path(directory: &Path) -> PathBuf {
     directory.join("records.sqlite")
@@ -28,11 +30,11 @@ pub(super) fn acknowledged_path(path: &Path) -> PathBuf {
 }
 
 /// Whether there was a store at `path`: its log or its file `acknowledged` exists.
-pub(crate) fn has_traces(path: &Path) -> bool {
+pub(crate) fn has_traces(disk: &dyn Disk, path: &Path) -> bool {
     // A file that cannot be looked at may exist.
     [acknowledged_path(path), log_path(path)]
         .iter()
-        .any(|trace| trace.try_exists().unwrap_or(true))
+        .any(|trace| disk.exists(trace).unwrap_or(true))
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

@@ -1,10 +1,11 @@
 //! The one writer of a store.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+use crate::disk::Disk;
 use crate::store::acknowledged::AcknowledgedFile;
 use crate::store::batch::Batch;
 use crate::store::continuity::StoreStatus;
@@ -21,6 +22,7 @@ use crate::store::write::{Commit, Write};
 /// [`StoreError::Poisoned`] until the database is opened again.
 #[derive(Debug)]
 pub(crate) struct Store {
+    pub(super) disk: Arc<dyn Disk>,
     pub(super) path: PathBuf,
     pub(super) connection: Connection,
     pub(super) reader: Reader,
@@ -32,6 +34,11 @@ pub(crate) struct Store {
 }
 
 impl Store {
+    /// The disk that the store is on.
+    pub(crate) fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
+    }
+
     /// The main file.
     pub(super) fn path(&self) -> &Path {
         &self.path
@@ -131,7 +138,7 @@ impl Store {
             log_index_path(&self.path),
         ]
         .iter()
-        .map(|path| fs::metadata(path).map_or(0, |metadata| metadata.len()))
+        .map(|path| self.disk.length(path).unwrap_or(0))
         .sum()
     }
 

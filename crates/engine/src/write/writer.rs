@@ -132,7 +132,7 @@ impl Writer {
                 Checked::Complete => shared.checked.store(true, Relaxed),
                 Checked::Damaged(text) => {
                     // The next start reads everything from the store.
-                    index_files.distrust();
+                    index_files.mark_untrusted();
                     shared.note_damage(&text);
                 }
                 Checked::Failed(text) => shared.events.emit(EventCode::JobFailed, text),

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::disk::DataLock;
+use crate::disk::{DataLock, RealDisk};
 use crate::error::Done;
 use crate::record::RecordRow;
 use crate::snapshot::IdentityIndex;
@@ -188,7 +188,7 @@ fn an_engine_that_is_dropped_without_close_ends_its_threads_before_it_releases_t
             drop(engine);
         }
         assert_eq!(shared.strong_count(), 0, "the writer has ended");
-        drop(DataLock::acquire(directory.path()).expect("the directory is free"));
+        drop(DataLock::acquire(&RealDisk, directory.path()).expect("the directory is free"));
         let engine = open(directory.path());
         assert_eq!(
             engine

@@ -1,8 +1,8 @@
-//! Write-once files come back whole or are known to be damaged.
+//! Parts files are read whole or are known to be damaged.
 
 use std::fs;
 
-use crate::disk::parts_file::{FileError, PartsFile, write_once};
+use crate::disk::{FileError, PartsFile, RealDisk, write_once};
 
 const OWNER: [u8; 16] = *b"of one store    ";
 
@@ -12,9 +12,9 @@ const PARTS: [&[u8]; 4] = [b"stamp", b"", &[7; 200], b"last"];
 fn parts_come_back_whole_and_in_pieces() {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let path = directory.path().join("snapshot");
-    write_once(&path, &OWNER, &[b"old"]).expect("it is written");
-    write_once(&path, &OWNER, &PARTS).expect("it takes the old one's place");
-    let file = PartsFile::open(&path, &OWNER).expect("it opens");
+    write_once(&RealDisk, &path, &OWNER, &[b"old"]).expect("it is written");
+    write_once(&RealDisk, &path, &OWNER, &PARTS).expect("it takes the old one's place");
+    let file = PartsFile::open(&RealDisk, &path, &OWNER).expect("it opens");
     assert_eq!(file.part_count(), PARTS.len());
     for (index, part) in PARTS.iter().enumerate() {
         assert_eq!(file.part_bytes(index), part.len() as u64);
@@ -40,11 +40,11 @@ fn parts_come_back_whole_and_in_pieces() {
 fn every_torn_or_changed_file_is_noticed() {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let path = directory.path().join("snapshot");
-    write_once(&path, &OWNER, &PARTS).expect("it is written");
+    write_once(&RealDisk, &path, &OWNER, &PARTS).expect("it is written");
     let whole = fs::read(&path).expect("it is read");
     let damaged = |bytes: &[u8]| {
         fs::write(&path, bytes).expect("it is written");
-        let read = PartsFile::open(&path, &OWNER).and_then(|file| {
+        let read = PartsFile::open(&RealDisk, &path, &OWNER).and_then(|file| {
             (0..file.part_count())
                 .map(|part| file.read_part(part))
                 .collect::<Result<Vec<_>, _>>()
@@ -87,7 +87,7 @@ fn every_torn_or_changed_file_is_noticed() {
 fn a_file_that_is_not_there_is_told_from_a_damaged_one() {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     assert!(matches!(
-        PartsFile::open(&directory.path().join("none"), &OWNER),
+        PartsFile::open(&RealDisk, &directory.path().join("none"), &OWNER),
         Err(FileError::Io { .. })
     ));
 }

@@ -4,13 +4,13 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use crate::store::StoreError;
 use crate::store::tests::image::{Image, PER_COMMIT, acknowledged, commit, read, wal};
-use crate::store::tests::support::{Random, scratch};
-use crate::store::{Store, StoreError};
+use crate::store::tests::support::{Random, create_store, open_store, scratch};
 
 /// A store of 3 commits in the main file and 9 more in the log, as kill -9 leaves it, and its epoch.
 fn killed(path: &Path) -> (Image, [u8; 16]) {
-    let mut store = Store::create(path, b"{}").expect("a new database");
+    let mut store = create_store(path, b"{}").expect("a new database");
     (0..3).for_each(|_| commit(&mut store));
     store.checkpoint().expect("it succeeds");
     (0..9).for_each(|_| commit(&mut store));
@@ -39,7 +39,7 @@ fn no_flipped_bit_in_the_log_drops_an_acknowledged_commit_unnoticed() {
         // Refused as often as it is opened: an attempt to open it makes nothing worse.
         damaged.put(&path);
         for _ in 0..2 {
-            match Store::open(&path) {
+            match open_store(&path) {
                 Ok(store) => {
                     assert_eq!(store.restored(), None, "trial {trial}");
                     let ids = read(&store).expect("nothing is damaged");
@@ -74,7 +74,7 @@ fn a_deleted_log_is_noticed_until_the_loss_is_accepted() {
     whole.put(&path);
     fs::remove_file(wal(&path)).expect("deleted");
     for _ in 0..2 {
-        let error = Store::open(&path).expect_err("it is refused");
+        let error = open_store(&path).expect_err("it is refused");
         assert_eq!(error.code(), "damaged");
         let text = error.to_string();
         for part in [
@@ -87,7 +87,7 @@ fn a_deleted_log_is_noticed_until_the_loss_is_accepted() {
     }
     // The log comes back.
     fs::write(wal(&path), &whole.log).expect("written");
-    let store = Store::open(&path).expect("it opens");
+    let store = open_store(&path).expect("it opens");
     assert_eq!((store.restored(), store.version()), (None, 12));
     assert_eq!(store.epoch(), epoch);
     drop(store);
@@ -95,7 +95,7 @@ fn a_deleted_log_is_noticed_until_the_loss_is_accepted() {
     whole.put(&path);
     fs::remove_file(wal(&path)).expect("deleted");
     fs::remove_file(acknowledged(&path)).expect("deleted");
-    let mut store = Store::open(&path).expect("it opens");
+    let mut store = open_store(&path).expect("it opens");
     assert!(store.restored().is_some());
     assert_eq!(
         read(&store).expect("it is whole").len() as u64,
@@ -105,14 +105,14 @@ fn a_deleted_log_is_noticed_until_the_loss_is_accepted() {
     assert_ne!(store.epoch(), epoch);
     commit(&mut store);
     drop(store);
-    let store = Store::open(&path).expect("it opens");
+    let store = open_store(&path).expect("it opens");
     assert_eq!((store.restored(), store.version()), (None, 4));
 }
 
 #[test]
 fn what_was_not_acknowledged_may_be_torn() {
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     (0..4).for_each(|_| commit(&mut store));
     let before = Image::take(&path);
     commit(&mut store);
@@ -126,7 +126,7 @@ fn what_was_not_acknowledged_may_be_torn() {
             acknowledged: before.acknowledged.clone(),
         };
         torn.put(&path);
-        let store = Store::open(&path).expect("it opens");
+        let store = open_store(&path).expect("it opens");
         assert_eq!((store.restored(), store.version()), (None, 4));
         assert_eq!(store.epoch(), epoch);
     }
@@ -136,7 +136,7 @@ fn what_was_not_acknowledged_may_be_torn() {
         ..after
     };
     behind.put(&path);
-    let store = Store::open(&path).expect("it opens");
+    let store = open_store(&path).expect("it opens");
     assert_eq!((store.restored(), store.version()), (None, 5));
     assert_eq!(store.epoch(), epoch);
 }
@@ -144,7 +144,7 @@ fn what_was_not_acknowledged_may_be_torn() {
 #[test]
 fn a_log_that_a_running_read_kept_from_being_moved_is_missed_when_it_is_gone() {
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     commit(&mut store);
     let reader = store.reader();
     let mut store = Some(store);
@@ -161,7 +161,7 @@ fn a_log_that_a_running_read_kept_from_being_moved_is_missed_when_it_is_gone() {
     let (_directory, path) = scratch();
     image.put(&path);
     fs::remove_file(wal(&path)).expect("deleted");
-    let error = Store::open(&path).expect_err("it is refused");
+    let error = open_store(&path).expect_err("it is refused");
     assert!(
         matches!(
             error,
@@ -174,6 +174,6 @@ fn a_log_that_a_running_read_kept_from_being_moved_is_missed_when_it_is_gone() {
         "{error}"
     );
     fs::write(wal(&path), image.log).expect("written");
-    let store = Store::open(&path).expect("it opens");
+    let store = open_store(&path).expect("it opens");
     assert_eq!((store.restored(), store.version()), (None, 2));
 }

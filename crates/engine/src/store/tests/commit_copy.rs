@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::store::tests::support::{Record, scratch};
+use crate::store::tests::support::{Record, create_store, open_store, scratch};
 use crate::store::{
     Change, CommitRange, CopiedRecord, FeedData, PutKind, Store, StoreError, Write,
 };
@@ -54,7 +54,7 @@ fn contents(store: &Store) -> String {
 #[test]
 fn a_full_disk_refuses_a_stretch_and_nothing_else() {
     let (_source_directory, path) = scratch();
-    let mut source = Store::create(&path, b"{}").expect("a new database");
+    let mut source = create_store(&path, b"{}").expect("a new database");
     let records: Vec<Record> = (1..=500).map(|id| Record::made(id, 1, 384)).collect();
     for batch in records.chunks(30) {
         let writes: Vec<Write<'_>> = batch
@@ -70,7 +70,7 @@ fn a_full_disk_refuses_a_stretch_and_nothing_else() {
         ])
         .expect("the commit succeeds");
     let (_directory, path) = scratch();
-    let mut follower = Store::create(&path, b"{}").expect("a new database");
+    let mut follower = create_store(&path, b"{}").expect("a new database");
     let limit = |store: &Store, pages: u32| {
         let set = store
             .connection
@@ -102,7 +102,7 @@ fn a_full_disk_refuses_a_stretch_and_nothing_else() {
     assert_eq!(before.saturating_add_signed(more), 498);
     assert_eq!(contents(&follower), contents(&source));
     drop(follower);
-    let follower = Store::open(&path).expect("it opens");
+    let follower = open_store(&path).expect("it opens");
     assert_eq!(contents(&follower), contents(&source));
 }
 
@@ -111,7 +111,7 @@ fn neither_a_stretch_nor_a_part_of_the_feed_holds_much_former_data() {
     const RECORDS: u64 = 60;
     const BYTES: usize = 1 << 20;
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     let large = |id, revision| {
         let mut record = Record::made(id, revision, 4);
         record.data = format!(r#"{{"text":"{}"}}"#, "x".repeat(BYTES)).into_bytes();
@@ -150,7 +150,7 @@ fn neither_a_stretch_nor_a_part_of_the_feed_holds_much_former_data() {
     assert_eq!(held(&bare.changes), 0);
 
     let (_directory, path) = scratch();
-    let mut follower = Store::create(&path, b"{}").expect("a new database");
+    let mut follower = create_store(&path, b"{}").expect("a new database");
     loop {
         let (range, records) = next(&store, &follower);
         assert!(held(&range.changes) <= 17 * BYTES + 1_000);

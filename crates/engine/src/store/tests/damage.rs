@@ -5,15 +5,15 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::store::tests::support::{Random, Record, scratch};
-use crate::store::{PutKind, Store, StoreError, Write};
+use crate::store::tests::support::{Random, Record, create_store, open_store, scratch};
+use crate::store::{PutKind, StoreError, Write};
 
 const RECORDS: u64 = 60;
 const DIMENSIONS: usize = 32;
 
 /// A closed database of [`RECORDS`] records, as bytes.
 fn written(path: &Path) -> Vec<u8> {
-    let mut store = Store::create(path, b"{}").expect("a new database");
+    let mut store = create_store(path, b"{}").expect("a new database");
     let records: Vec<Record> = (1..=RECORDS)
         .map(|id| Record::made(id, 1, DIMENSIONS))
         .collect();
@@ -28,7 +28,7 @@ fn written(path: &Path) -> Vec<u8> {
 
 /// The ids that are read; each must be as it was written.
 fn load(path: &Path) -> Result<BTreeSet<u64>, StoreError> {
-    let store = Store::open(path)?;
+    let store = open_store(path)?;
     let mut ids = BTreeSet::new();
     store.reader().load(0, |stored| {
         let record = Record::made(stored.id, 1, DIMENSIONS);
@@ -71,7 +71,7 @@ fn a_flipped_bit_in_a_record_names_the_record() {
         }
         fs::write(&path, changed).expect("it is written");
         assert!(matches!(load(&path), Err(StoreError::Damaged { id: 7 })));
-        let reader = Store::open(&path).expect("it opens").reader();
+        let reader = open_store(&path).expect("it opens").reader();
         assert!(matches!(reader.data(7), Err(StoreError::Damaged { id: 7 })));
         assert!(matches!(
             reader.vector(7),
@@ -85,7 +85,7 @@ fn a_flipped_bit_in_a_record_names_the_record() {
 fn half_a_record_is_damage_not_absence() {
     let (_directory, path) = scratch();
     written(&path);
-    let store = Store::open(&path).expect("it opens");
+    let store = open_store(&path).expect("it opens");
     store
         .connection
         .execute("DELETE FROM contents WHERE id = 9", [])
@@ -139,7 +139,7 @@ fn no_damaged_page_loses_or_returns_a_record_unnoticed() {
     let mut random = Random(SEED);
     let (_directory, path) = scratch();
     drop(written(&path));
-    let mut store = Store::open(&path).expect("it opens");
+    let mut store = open_store(&path).expect("it opens");
     let extra: Vec<Record> = (RECORDS + 1..=RECORDS + 40)
         .map(|id| Record::made(id, 1, DIMENSIONS))
         .collect();
@@ -150,7 +150,7 @@ fn no_damaged_page_loses_or_returns_a_record_unnoticed() {
     store.commit(&puts).expect("the commit succeeds");
     drop(store);
     let earlier = fs::read(&path).expect("it is read");
-    let mut store = Store::open(&path).expect("it opens");
+    let mut store = open_store(&path).expect("it opens");
     let deletions: Vec<Write<'_>> = extra
         .iter()
         .map(|record| Write::Delete {

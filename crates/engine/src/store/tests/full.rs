@@ -1,12 +1,12 @@
 //! A full disk is an error that says so: nothing is half written, reads go on, and so do writes once there is room.
 
-use crate::store::tests::support::{Record, scratch};
+use crate::store::tests::support::{Record, create_store, open_store, scratch};
 use crate::store::{PutKind, Store, StoreError, Write};
 
 #[test]
 fn a_full_disk_refuses_the_commit_and_nothing_else() {
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     let records: Vec<Record> = (1..=500).map(|id| Record::made(id, 1, 384)).collect();
     let (few, many) = records.split_at(20);
     let few: Vec<Write<'_>> = few
@@ -45,7 +45,7 @@ fn a_full_disk_refuses_the_commit_and_nothing_else() {
     );
     drop(store);
     assert_eq!(
-        Store::open(&path)
+        open_store(&path)
             .expect("it opens")
             .reader()
             .count()

@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::store::tests::support::{Random, Record, child, task};
-use crate::store::{PutKind, Store, Write};
+use crate::store::tests::support::{Random, Record, child, create_store, open_store, task};
+use crate::store::{PutKind, Write};
 
 const KILLS: u32 = 30;
 const DIMENSIONS: usize = 384;
@@ -81,7 +81,7 @@ fn acknowledged_commits_survive_kill() {
             assert_eq!(acknowledged, 0);
             continue;
         }
-        let store = Store::open(&path).expect("it opens again");
+        let store = open_store(&path).expect("it opens again");
         assert!(
             store.version() >= acknowledged,
             "kill {kill}: {} < {acknowledged}",
@@ -139,9 +139,9 @@ fn child_that_commits() {
     let directory = task();
     let path = directory.join("records.sqlite");
     let opened = if path.exists() {
-        Store::open(&path)
+        open_store(&path)
     } else {
-        Store::create(&path, b"{}")
+        create_store(&path, b"{}")
     };
     let mut store = opened.expect("it opens");
     // The harness begins a line before it runs a test.

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::disk::{DataLock, LockError};
+use crate::disk::{DataLock, LockError, RealDisk};
 use crate::store::tests::support::{child, task};
 
 #[test]
@@ -20,7 +20,7 @@ fn a_second_process_is_refused_until_the_first_is_gone() {
         .lines()
         .any(|line| line.expect("it is text").ends_with("held"));
     assert!(held, "the child took the lock");
-    let error = DataLock::acquire(&data).expect_err("it is refused");
+    let error = DataLock::acquire(&RealDisk, &data).expect_err("it is refused");
     let pid = holder.id();
     assert!(
         matches!(&error, LockError::Held { path, pid: Some(of) } if *path == data && *of == pid)
@@ -34,19 +34,19 @@ fn a_second_process_is_refused_until_the_first_is_gone() {
 
     holder.kill().expect("the child is killed");
     holder.wait().expect("the child ends");
-    let lock = DataLock::acquire(&data).expect("the system let go of it");
-    let error =
-        DataLock::acquire(&data).expect_err("a second handle of this process is refused too");
+    let lock = DataLock::acquire(&RealDisk, &data).expect("the system let go of it");
+    let error = DataLock::acquire(&RealDisk, &data)
+        .expect_err("a second handle of this process is refused too");
     assert!(matches!(error, LockError::Held { pid: Some(of), .. } if of == std::process::id()));
     drop(lock);
-    DataLock::acquire(&data).expect("it is free again");
+    DataLock::acquire(&RealDisk, &data).expect("it is free again");
 }
 
 #[test]
 #[ignore = "run in a process of its own by another test"]
 fn child_that_holds() {
     let data = task();
-    let _lock = DataLock::acquire(&data).expect("it is free");
+    let _lock = DataLock::acquire(&RealDisk, &data).expect("it is free");
     println!("held");
     // Until the parent kills this process.
     let _ = std::io::stdin().read_line(&mut String::new());
@@ -59,7 +59,7 @@ fn the_directory_is_made_for_its_owner_only() {
 
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let data = directory.path().join("new/data");
-    let _lock = DataLock::acquire(&data).expect("it is free");
+    let _lock = DataLock::acquire(&RealDisk, &data).expect("it is free");
     let mode = data.metadata().expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
 }

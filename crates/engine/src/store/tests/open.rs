@@ -4,8 +4,8 @@ use std::fs;
 
 use rusqlite::Connection;
 
-use crate::store::tests::support::{Record, scratch};
-use crate::store::{PutKind, Store, StoreError};
+use crate::store::tests::support::{Record, create_store, open_store, scratch};
+use crate::store::{PutKind, StoreError};
 
 #[test]
 fn the_bundled_sqlite_is_free_of_the_log_reset_bug() {
@@ -20,12 +20,12 @@ fn the_bundled_sqlite_is_free_of_the_log_reset_bug() {
 #[test]
 fn a_database_is_made_once() {
     let (_directory, path) = scratch();
-    drop(Store::create(&path, b"first").expect("a new database"));
+    drop(create_store(&path, b"first").expect("a new database"));
     assert!(matches!(
-        Store::create(&path, b"second"),
+        create_store(&path, b"second"),
         Err(StoreError::Exists { .. })
     ));
-    let store = Store::open(&path).expect("it opens");
+    let store = open_store(&path).expect("it opens");
     assert_eq!(
         store
             .reader()
@@ -47,7 +47,7 @@ fn what_an_interrupted_creation_left_is_not_in_the_way() {
         )
         .expect("it is written");
     }
-    drop(Store::create(&path, b"{}").expect("a new database"));
+    drop(create_store(&path, b"{}").expect("a new database"));
     let mut names: Vec<_> = fs::read_dir(path.parent().expect("it has one"))
         .expect("it is listed")
         .map(|entry| entry.expect("an entry").file_name())
@@ -65,16 +65,13 @@ fn other_files_are_refused_and_left_alone() {
     let (_directory, path) = scratch();
     fs::create_dir_all(path.parent().expect("it has one")).expect("it is made");
     assert!(
-        matches!(Store::open(&path), Err(StoreError::Sqlite { .. })),
+        matches!(open_store(&path), Err(StoreError::Sqlite { .. })),
         "none is there"
     );
     assert!(!path.exists());
 
     fs::write(&path, "not a database, however long it is. ".repeat(100)).expect("it is written");
-    assert!(matches!(
-        Store::open(&path),
-        Err(StoreError::Foreign { .. })
-    ));
+    assert!(matches!(open_store(&path), Err(StoreError::Foreign { .. })));
     fs::remove_file(&path).expect("it is removed");
 
     let other = Connection::open(&path).expect("it is made");
@@ -83,23 +80,20 @@ fn other_files_are_refused_and_left_alone() {
         .expect("it is made");
     drop(other);
     let before = fs::read(&path).expect("it is read");
-    assert!(matches!(
-        Store::open(&path),
-        Err(StoreError::Foreign { .. })
-    ));
+    assert!(matches!(open_store(&path), Err(StoreError::Foreign { .. })));
     assert_eq!(fs::read(&path).expect("it is read"), before);
 }
 
 #[test]
 fn a_newer_format_is_refused() {
     let (_directory, path) = scratch();
-    let store = Store::create(&path, b"{}").expect("a new database");
+    let store = create_store(&path, b"{}").expect("a new database");
     store
         .connection
         .pragma_update(None, "user_version", 3)
         .expect("it is set");
     drop(store);
-    let error = Store::open(&path).expect_err("it is refused");
+    let error = open_store(&path).expect_err("it is refused");
     assert!(
         matches!(
             error,
@@ -117,7 +111,7 @@ fn a_newer_format_is_refused() {
 #[test]
 fn a_file_that_may_not_be_written_is_an_error_that_says_so() {
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     store
         .connection
         .pragma_update(None, "query_only", true)

@@ -6,8 +6,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 
-use crate::store::tests::support::{Record, child, task};
-use crate::store::{PutKind, Store, StoreError, Write};
+use crate::store::tests::support::{Record, child, create_store, open_store, task};
+use crate::store::{PutKind, StoreError, Write};
 
 /// Runs `test` of this binary in a child whose disk fails on demand.
 fn run_with_faults(test: &str) {
@@ -54,7 +54,7 @@ fn a_failed_sync_poisons_the_writer_until_it_is_opened_again() {
 fn child_whose_syncs_fail() {
     let directory = task();
     let path = directory.join("records.sqlite");
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     let [one, two, three] = [1, 2, 3].map(|id| Record::made(id, 1, 384));
     store
         .commit(&[one.put(PutKind::Created)])
@@ -82,7 +82,7 @@ fn child_whose_syncs_fail() {
     assert_eq!(store.reader().data(3).expect("reads go on"), None);
 
     drop(store);
-    let mut store = Store::open(&path).expect("it opens again");
+    let mut store = open_store(&path).expect("it opens again");
     assert_eq!(store.reader().data(1).expect("it is read"), Some(one.data));
     store
         .commit(&[three.put(PutKind::Created)])
@@ -95,7 +95,7 @@ fn child_whose_syncs_fail() {
         Err(StoreError::Poisoned)
     ));
     drop(store);
-    let store = Store::open(&path).expect("it opens again");
+    let store = open_store(&path).expect("it opens again");
     assert_eq!(
         store.reader().data(3).expect("it is read"),
         Some(three.data)
@@ -112,14 +112,14 @@ fn a_disk_without_room_is_no_poison() {
 fn child_whose_disk_is_full() {
     let directory = task();
     let path = directory.join("records.sqlite");
-    let full = failing(&directory, "space", || Store::create(&path, b"{}"));
+    let full = failing(&directory, "space", || create_store(&path, b"{}"));
     assert!(matches!(full, Err(StoreError::DiskFull)), "{full:?}");
-    let full = failing(&directory, "log_index", || Store::create(&path, b"{}"));
+    let full = failing(&directory, "log_index", || create_store(&path, b"{}"));
     assert_eq!(
         full.expect_err("no room for the index of the log").code(),
         "disk_full"
     );
-    let mut store = Store::create(&path, b"{}").expect("what it left is not in the way");
+    let mut store = create_store(&path, b"{}").expect("what it left is not in the way");
     let records: Vec<Record> = (1..=200).map(|id| Record::made(id, 1, 384)).collect();
     let writes: Vec<Write<'_>> = records
         .iter()
@@ -141,7 +141,7 @@ fn child_whose_disk_is_full() {
     );
     drop(store);
     assert_eq!(
-        Store::open(&path)
+        open_store(&path)
             .expect("it opens")
             .reader()
             .count()

@@ -3,7 +3,7 @@
 use std::fs;
 use std::ops::ControlFlow;
 
-use crate::store::tests::support::{Record, scratch};
+use crate::store::tests::support::{Record, create_store, scratch};
 use crate::store::{PutKind, Store, Write};
 
 fn commit_new(store: &mut Store, ids: std::ops::Range<u64>) {
@@ -18,7 +18,7 @@ fn commit_new(store: &mut Store, ids: std::ops::Range<u64>) {
 #[test]
 fn a_read_sees_one_commit_while_others_follow() {
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     commit_new(&mut store, 1..101);
     let reader = store.reader();
     let mut seen = 0;
@@ -48,7 +48,7 @@ fn a_read_sees_one_commit_while_others_follow() {
 #[test]
 fn breaking_ends_a_read() {
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     commit_new(&mut store, 1..101);
     let mut ids = Vec::new();
     let mut read = |version, stop| {
@@ -71,7 +71,7 @@ fn breaking_ends_a_read() {
 #[test]
 fn readers_on_many_threads_agree() {
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     commit_new(&mut store, 1..101);
     let reader = store.reader();
     std::thread::scope(|scope| {
@@ -96,7 +96,7 @@ fn the_log_stays_small_and_a_checkpoint_empties_it() {
     let (_directory, path) = scratch();
     let log = path.with_extension("sqlite-wal");
     let log_bytes = || fs::metadata(&log).expect("the log is there").len();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     let mut largest = 0;
     for batch in 0..60 {
         commit_new(&mut store, 1 + batch * 500..1 + (batch + 1) * 500);

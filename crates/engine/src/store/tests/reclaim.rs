@@ -2,13 +2,13 @@
 
 use rusqlite::Connection;
 
-use crate::store::tests::support::{Record, downgrade, scratch};
+use crate::store::tests::support::{Record, create_store, downgrade, open_store, scratch};
 use crate::store::{PutKind, Store, Write};
 
 const RECORDS: u64 = 4_000;
 
 fn filled(path: &std::path::Path) -> Store {
-    let mut store = Store::create(path, b"{}").expect("a new database");
+    let mut store = create_store(path, b"{}").expect("a new database");
     let records: Vec<Record> = (1..=RECORDS).map(|id| Record::made(id, 1, 384)).collect();
     let puts: Vec<Write<'_>> = records
         .iter()
@@ -67,7 +67,7 @@ fn a_file_of_format_1_can_become_shorter_after_its_upgrade() {
         .expect("it is rewritten as release 0.1 made it");
     drop(other);
     downgrade(&path);
-    let mut store = Store::open(&path).expect("it is upgraded");
+    let mut store = open_store(&path).expect("it is upgraded");
     let full = store.file_bytes();
     delete_all(&mut store);
     reclaim(&mut store);

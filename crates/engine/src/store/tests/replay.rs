@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use crate::store::tests::support::{Random, Record, scratch};
+use crate::store::tests::support::{Random, Record, create_store, open_store, scratch};
 use crate::store::{
-    Change, ChangeKind, Identity, PutKind, Reader, Store, StoreError, StoredRecord, Write,
+    Change, ChangeKind, Identity, PutKind, Reader, StoreError, StoredRecord, Write,
 };
 
 type Model = BTreeMap<u64, Record>;
@@ -42,7 +42,7 @@ fn catching_up_from_any_version_arrives_at_the_truth() {
     println!("seed {SEED}");
     let mut random = Random(SEED);
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     let mut model = Model::new();
     let mut feed: Vec<Change> = Vec::new();
     let mut past = vec![(0, Model::new())];
@@ -123,7 +123,7 @@ fn catching_up_from_any_version_arrives_at_the_truth() {
         past.push((commit.version, model.clone()));
         if round % 40 == 0 {
             drop(store);
-            store = Store::open(&path).expect("it opens again");
+            store = open_store(&path).expect("it opens again");
         }
         assert_eq!(
             (store.version(), store.last_position(), store.next_id()),
@@ -189,7 +189,7 @@ fn lookups_agree(reader: &Reader, model: &Model) {
 #[test]
 fn a_refused_write_takes_its_whole_commit_back() {
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     let [one, two, three] = [1, 2, 3].map(|id| Record::made(id, 1, 8));
     store
         .commit(&[one.put(PutKind::Created)])
@@ -248,7 +248,7 @@ fn a_refused_write_takes_its_whole_commit_back() {
 #[test]
 fn an_id_is_never_given_twice() {
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     let record = Record::made(41, 1, 8);
     store
         .commit(&[
@@ -257,7 +257,7 @@ fn an_id_is_never_given_twice() {
         ])
         .expect("the commit succeeds");
     drop(store);
-    let store = Store::open(&path).expect("it opens again");
+    let store = open_store(&path).expect("it opens again");
     assert_eq!(store.next_id(), 42);
     assert_eq!(store.version(), 1);
 }
@@ -265,11 +265,11 @@ fn an_id_is_never_given_twice() {
 #[test]
 fn settings_and_other_values_are_kept() {
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, br#"{"dimensions":8}"#).expect("a new database");
+    let mut store = create_store(&path, br#"{"dimensions":8}"#).expect("a new database");
     store.set_meta("fingerprint", b"one").expect("it is kept");
     store.set_meta("fingerprint", b"two").expect("it is kept");
     drop(store);
-    let reader = Store::open(&path).expect("it opens again").reader();
+    let reader = open_store(&path).expect("it opens again").reader();
     assert_eq!(
         reader.meta("settings").expect("it is read").as_deref(),
         Some(&br#"{"dimensions":8}"#[..])

@@ -3,34 +3,33 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::store::Store;
 use crate::store::tests::image::{Image, PER_COMMIT, commit, read, wal};
-use crate::store::tests::support::scratch;
+use crate::store::tests::support::{create_store, open_store, scratch};
 
 #[test]
 fn an_older_or_a_newer_file_is_recognised() {
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     let mut backups = Vec::new();
     for _ in 0..3 {
         commit(&mut store);
         drop(store);
         backups.push(fs::read(&path).expect("read"));
-        store = Store::open(&path).expect("it opens");
+        store = open_store(&path).expect("it opens");
         assert_eq!(store.restored(), None, "closed and opened again");
     }
     drop(store);
     let mut epochs = BTreeSet::new();
     for backup in [&backups[0], &backups[2], &backups[1], &backups[1]] {
         fs::write(&path, backup).expect("put back");
-        let mut store = Store::open(&path).expect("it opens");
+        let mut store = open_store(&path).expect("it opens");
         assert!(store.restored().is_some());
         read(&store).expect("it is whole");
         store.start_new_epoch().expect("accepted");
         assert!(epochs.insert(store.epoch()), "every time a new epoch");
         commit(&mut store);
         drop(store);
-        let store = Store::open(&path).expect("it opens");
+        let store = open_store(&path).expect("it opens");
         assert_eq!(store.restored(), None);
         assert!(epochs.contains(&store.epoch()));
     }
@@ -41,29 +40,29 @@ fn a_file_of_another_database_is_recognised() {
     let (_directory, path) = scratch();
     let (_other_directory, other) = scratch();
     for path in [&path, &other] {
-        let mut store = Store::create(path, b"{}").expect("a new database");
+        let mut store = create_store(path, b"{}").expect("a new database");
         commit(&mut store);
     }
     fs::copy(&other, &path).expect("copied");
-    let store = Store::open(&path).expect("it opens");
+    let store = open_store(&path).expect("it opens");
     assert!(store.restored().is_some());
     drop(store);
     fs::remove_file(&path).expect("deleted");
-    let mut store = Store::create(&path, b"{}").expect("made again");
+    let mut store = create_store(&path, b"{}").expect("made again");
     assert_eq!(store.restored(), None);
     commit(&mut store);
     drop(store);
-    assert_eq!(Store::open(&path).expect("it opens").restored(), None);
+    assert_eq!(open_store(&path).expect("it opens").restored(), None);
 }
 
 #[test]
 fn the_log_of_another_state_is_not_mixed_with_a_file_that_was_put_back() {
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     commit(&mut store);
     drop(store);
     let backup = fs::read(&path).expect("read");
-    let mut store = Store::open(&path).expect("it opens");
+    let mut store = open_store(&path).expect("it opens");
     (0..60).for_each(|_| commit(&mut store));
     store.checkpoint().expect("it succeeds");
     (0..4).for_each(|_| commit(&mut store));
@@ -74,7 +73,7 @@ fn the_log_of_another_state_is_not_mixed_with_a_file_that_was_put_back() {
         ..killed
     }
     .put(&path);
-    let store = Store::open(&path).expect("it opens");
+    let store = open_store(&path).expect("it opens");
     assert!(store.restored().is_some());
     let error = read(&store).expect_err("the log does not belong to the file");
     assert_eq!(error.code(), "damaged", "{error}");
@@ -85,7 +84,7 @@ fn the_log_of_another_state_is_not_mixed_with_a_file_that_was_put_back() {
         "the backup is as it was"
     );
     fs::remove_file(wal(&path)).expect("deleted");
-    let mut store = Store::open(&path).expect("it opens");
+    let mut store = open_store(&path).expect("it opens");
     assert_eq!(read(&store).expect("it is whole").len() as u64, PER_COMMIT);
     store.start_new_epoch().expect("accepted");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::store::paths::log_path;
-use crate::store::tests::support::{Record, scratch};
+use crate::store::tests::support::{Record, create_store, scratch};
 use crate::store::{PutKind, Store};
 
 const DAY: i64 = 24 * 3600 * 1000;
@@ -23,7 +23,7 @@ fn removed(store: &mut Store, now: i64) -> u64 {
 fn a_step_overwrites_a_limited_number_of_bytes() {
     const RECORDS: u64 = 40;
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     for id in 1..=RECORDS {
         let mut record = Record::made(id, 1, 4);
         record.data = format!(r#"{{"text":"{}"}}"#, "x".repeat(1 << 20)).into_bytes();
@@ -66,7 +66,7 @@ fn a_step_overwrites_a_limited_number_of_bytes() {
 #[test]
 fn a_clock_that_was_ahead_for_a_while_keeps_nothing_longer() {
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     let put = |store: &mut Store, id| {
         let record = Record::made(id, 1, 4);
         store

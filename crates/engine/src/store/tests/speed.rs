@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use crate::store::tests::support::{Record, scratch};
+use crate::store::tests::support::{Record, create_store, open_store, scratch};
 use crate::store::{PutKind, Store, Write};
 
 const RECORDS: u64 = 20_000;
@@ -13,7 +13,7 @@ const DIMENSIONS: usize = 384;
 #[test]
 fn speed() {
     let (_directory, path) = scratch();
-    let mut store = Store::create(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     let records: Vec<Record> = (1..=RECORDS)
         .map(|id| Record::made(id, 1, DIMENSIONS))
         .collect();
@@ -68,7 +68,7 @@ fn speed() {
 
     drop(store);
     let begun = Instant::now();
-    let store = Store::open(&path).expect("it opens again");
+    let store = open_store(&path).expect("it opens again");
     println!("open: {:.2} ms", begun.elapsed().as_secs_f64() * 1e3);
     let begun = Instant::now();
     let mut found = records.iter();

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 
+use crate::disk::{Disk, RealDisk};
 use crate::record::content_hash;
-use crate::store::{PutKind, Write};
+use crate::store::{PutKind, Store, StoreError, Write};
 
 /// SplitMix64: the same numbers for the same seed everywhere.
 pub(super) struct Random(pub(super) u64);
@@ -70,6 +72,20 @@ impl Record {
             kind,
         }
     }
+}
+
+/// Creates a store on the real disk.
+pub(super) fn create_store(path: &Path, settings: &[u8]) -> Result<Store, StoreError> {
+    Store::create(&real_disk(), path, settings)
+}
+
+/// Opens a store on the real disk.
+pub(super) fn open_store(path: &Path) -> Result<Store, StoreError> {
+    Store::open(&real_disk(), path)
+}
+
+fn real_disk() -> Arc<dyn Disk> {
+    Arc::new(RealDisk)
 }
 
 /// Path of a database file in a directory that goes away with the first value.

@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 
 use rusqlite::Connection;
 
-use crate::store::tests::support::{Record, downgrade, scratch};
+use crate::store::tests::support::{Record, create_store, downgrade, open_store, scratch};
 use crate::store::{PutKind, Store, StoreError, Write};
 
 fn write_format_1(path: &std::path::Path) {
-    let mut store = Store::create(path, b"{}").expect("a new database");
+    let mut store = create_store(path, b"{}").expect("a new database");
     let records: Vec<Record> = (1..=50).map(|id| Record::made(id, 1, 8)).collect();
     let puts: Vec<Write<'_>> = records
         .iter()
@@ -29,7 +29,7 @@ fn write_format_1(path: &std::path::Path) {
 fn a_file_of_format_1_is_upgraded_in_place() {
     let (_directory, path) = scratch();
     write_format_1(&path);
-    let store = Store::open(&path).expect("it opens");
+    let store = open_store(&path).expect("it opens");
     assert_eq!(
         (store.version(), store.last_position(), store.next_id()),
         (2, 51, 51)
@@ -47,7 +47,7 @@ fn a_file_of_format_1_is_upgraded_in_place() {
     };
     assert_eq!(count(&store).expect("count and checksum match"), 49);
     drop(store);
-    let mut store = Store::open(&path).expect("it opens again");
+    let mut store = open_store(&path).expect("it opens again");
     assert_eq!(store.epoch(), epoch);
     store
         .commit(&[Record::made(1, 2, 8).put(PutKind::Changed)])
@@ -65,7 +65,7 @@ fn a_record_that_cannot_be_read_stops_the_upgrade_and_leaves_the_file() {
         .expect("it is changed");
     drop(other);
     for _ in 0..2 {
-        let error = Store::open(&path).expect_err("it is refused");
+        let error = open_store(&path).expect_err("it is refused");
         assert!(matches!(error, StoreError::Damaged { id: 5 }), "{error}");
     }
 }

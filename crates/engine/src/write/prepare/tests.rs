@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::api::Engine;
+use crate::disk::{Disk, RealDisk};
 use crate::error::Done;
 use crate::record::{former_record_hash, to_unit_q30};
 use crate::store::{PutKind, Store, Write, store_path};
@@ -20,7 +21,9 @@ const VECTOR: [f64; 2] = [3.0, 4.0];
 /// A data directory with one record, as an older engine wrote it.
 fn former(directory: &Path, settings: &Value, given: bool) {
     let path = store_path(&directory.join("databases").join("db"));
-    let mut store = Store::create(&path, settings.to_string().as_bytes()).expect("a new database");
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let mut store =
+        Store::create(&disk, &path, settings.to_string().as_bytes()).expect("a new database");
     let put = Write::Put {
         id: 1,
         uuid: [7; 16],

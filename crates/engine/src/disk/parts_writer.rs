@@ -1,0 +1,76 @@
+//! Writing of parts files.
+
+use std::io;
+use std::path::Path;
+
+use crate::disk::directories::sync_parent;
+use crate::disk::file_error::FileError;
+use crate::disk::interface::Disk;
+use crate::disk::parts_format::{ALIGNMENT, FORMAT, HEADER_BYTES, MAGIC, Owner};
+
+/// The extension of a file until it is complete.
+pub(crate) const TEMPORARY: &str = "tmp";
+
+/// Writes `parts` to `path`, in place of the file there, so that a crash leaves either the old file or the new one.
+///
+/// # Errors
+/// [`FileError::Io`]. The old file is untouched, unless syncing the directory was what failed.
+pub(crate) fn write_once(
+    disk: &dyn Disk,
+    path: &Path,
+    owner: &Owner,
+    parts: &[&[u8]],
+) -> Result<(), FileError> {
+    replace(disk, path, owner, parts).map_err(|source| FileError::io(path, source))
+}
+
+fn replace(disk: &dyn Disk, path: &Path, owner: &Owner, parts: &[&[u8]]) -> io::Result<()> {
+    let mut name = path
+        .file_name()
+        .ok_or(io::ErrorKind::InvalidInput)?
+        .to_owned();
+    name.push(".");
+    name.push(TEMPORARY);
+    // In the same directory: a rename is atomic only within a file system.
+    let temporary = path.with_file_name(name);
+    let header = header(owner, parts)?;
+    let written = disk
+        .write_file(&temporary, &aligned(&header, parts))
+        .and_then(|()| disk.rename(&temporary, path));
+    if written.is_err() {
+        // The first error gives the reason. A file that cannot be removed now is overwritten the next time.
+        let _ = disk.remove_file(&temporary);
+    }
+    written?;
+    sync_parent(disk, path)
+}
+
+/// The header and the parts, with zeros between.
+fn aligned<'a>(header: &'a [u8], parts: &[&'a [u8]]) -> Vec<&'a [u8]> {
+    const ZEROS: [u8; ALIGNMENT as usize] = [0; ALIGNMENT as usize];
+    let mut content = vec![header];
+    let mut end = header.len() as u64;
+    for part in parts {
+        let start = end.next_multiple_of(ALIGNMENT);
+        content.push(&ZEROS[..(start - end) as usize]);
+        content.push(part);
+        end = start + part.len() as u64;
+    }
+    content
+}
+
+fn header(owner: &Owner, parts: &[&[u8]]) -> io::Result<Vec<u8>> {
+    let count = u32::try_from(parts.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let mut header = Vec::with_capacity(HEADER_BYTES + parts.len() * 16 + 4);
+    header.extend(MAGIC);
+    header.extend(FORMAT.to_le_bytes());
+    header.extend(count.to_le_bytes());
+    header.extend(owner);
+    for part in parts {
+        header.extend((part.len() as u64).to_le_bytes());
+        header.extend(crc32fast::hash(part).to_le_bytes());
+        header.extend([0; 4]);
+    }
+    header.extend(crc32fast::hash(&header).to_le_bytes());
+    Ok(header)
+}

@@ -1,0 +1,166 @@
+//! The files of a block.
+
+use std::sync::Arc;
+
+use cosift_kernels::Codes;
+
+use crate::columns::{Columns, Integers, Mask};
+use crate::disk::{FileError, PartsFile};
+use crate::record::{RecordRow, RecordUuid};
+use crate::snapshot::basis::Basis;
+use crate::snapshot::block::Block;
+use crate::snapshot::body::Body;
+use crate::snapshot::coded::Coded;
+use crate::snapshot::exact_vectors::{ExactVectors, VectorFile};
+use crate::snapshot::file_id::FileId;
+use crate::snapshot::file_names::{BASIS, CODES, ROWS};
+use crate::snapshot::index_files::{FileName, IndexFiles};
+use crate::snapshot::unusable::Unusable;
+
+/// Part of a `.rows` file that holds the exact vectors.
+const VECTORS: usize = 5;
+
+/// Part of a `.rows` file that holds the records without a vector: a bit each, or nothing.
+const WITHOUT_VECTOR: usize = 6;
+
+const MISMATCH: Unusable = Unusable::Content("the files of a block do not fit each other");
+
+/// A block as the saved snapshot lists it.
+pub(super) struct BlockEntry<'a> {
+    pub(super) first: RecordRow,
+    pub(super) records: usize,
+    pub(super) rows: FileId,
+    pub(super) codes: FileId,
+    pub(super) basis: Arc<Basis>,
+    /// The parts of the block that change: its living records, and when each record was last synced.
+    pub(super) changing: &'a [u8],
+}
+
+impl IndexFiles {
+    /// Writes the rows of a full block and returns its exact vectors as they are read from the file.
+    pub(crate) fn write_rows(&self, block: &Block) -> Result<VectorFile, Unusable> {
+        let file_id = block.body.file_id;
+        self.write(file_id, ROWS, || rows_parts(block))?;
+        let file = Arc::new(self.open(file_id, ROWS)?);
+        self.vectors(file, &block.body)
+    }
+
+    fn vectors(&self, file: Arc<PartsFile>, body: &Arc<Body>) -> Result<VectorFile, Unusable> {
+        VectorFile::new(
+            file,
+            VECTORS,
+            self.dimensions,
+            Arc::clone(body),
+            self.store.clone(),
+        )
+        .ok_or(Unusable::Content("a block has another number of vectors"))
+    }
+
+    /// Writes all files of a block.
+    pub(super) fn write_block(&self, block: &Block) -> Result<[FileName; 3], FileError> {
+        let (body, coded) = (&block.body, &block.coded);
+        self.write(body.file_id, ROWS, || rows_parts(block))?;
+        self.write(coded.file_id, CODES, || {
+            let codes = &coded.codes;
+            vec![codes.head_bytes().to_vec(), codes.rest_bytes().to_vec()]
+        })?;
+        self.write(coded.basis.file_id, BASIS, || vec![coded.basis.to_bytes()])?;
+        Ok([
+            (body.file_id, ROWS),
+            (coded.file_id, CODES),
+            (coded.basis.file_id, BASIS),
+        ])
+    }
+
+    /// Reads a block from its files.
+    pub(super) fn load_block(&self, entry: &BlockEntry<'_>) -> Result<Block, Unusable> {
+        let records = entry.records;
+        let rows = Arc::new(self.open(entry.rows, ROWS)?);
+        if rows.part_count() != WITHOUT_VECTOR + 1 {
+            return Err(MISMATCH);
+        }
+        let uuids = rows.read_part(1)?;
+        let body = Body {
+            file_id: entry.rows,
+            ids: Integers::read(&rows.read_part(0)?, records)?,
+            uuids: uuids
+                .as_chunks::<16>()
+                .0
+                .iter()
+                .map(|&bytes| RecordUuid(bytes))
+                .collect(),
+            created: Integers::read(&rows.read_part(2)?, records)?,
+            changed: Integers::read(&rows.read_part(3)?, records)?,
+            columns: Columns::read(&rows.read_part(4)?)?,
+            without_vector: match rows.read_part(WITHOUT_VECTOR)?.as_slice() {
+                [] => None,
+                bytes => Some(Box::new(Mask::from_bytes(bytes).ok_or(MISMATCH)?)),
+            },
+        };
+        let codes = self.open(entry.codes, CODES)?;
+        if codes.part_count() != 2 || body.uuids.len() != records || body.columns.len() != records {
+            return Err(MISMATCH);
+        }
+        let codes = Codes::from_bytes(
+            entry.basis.layout(),
+            records,
+            &codes.read_part(0)?,
+            &codes.read_part(1)?,
+        )
+        .ok_or(MISMATCH)?;
+        let (alive, synced) = entry
+            .changing
+            .split_at_checked(size_of::<Mask>())
+            .ok_or(MISMATCH)?;
+        let mut mask = Mask::from_bytes(alive).ok_or(MISMATCH)?;
+        mask.and(&Mask::full(records));
+        let body = Arc::new(body);
+        let exact = self.vectors(rows, &body)?;
+        self.note_written([
+            (entry.rows, ROWS),
+            (entry.codes, CODES),
+            (entry.basis.file_id, BASIS),
+        ]);
+        Ok(Block {
+            first: entry.first,
+            living: mask.count(),
+            body,
+            coded: Arc::new(Coded {
+                file_id: entry.codes,
+                basis: Arc::clone(&entry.basis),
+                codes,
+            }),
+            exact: Arc::new(ExactVectors::File(exact)),
+            synced: Arc::new(Integers::read(synced, records)?),
+            alive: Arc::new(mask),
+        })
+    }
+}
+
+fn rows_parts(block: &Block) -> Vec<Vec<u8>> {
+    let body = &block.body;
+    let integers = |of: &Integers| {
+        let mut out = Vec::new();
+        of.write(&mut out);
+        out
+    };
+    let mut columns = Vec::new();
+    body.columns.write(&mut columns);
+    let uuids: Vec<u8> = body.uuids.iter().flat_map(|uuid| uuid.0).collect();
+    let vectors = match &*block.exact {
+        ExactVectors::Memory(rows) => rows.to_bytes(),
+        // The vectors of a block are in memory until its file is written, and the file is written once.
+        ExactVectors::File(_) => Vec::new(),
+    };
+    vec![
+        integers(&body.ids),
+        uuids,
+        integers(&body.created),
+        integers(&body.changed),
+        columns,
+        vectors,
+        body.without_vector
+            .as_ref()
+            .map_or_else(Vec::new, |mask| mask.to_bytes()),
+    ]
+}
