@@ -2,9 +2,6 @@
 
 use crate::record::{ValidationCode, ValidationError};
 
-/// The largest id of a record: the integers that a JavaScript number holds exactly.
-pub(crate) const MAX_ID: u64 = (1 << 53) - 1;
-
 /// The longest column name, in bytes of UTF-8.
 pub(crate) const MAX_COLUMN_BYTES: usize = 256;
 

@@ -9,7 +9,7 @@ mod time;
 mod tree;
 mod write;
 
-pub(crate) use limits::{MAX_ID, check_column};
+pub(crate) use limits::check_column;
 pub(crate) use reader::{Reader, Shape};
 pub(crate) use time::{civil_from_days, days_from_civil, parse_time, write_time};
 pub use tree::check;

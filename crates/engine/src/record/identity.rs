@@ -1,8 +1,9 @@
-//! Who a record is: an integer and a UUID, and which of them a variant of the interface shows.
+//! The identity of a record: an integer and a UUID, and which of the two a variant of the interface shows.
 
 use std::fmt;
 
-use crate::record::uuid::{format_uuid, parse_uuid, write_uuid};
+use uuid::Uuid;
+use uuid::fmt::Hyphenated;
 
 /// A record's integer identity, `1..=2^53 - 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,20 +13,20 @@ pub struct RecordId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordUuid(pub [u8; 16]);
 
-/// Number of a record in a database's memory, from 0 in order of writing; a changed record gets a new one.
+/// Number of a record in the memory of a database, from 0 in the order of writing. A changed record gets a new row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RecordRow(pub u32);
 
 impl RecordRow {
-    /// Once the next row is at or above it, all rows are renumbered without gaps. Above are more rows than a
-    /// commit and the compaction after it can add.
+    /// Once the next row is at or above this one, all rows are renumbered without gaps. A commit and the compaction
+    /// after it add fewer rows than there are above.
     pub(crate) const RENUMBER_FROM: Self = Self(u32::MAX - (1 << 28));
 }
 
-/// Largest integer identity: JavaScript numbers are exact up to here.
+/// The largest integer identity: the largest integer up to which a JavaScript number is exact.
 pub(crate) const MAX_RECORD_ID: u64 = (1 << 53) - 1;
 
-/// Which of the two interfaces a request came by.
+/// One of the two variants of the interface, which a request selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variant {
     /// UUID ids, `created_at`, `changed_at`, `synced_at`, cursor joined by `|`.
@@ -50,21 +51,28 @@ impl IdKey {
 }
 
 impl RecordUuid {
-    /// Reads the hyphenated form, either case.
+    /// Parses the hyphenated form, in either case; `None` for any other form.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        parse_uuid(text).map(Self)
+        let hyphenated: Hyphenated = text.parse().ok()?;
+        Some(Self(hyphenated.into_uuid().into_bytes()))
     }
 
     /// Appends the hyphenated form in lower case.
     pub fn write(self, out: &mut Vec<u8>) {
-        write_uuid(&self.0, out);
+        let mut text = [0; Hyphenated::LENGTH];
+        let text = self.hyphenated().encode_lower(&mut text);
+        out.extend_from_slice(text.as_bytes());
+    }
+
+    fn hyphenated(self) -> Hyphenated {
+        Uuid::from_bytes(self.0).hyphenated()
     }
 }
 
 impl fmt::Display for RecordUuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&format_uuid(&self.0))
+        fmt::LowerHex::fmt(&self.hyphenated(), f)
     }
 }
 
@@ -75,6 +83,31 @@ impl Variant {
         match self {
             Self::A => ["created_at", "changed_at", "synced_at"],
             Self::B => ["first_seen_time", "last_changed_time", "last_seen_time"],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn either_case_reads_and_lower_case_is_written() {
+        let text = "0190a0b2-7C3d-7abc-8def-0123456789AB";
+        let uuid = RecordUuid::parse(text).expect("a uuid");
+        assert_eq!(uuid.to_string(), text.to_lowercase());
+        let mut written = Vec::new();
+        uuid.write(&mut written);
+        assert_eq!(written, text.to_lowercase().as_bytes());
+        for bad in [
+            "",
+            &text[1..],
+            &text.replace('-', "0"),
+            &text.replace('-', ""),
+            &text.replace('7', "g"),
+            "{0190a0b2}",
+        ] {
+            assert_eq!(RecordUuid::parse(bad), None, "{bad}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The members of a record. Each function reads one value; a value that is not allowed is noted as a problem, and
 //! reading continues after it.
 
-use crate::json::{MAX_ID, Reader, Shape, check_column, parse_time};
+use crate::json::{Reader, Shape, check_column, parse_time};
 use crate::record::{
-    Data, OwnedValue, ValidationCode, ValidationError, ValidationErrors, parse_uuid,
+    Data, MAX_RECORD_ID, OwnedValue, RecordUuid, ValidationCode, ValidationError, ValidationErrors,
 };
 use crate::write::parsing::typed::{array, expect, members, unknown};
 
@@ -15,7 +15,7 @@ pub(super) fn id(
         return Ok(None);
     }
     let number = reader.number()?;
-    if number.fract() == 0.0 && (1.0..=MAX_ID as f64).contains(&number) {
+    if number.fract() == 0.0 && (1.0..=MAX_RECORD_ID as f64).contains(&number) {
         return Ok(Some(number as u64));
     }
     problems.push(ValidationError::new(
@@ -32,12 +32,12 @@ pub(super) fn uuid(
     if !expect(reader, Shape::Text, problems)? {
         return Ok(None);
     }
-    let uuid = parse_uuid(&reader.string()?);
+    let uuid = RecordUuid::parse(&reader.string()?);
     if uuid.is_none() {
         let detail = "expected a UUID such as 0190a0b2-7c3d-7abc-8def-0123456789ab";
         problems.push(ValidationError::new(ValidationCode::InvalidUuid, detail));
     }
-    Ok(uuid)
+    Ok(uuid.map(|uuid| uuid.0))
 }
 
 pub(super) fn data(
