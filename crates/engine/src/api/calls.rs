@@ -11,7 +11,7 @@ use crate::filter::RequestReader;
 use crate::record::{RecordRow, TimeRange, to_unit_q30};
 use crate::runtime::{StopCheck, StopFlag};
 use crate::search::{Page, Query, Search, not_approximate, write_record};
-use crate::snapshot::{HEAVY, Selection};
+use crate::snapshot::{EXPENSIVE_NS, Selection};
 use crate::write::{
     Answer, Command, Commit, Committed, Deleted, Deletion, Embedded, Format, Found, Prepared,
     RecordRef, prepare,
@@ -93,7 +93,7 @@ impl Engine {
         });
         self.run_query(delete, move || {
             let finding = found.bind(database.published());
-            Ok(if finding.cost() > HEAVY {
+            Ok(if finding.cost() > EXPENSIVE_NS {
                 Step::Heavy(Box::new(move || Ok(finding.run()?)))
             } else {
                 Step::Done(finding.run()?)
@@ -193,7 +193,7 @@ impl Engine {
         self.run_query(done, move || {
             let database = database?;
             let query = Query::parse(&request, &engine.limits)?.bind(&database.searchable, stop)?;
-            Ok(if query.is_heavy() {
+            Ok(if query.is_expensive() {
                 Step::Heavy(Box::new(move || query.run()))
             } else {
                 Step::Done(query.run()?)

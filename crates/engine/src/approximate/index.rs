@@ -33,7 +33,7 @@ pub(crate) struct Member {
 }
 
 /// Where the records of an index are in a snapshot.
-pub(crate) struct Whereabouts {
+pub(crate) struct Coverage {
     /// By place in the index: the block's place in the snapshot, where all of it is in the graph.
     blocks: Vec<Option<u32>>,
     /// By place in the snapshot.
@@ -148,9 +148,9 @@ impl Index {
     }
 
     /// Where the records are in `snapshot`.
-    pub(crate) fn whereabouts(&self, snapshot: &Snapshot) -> Whereabouts {
+    pub(crate) fn coverage(&self, snapshot: &Snapshot) -> Coverage {
         let members = self.read();
-        let mut found = Whereabouts {
+        let mut found = Coverage {
             blocks: vec![None; members.blocks.len()],
             covered: vec![false; snapshot.blocks.len()],
             living: 0,
@@ -196,7 +196,7 @@ impl Members {
     }
 }
 
-impl Whereabouts {
+impl Coverage {
     /// The block and slot of a key in the snapshot; `None` when its block is not, or not wholly, in both.
     pub(crate) fn locate(&self, key: u32) -> Option<(usize, usize)> {
         let place = key as usize / BLOCK_RECORDS;

@@ -14,4 +14,4 @@ mod graph;
 mod index;
 
 pub(crate) use approximation::{Approximation, Upkeep};
-pub(crate) use index::{Index, Whereabouts};
+pub(crate) use index::{Coverage, Index};

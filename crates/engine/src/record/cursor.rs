@@ -1,7 +1,7 @@
-//! Cursors: a place in the order of a search, written as the specification shows it.
+//! Cursors: a position in the order of a search, written as the specification shows it.
 
 use crate::record::identity::{IdKey, MAX_RECORD_ID, RecordUuid, Variant};
-use crate::record::rank::Position;
+use crate::record::order::Position;
 use crate::record::score::Score;
 
 /// Reads a search cursor: `0.734512389|<uuid>` in variant A, `0.734512389_42` in variant B.
@@ -21,7 +21,7 @@ pub(crate) fn write(variant: Variant, position: Position, out: &mut Vec<u8>) {
     write_id(variant, position.id, out);
 }
 
-/// What stands between the parts of a cursor.
+/// The character between the parts of a cursor.
 #[must_use]
 pub(crate) fn separator(variant: Variant) -> char {
     match variant {

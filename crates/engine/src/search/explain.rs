@@ -1,8 +1,8 @@
-//! What an answer tells of itself when the request asks to explain.
+//! `explain`: how a request was carried out, and why each result is one.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::columns::ColumnNames;
 use crate::error::Error;
@@ -11,11 +11,12 @@ use crate::record::Variant;
 use crate::runtime::{StopCheck, Stopped};
 use crate::snapshot::{Block, Snapshot};
 
-/// The filters of a request to be explained, the caller's own apart from the key's: of the latter
-/// nothing may show, not even that there is one.
+/// The filters of a request that asks to explain. Nothing of the forced filter may show, not even that there is one.
 #[derive(Clone, Debug)]
 pub(crate) struct Explain {
+    /// The filter that the caller gave.
     own: Option<Filter>,
+    /// The filter that the caller's key forces.
     forced: Option<Filter>,
 }
 
@@ -27,7 +28,7 @@ pub(crate) struct BoundExplain {
 }
 
 impl Explain {
-    /// What `explain` asks for; `None` where it does not.
+    /// The filters of a request with `"explain": true`; `None` for other requests.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a filter that does not parse.
@@ -42,11 +43,12 @@ impl Explain {
         }))
     }
 
-    /// Whether some records must not show.
+    /// Whether the key forces a filter, so that some records must not show.
     pub(crate) fn is_scoped(&self) -> bool {
         self.forced.is_some()
     }
 
+    /// Binds the filters to the columns of a snapshot.
     pub(crate) fn bind(&self, names: &ColumnNames) -> BoundExplain {
         let bind = |filter: &Option<Filter>| filter.as_ref().map(|filter| filter.bind(names));
         BoundExplain {
@@ -62,20 +64,16 @@ impl BoundExplain {
         self.own.is_some()
     }
 
-    /// Whether some records must not show.
+    /// Whether the key forces a filter, so that some records must not show.
     pub(crate) fn is_scoped(&self) -> bool {
         self.forced.is_some()
     }
 
-    /// Records of a snapshot that exist for the caller.
+    /// The number of records of a snapshot that exist for the caller.
     ///
     /// # Errors
     /// [`Stopped`].
-    pub(crate) fn records(
-        &self,
-        snapshot: &Snapshot,
-        stop_check: &StopCheck<'_>,
-    ) -> Result<usize, Stopped> {
+    fn records(&self, snapshot: &Snapshot, stop_check: &StopCheck<'_>) -> Result<usize, Stopped> {
         let Some(forced) = &self.forced else {
             return Ok(snapshot.records());
         };
@@ -87,7 +85,7 @@ impl BoundExplain {
         Ok(records)
     }
 
-    /// Appends why one result is one: `{"filter":…}` with the outcome of each of the caller's rules.
+    /// Appends why a record is a result: `{"filter":…}` with the outcome of each of the caller's rules.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -109,7 +107,61 @@ impl BoundExplain {
     }
 }
 
+/// How a request was carried out.
+pub(crate) struct Report {
+    /// How the records were found, for people.
+    pub(crate) plan: &'static str,
+    /// The instruction set that scores were computed with.
+    pub(crate) kernel: Option<&'static str>,
+    /// Numbers of records by what was done with them.
+    pub(crate) counters: Vec<(&'static str, u64)>,
+    pub(crate) arrived: Instant,
+    /// Time from the arrival to the start of the scan, for a request that waits for its scan.
+    pub(crate) waited: Option<Duration>,
+    /// Time from the start of the scan to its end.
+    pub(crate) scan: Duration,
+    /// Numbers of all records, also of those that a forced filter hides: not shown where there is one.
+    pub(crate) of_all_records: Vec<(&'static str, Value)>,
+}
+
+impl Report {
+    /// The member `explain` of the response. Its total time ends now.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn to_json(
+        &self,
+        explain: &BoundExplain,
+        snapshot: &Snapshot,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<Value, Stopped> {
+        let mut times = Map::new();
+        if let Some(waited) = self.waited {
+            times.insert("waited".into(), milliseconds(waited));
+        }
+        times.insert("scan".into(), milliseconds(self.scan));
+        let mut json = json!({
+            "plan": self.plan,
+            "records": explain.records(snapshot, stop_check)?,
+        });
+        if let Some(kernel) = self.kernel {
+            json["kernel"] = kernel.into();
+        }
+        for (name, count) in &self.counters {
+            json[name] = (*count).into();
+        }
+        if !explain.is_scoped() {
+            for (name, value) in &self.of_all_records {
+                json[name] = value.clone();
+            }
+        }
+        times.insert("total".into(), milliseconds(self.arrived.elapsed()));
+        json["times_ms"] = times.into();
+        Ok(json)
+    }
+}
+
 /// A duration as the response shows it: milliseconds, to the microsecond.
-pub(crate) fn milliseconds(duration: Duration) -> Value {
+fn milliseconds(duration: Duration) -> Value {
     json!(duration.as_micros() as f64 / 1000.0)
 }

@@ -1,29 +1,29 @@
-//! What score a page will end at, expected from the part of the blocks that was scanned.
+//! An estimate of the score floor at the end of a scan, from the blocks scanned so far.
 //!
-//! A scan that knows only what it has found so far looks closely at many records that the final bar
-//! rules out: at a million records, at six of every seven. The best of some blocks from all over the
-//! database say early on about where the bar will come to lie. They may be wrong: then the ranking
-//! comes out uncertain, and the scan is repeated without them. So they decide how much is looked at,
-//! never what is found.
+//! A scan that uses only the certain floor evaluates many records that the final floor rules out: at a million
+//! records, six of every seven. The best records of a few blocks from all over the database tell early how high the
+//! floor will be. The estimate can be too high. Then the ranking finds that it did not hold, and every block is scanned
+//! again without it. So the estimate changes how many records are evaluated, and never which records are found.
 
 use crate::record::Score;
-use crate::search::ranking::Reached;
+use crate::search::best_scores::BestScores;
 
-/// Blocks that must have been scanned before anything is expected of the others.
+/// Blocks that must be scanned before the first estimate.
 pub(crate) const FIRST_BLOCKS: usize = 4;
 
-/// Fewer records than these are scanned without.
-const LEAST_RECORDS: usize = 32_768;
+/// A scan of fewer records uses no estimate.
+const MIN_RECORDS: usize = 32_768;
 
-/// Records scanned from one expectation to the next, as a part of those before.
-const NEXT_AFTER: f64 = 0.25;
+/// A new estimate is made once the number of records scanned has grown by this part.
+const GROWTH: f64 = 0.25;
 
-/// Standard deviations by which more of a page's records than usual may lie in the blocks scanned: few
+/// Standard deviations of the margin. The number of a page's records among the records scanned has at most a Poisson
+/// distribution's variance, its mean. It is above `mean + 4 * sqrt(mean) + 1` with a probability below 0.001, so a few
 /// scans in a thousand are repeated.
 const DEVIATIONS: f64 = 4.0;
 
-/// The best of the blocks that were scanned.
-pub(crate) struct Expectation {
+/// The best records of the blocks that were scanned.
+pub(crate) struct FloorEstimate {
     /// Places of the page.
     size: usize,
     /// All records.
@@ -32,49 +32,49 @@ pub(crate) struct Expectation {
     blocks: usize,
     /// Records scanned.
     scanned: usize,
-    /// Records scanned before the next expectation.
+    /// Number of records scanned at which the next estimate is made.
     next: usize,
-    best: Reached,
+    best: BestScores,
 }
 
-impl Expectation {
-    /// For a page of `size` places out of so many records; `None` where they are too few.
+impl FloorEstimate {
+    /// An estimate for a page of `size` places out of so many records; `None` for too few records.
     pub(crate) fn new(size: usize, records: usize) -> Option<Self> {
-        (records >= LEAST_RECORDS).then(|| Self {
+        (records >= MIN_RECORDS).then(|| Self {
             size,
             records,
             blocks: 0,
             scanned: 0,
             next: 0,
-            best: Reached::new(size),
+            best: BestScores::new(size),
         })
     }
 
-    /// Takes in what the records of a block of `len` reach, best first; a new expectation, if it is time for
-    /// one.
-    pub(crate) fn see(&mut self, len: usize, reached: &[Score]) -> Option<Score> {
-        for &score in reached.iter().take(self.most(len)) {
-            self.best.note(score);
+    /// Takes in the scores that records of a block of `len` certainly reach, best first. Returns a new estimate when one
+    /// is due.
+    pub(crate) fn observe_block(&mut self, len: usize, lowest: &[Score]) -> Option<Score> {
+        for &score in lowest.iter().take(self.max_of_block(len)) {
+            self.best.add(score);
         }
         self.blocks += 1;
         self.scanned += len;
         if self.blocks < FIRST_BLOCKS || self.scanned < self.next {
             return None;
         }
-        self.next = self.scanned + (self.scanned as f64 * NEXT_AFTER) as usize;
+        self.next = self.scanned + (self.scanned as f64 * GROWTH) as usize;
         self.best.at(self.place())
     }
 
-    /// How many of the best of a block of `len` are taken into account.
+    /// How many of the best records of a block of `len` are taken into account: `2 * size * len / records + 3`.
     ///
-    /// Records that were written one after the other may be alike. A block that has far more of a page's
-    /// records than its part says nothing about the others.
-    fn most(&self, len: usize) -> usize {
+    /// Records that were written one after the other may be similar. A block that holds many more of the page's records
+    /// than its share is not representative, so the rest of its records are ignored.
+    fn max_of_block(&self, len: usize) -> usize {
         2 * self.size * len / self.records + 3
     }
 
-    /// The place, among the best of what was scanned, that the page surely reaches down to: seldom do so many
-    /// of its records lie there.
+    /// The place, among the best of the records scanned, whose score is the estimate: more of the page's records than
+    /// this are among the records scanned with a probability below 0.001.
     fn place(&self) -> usize {
         let mean = self.size as f64 * self.scanned as f64 / self.records as f64;
         (mean + DEVIATIONS * mean.sqrt() + 1.0).ceil() as usize
@@ -85,41 +85,41 @@ impl Expectation {
 mod tests {
     use super::*;
 
-    /// Blocks of 1,000 out of 100,000 records, with scores of which `of_page` tells those of a page of 50.
+    /// The estimate for a page of 50 after so many blocks of 1,000 out of 100,000 records, whose scores `reached` gives.
     fn seen(blocks: usize, reached: impl Fn(usize) -> Vec<u32>) -> Option<Score> {
-        let mut expectation = Expectation::new(50, 100_000).expect("enough records");
+        let mut estimate = FloorEstimate::new(50, 100_000).expect("enough records");
         (0..blocks)
             .filter_map(|block| {
                 let mut scores: Vec<Score> = reached(block).into_iter().map(Score).collect();
                 scores.sort_unstable_by(|a, b| b.cmp(a));
-                expectation.see(1000, &scores)
+                estimate.observe_block(1000, &scores)
             })
             .max()
     }
 
     #[test]
-    fn an_even_spread_comes_close_to_the_last_place_from_below() {
+    fn an_even_spread_is_estimated_closely_from_below() {
         // Scores of 1 to 100,000 dealt out in turn: the page ends at 99,951.
         let dealt = |block: usize| (0..1000).map(|at| (at * 100 + block + 1) as u32).collect();
-        let early = seen(4, dealt).expect("an expectation");
-        let late = seen(60, dealt).expect("an expectation");
+        let early = seen(4, dealt).expect("an estimate");
+        let late = seen(60, dealt).expect("an estimate");
         assert!(early < late && late <= Score(99_951), "{early:?} {late:?}");
         assert!(late >= Score(99_880), "{late:?}");
     }
 
     #[test]
-    fn one_block_full_of_good_records_says_nothing_about_the_others() {
+    fn one_block_full_of_good_records_does_not_raise_the_estimate() {
         let alike = |block: usize| {
             let good = if block == 2 { 50_000 } else { 0 };
             (0..1000).map(|at| good + at).collect()
         };
-        let expected = seen(50, alike).expect("an expectation");
+        let expected = seen(50, alike).expect("an estimate");
         assert!(expected < Score(50_000), "{expected:?}");
     }
 
     #[test]
-    fn few_blocks_or_records_let_expect_nothing() {
+    fn few_blocks_or_records_give_no_estimate() {
         assert_eq!(seen(3, |_| vec![1; 1000]), None);
-        assert!(Expectation::new(50, 10_000).is_none());
+        assert!(FloorEstimate::new(50, 10_000).is_none());
     }
 }

@@ -1,29 +1,37 @@
-//! Semantic search and filter-only listings: one path from a request to a page.
+//! Semantic searches and filter-only listings: one path from a request to a page.
 //!
-//! A [`Search`] is bound to a snapshot as a [`job::Job`]; jobs that wait at the same time share one
-//! [`pass::Pass`] over the blocks; each block is scanned for all of them at once ([`scan`]), for records
-//! as good as the page's last is expected to be ([`floor_estimate`]); the best hits are written as a page
-//! ([`page`]). A [`Query`] lists the records that pass a filter, without scores ([`listing`]).
+//! The [`scheduler`] binds a [`Search`] to a snapshot as a [`running`] search. Searches that wait at the same time are
+//! batched: one [`shared_scan`] goes over the blocks for all of them. The [`block_scan`] of a block prunes records in
+//! three passes ([`candidates`]). A [`ranking`] keeps the best records and the score floor; a [`floor_estimate`] raises
+//! the floor early. An approximate search takes candidates from a graph first ([`graph_search`]). A finished search is
+//! answered ([`answer`]) with a [`page`].
+//!
+//! A [`listing`] orders the records that pass a filter, without scores. It shares the collector of the best records, the
+//! page and its explanation with searches.
 
+mod answer;
+mod best_scores;
+mod block_scan;
+mod bounds;
 mod caches;
+mod candidates;
 mod explain;
 mod floor_estimate;
-mod job;
+mod graph_search;
 mod listing;
 mod page;
-mod pass;
 mod ranking;
+mod record_writer;
 mod request;
-mod scan;
-mod scanner;
+mod running;
+mod scheduler;
 mod searchable;
-mod sort;
-mod walk;
+mod shared_scan;
 
 pub(crate) use listing::Query;
 pub use page::Page;
-pub(crate) use page::write_record;
+pub(crate) use record_writer::write_record;
 pub(crate) use request::{Search, not_approximate};
-pub(crate) use scanner::Scanner;
-pub use scanner::ScannerStats;
+pub(crate) use scheduler::Scanner;
+pub use scheduler::ScannerStats;
 pub(crate) use searchable::Searchable;

@@ -1,16 +1,11 @@
-//! A page as the interface shows it, written straight to its JSON text.
+//! A page of results, of a search or of a listing.
 
-use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
-
-use crate::columns::write_data;
-use crate::json::{write_integer, write_string, write_time};
-use crate::record::{Hit, Score, Variant, cursor};
+use crate::json::{write_integer, write_string};
+use crate::record::{Ranked, Score, Variant};
 use crate::runtime::{StopCheck, Stopped};
-use crate::search::caches::Counted;
-use crate::search::explain::{BoundExplain, milliseconds};
-use crate::search::job::Job;
-use crate::snapshot::{Block, Snapshot};
+use crate::search::explain::{BoundExplain, Report};
+use crate::search::record_writer::write_open_record;
+use crate::snapshot::Snapshot;
 
 /// An answered request.
 #[derive(Clone, Debug)]
@@ -23,228 +18,114 @@ pub struct Page {
     pub total_micros: u64,
 }
 
-/// The start of a page.
+/// Bytes reserved for a response at once.
+const RESERVED_BYTES: usize = 16 * 1024;
+
+/// The start of a response.
 const RESULTS: &[u8] = b"{\"results\":[";
 
-/// Writes records and the members around them.
-pub(crate) struct PageWriter<'a> {
-    snapshot: &'a Snapshot,
-    variant: Variant,
-    pub(crate) out: Vec<u8>,
-    results: usize,
-    max_bytes: usize,
-    explain: Option<&'a BoundExplain>,
+/// A position of an order, as pages show it.
+pub(crate) trait PagePosition: Sized {
+    /// The score that the record at this position shows.
+    fn score(&self) -> Option<Score>;
+
+    /// The cursor of a page that ends with this position, before the records of `following`.
+    fn cursor(&self, variant: Variant, following: &[Ranked<Self>]) -> Vec<u8>;
 }
 
-impl<'a> PageWriter<'a> {
-    /// The records take at most `max_bytes`, unless the first alone is longer. With `explain`, each record says
-    /// why it is in.
-    pub(crate) fn new(
-        snapshot: &'a Snapshot,
-        variant: Variant,
-        max_bytes: usize,
-        explain: Option<&'a BoundExplain>,
-    ) -> Self {
-        let mut out = Vec::with_capacity(16 * 1024);
-        out.extend_from_slice(RESULTS);
-        Self {
-            snapshot,
-            variant,
-            out,
-            results: 0,
-            max_bytes,
-            explain,
-        }
-    }
+/// What a page is written from.
+pub(crate) struct PageContent<'a, P> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) variant: Variant,
+    /// Records of the page at most.
+    pub(crate) limit: usize,
+    /// Bytes of the records at most. The first record is shown even if it alone is longer.
+    pub(crate) max_bytes: usize,
+    /// The records in order, more than `limit` if another page follows.
+    pub(crate) records: &'a [Ranked<P>],
+    /// Whether a few matches may be missing.
+    pub(crate) approximate: bool,
+    /// The number of all matches, if the request asks for it.
+    pub(crate) total: Option<u64>,
+    /// The member `facets` as JSON, if the request asks for it.
+    pub(crate) facets: Option<&'a Vec<u8>>,
+    /// How the request was carried out, if the request asks for it.
+    pub(crate) explain: Option<(&'a BoundExplain, Report)>,
+}
 
-    /// Adds a record to the results. Returns `false`, and adds nothing, when the page has no room for it.
+impl<P: PagePosition> PageContent<'_, P> {
+    /// Writes the response: results, pagination, total, facets, explain.
     ///
     /// # Errors
     /// [`Stopped`].
-    pub(crate) fn record(
-        &mut self,
-        block: &Block,
-        slot: usize,
-        score: Option<Score>,
-        stop_check: &StopCheck<'_>,
-    ) -> Result<bool, Stopped> {
-        let end = self.out.len();
-        if self.results > 0 {
-            self.out.push(b',');
+    pub(crate) fn write(self, stop_check: &StopCheck<'_>) -> Result<Vec<u8>, Stopped> {
+        let mut out = Vec::with_capacity(RESERVED_BYTES);
+        out.extend_from_slice(RESULTS);
+        let shown = self.write_records(stop_check, &mut out)?;
+        let (shown, following) = self.records.split_at(shown);
+        let last = shown.last().filter(|_| !following.is_empty());
+        let next = last.map(|last| last.position.cursor(self.variant, following));
+        write_pagination(self.limit, next.as_deref(), &mut out);
+        if self.approximate {
+            write_member("approximate", b"true", &mut out);
         }
-        write_open_record(
-            self.snapshot,
-            block,
-            slot,
-            self.variant,
-            score,
-            &mut self.out,
-        );
-        if let Some(explain) = self.explain {
-            self.out.extend_from_slice(b",\"explain\":");
-            explain.write_record(block, slot, stop_check, &mut self.out)?;
+        if let Some(total) = self.total {
+            let total = format!("{{\"value\":{total}}}");
+            write_member("total", total.as_bytes(), &mut out);
         }
-        self.out.push(b'}');
-        if self.results > 0 && self.out.len() - RESULTS.len() > self.max_bytes {
-            self.out.truncate(end);
-            return Ok(false);
+        if let Some(facets) = self.facets {
+            write_member("facets", facets, &mut out);
         }
-        self.results += 1;
-        Ok(true)
+        if let Some((explain, report)) = self.explain {
+            let json = report.to_json(explain, self.snapshot, stop_check)?;
+            write_member("explain", json.to_string().as_bytes(), &mut out);
+        }
+        out.push(b'}');
+        Ok(out)
     }
 
-    /// Ends the results and adds `pagination`; `next` writes the cursor of the next page, if there is one.
-    pub(crate) fn pagination(&mut self, limit: usize, next: Option<&[u8]>) {
-        self.out.extend_from_slice(b"],\"pagination\":{\"limit\":");
-        write_integer(limit as u64, &mut self.out);
-        if let Some(next) = next {
-            self.out.extend_from_slice(b",\"next_cursor\":");
-            write_string(&String::from_utf8_lossy(next), &mut self.out);
+    /// Writes the records that fit on the page, and returns how many.
+    fn write_records(&self, stop_check: &StopCheck<'_>, out: &mut Vec<u8>) -> Result<usize, Stopped> {
+        let mut shown = 0;
+        for record in self.records.iter().take(self.limit) {
+            let (block, slot) = self.snapshot.at(record.row);
+            let score = record.position.score();
+            let end = out.len();
+            if shown > 0 {
+                out.push(b',');
+            }
+            write_open_record(self.snapshot, block, slot, self.variant, score, out);
+            if let Some((explain, _)) = &self.explain {
+                out.extend_from_slice(b",\"explain\":");
+                explain.write_record(block, slot, stop_check, out)?;
+            }
+            out.push(b'}');
+            if shown > 0 && out.len() - RESULTS.len() > self.max_bytes {
+                out.truncate(end);
+                break;
+            }
+            shown += 1;
         }
-        self.out.extend_from_slice(b",\"has_more\":");
-        self.out
-            .extend_from_slice(if next.is_some() { b"true}" } else { b"false}" });
-    }
-
-    /// Adds a member of the response, its value as JSON.
-    pub(crate) fn member(&mut self, name: &str, json: &[u8]) {
-        self.out.push(b',');
-        write_string(name, &mut self.out);
-        self.out.push(b':');
-        self.out.extend_from_slice(json);
-    }
-
-    /// Ends the response.
-    pub(crate) fn finish(mut self) -> Vec<u8> {
-        self.out.push(b'}');
-        self.out
+        Ok(shown)
     }
 }
 
-/// Writes one record as `variant` shows it.
-pub(crate) fn write_record(
-    snapshot: &Snapshot,
-    block: &Block,
-    slot: usize,
-    variant: Variant,
-    out: &mut Vec<u8>,
-) {
-    write_open_record(snapshot, block, slot, variant, None, out);
-    out.push(b'}');
+/// Ends the results and adds `pagination`; `next` is the cursor of the next page, if there is one.
+fn write_pagination(limit: usize, next: Option<&[u8]>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"],\"pagination\":{\"limit\":");
+    write_integer(limit as u64, out);
+    if let Some(next) = next {
+        out.extend_from_slice(b",\"next_cursor\":");
+        write_string(&String::from_utf8_lossy(next), out);
+    }
+    out.extend_from_slice(b",\"has_more\":");
+    out.extend_from_slice(if next.is_some() { b"true}" } else { b"false}" });
 }
 
-/// Writes one record but for its last brace, so that members can follow.
-fn write_open_record(
-    snapshot: &Snapshot,
-    block: &Block,
-    slot: usize,
-    variant: Variant,
-    score: Option<Score>,
-    out: &mut Vec<u8>,
-) {
-    out.extend_from_slice(b"{\"id\":");
-    match variant {
-        Variant::A => {
-            out.push(b'"');
-            block.uuid(slot).write(out);
-            out.push(b'"');
-        }
-        Variant::B => write_integer(block.id(slot).0, out),
-    }
-    if let Some(score) = score {
-        out.extend_from_slice(b",\"relevance_score\":");
-        score.write(out);
-    }
-    out.extend_from_slice(b",\"data\":");
-    write_data(&block.body.columns, slot, &snapshot.names, out);
-    out.extend_from_slice(b",\"timestamps\":{");
-    let times = block.times(slot);
-    let values = [times.created, times.changed, times.synced];
-    for (at, (name, time)) in variant.time_names().into_iter().zip(values).enumerate() {
-        out.extend_from_slice(if at == 0 { b"\"" } else { b",\"" });
-        out.extend_from_slice(name.as_bytes());
-        out.extend_from_slice(b"\":\"");
-        write_time(time, out);
-        out.push(b'"');
-    }
-    out.push(b'}');
-}
-
-/// Writes the page of a search; `hits` has one more than fits when there is more.
-///
-/// # Errors
-/// [`Stopped`].
-pub(crate) fn write_search(
-    job: &Job,
-    hits: &[Hit],
-    counted: &Counted,
-    scan: Duration,
-) -> Result<Vec<u8>, Stopped> {
-    let stop_check = &job.stop_check();
-    let search = &job.search;
-    let mut writer = PageWriter::new(
-        &job.snapshot,
-        search.variant,
-        search.page_bytes,
-        job.explain.as_ref(),
-    );
-    let mut shown = 0;
-    for hit in hits.iter().take(search.limit) {
-        let (block, slot) = job.snapshot.at(hit.row);
-        if !writer.record(block, slot, Some(hit.position.score), stop_check)? {
-            break;
-        }
-        shown += 1;
-    }
-    let next = match hits[..shown].last() {
-        Some(last) if shown < hits.len() => {
-            let mut text = Vec::new();
-            cursor::write(search.variant, last.position, &mut text);
-            Some(text)
-        }
-        _ => None,
-    };
-    writer.pagination(search.limit, next.as_deref());
-    if search.approximate {
-        writer.member("approximate", b"true");
-    }
-    if search.total {
-        writer.member(
-            "total",
-            format!("{{\"value\":{}}}", counted.total).as_bytes(),
-        );
-    }
-    if !search.facets.is_empty() {
-        writer.member("facets", &counted.facets);
-    }
-    if let Some(explain) = &job.explain {
-        writer.member("explain", &explain_search(job, explain, scan)?);
-    }
-    Ok(writer.finish())
-}
-
-fn explain_search(job: &Job, explain: &BoundExplain, scan: Duration) -> Result<Vec<u8>, Stopped> {
-    let counts = &job.counts;
-    let (waited, total) = job.times();
-    let mut told = serde_json::json!({
-        "plan": job.plan(),
-        "kernel": cosift_kernels::kernel_name(),
-        "records": explain.records(&job.snapshot, &job.stop_check())?,
-        "scanned": counts.scanned.load(Relaxed),
-        "refined": counts.refined.load(Relaxed),
-        "scored": counts.scored.load(Relaxed),
-        "times_ms": {
-            "waited": milliseconds(waited),
-            "scan": milliseconds(scan),
-            "total": milliseconds(total),
-        },
-    });
-    if !explain.is_scoped() {
-        // Of all records, also those that a forced filter hides.
-        if let Some(walk) = &job.walk {
-            told["approximate"] = walk.explain();
-        }
-        told["rotated"] = job.snapshot.rotated().into();
-    }
-    Ok(told.to_string().into_bytes())
+/// Adds a member of the response; `json` is its value.
+fn write_member(name: &str, json: &[u8], out: &mut Vec<u8>) {
+    out.push(b',');
+    write_string(name, out);
+    out.push(b':');
+    out.extend_from_slice(json);
 }

@@ -1,10 +1,9 @@
-//! Which records a page will show, while their scores are still bounds.
+//! Which records belong to a page, while the scores of most are still bounds.
 //!
-//! A record is scored exactly only when its bounds leave open whether it belongs to the page, and only
-//! once the scan has seen every other: the bar that it must pass is then as high as it gets.
+//! A record is scored exactly only when its bounds do not decide whether it belongs to the page, and only once every
+//! block was scanned: then the score floor is as high as it gets.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -13,98 +12,71 @@ use parking_lot::{Mutex, MutexGuard};
 use cosift_kernels::Candidate;
 
 use crate::error::Error;
-use crate::record::{Hit, Position, RecordRow, Score, TopK};
-use crate::search::floor_estimate::Expectation;
+use crate::record::{Hit, PageStart, Position, RecordRow, Score, TopK};
+use crate::search::best_scores::BestScores;
+use crate::search::bounds::{highest_score, lowest_score};
+use crate::search::floor_estimate::FloorEstimate;
 
-/// Deferred records beyond these, and beyond a few for each place, are looked through for hopeless ones.
-const MANY: usize = 4096;
+/// Once `MAX_UNSCORED + 4 * size` records wait for their score, those below the floor are removed.
+const MAX_UNSCORED: usize = 4096;
 
-/// The best records of a search so far, shared by its workers.
+/// The best records of a search so far, shared by the scan threads.
 pub(crate) struct Ranking {
+    /// Places to fill.
     size: usize,
-    /// Strictly after this place.
-    after: Option<Position>,
-    /// Below this, nothing can enter any more: the threshold, then the lowest score that fills the page.
-    tau: AtomicU32,
-    /// What `tau` is expected to reach: records below are not looked for.
-    expected: AtomicU32,
+    threshold: Score,
+    /// Where the page begins; `None` for a first page.
+    start: Option<PageStart<Position>>,
+    /// The score floor: no record below it enters the page. It is the threshold, then the lowest score that fills the
+    /// page. It never decreases.
+    floor: AtomicU32,
+    /// An estimate of the floor at the end of the scan, 0 without one.
+    estimated_floor: AtomicU32,
     best: Mutex<Best>,
 }
 
 struct Best {
     /// Records whose score is known.
-    scored: TopK,
-    /// Records whose score is yet to be found.
-    deferred: Vec<Deferred>,
-    reached: Reached,
-    /// Likewise, of records that were looked at early; they come again.
-    foreseen: Reached,
-    expectation: Option<Expectation>,
+    scored: TopK<Hit>,
+    /// Records whose score is computed at the end of the scan.
+    unscored: Vec<UnscoredMatch>,
+    /// Scores that the records of `scored` and `unscored` certainly reach.
+    lowest: BestScores,
+    /// Scores that records of the first blocks certainly reach, before the blocks are scanned: the scan adds the same
+    /// records to `lowest`, so the two are kept apart.
+    previewed: BestScores,
+    estimate: Option<FloorEstimate>,
 }
 
 impl Best {
     fn new(size: usize) -> Self {
         Self {
             scored: TopK::new(size),
-            deferred: Vec::new(),
-            reached: Reached::new(size),
-            foreseen: Reached::new(size),
-            expectation: None,
+            unscored: Vec::new(),
+            lowest: BestScores::new(size),
+            previewed: BestScores::new(size),
+            estimate: None,
         }
     }
 }
 
-/// The highest of the scores that records surely reach, one for each place.
-pub(crate) struct Reached {
-    places: usize,
-    highest: BinaryHeap<Reverse<Score>>,
-}
-
-impl Reached {
-    /// None for any of so many places.
-    pub(crate) fn new(places: usize) -> Self {
-        Self {
-            places,
-            highest: BinaryHeap::new(),
-        }
-    }
-
-    /// Notes that one more record reaches `score`; the lowest of the places, once all are taken.
-    pub(crate) fn note(&mut self, score: Score) -> Option<Score> {
-        self.highest.push(Reverse(score));
-        if self.highest.len() > self.places {
-            self.highest.pop();
-        }
-        let Reverse(lowest) = self.highest.peek()?;
-        (self.highest.len() == self.places).then_some(*lowest)
-    }
-
-    /// The score at a place, the first being 1; `None` when it is not taken.
-    pub(crate) fn at(&self, place: usize) -> Option<Score> {
-        let mut scores: Vec<Reverse<Score>> = self.highest.iter().copied().collect();
-        let at = place.checked_sub(1).filter(|&at| at < scores.len())?;
-        // `Reverse` puts the highest first.
-        let (_, Reverse(score), _) = scores.select_nth_unstable(at);
-        Some(*score)
-    }
-}
-
-/// A record that surely is a match, its score between two bounds.
+/// A record that certainly matches, its score between two bounds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deferred {
+pub(crate) struct UnscoredMatch {
     row: RecordRow,
     pub(crate) lowest: Score,
     highest: Score,
 }
 
 impl Ranking {
-    /// A ranking of the first `size` places after a place, of scores from `threshold` on.
-    pub(crate) fn new(size: usize, threshold: Score, after: Option<Position>) -> Self {
+    /// A ranking of the first `size` places from `start` on, of scores from `threshold` on.
+    pub(crate) fn new(size: usize, threshold: Score, start: Option<PageStart<Position>>) -> Self {
         Self {
             size,
-            after,
-            tau: AtomicU32::new(threshold.0),
-            expected: AtomicU32::new(0),
+            threshold,
+            start,
+            floor: AtomicU32::new(threshold.0),
+            estimated_floor: AtomicU32::new(0),
             best: Mutex::new(Best::new(size)),
         }
     }
@@ -114,108 +86,115 @@ impl Ranking {
         self.size
     }
 
-    /// The place before the first.
-    pub(crate) fn after(&self) -> Option<Position> {
-        self.after
+    /// The lowest score of a match.
+    pub(crate) fn threshold(&self) -> Score {
+        self.threshold
     }
 
-    /// The score below which nothing can enter any more.
-    fn tau(&self) -> Score {
-        Score(self.tau.load(Relaxed))
+    /// Where the page begins; `None` for a first page.
+    pub(crate) fn start(&self) -> Option<PageStart<Position>> {
+        self.start
     }
 
-    /// Lets what the best of some blocks reach tell what to expect of all `records`.
-    pub(crate) fn expect_of(&self, records: usize) {
-        self.lock().expectation = Expectation::new(self.size, records);
+    /// The score below which the scan leaves records out: the larger of the certain floor and its estimate.
+    pub(crate) fn floor(&self) -> Score {
+        self.certain_floor()
+            .max(Score(self.estimated_floor.load(Relaxed)))
     }
 
-    /// Takes in what some records of a block of `len` surely reach, before its records are looked at one by
-    /// one; leaves the list empty.
-    pub(crate) fn foresee(&self, len: usize, reached: &mut Vec<Score>) {
+    /// The score below which no record enters the page.
+    fn certain_floor(&self) -> Score {
+        Score(self.floor.load(Relaxed))
+    }
+
+    /// From now on, estimates the floor of a scan of `records` from the blocks scanned so far.
+    pub(crate) fn estimate_floor_of(&self, records: usize) {
+        self.lock().estimate = FloorEstimate::new(self.size, records);
+    }
+
+    /// Takes in scores that records of a block of `len` certainly reach, before the block is scanned; leaves the list
+    /// empty.
+    pub(crate) fn preview_block(&self, len: usize, lowest: &mut Vec<Score>) {
         let mut best = self.lock();
-        for &score in &*reached {
-            if let Some(lowest) = best.foreseen.note(score) {
-                self.tau.fetch_max(lowest.0, Relaxed);
+        for &score in &*lowest {
+            if let Some(floor) = best.previewed.add(score) {
+                self.floor.fetch_max(floor.0, Relaxed);
             }
         }
         drop(best);
-        self.see(len, reached);
+        self.observe_block(len, lowest);
     }
 
-    /// Takes in what the records of a block of `len` surely reach; leaves the list empty.
-    pub(crate) fn see(&self, len: usize, reached: &mut Vec<Score>) {
+    /// Improves the estimate of the floor by scores that records of a block of `len` certainly reach; leaves the list
+    /// empty.
+    pub(crate) fn observe_block(&self, len: usize, lowest: &mut Vec<Score>) {
         let mut best = self.lock();
-        if let Some(expectation) = &mut best.expectation {
-            reached.sort_unstable_by_key(|&score| Reverse(score));
-            if let Some(score) = expectation.see(len, reached) {
-                self.expected.fetch_max(score.0, Relaxed);
+        if let Some(estimate) = &mut best.estimate {
+            lowest.sort_unstable_by_key(|&score| Reverse(score));
+            if let Some(floor) = estimate.observe_block(len, lowest) {
+                self.estimated_floor.fetch_max(floor.0, Relaxed);
             }
         }
-        reached.clear();
+        lowest.clear();
     }
 
-    /// The score below which records are not looked for.
-    pub(crate) fn bar(&self) -> Score {
-        self.tau().max(Score(self.expected.load(Relaxed)))
+    /// Whether the floor has reached its estimate, once every block was scanned: then no record that was left out
+    /// belongs to the page.
+    pub(crate) fn estimate_held(&self) -> bool {
+        self.certain_floor().0 >= self.estimated_floor.load(Relaxed)
     }
 
-    /// Whether every place was filled from what was not left out, once every block was scanned.
-    pub(crate) fn is_certain(&self) -> bool {
-        self.tau().0 >= self.expected.load(Relaxed)
-    }
-
-    /// Forgets the records and what was expected. What they told of the last place holds on.
-    pub(crate) fn start_over(&self) {
+    /// Removes the records and the estimate, for a second scan. The floor stays: it is certain.
+    pub(crate) fn restart_without_estimate(&self) {
         *self.lock() = Best::new(self.size);
-        self.expected.store(0, Relaxed);
+        self.estimated_floor.store(0, Relaxed);
     }
 
-    /// Whether a record could still enter.
+    /// Whether a record can still enter the page.
     pub(crate) fn may_enter(&self, candidate: &Candidate) -> bool {
-        Score::at_most(candidate.estimate + candidate.error) >= self.bar()
+        highest_score(candidate) >= self.floor()
     }
 
-    /// Whether a record surely comes after the place that the ranking starts at.
-    pub(crate) fn surely_follows(&self, candidate: &Candidate) -> bool {
-        let highest = Score::at_most(candidate.estimate + candidate.error);
-        self.after.is_none_or(|after| highest < after.score)
+    /// Whether a record certainly comes after the start of the page.
+    pub(crate) fn certainly_follows(&self, candidate: &Candidate) -> bool {
+        let start = self.start.as_ref();
+        start.is_none_or(|start| highest_score(candidate) < start.position().score)
     }
 
-    /// A record to be scored later, if it surely comes after the place that the ranking starts at.
-    pub(crate) fn deferrable(&self, candidate: &Candidate, row: RecordRow) -> Option<Deferred> {
-        self.surely_follows(candidate).then(|| Deferred {
+    /// A record whose score can wait until the end of the scan, because it certainly comes after the start of the page.
+    /// The record must certainly match.
+    pub(crate) fn unscored(&self, candidate: &Candidate, row: RecordRow) -> Option<UnscoredMatch> {
+        self.certainly_follows(candidate).then(|| UnscoredMatch {
             row,
-            lowest: Score::no_less(candidate.estimate - candidate.error),
-            highest: Score::at_most(candidate.estimate + candidate.error),
+            lowest: lowest_score(candidate),
+            highest: highest_score(candidate),
         })
     }
 
-    /// Adds records to be scored later; leaves the list empty.
-    pub(crate) fn defer(&self, records: &mut Vec<Deferred>) {
+    /// Adds records that are scored at the end of the scan; leaves the list empty.
+    pub(crate) fn add_unscored(&self, records: &mut Vec<UnscoredMatch>) {
         if records.is_empty() {
             return;
         }
         let mut best = self.lock();
         for record in records.iter() {
-            self.reach(&mut best, record.lowest);
+            self.raise_floor(&mut best, record.lowest);
         }
-        best.deferred.append(records);
-        if best.deferred.len() > MANY + 4 * self.size {
-            let tau = self.tau();
-            best.deferred.retain(|record| record.highest >= tau);
+        best.unscored.append(records);
+        if best.unscored.len() > MAX_UNSCORED + 4 * self.size {
+            let floor = self.certain_floor();
+            best.unscored.retain(|record| record.highest >= floor);
         }
     }
 
-    /// Adds a record whose score is known; false when it belongs to an earlier page.
-    pub(crate) fn offer(&self, hit: Hit) -> bool {
-        if self
-            .after
-            .is_some_and(|after| hit.position.rank(&after).is_le())
-        {
+    /// Adds a record whose score is known. Returns `false`, and adds nothing, for a record of an earlier page.
+    pub(crate) fn add(&self, hit: Hit) -> bool {
+        let start = self.start.as_ref();
+        if start.is_some_and(|start| !start.admits(&hit.position)) {
             return false;
         }
         let mut best = self.lock();
-        self.reach(&mut best, hit.position.score);
+        self.raise_floor(&mut best, hit.position.score);
         best.scored.push(hit);
         true
     }
@@ -224,39 +203,34 @@ impl Ranking {
         self.best.lock()
     }
 
-    /// Notes that one more record reaches `score`.
-    fn reach(&self, best: &mut Best, score: Score) {
-        if let Some(lowest) = best.reached.note(score) {
-            self.tau.fetch_max(lowest.0, Relaxed);
+    /// Takes in that one more record certainly reaches `score`.
+    fn raise_floor(&self, best: &mut Best, score: Score) {
+        if let Some(floor) = best.lowest.add(score) {
+            self.floor.fetch_max(floor.0, Relaxed);
         }
     }
 
-    /// The places in order, once every block was scanned; `locate` scores a record and tells its place.
+    /// The records of the places in order, once every block was scanned. `score` computes the score of a record.
     ///
     /// # Errors
-    /// Those of `locate`.
-    pub(crate) fn settle(
+    /// Those of `score`.
+    pub(crate) fn finish(
         &self,
-        mut locate: impl FnMut(RecordRow) -> Result<Position, Error>,
+        mut score: impl FnMut(RecordRow) -> Result<Hit, Error>,
     ) -> Result<Vec<Hit>, Error> {
         let mut best = self.lock();
         let mut scored = std::mem::replace(&mut best.scored, TopK::new(1));
-        let mut deferred = std::mem::take(&mut best.deferred);
+        let mut unscored = std::mem::take(&mut best.unscored);
         drop(best);
-        let tau = self.tau();
-        deferred.retain(|record| record.highest >= tau);
-        deferred.sort_unstable_by_key(|record| Reverse(record.highest));
-        for record in deferred {
-            if scored
-                .last()
-                .is_some_and(|last| record.highest < last.score)
-            {
+        let floor = self.certain_floor();
+        unscored.retain(|record| record.highest >= floor);
+        unscored.sort_unstable_by_key(|record| Reverse(record.highest));
+        for record in unscored {
+            let last = scored.last();
+            if last.is_some_and(|last| record.highest < last.position.score) {
                 break;
             }
-            scored.push(Hit {
-                position: locate(record.row)?,
-                row: record.row,
-            });
+            scored.push(score(record.row)?);
         }
         Ok(scored.into_sorted())
     }

@@ -10,33 +10,33 @@ use crate::search::explain::Explain;
 /// A semantic search, parsed and checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
-    /// Which interface asked: decides ids, time names, tie order and cursor.
+    /// The variant of the interface: decides ids, time names, the order of ties, and the cursor.
     pub variant: Variant,
-    /// Smallest score that passes, 0..=1.
+    /// The lowest score of a match, 0..=1.
     pub threshold: f64,
-    /// Records a page.
+    /// Records of a page at most.
     pub limit: usize,
-    /// Bytes of the records on a page.
+    /// Bytes of the records of a page at most.
     pub(crate) page_bytes: usize,
-    /// What records must satisfy, the caller's filter and the key's forced one together.
+    /// The filter of the caller and the forced filter of the key, joined.
     pub filter: Option<Filter>,
-    /// Window on the time of last sight.
+    /// Range of the time at which records were last synced.
     pub time_range: TimeRange,
-    /// Where the page before ended.
+    /// The position at which the page before ended.
     pub cursor: Option<Position>,
     /// Whether to count all matches.
     pub total: bool,
-    /// What to count the matches by.
+    /// The facets to count the matches by.
     pub(crate) facets: Vec<Facet>,
-    /// Whether a few matches may be missed for speed.
+    /// Whether the search may miss a few matches to be faster.
     pub approximate: bool,
-    /// What it takes to tell how the search ran, if asked to.
+    /// The filters to explain, if the request asks to explain.
     pub(crate) explain: Option<Explain>,
-    /// Fingerprint of the model that made the query's vector, if the caller tells; within, `None` is no model.
+    /// Fingerprint of the model that made the query's vector, if the caller states it; `Some(None)` is no model.
     pub(crate) embedded_by: Option<Option<String>>,
-    /// Equal for requests that differ in cursor and page size alone.
-    pub(crate) alike: [u8; 16],
-    /// Equal for requests with the same filters, `None` without any.
+    /// Equal for requests that differ in cursor and page size only.
+    pub(crate) request_hash: [u8; 16],
+    /// Equal for requests with the same filters, `None` without a filter.
     pub(crate) filter_key: Option<FilterKey>,
 }
 
@@ -84,7 +84,7 @@ impl Search {
                 .members
                 .get("embedded_by")
                 .map(|by| by.as_str().map(str::to_owned)),
-            alike: request.hash_of(|member| !["cursor", "limit"].contains(&member)),
+            request_hash: request.hash_of(|member| !["cursor", "limit"].contains(&member)),
             filter_key: request.filter_key(),
         };
         if search.approximate && search.counts_all() {
@@ -96,7 +96,7 @@ impl Search {
     }
 }
 
-/// A search that can't be approximate.
+/// The error of a search that can't be approximate.
 pub(crate) fn not_approximate(detail: &str) -> Error {
     Error::invalid("invalid_request", "/approximate", detail)
 }

@@ -1,8 +1,8 @@
-//! What a filter lets through, kept for filters that come again.
+//! The filter cache: masks of the records that pass a filter, for filters that are used again.
 //!
-//! The columns of a block never change, so the records of it that pass a filter are found once. A filter
-//! that comes a single time would only take the place of others: its second search is the one that keeps
-//! them. Losing them costs time, never an answer.
+//! The columns of a block never change, so a filter is evaluated on a block once. A filter that is used a single time
+//! would only displace others, so its masks are cached from its second use on. Losing masks costs time, and never
+//! changes a result.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -17,61 +17,57 @@ use crate::snapshot::block::Block;
 use crate::snapshot::file_id::FileId;
 use crate::snapshot::view::Snapshot;
 
-/// Bytes of all masks that are kept.
+/// Bytes of all cached masks.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Filters that are known at most, those that came once among them.
+/// Filters in the cache at most, including those that were used once.
 const MAX_FILTERS: usize = 1024;
 
-/// The filters of a database's searches, the one that came last at the end.
+/// The filters of a database's requests, the one used last at the end.
 #[derive(Default)]
 pub(crate) struct FilterCache {
-    kept: Mutex<VecDeque<Kept>>,
+    entries: Mutex<VecDeque<Entry>>,
 }
 
-struct Kept {
+struct Entry {
     filter: FilterKey,
-    /// `None` for a filter that came once.
+    /// `None` for a filter that was used once.
     masks: Option<Arc<Masks>>,
 }
 
-/// The records of each block that pass one filter, dead ones among them.
+/// The records of each block that pass one filter, including dead records.
 #[derive(Debug)]
 pub(crate) struct Masks {
-    /// By the file_id of the block's body.
+    /// By the file id of the block's body.
     blocks: HashMap<FileId, OnceLock<Arc<Mask>>>,
 }
 
 impl FilterCache {
-    /// The masks of a filter that has come before.
-    pub(crate) fn look(
-        &self,
-        filter: Option<FilterKey>,
-        snapshot: &Snapshot,
-    ) -> Option<Arc<Masks>> {
+    /// The masks of a filter, if this is not its first use.
+    pub(crate) fn get(&self, filter: Option<FilterKey>, snapshot: &Snapshot) -> Option<Arc<Masks>> {
         let filter = filter?;
-        let mut kept = self.kept.lock();
-        let before = kept
+        let mut entries = self.entries.lock();
+        let before = entries
             .iter()
-            .position(|known| known.filter == filter)
-            .and_then(|at| kept.remove(at));
-        let masks = before.map(|known| match known.masks {
+            .position(|entry| entry.filter == filter)
+            .and_then(|at| entries.remove(at));
+        let masks = before.map(|entry| match entry.masks {
             Some(masks) if masks.are_of(snapshot) => masks,
             masks => Arc::new(Masks::new(snapshot, masks.as_deref())),
         });
-        kept.push_back(Kept {
+        entries.push_back(Entry {
             filter,
             masks: masks.clone(),
         });
-        let mut bytes: usize = kept.iter().map(Kept::bytes).sum();
-        while bytes > MAX_BYTES || kept.len() > MAX_FILTERS {
-            bytes -= kept.pop_front().map_or(bytes, |known| known.bytes());
+        let mut bytes: usize = entries.iter().map(Entry::bytes).sum();
+        while bytes > MAX_BYTES || entries.len() > MAX_FILTERS {
+            bytes -= entries.pop_front().map_or(bytes, |entry| entry.bytes());
         }
         masks
     }
 }
 
-impl Kept {
+impl Entry {
     fn bytes(&self) -> usize {
         let blocks = self.masks.as_ref().map_or(0, |masks| masks.blocks.len());
         blocks * size_of::<(FileId, OnceLock<Arc<Mask>>, Mask)>()
@@ -79,18 +75,19 @@ impl Kept {
 }
 
 impl Masks {
-    /// Those of a snapshot, with what is known of blocks that were there before.
+    /// Masks for the blocks of a snapshot, with those that `before` already holds.
     fn new(snapshot: &Snapshot, before: Option<&Self>) -> Self {
-        let known = |file_id| before.and_then(|before| before.blocks.get(&file_id));
+        let cached = |file_id| before.and_then(|before| before.blocks.get(&file_id));
         let blocks = snapshot.blocks.iter().map(|block| {
             let file_id = block.body.file_id;
-            (file_id, known(file_id).cloned().unwrap_or_default())
+            (file_id, cached(file_id).cloned().unwrap_or_default())
         });
         Self {
             blocks: blocks.collect(),
         }
     }
 
+    /// Whether there is a place for each block of a snapshot, and for no other block.
     fn are_of(&self, snapshot: &Snapshot) -> bool {
         self.blocks.len() == snapshot.blocks.len()
             && snapshot
@@ -99,28 +96,28 @@ impl Masks {
                 .all(|block| self.blocks.contains_key(&block.body.file_id))
     }
 
-    /// The mask of a block, which `find` finds if it is not known; `None` for a block of another snapshot.
+    /// The mask of a block, computed by `evaluate` if it is not cached; `None` for a block of another snapshot.
     ///
     /// # Errors
-    /// Those of `find`; nothing is kept then.
-    pub(crate) fn of<E>(
+    /// Those of `evaluate`; then nothing is cached.
+    pub(crate) fn get_or_insert<E>(
         &self,
         block: &Block,
-        find: impl FnOnce() -> Result<Mask, E>,
+        evaluate: impl FnOnce() -> Result<Mask, E>,
     ) -> Result<Option<&Mask>, E> {
-        let Some(kept) = self.blocks.get(&block.body.file_id) else {
+        let Some(cached) = self.blocks.get(&block.body.file_id) else {
             return Ok(None);
         };
-        if let Some(mask) = kept.get() {
+        if let Some(mask) = cached.get() {
             return Ok(Some(mask));
         }
-        let found = find()?;
-        Ok(Some(kept.get_or_init(|| Arc::new(found))))
+        let mask = evaluate()?;
+        Ok(Some(cached.get_or_init(|| Arc::new(mask))))
     }
 
-    /// Whether the mask of a block is known.
+    /// Whether the mask of a block is cached.
     pub(crate) fn has(&self, block: &Block) -> bool {
-        let kept = self.blocks.get(&block.body.file_id);
-        kept.is_some_and(|kept| kept.get().is_some())
+        let cached = self.blocks.get(&block.body.file_id);
+        cached.is_some_and(|cached| cached.get().is_some())
     }
 }

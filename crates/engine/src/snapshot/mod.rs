@@ -35,6 +35,6 @@ pub(crate) use index_files::IndexFiles;
 pub(crate) use new_row::{NewRow, Times};
 pub(crate) use published::{Published, PublishedCell};
 pub(crate) use saved_snapshot::SavedSnapshot;
-pub(crate) use selection::{HEAVY, Selection};
+pub(crate) use selection::{EXPENSIVE_NS, Selection};
 pub(crate) use unusable::Unusable;
 pub(crate) use view::{IdentityIndex, Snapshot};

@@ -1,4 +1,4 @@
-//! Which records of a snapshot a filter and a time range leave.
+//! The selection: the records of a snapshot that pass a filter and a time range.
 
 use std::sync::Arc;
 
@@ -10,21 +10,22 @@ use crate::snapshot::Masks;
 use crate::snapshot::block::Block;
 use crate::snapshot::view::Snapshot;
 
-/// Nanoseconds from which a filter is heavy: a few hundred requests that take so long are done within a second.
-pub(crate) const HEAVY: f64 = 20e6;
+/// Nanoseconds above which a filter is expensive: its evaluation takes longer than 20 ms.
+pub(crate) const EXPENSIVE_NS: f64 = 20e6;
 
 /// A filter and a time range, bound to a snapshot.
 #[derive(Debug)]
 pub(crate) struct Selection {
     filter: Option<BoundFilter>,
     time_range: TimeRange,
-    /// What is known of the filter from earlier searches.
-    known: Option<Arc<Masks>>,
+    /// Cached results of the filter.
+    masks: Option<Arc<Masks>>,
     /// Whether records without a vector are left out.
     with_vector: bool,
 }
 
 impl Selection {
+    /// Binds a filter to the columns of a snapshot.
     pub(crate) fn bind(
         snapshot: &Snapshot,
         filter: Option<&Filter>,
@@ -33,26 +34,27 @@ impl Selection {
         Self {
             filter: filter.map(|filter| filter.bind(&snapshot.names)),
             time_range,
-            known: None,
+            masks: None,
             with_vector: false,
         }
     }
 
     /// Leaves out records without a vector: they have no score.
-    pub(crate) fn only_with_vector(&mut self) {
+    pub(crate) fn require_vector(&mut self) {
         self.with_vector = true;
     }
 
-    /// Takes what the filter lets through from masks that are kept, if they are, and adds to them.
-    pub(crate) fn keep_in(&mut self, known: Option<Arc<Masks>>) {
-        self.known = known;
+    /// Takes the results of the filter from cached masks, and adds new results to them.
+    pub(crate) fn use_masks(&mut self, masks: Option<Arc<Masks>>) {
+        self.masks = masks;
     }
 
-    /// Takes out the rules that are better tested on few records, judged by the largest block.
+    /// Removes the rules that are expensive to evaluate and keep many records, judged by the largest block, and returns
+    /// them. They are cheaper to evaluate on a few records than on all.
     ///
     /// # Errors
     /// [`Stopped`].
-    pub(crate) fn put_off(
+    pub(crate) fn split_off_expensive(
         &mut self,
         snapshot: &Snapshot,
         stop_check: &StopCheck<'_>,
@@ -61,27 +63,27 @@ impl Selection {
         let (Some(sample), Some(filter)) = (sample, &self.filter) else {
             return Ok(None);
         };
-        let (cheap, lazy) = filter.split(&sample.body.columns, stop_check)?;
-        if lazy.is_some() {
+        let (cheap, expensive) = filter.split(&sample.body.columns, stop_check)?;
+        if expensive.is_some() {
             self.filter = Some(cheap);
         }
-        Ok(lazy)
+        Ok(expensive)
     }
 
-    /// Whether the filter takes so long that other requests must not wait for it: to be tested on all records of the
+    /// Whether the filter takes so long that other requests must not wait for it. It is evaluated on all records of the
     /// snapshot, and then rule by rule on `explained` of them.
-    pub(crate) fn is_heavy(&self, snapshot: &Snapshot, explained: usize) -> bool {
+    pub(crate) fn is_expensive(&self, snapshot: &Snapshot, explained: usize) -> bool {
         let Some(filter) = &self.filter else {
             return false;
         };
         let mut cost = 0.0;
         for block in &snapshot.blocks {
             let whole = filter.cost(&block.body.columns);
-            if !self.known.as_ref().is_some_and(|known| known.has(block)) {
+            if !self.masks.as_ref().is_some_and(|masks| masks.has(block)) {
                 cost += whole;
             }
             let of_record = whole / block.len().max(1) as f64;
-            if cost + of_record * explained as f64 > HEAVY {
+            if cost + of_record * explained as f64 > EXPENSIVE_NS {
                 return true;
             }
         }
@@ -101,9 +103,9 @@ impl Selection {
             mask.and_not(without);
         }
         let mut filter = self.filter.as_ref();
-        if let (Some(known), Some(all)) = (&self.known, filter) {
-            let all = || all.mask(columns, &Mask::full(block.len()), stop_check);
-            if let Some(passing) = known.of(block, all)? {
+        if let (Some(masks), Some(bound)) = (&self.masks, filter) {
+            let evaluate = || bound.mask(columns, &Mask::full(block.len()), stop_check);
+            if let Some(passing) = masks.get_or_insert(block, evaluate)? {
                 mask.and(passing);
                 filter = None;
             }
@@ -118,7 +120,7 @@ impl Selection {
         }
     }
 
-    /// Whether one record passes.
+    /// Whether one living record passes.
     ///
     /// # Errors
     /// [`Stopped`].

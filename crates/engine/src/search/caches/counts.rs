@@ -1,7 +1,6 @@
-//! Totals and facets, kept while somebody pages through a search.
+//! The count cache: totals and facets of searches whose pages are read one after the other.
 //!
-//! They are the same on every page, and counting them takes a look at every match. As long as the
-//! snapshot is the same they are counted once; losing them costs a scan, never an answer.
+//! They are the same on every page of a snapshot, and counting them visits every match. So they are counted once.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,13 +10,13 @@ use parking_lot::Mutex;
 use crate::search::caches::source::{SearchKey, Source};
 use crate::snapshot::Snapshot;
 
-/// Bytes of all facets that are kept.
+/// Bytes of all cached facets.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Bytes that a search counts for beside its facets.
+/// Bytes that an entry counts for in addition to its facets.
 const OVERHEAD: usize = 256;
 
-/// What a search counts over all its matches.
+/// The total and the facets of a search.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     /// Matches.
@@ -26,47 +25,49 @@ pub(crate) struct Counted {
     pub(crate) facets: Vec<u8>,
 }
 
-/// What is known of a database's searches, newest last.
+/// The cached counts of a database, newest last.
 #[derive(Default)]
 pub(crate) struct CountCache {
-    kept: Mutex<VecDeque<Kept>>,
+    entries: Mutex<VecDeque<Entry>>,
 }
 
-struct Kept {
+struct Entry {
     source: Source,
     counted: Arc<Counted>,
 }
 
-impl Kept {
+impl Entry {
     fn bytes(&self) -> usize {
         self.counted.facets.len() + OVERHEAD
     }
 }
 
 impl CountCache {
-    /// What was counted for a search in this snapshot.
-    pub(crate) fn look(
-        &self,
-        search: &SearchKey,
-        snapshot: &Arc<Snapshot>,
-    ) -> Option<Arc<Counted>> {
-        let mut kept = self.kept.lock();
-        kept.retain(|kept| kept.source.is_alive());
-        kept.iter()
-            .find(|kept| kept.source.is(search, snapshot))
-            .map(|kept| Arc::clone(&kept.counted))
+    /// The counts of a search of a snapshot, if they are cached.
+    pub(crate) fn get(&self, search: &SearchKey, snapshot: &Arc<Snapshot>) -> Option<Arc<Counted>> {
+        let mut entries = self.entries.lock();
+        entries.retain(|entry| entry.source.is_alive());
+        entries
+            .iter()
+            .find(|entry| entry.source.is(search, snapshot))
+            .map(|entry| Arc::clone(&entry.counted))
     }
 
-    /// Keeps what was counted.
-    pub(crate) fn keep(&self, search: SearchKey, snapshot: &Arc<Snapshot>, counted: &Arc<Counted>) {
-        let mut kept = self.kept.lock();
-        kept.push_back(Kept {
+    /// Adds the counts of a search. The oldest entries leave when all together are too large.
+    pub(crate) fn insert(
+        &self,
+        search: SearchKey,
+        snapshot: &Arc<Snapshot>,
+        counted: &Arc<Counted>,
+    ) {
+        let mut entries = self.entries.lock();
+        entries.push_back(Entry {
             source: Source::new(search, snapshot),
             counted: Arc::clone(counted),
         });
-        let mut bytes: usize = kept.iter().map(Kept::bytes).sum();
+        let mut bytes: usize = entries.iter().map(Entry::bytes).sum();
         while bytes > MAX_BYTES {
-            bytes -= kept.pop_front().map_or(bytes, |kept| kept.bytes());
+            bytes -= entries.pop_front().map_or(bytes, |entry| entry.bytes());
         }
     }
 }

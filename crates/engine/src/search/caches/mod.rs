@@ -1,9 +1,9 @@
-//! What is kept of earlier searches: pages after a cursor, and counts. Losing it costs time, never a result.
+//! Results of earlier searches: hits after a cursor, and counts. Losing them costs a scan, and never changes a result.
 
 mod counts;
 mod pages;
 mod source;
 
 pub(crate) use counts::{CountCache, Counted};
-pub(crate) use pages::{Ahead, PageCache};
+pub(crate) use pages::{CachedPage, PageCache};
 pub(crate) use source::{SearchKey, search_key};

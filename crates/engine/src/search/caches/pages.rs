@@ -1,8 +1,7 @@
-//! Results ahead of a cursor, kept while somebody pages through them.
+//! The page cache: hits after a cursor, for searches whose pages are read one after the other.
 //!
-//! A page deep down costs a scan like any other. One scan finds many pages at once, so the next ones
-//! are taken from what it found, as long as the snapshot is the same. A window makes a page cheaper,
-//! never different, and losing one costs a scan.
+//! A page far down costs a scan like any other, and one scan finds many pages at once. So the next pages are taken from
+//! the hits of an earlier scan, as long as the snapshot is the same.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,77 +12,75 @@ use crate::record::{Hit, Position};
 use crate::search::caches::source::{SearchKey, Source};
 use crate::snapshot::Snapshot;
 
-/// Each window of a search has this many times the hits of the one before, beside those of the page. The
-/// first has only these: whoever takes one page from the middle pays for no more.
+/// Each scan finds this many times the hits of the scan before, in addition to its page. The first scan finds its page
+/// only, so that a caller who reads one page from the middle pays for no more.
 const GROWTH: usize = 2;
 
-/// Hits of a window at most.
-const LARGEST: usize = 16_384;
+/// Hits that a scan finds in addition to its page, at most.
+const MAX_AHEAD: usize = 16_384;
 
-/// Hits of all windows together.
+/// Hits of all entries together.
 const MAX_HITS: usize = 262_144;
 
-/// The windows of a database, newest last.
+/// The cached hits of a database's searches, newest last.
 #[derive(Default)]
 pub(crate) struct PageCache {
-    kept: Mutex<VecDeque<Window>>,
+    entries: Mutex<VecDeque<Entry>>,
 }
 
-struct Window {
+/// The hits of one scan.
+struct Entry {
     source: Source,
-    /// The hits come strictly after this.
+    /// The hits come strictly after this position.
     after: Position,
     hits: Arc<[Hit]>,
-    /// Whether nothing comes after the hits.
+    /// Whether no match comes after the hits.
     complete: bool,
 }
 
-/// What is known of the places after a cursor.
-pub(crate) enum Ahead {
-    /// The hits, as many as asked for or all there are.
-    Known(Vec<Hit>),
-    /// To be found by a scan for this many.
+/// A page as the cache has it.
+pub(crate) enum CachedPage {
+    /// The hits of the page, as many as asked for or all there are.
+    Hits(Vec<Hit>),
+    /// Not cached: the number of hits that a scan should find.
     Scan(usize),
 }
 
 impl PageCache {
-    /// The `count` hits after a place, or how many are worth finding.
-    pub(crate) fn look(
+    /// The `count` hits after a position, or the number of hits that a scan should find.
+    pub(crate) fn get(
         &self,
         search: &SearchKey,
         snapshot: &Arc<Snapshot>,
         after: Position,
         count: usize,
-    ) -> Ahead {
-        let mut kept = self.kept.lock();
-        kept.retain(|window| window.source.is_alive());
-        let mut size = 0;
-        for window in kept
+    ) -> CachedPage {
+        let mut entries = self.entries.lock();
+        entries.retain(|entry| entry.source.is_alive());
+        let mut ahead = 0;
+        for entry in entries
             .iter()
-            .filter(|window| window.source.is(search, snapshot))
+            .filter(|entry| entry.source.is(search, snapshot))
         {
-            let start = if window.after == after {
+            let start = if entry.after == after {
                 0
             } else {
-                match window
-                    .hits
-                    .binary_search_by(|hit| hit.position.rank(&after))
-                {
+                match entry.hits.binary_search_by(|hit| hit.position.cmp(&after)) {
                     Ok(at) => at + 1,
                     Err(_) => continue,
                 }
             };
-            let rest = &window.hits[start..];
-            if rest.len() >= count || window.complete {
-                return Ahead::Known(rest[..count.min(rest.len())].to_vec());
+            let rest = &entry.hits[start..];
+            if rest.len() >= count || entry.complete {
+                return CachedPage::Hits(rest[..count.min(rest.len())].to_vec());
             }
-            size = size.max(window.hits.len() * GROWTH);
+            ahead = ahead.max(entry.hits.len() * GROWTH);
         }
-        Ahead::Scan(size.min(LARGEST) + count)
+        CachedPage::Scan(ahead.min(MAX_AHEAD) + count)
     }
 
-    /// Keeps what a scan for `size` hits found.
-    pub(crate) fn keep(
+    /// Adds the hits of a scan for `size` hits. The oldest entries leave when all together are too large.
+    pub(crate) fn insert(
         &self,
         search: SearchKey,
         snapshot: &Arc<Snapshot>,
@@ -91,16 +88,16 @@ impl PageCache {
         hits: &[Hit],
         size: usize,
     ) {
-        let mut kept = self.kept.lock();
-        kept.push_back(Window {
+        let mut entries = self.entries.lock();
+        entries.push_back(Entry {
             source: Source::new(search, snapshot),
             after,
             hits: hits.into(),
             complete: hits.len() < size,
         });
-        let mut sum: usize = kept.iter().map(|window| window.hits.len()).sum();
+        let mut sum: usize = entries.iter().map(|entry| entry.hits.len()).sum();
         while sum > MAX_HITS {
-            sum -= kept.pop_front().map_or(0, |window| window.hits.len());
+            sum -= entries.pop_front().map_or(0, |entry| entry.hits.len());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which scan something is known from.
+//! The search and the snapshot that a cache entry comes from.
 
 use std::sync::{Arc, Weak};
 
@@ -6,7 +6,7 @@ use crate::record::content_hash;
 use crate::search::request::Search;
 use crate::snapshot::Snapshot;
 
-/// What makes two searches one, cursor and page size aside.
+/// Equal for searches that differ in cursor and page size only.
 pub(crate) type SearchKey = [u8; 16];
 
 /// The key of a search for a vector.
@@ -15,10 +15,10 @@ pub(crate) fn search_key(search: &Search, vector: &[i32]) -> SearchKey {
         .iter()
         .flat_map(|component| component.to_le_bytes())
         .collect();
-    content_hash(&[&search.alike, &vector])
+    content_hash(&[&search.request_hash, &vector])
 }
 
-/// A search of a snapshot, which is not kept alive by it.
+/// A search of a snapshot. It does not keep the snapshot alive.
 pub(crate) struct Source {
     search: SearchKey,
     snapshot: Weak<Snapshot>,
@@ -32,12 +32,12 @@ impl Source {
         }
     }
 
-    /// Whether somebody may still ask for the snapshot.
+    /// Whether the snapshot is still in use.
     pub(crate) fn is_alive(&self) -> bool {
         self.snapshot.strong_count() > 0
     }
 
-    /// Whether it is this search of this snapshot.
+    /// Whether the entry comes from this search of this snapshot.
     pub(crate) fn is(&self, search: &SearchKey, snapshot: &Arc<Snapshot>) -> bool {
         self.search == *search && std::ptr::eq(self.snapshot.as_ptr(), Arc::as_ptr(snapshot))
     }

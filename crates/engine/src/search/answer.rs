@@ -1,0 +1,127 @@
+//! Answering a search whose blocks were scanned.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use crate::error::Error;
+use crate::record::{Hit, Position, Ranked, Score, TimeRange, Variant, cursor};
+use crate::runtime::message;
+use crate::search::caches::Counted;
+use crate::search::explain::{BoundExplain, Report};
+use crate::search::page::{Page, PageContent, PagePosition};
+use crate::search::running::{IndexUse, RunningSearch};
+
+/// Answers a search with the page or the error. Later calls do nothing.
+pub(crate) fn answer(search: &RunningSearch) {
+    if let Some(reply) = search.outcome.take_reply() {
+        let page = catch_unwind(AssertUnwindSafe(|| page(search)));
+        reply(page.unwrap_or_else(|panic| {
+            Err(Error::Internal {
+                detail: message(&*panic),
+            })
+        }));
+    }
+}
+
+fn page(search: &RunningSearch) -> Result<Page, Error> {
+    search.outcome.check()?;
+    let scan = search.timing.scan();
+    let hits = find_hits(search)?;
+    let counted = count_matches(search)?;
+    let request = &search.request;
+    // Read before the records are written, so that `explain` shows what the search itself took.
+    let report = search.explain.as_ref().map(|explain| {
+        let report = Report {
+            plan: plan(search, explain),
+            kernel: Some(cosift_kernels::kernel_name()),
+            counters: search.counters.read(),
+            arrived: search.timing.arrived,
+            waited: Some(search.timing.waited()),
+            scan,
+            of_all_records: of_all_records(search),
+        };
+        (explain, report)
+    });
+    let content = PageContent {
+        snapshot: search.snapshot(),
+        variant: request.variant,
+        limit: request.limit,
+        max_bytes: request.page_bytes,
+        records: &hits[..hits.len().min(request.limit + 1)],
+        approximate: request.approximate,
+        total: request.total.then_some(counted.total),
+        facets: (!request.facets.is_empty()).then_some(&counted.facets),
+        explain: report,
+    };
+    Ok(Page {
+        body: content.write(&search.outcome.stop_check())?,
+        scan_micros: scan.as_micros() as u64,
+        total_micros: search.timing.arrived.elapsed().as_micros() as u64,
+    })
+}
+
+/// The hits of the page in order, and those that were found beyond it.
+fn find_hits(search: &RunningSearch) -> Result<Vec<Hit>, Error> {
+    if let Some(hits) = &search.cached.hits {
+        return Ok(hits.clone());
+    }
+    let hits = search.ranking.finish(|row| {
+        let (block, slot) = search.snapshot().at(row);
+        let score = search.score(block, slot)?;
+        Ok(search.hit(block, slot, score))
+    })?;
+    if let (Some(start), Some(key), false) = (
+        search.ranking.start(),
+        search.cached.key,
+        search.counts_all(),
+    ) {
+        let (after, size) = (*start.position(), search.ranking.size());
+        let pages = &search.database.pages;
+        pages.insert(key, search.snapshot(), after, &hits, size);
+    }
+    Ok(hits)
+}
+
+/// What the search counts over all its matches.
+fn count_matches(search: &RunningSearch) -> Result<Arc<Counted>, Error> {
+    let counted = search.match_counts.finish(&search.request)?;
+    if let (Some(key), true) = (search.cached.key, search.counts_all()) {
+        let counts = &search.database.counts;
+        counts.insert(key, search.snapshot(), &counted);
+    }
+    Ok(counted)
+}
+
+/// How the search is carried out, for people. A forced filter does not show.
+fn plan(search: &RunningSearch, explain: &BoundExplain) -> &'static str {
+    match &search.index_use {
+        Some(IndexUse::Used { .. }) => return "approximate",
+        // The reason why the index was not used can tell how many records a forced filter hides.
+        Some(IndexUse::NotUsed { .. }) if explain.is_scoped() => return "approximate",
+        _ => {}
+    }
+    if explain.is_filtered() || search.request.time_range != TimeRange::ALWAYS {
+        "filtered scan"
+    } else {
+        "full scan"
+    }
+}
+
+fn of_all_records(search: &RunningSearch) -> Vec<(&'static str, serde_json::Value)> {
+    let index = search.index_use.as_ref();
+    let index = index.map(|index| ("approximate", index.explain()));
+    let rotated = ("rotated", search.snapshot().rotated().into());
+    index.into_iter().chain([rotated]).collect()
+}
+
+impl PagePosition for Position {
+    fn score(&self) -> Option<Score> {
+        Some(self.score)
+    }
+
+    fn cursor(&self, variant: Variant, _following: &[Ranked<Self>]) -> Vec<u8> {
+        let mut text = Vec::new();
+        cursor::write(variant, *self, &mut text);
+        text
+    }
+}

@@ -1,0 +1,47 @@
+//! Bounds of scores: what a record's codes certainly say, and what a search looks for.
+
+use cosift_kernels::Candidate;
+
+use crate::record::Score;
+
+/// A cosine that the record certainly reaches.
+pub(crate) fn lower_bound(candidate: &Candidate) -> f32 {
+    candidate.estimate - candidate.error
+}
+
+/// A cosine that the record certainly does not exceed.
+pub(crate) fn upper_bound(candidate: &Candidate) -> f32 {
+    candidate.estimate + candidate.error
+}
+
+/// A score that the record certainly reaches.
+pub(crate) fn lowest_score(candidate: &Candidate) -> Score {
+    Score::no_less(lower_bound(candidate))
+}
+
+/// A score that the record certainly does not exceed.
+pub(crate) fn highest_score(candidate: &Candidate) -> Score {
+    Score::at_most(upper_bound(candidate))
+}
+
+/// The range of scores that a scan looks for, as cosines, the way the kernels compare it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScoreRange {
+    /// Records below are left out.
+    pub(crate) floor: f32,
+    /// Records above are left out.
+    pub(crate) ceiling: f32,
+}
+
+impl ScoreRange {
+    pub(crate) fn new(floor: Score, ceiling: Option<Score>) -> Self {
+        Self {
+            // A score is clamped at 0: when 0 is high enough, every cosine is.
+            floor: match floor {
+                Score(0) => f32::NEG_INFINITY,
+                floor => floor.value() as f32,
+            },
+            ceiling: ceiling.map_or(f32::INFINITY, |score| score.value() as f32),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Pruning passes 2 and 3: the candidates of one block for one search.
+//!
+//! Pass 2 bounds their scores by their full codes. Pass 3 scores exactly those whose bounds decide nothing; a candidate
+//! that certainly matches waits for its score until the end of the scan.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use cosift_kernels::{Candidate, refine};
+
+use crate::columns::Mask;
+use crate::error::Error;
+use crate::record::Score;
+use crate::search::bounds::{lower_bound, lowest_score, upper_bound};
+use crate::search::ranking::UnscoredMatch;
+use crate::search::running::RunningSearch;
+use crate::snapshot::Block;
+
+/// Buffers of passes 2 and 3.
+#[derive(Default)]
+pub(crate) struct RankingScratch {
+    pub(crate) unscored: Vec<UnscoredMatch>,
+    /// Scores that records of the block certainly reach.
+    pub(crate) lowest: Vec<Score>,
+}
+
+/// Refines the best candidates of a block without ranking them: they raise the score floor and its estimate.
+pub(crate) fn preview(
+    block: &Block,
+    search: &RunningSearch,
+    candidates: &[Candidate],
+    lowest: &mut Vec<Score>,
+) {
+    if search.counts_all() {
+        return;
+    }
+    let mut best = candidates.to_vec();
+    let size = search.ranking.size();
+    if best.len() > size {
+        move_best_to_front(&mut best, size);
+        best.truncate(size);
+    }
+    refine_codes(block, search, &mut best);
+    let stop_check = &search.outcome.stop_check();
+    let matching = best.iter().filter(|candidate| {
+        search.ranking.certainly_follows(candidate)
+            && (search.scope).passes_deferred(block, usize::from(candidate.slot), stop_check)
+    });
+    lowest.extend(matching.map(lowest_score));
+    search.ranking.preview_block(block.len(), lowest);
+}
+
+/// Ranks the candidates of pass 1. Returns the bytes of their full codes.
+///
+/// Where there are many, those with the highest estimates come first: they raise the score floor, and most of the
+/// others are then pruned without being refined.
+pub(crate) fn rank(
+    block: &Block,
+    search: &RunningSearch,
+    candidates: &mut Vec<Candidate>,
+    scratch: &mut RankingScratch,
+) -> u64 {
+    if candidates.is_empty() {
+        return 0;
+    }
+    let bytes = candidates.len() * block.coded.codes.layout().row_bytes();
+    let mut matches = Mask::empty();
+    let first = search.ranking.size();
+    if candidates.len() > 2 * first {
+        move_best_to_front(candidates, first);
+        let mut best: Vec<Candidate> = candidates.drain(..first).collect();
+        refine_and_rank(block, search, &mut best, scratch, &mut matches);
+        let floor = search.score_range().floor;
+        candidates.retain(|candidate| {
+            upper_bound(candidate) >= floor && !counted_unscored(search, candidate, &mut matches)
+        });
+    }
+    refine_and_rank(block, search, candidates, scratch, &mut matches);
+    search.count_matches(block, &matches);
+    bytes as u64
+}
+
+/// Passes 2 and 3. Adds the slots of matches to `matches`.
+fn refine_and_rank(
+    block: &Block,
+    search: &RunningSearch,
+    candidates: &mut Vec<Candidate>,
+    scratch: &mut RankingScratch,
+    matches: &mut Mask,
+) {
+    let refined = candidates.len() as u64;
+    search.counters.refined.fetch_add(refined, Relaxed);
+    refine_codes(block, search, candidates);
+    let threshold = search.ranking.threshold();
+    let certain_match = threshold.value() as f32;
+    let stop_check = &search.outcome.stop_check();
+    for candidate in candidates.iter() {
+        let slot = usize::from(candidate.slot);
+        let enters = search.ranking.may_enter(candidate);
+        if !(enters || search.counts_all())
+            || counted_unscored(search, candidate, matches)
+            || !search.scope.passes_deferred(block, slot, stop_check)
+        {
+            continue;
+        }
+        if lower_bound(candidate) >= certain_match
+            && let Some(record) = search.ranking.unscored(candidate, block.row(slot))
+        {
+            matches.set(slot);
+            scratch.lowest.push(record.lowest);
+            scratch.unscored.push(record);
+            continue;
+        }
+        match score(block, search, slot, upper_bound(candidate)) {
+            Ok(score) if score >= threshold => {
+                matches.set(slot);
+                if enters && search.ranking.add(search.hit(block, slot, score)) {
+                    scratch.lowest.push(score);
+                }
+            }
+            Ok(_) => {}
+            Err(error) => return search.outcome.fail(error),
+        }
+    }
+    search.ranking.add_unscored(&mut scratch.unscored);
+}
+
+/// Bounds the scores of candidates by their full codes, and removes those outside the range that the search looks for.
+fn refine_codes(block: &Block, search: &RunningSearch, candidates: &mut Vec<Candidate>) {
+    let range = search.score_range();
+    let query = search.query.coded_for(block);
+    refine(
+        &block.coded.codes,
+        query,
+        range.floor,
+        range.ceiling,
+        candidates,
+    );
+}
+
+/// Whether a candidate needs no score because it only counts as a match. It is then added to `matches`.
+fn counted_unscored(search: &RunningSearch, candidate: &Candidate, matches: &mut Mask) -> bool {
+    let counted = search.needs_no_score(candidate);
+    if counted {
+        matches.set(usize::from(candidate.slot));
+    }
+    counted
+}
+
+/// The score of a record whose cosine is at most `highest`.
+fn score(block: &Block, search: &RunningSearch, slot: usize, highest: f32) -> Result<Score, Error> {
+    // The cosine is certainly below 0, so its score is clamped to 0.
+    if highest < 0.0 {
+        Ok(Score(0))
+    } else {
+        search.score(block, slot)
+    }
+}
+
+/// Moves the `count` candidates with the highest estimates before the others, of which there is at least one.
+fn move_best_to_front(candidates: &mut [Candidate], count: usize) {
+    candidates.select_nth_unstable_by(count, |a, b| b.estimate.total_cmp(&a.estimate));
+}

@@ -1,0 +1,10 @@
+//! The filter-only operation: the records that pass a filter, in any order, without scores.
+
+mod cursor;
+mod position;
+mod request;
+mod run;
+mod sort;
+mod sort_key;
+
+pub(crate) use request::Query;

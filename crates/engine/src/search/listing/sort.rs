@@ -1,0 +1,125 @@
+//! The order of a listing, as a request asks for it.
+
+use crate::columns::{ColumnId, ColumnNames};
+use crate::error::Error;
+use crate::filter::RequestReader;
+use crate::record::{IdKey, Variant};
+use crate::search::listing::position::ListingPosition;
+use crate::search::listing::sort_key::SortKey;
+use crate::snapshot::Block;
+
+/// Records that a cursor names at most after the last record of its page. Its position can be found as long as one of
+/// them, or the last record of the page, exists unchanged.
+pub(crate) const MAX_FOLLOWING: usize = 32;
+
+/// The value that orders the records, and its direction. Ties are ordered by identity, ascending.
+#[derive(Clone, Debug)]
+pub(crate) struct Sort {
+    by: SortBy,
+    descending: bool,
+}
+
+#[derive(Clone, Debug)]
+enum SortBy {
+    Created,
+    Changed,
+    Synced,
+    Column(String),
+}
+
+/// A [`Sort`] bound to the columns of a snapshot.
+pub(crate) struct BoundSort<'a> {
+    sort: &'a Sort,
+    /// `None` for a time, and for a column that no record ever had.
+    column: Option<ColumnId>,
+}
+
+impl Sort {
+    /// Reads the request member `sort`. Without it, records are ordered by the time of the last sync, newest first.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with a pointer.
+    pub(crate) fn parse(request: &RequestReader) -> Result<Self, Error> {
+        let Some(sort) = request.get("sort") else {
+            return Ok(Self {
+                by: SortBy::Synced,
+                descending: true,
+            });
+        };
+        let member = |name: &str| sort.get(name).and_then(|value| value.as_str());
+        let by = match (member("column"), member("time")) {
+            (Some(column), None) => SortBy::Column(column.to_owned()),
+            (None, Some("created_at" | "first_seen_time")) => SortBy::Created,
+            (None, Some("changed_at" | "last_changed_time")) => SortBy::Changed,
+            (None, Some("synced_at" | "last_seen_time")) => SortBy::Synced,
+            _ => {
+                return Err(Error::invalid(
+                    "invalid_request",
+                    "/sort",
+                    "give either column or time",
+                ));
+            }
+        };
+        let descending = match member("direction") {
+            None | Some("asc") => false,
+            Some("desc") => true,
+            Some(_) => {
+                let detail = "must be \"asc\" or \"desc\"";
+                return Err(Error::invalid("invalid_request", "/sort/direction", detail));
+            }
+        };
+        Ok(Self { by, descending })
+    }
+
+    /// Binds the order to the columns of a snapshot.
+    pub(crate) fn bind(&self, names: &ColumnNames) -> BoundSort<'_> {
+        let column = match &self.by {
+            SortBy::Column(name) => names.id(name),
+            _ => None,
+        };
+        BoundSort { sort: self, column }
+    }
+
+    /// Records after a page that its cursor may have to name.
+    pub(crate) fn records_after_page(&self) -> usize {
+        match self.by {
+            SortBy::Column(_) => MAX_FOLLOWING,
+            _ => 0,
+        }
+    }
+}
+
+impl BoundSort<'_> {
+    /// The position of a record.
+    pub(crate) fn position<'b>(
+        &self,
+        block: &'b Block,
+        slot: usize,
+        variant: Variant,
+    ) -> ListingPosition<'b> {
+        let id = IdKey::new(variant, block.id(slot), block.uuid(slot));
+        self.position_of(self.key(block, slot), id)
+    }
+
+    /// The position of a value and an identity.
+    pub(crate) fn position_of<'b>(&self, key: SortKey<'b>, id: IdKey) -> ListingPosition<'b> {
+        ListingPosition {
+            key,
+            descending: self.sort.descending,
+            id,
+        }
+    }
+
+    /// The value that a record is ordered by.
+    pub(crate) fn key<'b>(&self, block: &'b Block, slot: usize) -> SortKey<'b> {
+        match &self.sort.by {
+            SortBy::Created => SortKey::Time(block.body.created.get(slot)),
+            SortBy::Changed => SortKey::Time(block.body.changed.get(slot)),
+            SortBy::Synced => SortKey::Time(block.synced.get(slot)),
+            SortBy::Column(_) => {
+                let column = self.column;
+                SortKey::of(column.and_then(|column| block.body.columns.value(slot, column)))
+            }
+        }
+    }
+}

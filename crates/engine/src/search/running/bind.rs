@@ -1,0 +1,121 @@
+//! Binding a search to a snapshot.
+
+use std::sync::Arc;
+
+use crate::record::{PageStart, SCORE_STEPS, Score};
+use crate::runtime::StopCheck;
+use crate::search::caches::{CachedPage, search_key};
+use crate::search::explain::Explain;
+use crate::search::ranking::Ranking;
+use crate::search::running::cached_results::CachedResults;
+use crate::search::running::counters::Counters;
+use crate::search::running::match_counts::MatchCounts;
+use crate::search::running::outcome::Outcome;
+use crate::search::running::query_vector::QueryVector;
+use crate::search::running::scope::Scope;
+use crate::search::running::search::RunningSearch;
+use crate::search::running::timing::Timing;
+use crate::search::running::waiting::WaitingSearch;
+use crate::snapshot::Block;
+
+/// The largest difference between the scores of one record and query on two machines.
+const SAME_SCORE_STEPS: u32 = SCORE_STEPS / 10_000;
+
+impl RunningSearch {
+    /// Binds a search: prepares the query for each basis, finds the cursor's position, defers rules that are expensive
+    /// to evaluate, and looks into the caches.
+    pub(crate) fn bind(mut scope: Scope, waiting: WaitingSearch) -> Self {
+        let WaitingSearch {
+            database,
+            request,
+            vector,
+            stop,
+            arrived,
+            masks,
+            reply,
+        } = waiting;
+        let snapshot = Arc::clone(&scope.snapshot);
+        let key = (request.counts_all() || request.cursor.is_some())
+            .then(|| search_key(&request, &vector));
+        let counts = key
+            .filter(|_| request.counts_all())
+            .and_then(|key| database.counts.get(&key, &snapshot));
+        let match_counts = MatchCounts::bind(&request, &snapshot.names, counts);
+        // A search that counts all matches needs every rule for every record. A deferred forced rule would let hidden
+        // records into the numbers of `explain`.
+        let is_scoped = request.explain.as_ref().is_some_and(Explain::is_scoped);
+        let has_masks = masks.flatten().is_some();
+        if !match_counts.counts_all() && !is_scoped && !has_masks {
+            scope.defer_rules(&StopCheck::new(&stop));
+        }
+        // No score reaches a threshold above 1: parsing refuses it, so the fallback is never taken.
+        let threshold = Score::at_least(request.threshold).unwrap_or(Score(SCORE_STEPS));
+        let start = request.cursor.map(PageStart::after);
+        let explain = request.explain.as_ref();
+        let mut search = Self {
+            ranking: Ranking::new(request.limit + 1, threshold, start),
+            query: QueryVector::new(vector, &snapshot),
+            explain: explain.map(|explain| explain.bind(&snapshot.names)),
+            cached: CachedResults { key, hits: None },
+            index_use: None,
+            counters: Counters::default(),
+            timing: Timing::new(arrived),
+            outcome: Outcome::new(stop, reply),
+            database,
+            request,
+            scope,
+            match_counts,
+        };
+        search.move_start_to_record();
+        search.look_into_page_cache();
+        // An approximate search may go through few of the blocks.
+        if !search.counts_all() && !search.request.approximate {
+            let records = snapshot.blocks.iter().map(Block::len).sum();
+            search.ranking.estimate_floor_of(records);
+        }
+        search
+    }
+
+    /// Takes the page from what an earlier scan found, or makes this scan find more than the page.
+    fn look_into_page_cache(&mut self) {
+        let (Some(start), Some(key), false) =
+            (self.ranking.start(), self.cached.key, self.counts_all())
+        else {
+            return;
+        };
+        let size = self.ranking.size();
+        let after = *start.position();
+        match self
+            .database
+            .pages
+            .get(&key, &self.scope.snapshot, after, size)
+        {
+            CachedPage::Hits(hits) => self.cached.hits = Some(hits),
+            CachedPage::Scan(size) => {
+                self.ranking = Ranking::new(size, self.ranking.threshold(), Some(start));
+            }
+        }
+    }
+
+    /// Starts the page at the score that the cursor's record has under this request, if the search finds the record: so a
+    /// cursor works on a machine whose query vector differs in its last bits.
+    ///
+    /// A larger difference means that the record or the request has changed. Then the record's score does not tell where
+    /// the page before ended, and the cursor's own score decides.
+    fn move_start_to_record(&mut self) {
+        let (Some(start), Some(row)) = (self.ranking.start(), self.scope.cursor_row) else {
+            return;
+        };
+        let (block, slot) = self.scope.snapshot.at(row);
+        let mut position = *start.position();
+        match self.score(block, slot) {
+            Ok(score) if score.0.abs_diff(position.score.0) <= SAME_SCORE_STEPS => {
+                position.score = score;
+                let start = Some(PageStart::after(position));
+                self.ranking = Ranking::new(self.ranking.size(), self.ranking.threshold(), start);
+            }
+            Ok(_) => {}
+            Err(error) => self.outcome.fail(error),
+        }
+    }
+}

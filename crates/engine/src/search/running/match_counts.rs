@@ -1,0 +1,64 @@
+//! What a search counts over all its matches.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::columns::{ColumnNames, Mask};
+use crate::error::Error;
+use crate::facets::FacetCounter;
+use crate::search::caches::Counted;
+use crate::search::request::Search;
+use crate::snapshot::Block;
+
+/// The total and the facets of a search.
+pub(crate) struct MatchCounts {
+    /// The counts, if an earlier scan of the snapshot counted them.
+    cached: Option<Arc<Counted>>,
+    counts_all: bool,
+    matches: AtomicU64,
+    facets: FacetCounter,
+}
+
+impl MatchCounts {
+    pub(crate) fn bind(
+        request: &Search,
+        names: &ColumnNames,
+        cached: Option<Arc<Counted>>,
+    ) -> Self {
+        Self {
+            counts_all: request.counts_all() && cached.is_none(),
+            cached,
+            matches: AtomicU64::new(0),
+            facets: FacetCounter::bind(&request.facets, names),
+        }
+    }
+
+    /// Whether the scan must find every match, not just those of the page.
+    pub(crate) fn counts_all(&self) -> bool {
+        self.counts_all
+    }
+
+    /// Counts the matches of a block. Each block is counted once.
+    pub(crate) fn add(&self, block: &Block, matches: &Mask) {
+        self.matches.fetch_add(matches.count() as u64, Relaxed);
+        self.facets.count(block, matches);
+    }
+
+    /// The counts of all matches, once every block was scanned.
+    ///
+    /// # Errors
+    /// Those of [`FacetCounter::write`].
+    pub(crate) fn finish(&self, request: &Search) -> Result<Arc<Counted>, Error> {
+        if let Some(cached) = &self.cached {
+            return Ok(Arc::clone(cached));
+        }
+        let facets = if request.facets.is_empty() {
+            Vec::new()
+        } else {
+            self.facets.write(request.page_bytes)?
+        };
+        let total = self.matches.load(Relaxed);
+        Ok(Arc::new(Counted { total, facets }))
+    }
+}

@@ -1,0 +1,18 @@
+//! A search while it runs: bound to a snapshot, and shared by the scan threads.
+
+mod bind;
+mod cached_results;
+mod counters;
+mod index_use;
+mod match_counts;
+mod outcome;
+mod query_vector;
+mod scope;
+mod search;
+mod timing;
+mod waiting;
+
+pub(crate) use index_use::IndexUse;
+pub(crate) use scope::Scope;
+pub(crate) use search::RunningSearch;
+pub(crate) use waiting::{Reply, WaitingSearch};

@@ -1,0 +1,91 @@
+//! The records that a search may find.
+
+use std::sync::Arc;
+
+use crate::columns::Mask;
+use crate::filter::BoundFilter;
+use crate::record::RecordRow;
+use crate::runtime::{StopCheck, Stopped};
+use crate::search::request::Search;
+use crate::search::running::waiting::WaitingSearch;
+use crate::snapshot::{Block, Selection, Snapshot};
+
+/// A snapshot, and the part of it that filter and time range select.
+pub(crate) struct Scope {
+    pub(crate) snapshot: Arc<Snapshot>,
+    selection: Selection,
+    /// Rules that are expensive to evaluate and keep many records: they are evaluated on the best candidates only.
+    deferred_rules: Option<BoundFilter>,
+    /// The row of the record that the cursor names, if the search finds that record.
+    pub(crate) cursor_row: Option<RecordRow>,
+}
+
+impl Scope {
+    /// Binds the filters of a search to the newest snapshot.
+    pub(crate) fn of(waiting: &mut WaitingSearch) -> Self {
+        let WaitingSearch {
+            database,
+            request,
+            stop,
+            masks,
+            ..
+        } = waiting;
+        let (snapshot, cursor_row) = {
+            let published = database.published.read();
+            let snapshot = Arc::clone(&published.snapshot);
+            let row = request.cursor.and_then(|cursor| {
+                let index = &published.index;
+                index.find(&snapshot, request.variant, cursor.id)
+            });
+            (snapshot, row)
+        };
+        let mut selection = Selection::bind(&snapshot, request.filter.as_ref(), request.time_range);
+        selection.require_vector();
+        // Callers can make cursors of their own: a record that is hidden from the caller must not decide a position.
+        let stop_check = StopCheck::new(stop);
+        let cursor_row =
+            cursor_row.filter(|row| selection.holds(snapshot.at(*row), &stop_check) == Ok(true));
+        let look_up = || database.filters.get(request.filter_key, &snapshot);
+        selection.use_masks(masks.get_or_insert_with(look_up).clone());
+        Self {
+            snapshot,
+            selection,
+            deferred_rules: None,
+            cursor_row,
+        }
+    }
+
+    /// Whether the filter takes so long that other searches must not wait for this one.
+    pub(crate) fn is_expensive(&self, request: &Search) -> bool {
+        let explained = request.explain.as_ref().map_or(0, |_| request.limit);
+        self.selection.is_expensive(&self.snapshot, explained)
+    }
+
+    /// Defers the rules that are cheaper to evaluate on the best candidates than on all records.
+    pub(crate) fn defer_rules(&mut self, stop_check: &StopCheck<'_>) {
+        // A search that is stopped finds nothing, whatever its rules are.
+        let deferred = self.selection.split_off_expensive(&self.snapshot, stop_check);
+        self.deferred_rules = deferred.unwrap_or_default();
+    }
+
+    /// The records of a block that pass every rule that is not deferred.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn mask(&self, block: &Block, stop_check: &StopCheck<'_>) -> Result<Mask, Stopped> {
+        self.selection.mask(block, stop_check)
+    }
+
+    /// Whether a record passes the deferred rules. Once the search is stopped, no record does.
+    pub(crate) fn passes_deferred(&self, block: &Block, slot: usize, stop_check: &StopCheck<'_>) -> bool {
+        self.deferred_rules
+            .as_ref()
+            .is_none_or(|rules| rules.matches(&block.body.columns, slot, stop_check) == Ok(true))
+    }
+
+    /// Whether a record passes every rule, evaluated on this record alone. Once the search is stopped, no record does.
+    pub(crate) fn passes(&self, block: &Block, slot: usize, stop_check: &StopCheck<'_>) -> bool {
+        self.selection.holds((block, slot), stop_check) == Ok(true)
+            && self.passes_deferred(block, slot, stop_check)
+    }
+}

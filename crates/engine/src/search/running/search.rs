@@ -1,0 +1,119 @@
+//! A search bound to a snapshot, and what the scan threads share of it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use cosift_kernels::Candidate;
+
+use crate::columns::Mask;
+use crate::error::Error;
+use crate::record::{Hit, IdKey, Position, Score};
+use crate::search::bounds::{ScoreRange, lower_bound};
+use crate::search::explain::BoundExplain;
+use crate::search::ranking::Ranking;
+use crate::search::request::Search;
+use crate::search::running::cached_results::CachedResults;
+use crate::search::running::counters::Counters;
+use crate::search::running::index_use::IndexUse;
+use crate::search::running::match_counts::MatchCounts;
+use crate::search::running::outcome::Outcome;
+use crate::search::running::query_vector::QueryVector;
+use crate::search::running::scope::Scope;
+use crate::search::running::timing::Timing;
+use crate::search::searchable::Searchable;
+use crate::snapshot::{Block, Snapshot};
+
+/// A search bound to a snapshot. Threads scan blocks for it in any order.
+pub(crate) struct RunningSearch {
+    pub(crate) database: Arc<Searchable>,
+    pub(crate) request: Search,
+    pub(crate) scope: Scope,
+    pub(crate) query: QueryVector,
+    pub(crate) ranking: Ranking,
+    pub(crate) match_counts: MatchCounts,
+    pub(crate) cached: CachedResults,
+    /// `None` for an exact search, and until the index was tried.
+    pub(crate) index_use: Option<IndexUse>,
+    pub(crate) explain: Option<BoundExplain>,
+    pub(crate) counters: Counters,
+    pub(crate) timing: Timing,
+    pub(crate) outcome: Outcome,
+}
+
+impl RunningSearch {
+    pub(crate) fn snapshot(&self) -> &Arc<Snapshot> {
+        &self.scope.snapshot
+    }
+
+    /// Whether the hits are known without a scan.
+    pub(crate) fn is_cached(&self) -> bool {
+        self.cached.hits.is_some()
+    }
+
+    /// Whether the scan must find every match, not just those of the page.
+    pub(crate) fn counts_all(&self) -> bool {
+        self.match_counts.counts_all()
+    }
+
+    /// Whether the approximate index already covers a block.
+    pub(crate) fn is_covered(&self, block: &Block) -> bool {
+        self.index_use.as_ref().is_some_and(|index| {
+            let place = self.scope.snapshot.locate(block.first);
+            place.is_some_and(|(at, _)| index.covers(at))
+        })
+    }
+
+    /// The canonical score of a record.
+    ///
+    /// # Errors
+    /// When the record's vector can't be read.
+    pub(crate) fn score(&self, block: &Block, slot: usize) -> Result<Score, Error> {
+        self.counters.scored.fetch_add(1, Relaxed);
+        self.query.score(block, slot)
+    }
+
+    /// A record as a hit with its score.
+    pub(crate) fn hit(&self, block: &Block, slot: usize, score: Score) -> Hit {
+        let id = IdKey::new(self.request.variant, block.id(slot), block.uuid(slot));
+        Hit {
+            position: Position { score, id },
+            row: block.row(slot),
+        }
+    }
+
+    /// The range of scores that the scan looks for.
+    pub(crate) fn score_range(&self) -> ScoreRange {
+        if self.counts_all() {
+            return ScoreRange::new(self.ranking.threshold(), None);
+        }
+        // A record above the score of the cursor is on an earlier page.
+        let ceiling = self.ranking.start().map(|start| start.position().score);
+        ScoreRange::new(self.ranking.floor(), ceiling)
+    }
+
+    /// Whether a record certainly matches and certainly does not enter the page, so that a search that counts all
+    /// matches needs no score of it.
+    pub(crate) fn needs_no_score(&self, candidate: &Candidate) -> bool {
+        self.counts_all()
+            && lower_bound(candidate) >= self.ranking.threshold().value() as f32
+            && !self.ranking.may_enter(candidate)
+    }
+
+    /// Whether the records that the scan left out can't change the page. Otherwise every block must be scanned again.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.outcome.is_over() || self.ranking.estimate_held()
+    }
+
+    /// Prepares for a second scan of every block.
+    pub(crate) fn restart(&self) {
+        self.ranking.restart_without_estimate();
+        self.counters.scanned.store(0, Relaxed);
+    }
+
+    /// Counts the matches of a block, if the search counts all matches.
+    pub(crate) fn count_matches(&self, block: &Block, matches: &Mask) {
+        if self.counts_all() {
+            self.match_counts.add(block, matches);
+        }
+    }
+}

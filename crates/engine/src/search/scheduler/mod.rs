@@ -1,0 +1,9 @@
+//! The scan threads, and the searches that wait for them.
+
+mod queue;
+mod stats;
+mod threads;
+mod worker;
+
+pub use stats::ScannerStats;
+pub(crate) use threads::Scanner;

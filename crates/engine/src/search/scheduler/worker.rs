@@ -1,0 +1,160 @@
+//! What each scan thread does: it takes the next step from the queue and carries it out.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::error::Error;
+use crate::runtime::{Metrics, message};
+use crate::search::answer::answer;
+use crate::search::block_scan::Scratch;
+use crate::search::graph_search::rank_from_index;
+use crate::search::running::{RunningSearch, Scope, WaitingSearch};
+use crate::search::scheduler::queue::{Queue, Step};
+use crate::search::scheduler::stats::ScannerStats;
+use crate::search::shared_scan::SharedScan;
+
+/// A group of scan threads with one queue.
+pub(crate) struct Group {
+    queue: Mutex<Queue>,
+    /// Notified when there may be a new step.
+    work: Condvar,
+    metrics: Arc<Metrics>,
+    /// The group for expensive searches; `None` in that group itself.
+    expensive: Option<Arc<Self>>,
+}
+
+impl Group {
+    pub(crate) fn new(metrics: Arc<Metrics>, expensive: Option<Arc<Self>>) -> Self {
+        Self {
+            queue: Mutex::default(),
+            work: Condvar::new(),
+            metrics,
+            expensive,
+        }
+    }
+
+    /// Takes a search, or answers that it can't be taken.
+    pub(crate) fn submit(&self, search: WaitingSearch) {
+        let pushed = self.queue.lock().push(search);
+        match pushed {
+            Ok(()) => {
+                self.work.notify_one();
+            }
+            Err((search, error)) => (search.reply)(Err(error)),
+        }
+    }
+
+    /// Refuses further searches. The threads end once all others are answered.
+    pub(crate) fn close(&self) {
+        self.queue.lock().close();
+        self.work.notify_all();
+    }
+
+    /// Adds the load of this group to `stats`.
+    pub(crate) fn add_to(&self, stats: &mut ScannerStats) {
+        self.queue.lock().add_to(stats);
+    }
+
+    /// Carries out steps until the group is closed and its queue is empty.
+    pub(crate) fn run(&self) {
+        let mut scratch = Scratch::default();
+        while let Some(step) = self.next_step() {
+            match step {
+                Step::Answer(search) => {
+                    answer(&search);
+                    self.queue.lock().count_answer();
+                }
+                Step::Bind(search) => self.bind(*search, &mut scratch),
+                Step::Scan(scan, part) => self.scan(&scan, part, &mut scratch),
+            }
+        }
+    }
+
+    /// Waits for a step; `None` once the group is closed and its queue is empty.
+    fn next_step(&self) -> Option<Step> {
+        let mut queue = self.queue.lock();
+        loop {
+            if let Some(step) = queue.next_step() {
+                let more = queue.has_more();
+                drop(queue);
+                if more {
+                    self.work.notify_one();
+                }
+                return Some(step);
+            }
+            if queue.is_done() {
+                return None;
+            }
+            self.work.wait(&mut queue);
+        }
+    }
+
+    fn bind(&self, mut search: WaitingSearch, scratch: &mut Scratch) {
+        if search.stop.load(Relaxed) {
+            return (search.reply)(Err(Error::Stopped));
+        }
+        // A panic while binding drops the search. The reply is kept outside of it, so that the caller still gets one.
+        let reply = Arc::new(Mutex::new(Some(search.reply)));
+        let of_search = Arc::clone(&reply);
+        search.reply = Box::new(move |result| {
+            let reply = of_search.lock().take();
+            if let Some(reply) = reply {
+                reply(result);
+            }
+        });
+        let bound = catch_unwind(AssertUnwindSafe(|| self.bind_or_hand_over(search, scratch)));
+        self.metrics.scanned(std::mem::take(&mut scratch.bytes));
+        match bound {
+            Ok(None) => {}
+            Ok(Some((search, needs_scan))) => {
+                self.queue.lock().push_bound(search, needs_scan);
+                self.work.notify_one();
+            }
+            Err(panic) => {
+                let reply = reply.lock().take();
+                if let Some(reply) = reply {
+                    reply(Err(Error::Internal {
+                        detail: message(&*panic),
+                    }));
+                }
+            }
+        }
+    }
+
+    /// Binds a search, and tells whether it needs a scan; `None` for an expensive search, which another group takes.
+    fn bind_or_hand_over(
+        &self,
+        mut search: WaitingSearch,
+        scratch: &mut Scratch,
+    ) -> Option<(RunningSearch, bool)> {
+        let scope = Scope::of(&mut search);
+        if let Some(expensive) = &self.expensive
+            && scope.is_expensive(&search.request)
+        {
+            expensive.submit(search);
+            return None;
+        }
+        let mut search = RunningSearch::bind(scope, search);
+        let is_ranked = rank_from_index(&mut search, scratch);
+        let needs_scan = !is_ranked && !search.is_cached();
+        Some((search, needs_scan))
+    }
+
+    fn scan(&self, scan: &SharedScan, part: usize, scratch: &mut Scratch) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| scan.scan(part, scratch))) {
+            for search in &scan.searches {
+                search.outcome.fail(Error::Internal {
+                    detail: message(&*panic),
+                });
+            }
+        }
+        self.metrics.scanned(std::mem::take(&mut scratch.bytes));
+        if scan.finish_part() {
+            self.queue.lock().end_scan(scan);
+            self.work.notify_all();
+        }
+    }
+}
