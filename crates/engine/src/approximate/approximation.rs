@@ -1,4 +1,4 @@
-//! The index that a database has, while another may be in the making.
+//! The approximate index of a database, and the next one while it is built.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::disk::{Disk, Owner};
 use crate::runtime::{DatabaseEvents, EventCode};
 use crate::snapshot::{Snapshot, Unusable};
 
-/// New records that make a save worth while, beside a quarter of those saved.
+/// The index is saved once the number of its records has changed by this many, and by a quarter of those saved.
 const SAVE_RECORDS: usize = 65_536;
 
-/// The approximate index of a database that was made with one.
+/// The approximate index of a database that was created with `"approximate": true`.
 pub(crate) struct Approximation {
     disk: Arc<dyn Disk>,
     directory: PathBuf,
@@ -26,19 +26,22 @@ pub(crate) struct Approximation {
 
 #[derive(Default)]
 struct State {
-    /// Whether the saved index was looked for.
-    looked: bool,
+    /// Whether the saved index was loaded, or found to be missing or damaged.
+    loaded: bool,
+    /// The index that searches use.
     serving: Option<Arc<Index>>,
-    /// Takes the place of the one that serves once it holds as much.
+    /// The next index. It replaces the one that serves once every full block is in it.
     successor: Option<Arc<Index>>,
+    /// The blocks of the index as it was saved last.
     saved: Vec<Member>,
 }
 
-/// A step of work that keeps an index up with its database, a few seconds at most but for loading and saving.
+/// A step that keeps an index up to date with its database. A step takes a few seconds at most, except loading and
+/// saving.
 pub(crate) enum Upkeep {
-    /// Look for the saved index.
+    /// Load the saved index, if there is one.
     Load,
-    /// Begin an index, the first or one that follows one of mostly dead records.
+    /// Begin an index: the first one, or the successor of an index of mostly dead records.
     Begin,
     /// Add the next block.
     Add(Arc<Index>),
@@ -70,7 +73,7 @@ impl Approximation {
         self.lock().serving.clone()
     }
 
-    /// Records in the index and bytes in memory, those of a successor too.
+    /// Records in the index, and bytes in memory of the index and its successor.
     pub(crate) fn size(&self) -> (usize, usize) {
         let (serving, successor) = {
             let state = self.lock();
@@ -83,10 +86,10 @@ impl Approximation {
         (records, bytes(&serving) + bytes(&successor))
     }
 
-    /// What is to be done next to keep up with `snapshot`.
+    /// The next step that brings the index up to date with `snapshot`.
     pub(crate) fn due(&self, snapshot: &Snapshot) -> Option<Upkeep> {
         let mut state = self.lock();
-        if !state.looked {
+        if !state.loaded {
             return Some(Upkeep::Load);
         }
         if let Some(successor) = &state.successor {
@@ -102,7 +105,7 @@ impl Approximation {
             if Index::first_block(snapshot).is_some() {
                 return Some(Upkeep::Begin);
             }
-            // Nothing is left for a successor to hold.
+            // There is no full block for a successor.
             state.serving = None;
             return None;
         }
@@ -114,7 +117,7 @@ impl Approximation {
         (changed >= SAVE_RECORDS.max(saved / 4)).then_some(Upkeep::Save)
     }
 
-    /// Does what is due, for as long as `go_on` says so. True when it got anywhere.
+    /// Carries out a step while `go_on` returns true. Returns whether the step was finished.
     pub(crate) fn keep_up(
         &self,
         upkeep: Upkeep,
@@ -138,7 +141,7 @@ impl Approximation {
                 let mut state = self.lock();
                 state.saved = loaded.as_ref().map_or(Vec::new(), |index| index.members());
                 state.serving = loaded;
-                state.looked = true;
+                state.loaded = true;
                 true
             }
             Upkeep::Begin => {
@@ -164,7 +167,7 @@ impl Approximation {
         }
     }
 
-    /// The outcome of a step; a failure is reported.
+    /// The result of a step. A failure is reported as an event.
     fn reported<T>(&self, step: &str, outcome: Result<T, Unusable>) -> Option<T> {
         outcome
             .inspect_err(|unusable| {
@@ -174,7 +177,8 @@ impl Approximation {
             .ok()
     }
 
-    /// Saves the index, unless it is as it was saved. Nothing may be added meanwhile. True when it is saved.
+    /// Saves the index, unless it was saved as it is. Nothing may be added during the call. Returns whether the index is
+    /// saved.
     pub(crate) fn save(&self) -> bool {
         let (serving, saved) = {
             let state = self.lock();

@@ -1,4 +1,4 @@
-//! An index on disk, beside the other index files: losing it costs time, never a record.
+//! An approximate index on disk, next to the other index files. Losing it costs time, and never a record.
 //!
 //! | file | what |
 //! |---|---|
@@ -15,15 +15,15 @@ use crate::approximate::index::{Index, Member};
 use crate::disk::{Disk, OpenFile, Owner, PartsFile, create_directories, write_once};
 use crate::snapshot::{FileId, GRAPH, GRAPH_LIST, Unusable, index_file_path};
 
-/// Of graphs built in another way nothing can be used.
+/// Version of the files. A graph that was built in another way can't be used.
 const FORMAT: u64 = 2;
 
-/// What is read of a graph's file at a time, to check it.
+/// Bytes of a graph's file that are read at a time to compute its checksum.
 const CHUNK_BYTES: usize = 1 << 20;
 
 const LIST: Unusable = Unusable::Content("the list of the graph cannot be read");
 
-/// Saves an index in `directory`; a crash leaves the one saved before.
+/// Saves an index in `directory`. A crash leaves the index that was saved before.
 pub(crate) fn save(
     disk: &dyn Disk,
     index: &Index,
@@ -35,7 +35,7 @@ pub(crate) fn save(
     let number = FileId::next();
     let path = index_file_path(directory, number, GRAPH);
     let (bytes, crc) = save_graph(disk, index, &path).inspect_err(|_| {
-        // The error tells why; half a file is of no use.
+        // The error of the save is returned. An incomplete file can't be used.
         let _ = disk.remove_file(&path);
     })?;
     let blocks: Vec<Value> = members
@@ -60,7 +60,7 @@ pub(crate) fn save(
 fn save_graph(disk: &dyn Disk, index: &Index, path: &Path) -> Result<(u64, u32), Unusable> {
     index.graph.save(path)?;
     let file = disk.open(path)?;
-    let sums = check_sum(&file)?;
+    let sums = checksum(&file)?;
     disk.sync(&file)?;
     Ok(sums)
 }
@@ -79,7 +79,7 @@ pub(crate) fn load(
         return Err(Unusable::Content("the graph is of another version"));
     }
     let path = index_file_path(directory, FileId(number(&list["graph"])?).seen(), GRAPH);
-    let (bytes, crc) = check_sum(&disk.open(&path)?)?;
+    let (bytes, crc) = checksum(&disk.open(&path)?)?;
     if number(&list["bytes"])? != bytes || number(&list["crc"])? != u64::from(crc) {
         return Err(Unusable::Content("the graph does not match its list"));
     }
@@ -101,7 +101,7 @@ pub(crate) fn load(
 }
 
 /// Length and CRC-32 of a file.
-fn check_sum(file: &OpenFile) -> io::Result<(u64, u32)> {
+fn checksum(file: &OpenFile) -> io::Result<(u64, u32)> {
     let mut hasher = crc32fast::Hasher::new();
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut bytes = 0;
@@ -122,7 +122,7 @@ fn remove_all_but(disk: &dyn Disk, directory: &Path, kept: &Path) {
     };
     for path in entries {
         if path.extension().is_some_and(|kind| kind == GRAPH) && path != kept {
-            // A file that can't be removed now is tried again after the next save.
+            // The next save tries again to remove a file that can't be removed now.
             let _ = disk.remove_file(&path);
         }
     }

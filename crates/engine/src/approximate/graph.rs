@@ -4,41 +4,42 @@ use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use parking_lot::{RwLock, RwLockWriteGuard};
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
-use crate::approximate::gate::Gate;
 use crate::snapshot::Unusable;
 
-/// Links of a node, twice as many on the lowest level. 32 instead of 16 would cost a quarter more memory.
+/// Links of a node; twice as many on the lowest level. 32 instead of 16 would take a quarter more memory.
 const CONNECTIVITY: usize = 16;
 
-/// Nodes looked at for the links of a new one.
+/// Nodes that are compared to find the links of a new node.
 const EXPANSION_ADD: usize = 128;
 
-/// Vectors that a new graph has room for. Room is doubled, and searches wait meanwhile.
+/// Vectors that a new graph has room for. A full graph doubles its room, and searches wait while it does.
 const FIRST_ROOM: usize = 65_536;
 
-/// Searches at a time; one more fails, and is answered otherwise. A place costs little.
-const PLACES: usize = 64;
+/// Searches at the same time. One more fails, and its blocks are scanned instead.
+const MAX_SEARCHES: usize = 64;
 
 /// Largest absolute component of a stored vector.
-const LARGEST: f32 = 127.0;
+const MAX_COMPONENT: f32 = 127.0;
 
-/// Vectors by key, as int8 of one scale, compared by squared distance, which orders unit vectors as cosines do.
+/// Vectors by key, as int8 of one scale, compared by squared distance. Squared distances order unit vectors as cosines
+/// do, and take half the time: a cosine of int8 sums the squared lengths too.
 ///
-/// Recall is that of 16-bit floats within 0.001 on real vectors, in half the memory; a cosine of int8 takes twice
-/// the time, since it sums the lengths each time too.
+/// The recall on real vectors is within 0.001 of that of 16-bit floats, in half the memory.
 pub(crate) struct Graph {
-    index: Index,
-    gate: Gate,
-    /// What a Q30 component is multiplied with; larger ones than [`LARGEST`] are cut off.
+    /// Read by searches, written by additions. A thread that waits for the write lock goes before readers that come
+    /// later.
+    index: RwLock<Index>,
+    /// Factor from a Q30 component to its int8. Products beyond [`MAX_COMPONENT`] are clamped.
     scale: f32,
 }
 
 impl Graph {
     /// A graph without vectors, for vectors with components up to `largest`, in steps of 2^-30.
     pub(crate) fn new(dimensions: usize, largest: u32) -> Result<Self, Unusable> {
-        Self::of_scale(dimensions, LARGEST / largest.max(1) as f32)
+        Self::of_scale(dimensions, MAX_COMPONENT / largest.max(1) as f32)
     }
 
     fn of_scale(dimensions: usize, scale: f32) -> Result<Self, Unusable> {
@@ -53,36 +54,37 @@ impl Graph {
             multi: false,
         };
         let graph = Self {
-            index: Index::new(&options).map_err(failed)?,
-            gate: Gate::default(),
+            index: RwLock::new(Index::new(&options).map_err(failed)?),
             scale,
         };
-        graph.make_room(FIRST_ROOM)?;
+        make_room(&graph.index.write(), FIRST_ROOM)?;
         Ok(graph)
     }
 
     /// Reads a graph that [`Graph::save`] wrote.
     pub(crate) fn load(path: &Path, dimensions: usize, scale: f32) -> Result<Self, Unusable> {
         let graph = Self::of_scale(dimensions, scale)?;
-        graph.index.load(text(path)?).map_err(failed)?;
-        let fits = graph.index.dimensions() == dimensions
-            && graph.index.scalar_kind() == ScalarKind::I8
-            && graph.index.metric_kind() == MetricKind::L2sq
-            && graph.index.connectivity() == CONNECTIVITY;
+        let index = graph.index.write();
+        index.load(text(path)?).map_err(failed)?;
+        let fits = index.dimensions() == dimensions
+            && index.scalar_kind() == ScalarKind::I8
+            && index.metric_kind() == MetricKind::L2sq
+            && index.connectivity() == CONNECTIVITY;
         if !fits {
             return Err(Unusable::Content("the graph has other settings"));
         }
-        graph.make_room(graph.index.size().max(FIRST_ROOM))?;
+        make_room(&index, index.size().max(FIRST_ROOM))?;
+        drop(index);
         Ok(graph)
     }
 
     /// Writes the graph to a file.
     pub(crate) fn save(&self, path: &Path) -> Result<(), Unusable> {
         let path = text(path)?;
-        self.gate.read(|| self.index.save(path)).map_err(failed)
+        self.index.read().save(path).map_err(failed)
     }
 
-    /// What makes int8 of the components: to be kept beside the file.
+    /// Factor from a Q30 component to its int8, which is saved together with the file.
     pub(crate) fn scale(&self) -> f32 {
         self.scale
     }
@@ -90,17 +92,20 @@ impl Graph {
     /// Adds a vector of Q30 components under a new key. One thread adds.
     pub(crate) fn add(&self, key: u32, vector: &[i32]) -> Result<(), Unusable> {
         let bytes = self.quantize(vector);
-        self.gate.change(|| {
-            let size = self.index.size();
-            if size == self.index.capacity() {
-                self.make_room(2 * size)?;
-            }
-            self.index.add(u64::from(key), &bytes).map_err(failed)
-        })
+        let index = self.index.write();
+        let size = index.size();
+        if size == index.capacity() {
+            make_room(&index, 2 * size)?;
+        }
+        let added = index.add(u64::from(key), &bytes).map_err(failed);
+        // Searches that wait go before the next addition: otherwise a thread that adds all the time could lock again
+        // before they wake.
+        RwLockWriteGuard::unlock_fair(index);
+        added
     }
 
-    /// The keys of `count` vectors near a query of Q30 components, nearest first, among those that `keeps` lets
-    /// through; fewer only when it finds no more.
+    /// The keys of `count` vectors near a query of Q30 components, nearest first, among those for which `keeps` is true.
+    /// Fewer keys mean that the graph found no more.
     pub(crate) fn near(
         &self,
         query: &[i32],
@@ -112,29 +117,23 @@ impl Graph {
         let keeps =
             |key: u64| catch_unwind(AssertUnwindSafe(|| keeps(key as u32))).unwrap_or(false);
         let found = self
-            .gate
-            .read(|| self.index.filtered_search(&bytes, count, keeps))
+            .index
+            .read()
+            .filtered_search(&bytes, count, keeps)
             .map_err(failed)?;
         Ok(found.keys.iter().map(|&key| key as u32).collect())
     }
 
-    /// Vectors it holds.
+    /// The number of vectors.
     pub(crate) fn len(&self) -> usize {
-        self.gate.read(|| self.index.size())
+        self.index.read().size()
     }
 
-    /// Bytes in memory, but for what is reserved and not yet used.
+    /// Bytes in memory, without what is reserved and not yet used.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let stats = self.gate.read(|| self.index.memory_stats());
+        let stats = self.index.read().memory_stats();
         (stats.graph_allocated + stats.vectors_allocated)
             .saturating_sub(stats.graph_reserved + stats.vectors_reserved)
-    }
-
-    /// Makes room for `vectors` in all. Nothing may be read or added meanwhile.
-    fn make_room(&self, vectors: usize) -> Result<(), Unusable> {
-        self.index
-            .reserve_capacity_and_threads(vectors, PLACES)
-            .map_err(failed)
     }
 
     fn quantize(&self, vector: &[i32]) -> Vec<i8> {
@@ -143,10 +142,17 @@ impl Graph {
             .map(|&component| {
                 (component as f32 * self.scale)
                     .round()
-                    .clamp(-LARGEST, LARGEST) as i8
+                    .clamp(-MAX_COMPONENT, MAX_COMPONENT) as i8
             })
             .collect()
     }
+}
+
+/// Makes room for `vectors` in all. The caller holds the write lock.
+fn make_room(index: &Index, vectors: usize) -> Result<(), Unusable> {
+    index
+        .reserve_capacity_and_threads(vectors, MAX_SEARCHES)
+        .map_err(failed)
 }
 
 fn failed(error: impl Display) -> Unusable {
@@ -156,4 +162,55 @@ fn failed(error: impl Display) -> Unusable {
 fn text(path: &Path) -> Result<&str, Unusable> {
     path.to_str()
         .ok_or(Unusable::Content("the path is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+
+    #[test]
+    fn searches_get_their_turn_while_a_thread_adds_all_the_time() {
+        let graph = Graph::new(8, 1 << 30).expect("a graph");
+        let vector = |key: u32| -> Vec<i32> {
+            let component = |at| (key.wrapping_mul(2_654_435_761).rotate_left(at) >> 3) as i32;
+            (0..8).map(component).collect()
+        };
+        graph.add(0, &vector(0)).expect("room");
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let adding = scope.spawn(|| {
+                let mut key = 1;
+                while !done.load(Relaxed) && key < FIRST_ROOM as u32 {
+                    graph.add(key, &vector(key)).expect("room");
+                    key += 1;
+                }
+                key
+            });
+            for at in 0..100 {
+                let near = graph.near(&vector(at), 1, |_| true).expect("an answer");
+                assert_eq!(near.len(), 1);
+            }
+            done.store(true, Relaxed);
+            let added = adding.join().expect("no panic");
+            assert_eq!(graph.len(), added as usize);
+            assert!(
+                added < FIRST_ROOM as u32,
+                "searches waited for every addition"
+            );
+        });
+    }
+
+    #[test]
+    fn a_panic_in_a_filter_leaves_the_graph_usable() {
+        let graph = Graph::new(8, 1 << 30).expect("a graph");
+        graph.add(7, &[1 << 30, 0, 0, 0, 0, 0, 0, 0]).expect("room");
+        let query = [1 << 30, 0, 0, 0, 0, 0, 0, 0];
+        let found = graph.near(&query, 1, |_| panic!("on purpose"));
+        assert!(found.expect("an answer").is_empty());
+        graph.add(8, &query).expect("room");
+        assert_eq!(graph.len(), 2);
+    }
 }

@@ -10,8 +10,8 @@ use crate::snapshot::{Block, ExactVectors, FileId, Snapshot, Unusable, VectorBuf
 
 /// A graph over the records of full blocks.
 ///
-/// A record's key is the place of its block among those of the index, and its slot there: unlike row numbers,
-/// places outlast a restart. A block that has left the database stays as dead weight.
+/// A record's key is made of the place of its block among the blocks of the index, and its slot in the block. Places stay
+/// the same after a restart, row numbers do not. The records of a block that has left the database stay in the graph.
 pub(crate) struct Index {
     pub(crate) graph: Graph,
     members: RwLock<Members>,
@@ -23,7 +23,7 @@ pub(crate) struct Members {
     places: HashMap<FileId, u32>,
 }
 
-/// A block of the index: of its first `held` records, those with a vector are in the graph.
+/// A block of the index. Of its first `held` records, those with a vector are in the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) body: FileId,
@@ -32,13 +32,13 @@ pub(crate) struct Member {
     pub(crate) vectors: usize,
 }
 
-/// Where the records of an index are in a snapshot.
+/// The part of a snapshot that an index covers: the blocks whose records are all in the graph.
 pub(crate) struct Coverage {
-    /// By place in the index: the block's place in the snapshot, where all of it is in the graph.
+    /// By place in the index: the place of the block in the snapshot; `None` for a block that is not covered.
     blocks: Vec<Option<u32>>,
-    /// By place in the snapshot.
+    /// By place in the snapshot: whether the block is covered.
     covered: Vec<bool>,
-    /// Living records that the graph holds.
+    /// Living records in covered blocks.
     pub(crate) living: usize,
 }
 
@@ -46,7 +46,7 @@ impl Index {
     /// An index without records, for vectors like those of `sample`.
     ///
     /// # Errors
-    /// When the sample can't be read or there is no memory.
+    /// When the sample can't be read, or there is not enough memory.
     pub(crate) fn new(sample: &Block) -> Result<Self, Unusable> {
         let mut buffer = VectorBuffer::default();
         let mut largest = 0;
@@ -81,17 +81,17 @@ impl Index {
         self.read().blocks.clone()
     }
 
-    /// Records in the graph, dead ones too.
+    /// Records in the graph, including dead records.
     pub(crate) fn vectors(&self) -> usize {
         self.read().blocks.iter().map(|member| member.vectors).sum()
     }
 
-    /// Records it holds, dead ones and those without a vector too.
+    /// Records of the index, including dead records and records without a vector.
     pub(crate) fn records(&self) -> usize {
         self.read().blocks.iter().map(|member| member.held).sum()
     }
 
-    /// Whether less than half of the records that it holds are alive in `snapshot`.
+    /// Whether less than half of the records of the index are alive in `snapshot`.
     pub(crate) fn is_mostly_dead(&self, snapshot: &Snapshot) -> bool {
         let members = self.read();
         let living: usize = snapshot
@@ -104,7 +104,7 @@ impl Index {
         2 * living < held
     }
 
-    /// The first block of `snapshot` whose records belong into an index.
+    /// The first block of `snapshot` that belongs into an index.
     pub(crate) fn first_block(snapshot: &Snapshot) -> Option<&Block> {
         // The graph's scale is that of the block's vectors.
         let has_vectors = |block: &Block| (0..block.len()).any(|slot| block.has_vector(slot));
@@ -114,18 +114,18 @@ impl Index {
             .find(|block| is_sealed(block) && has_vectors(block))
     }
 
-    /// The first block of `snapshot` that belongs into the index and is not, or not wholly, in it.
+    /// The first block of `snapshot` that belongs into the index and is not completely in it.
     pub(crate) fn next_block<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Block> {
         let members = self.read();
         snapshot
             .blocks
             .iter()
-            .find(|block| is_sealed(block) && !members.is_whole(block))
+            .find(|block| is_sealed(block) && !members.is_complete(block))
     }
 
-    /// Adds the records of a block, as long as `go_on` says so. One thread adds. True when all are in.
+    /// Adds the records of a block while `go_on` returns true. Only one thread adds. Returns whether all are added.
     ///
-    /// Dead ones too: a block that is wholly in is never looked at again.
+    /// Dead records are added too, so that a complete block never has to be visited again.
     ///
     /// # Errors
     /// When a vector can't be read, or the graph can't grow.
@@ -147,7 +147,7 @@ impl Index {
         Ok(true)
     }
 
-    /// Where the records are in `snapshot`.
+    /// The part of `snapshot` that the index covers.
     pub(crate) fn coverage(&self, snapshot: &Snapshot) -> Coverage {
         let members = self.read();
         let mut found = Coverage {
@@ -156,7 +156,7 @@ impl Index {
             living: 0,
         };
         for (at, block) in snapshot.blocks.iter().enumerate() {
-            if members.is_whole(block) {
+            if members.is_complete(block) {
                 let place = members.places[&block.body.file_id];
                 found.blocks[place as usize] = Some(at as u32);
                 found.covered[at] = true;
@@ -176,12 +176,12 @@ impl Index {
 }
 
 impl Members {
-    fn is_whole(&self, block: &Block) -> bool {
+    fn is_complete(&self, block: &Block) -> bool {
         let place = self.places.get(&block.body.file_id);
         place.is_some_and(|&place| self.blocks[place as usize].held == block.len())
     }
 
-    /// The place of a block, a new one if need be, and how many of its records are in.
+    /// The place of a block, and how many of its records are in the index. A block that is not in the index gets a new place.
     fn enter(&mut self, body: FileId) -> (u32, usize) {
         let next = self.blocks.len() as u32;
         let place = *self.places.entry(body).or_insert(next);
@@ -197,14 +197,14 @@ impl Members {
 }
 
 impl Coverage {
-    /// The block and slot of a key in the snapshot; `None` when its block is not, or not wholly, in both.
+    /// The place of the block in the snapshot and the slot of a key; `None` for a block that is not covered.
     pub(crate) fn locate(&self, key: u32) -> Option<(usize, usize)> {
         let place = key as usize / BLOCK_RECORDS;
         let at = self.blocks.get(place).copied().flatten()?;
         Some((at as usize, key as usize % BLOCK_RECORDS))
     }
 
-    /// Whether all records of a block of the snapshot are in the graph.
+    /// Whether all records of a block of the snapshot, by its place, are in the graph.
     pub(crate) fn covers(&self, at: usize) -> bool {
         self.covered[at]
     }
@@ -214,7 +214,7 @@ fn key(place: u32, slot: usize) -> u32 {
     place * BLOCK_RECORDS as u32 + slot as u32
 }
 
-/// Full, and its vectors in a file: such a block changes no more, but for records that die.
+/// Whether a block is full and its vectors are in a file. Then only its set of living records can change.
 fn is_sealed(block: &Block) -> bool {
     block.len() == BLOCK_RECORDS && matches!(*block.exact, ExactVectors::File(_))
 }

@@ -1,23 +1,23 @@
-//! Counts by the number of a bucket.
+//! Counts by bucket number.
 
 use hashbrown::HashMap;
 
 use crate::columns::{Integers, Mask};
 
-/// Buckets that a block's counts may span to be counted by place instead of by hashing.
+/// A block whose buckets span fewer numbers is counted in an array instead of a hash table.
 const WINDOW: usize = 4096;
 
-/// How many records fall into each bucket of a line.
+/// How many records fall into each bucket.
 #[derive(Debug, Default)]
 pub(crate) struct Buckets {
     counts: HashMap<i64, u32>,
-    /// Counts of the buckets from `low` on, not yet in `counts`.
+    /// Counts of the buckets from `low` on that are not yet in `counts`.
     window: Vec<u32>,
     low: i64,
 }
 
 impl Buckets {
-    /// Prepares for counts between `low` and `high`; others are counted as well, only slower.
+    /// Prepares for buckets from `low` to `high`. Other buckets can be counted too, but take longer.
     pub(crate) fn expect(&mut self, low: i64, high: i64) {
         self.flush();
         let span = high.wrapping_sub(low) as u64;
@@ -43,7 +43,7 @@ impl Buckets {
         }
     }
 
-    /// Counts the integers of `within` by `bucket`, which must not fall as they rise.
+    /// Counts the integers of the rows of `within` by `bucket`, which must be a non-decreasing function.
     pub(crate) fn count(
         &mut self,
         integers: &Integers,
@@ -61,7 +61,7 @@ impl Buckets {
         integers.each(within, |value| self.add(bucket(value)));
     }
 
-    /// Adds what another has counted.
+    /// Adds the counts of another.
     pub(crate) fn merge(&mut self, mut other: Self) {
         other.flush();
         for (bucket, count) in other.counts {

@@ -8,7 +8,7 @@ use crate::json::{civil_from_days, days_from_civil};
 
 const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
-/// The first Monday after the start of 1970.
+/// Milliseconds from the start of 1970 to its first Monday.
 const MONDAY: i64 = 4 * DAY;
 
 /// An interval that times are counted by.
@@ -44,7 +44,7 @@ impl Calendar {
         Self::ALL[self as usize].1
     }
 
-    /// Counts the times of `within`. Months and years are counted as days: only those have one length.
+    /// Counts the times of the rows of `within`. Months and years are counted by day, because their lengths differ.
     pub(crate) fn count(self, times: &Integers, within: &Mask, buckets: &mut Buckets) {
         // A closure for each, so that every division is by a constant.
         match self {
@@ -57,7 +57,7 @@ impl Calendar {
         }
     }
 
-    /// What [`Calendar::count`] counted, by the first millisecond of each interval.
+    /// The counts of [`Calendar::count`] by the first millisecond of each interval.
     pub(crate) fn finish(self, buckets: Buckets) -> BTreeMap<i64, u64> {
         let mut counts = BTreeMap::new();
         for (bucket, count) in buckets.finish() {
@@ -71,7 +71,7 @@ impl Calendar {
             Self::Minute => bucket * 60_000,
             Self::Hour => bucket * HOUR,
             Self::Day => bucket * DAY,
-            // The first week of year 0 begins before the first time that there is.
+            // The first week of year 0 begins before the first time that a record can have.
             Self::Week => (bucket * 7 * DAY + MONDAY).max(days_from_civil(0, 1, 1) * DAY),
             Self::Month => {
                 let (year, month, _) = civil_from_days(bucket);

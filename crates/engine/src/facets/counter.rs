@@ -16,8 +16,8 @@ pub(crate) struct FacetCounter {
     facets: Vec<Facet>,
     names: ColumnNames,
     hasher: DefaultHashBuilder,
-    /// Tallies that no thread counts with now, one for each facet: a thread takes them for a block,
-    /// so none waits for another.
+    /// Sets of tallies, one tally for each facet, that no thread uses now. A thread takes a set for a block, so no
+    /// thread waits for another.
     idle: Mutex<Vec<Vec<Tally>>>,
 }
 
@@ -33,7 +33,7 @@ impl FacetCounter {
         }
     }
 
-    /// Counts the records of a block that match; a block comes once.
+    /// Counts the matches of a block. Each block is counted once.
     pub(crate) fn count(&self, block: &Block, matches: &Mask) {
         if self.facets.is_empty() || matches.is_empty() {
             return;
@@ -46,8 +46,8 @@ impl FacetCounter {
         self.idle.lock().push(tallies);
     }
 
-    /// The response's member `facets`, in the order of the request; empties the counter. The listed texts of all facets
-    /// take at most `max_bytes`.
+    /// Writes the response's member `facets`, in the order of the request, and resets the counter. The listed texts of
+    /// all facets take at most `max_bytes`.
     ///
     /// # Errors
     /// [`Error::Invalid`] when a facet has more intervals, or longer texts, than a response holds.

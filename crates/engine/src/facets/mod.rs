@@ -1,18 +1,21 @@
-//! Facets: how the matches of a request spread over values, intervals of numbers and calendar intervals.
+//! Facets: the numbers of matches by value, by interval of numbers and by calendar interval.
 //!
-//! A [`Facet`] is bound to a snapshot by a [`FacetCounter`], which is told block by block what
-//! matches and writes the response's `facets`. Exact: every match counts once, whatever the page.
+//! A [`FacetCounter`] binds each [`Facet`] of a request to a snapshot, counts the matches block by block, and writes the
+//! response's `facets`. The counts are exact and the same on every page.
 
 mod buckets;
 mod calendar;
 mod counter;
+mod histogram;
+mod intervals;
 mod numbers;
 mod request;
 mod tally;
 #[cfg(test)]
 mod tests;
 mod texts;
-mod top;
+mod top_values;
+mod values;
 
 pub(crate) use counter::FacetCounter;
 pub(crate) use request::Facet;

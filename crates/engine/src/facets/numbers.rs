@@ -5,13 +5,13 @@ use hashbrown::HashMap;
 use crate::columns::{Mask, Numbers};
 use crate::facets::buckets::Buckets;
 
-/// Integers up to here are exact as doubles, and so are their neighbours.
+/// 2^53: every integer up to it is exact as a double.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Intervals this far from 0 are as narrow as the step from one double to the next.
+/// Intervals this many widths away from 0 are as narrow as the step from one double to the next.
 const FARTHEST: f64 = EXACT / 2.0;
 
-/// What numbers are counted by.
+/// How numbers are grouped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Grain {
     /// Each number by itself.
@@ -24,7 +24,7 @@ pub(crate) enum Grain {
 #[derive(Debug, Default)]
 pub(crate) struct NumberCounts {
     near: Buckets,
-    /// Numbers that have no bucket, by their bits.
+    /// Counts of the numbers that have no bucket, by the bits of the number.
     far: HashMap<u64, u32>,
 }
 
@@ -82,7 +82,7 @@ impl NumberCounts {
         });
     }
 
-    /// Adds what another has counted by the same grain.
+    /// Adds the counts of another with the same grain.
     pub(crate) fn merge(&mut self, other: Self) {
         self.near.merge(other.near);
         for (bits, count) in other.far {
@@ -90,7 +90,7 @@ impl NumberCounts {
         }
     }
 
-    /// The numbers that stand for what was counted, each once, in no order.
+    /// The number that stands for each bucket and its count, each once, in no order.
     pub(crate) fn finish(self, grain: Grain) -> impl Iterator<Item = (f64, u64)> {
         let near = self
             .near

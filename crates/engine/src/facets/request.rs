@@ -8,14 +8,14 @@ use crate::filter::RequestReader;
 use crate::json::check_column;
 use crate::record::{ValidationCode, ValidationError, ValidationErrors};
 
-/// Facets of one request.
+/// Facets of one request at most.
 const MAX_FACETS: usize = 16;
-/// Values that a facet lists at most …
+/// Values that a facet lists at most.
 const MAX_VALUES: u64 = 100;
-/// … and by default.
+/// Values that a facet lists by default.
 const DEFAULT_VALUES: usize = 10;
 
-/// What the matches of a request are counted by.
+/// One way of counting the matches of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Facet {
     /// The most frequent values of a column.
@@ -44,11 +44,11 @@ pub(crate) enum Facet {
 /// One of a record's times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordTime {
-    /// First seen.
+    /// When the record was first written.
     Created,
-    /// Content last changed.
+    /// When its content last changed.
     Changed,
-    /// Last seen.
+    /// When it was last synced.
     Synced,
 }
 
@@ -67,7 +67,7 @@ impl RecordTime {
 }
 
 impl Facet {
-    /// The facets of a request, empty when none are asked for.
+    /// The facets of a request; empty for a request without facets.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer.
@@ -80,7 +80,7 @@ impl Facet {
     /// Reads the request member `facets`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with every problem, pointers beginning with `/facets`.
+    /// [`Error::Invalid`] with every validation error, pointers beginning with `/facets`.
     pub(crate) fn parse_list(json: &Value) -> Result<Vec<Self>, Error> {
         let mut problems = ValidationErrors::default();
         let mut facets = Vec::new();
@@ -152,7 +152,7 @@ fn parse(json: &Value, problems: &mut ValidationErrors) -> Option<Facet> {
     })
 }
 
-/// Reads the members of one facet, noting what is wrong.
+/// Reads the members of one facet, and collects the validation errors.
 struct MemberReader<'a> {
     members: &'a Map<String, Value>,
     problems: &'a mut ValidationErrors,

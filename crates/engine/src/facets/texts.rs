@@ -8,32 +8,32 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::columns::{ColumnId, Mask, Strings, Texts};
 use crate::snapshot::Body;
 
-/// How many records hold each string. Strings stay where they are, in their blocks.
+/// How many records hold each string. The strings are not copied from their blocks.
 #[derive(Debug)]
 pub(crate) struct TextCounts {
     column: ColumnId,
     hasher: DefaultHashBuilder,
     /// Places in `entries`.
     table: HashTable<u32>,
-    /// By first sight, so that walking them walks the blocks in order.
+    /// In the order of their first record, so that a walk over them visits the blocks in order.
     entries: Vec<Entry>,
     bodies: Vec<Arc<Body>>,
-    /// Counts by code, kept for its memory.
+    /// Counts by code: a buffer that is reused.
     codes: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     hash: u64,
-    /// Which of the bodies holds the string …
+    /// Place in `bodies` of the body that holds the string.
     body: u32,
-    /// … and where.
+    /// Place of the string in the column of that body.
     string: u16,
     count: u32,
 }
 
 impl TextCounts {
-    /// Counts that can be merged must share their hasher.
+    /// Counts that are merged must share their hasher.
     pub(crate) fn new(column: ColumnId, hasher: DefaultHashBuilder) -> Self {
         let (table, entries) = (HashTable::new(), Vec::new());
         Self {
@@ -70,7 +70,7 @@ impl TextCounts {
         }
     }
 
-    /// Adds what another has counted in the same column.
+    /// Adds the counts of another for the same column.
     pub(crate) fn merge(&mut self, other: Self) {
         let offset = self.bodies.len() as u32;
         self.bodies.extend(other.bodies);
@@ -138,7 +138,7 @@ impl TextCounts {
     }
 }
 
-/// A string that was counted; looking at it costs a walk to its block.
+/// A string that was counted. Reading it costs a memory access to its block.
 pub(crate) struct TextAt<'a> {
     counts: &'a TextCounts,
     entry: &'a Entry,

@@ -1,8 +1,8 @@
-//! The hash that tells an unchanged record from a changed one.
+//! Content hashes: an unchanged record has the same hash as before.
 
 use crate::record::{Data, OwnedValue};
 
-/// Hashes the content of a record; `vector` is a unit vector that the caller gave, in Q30 components.
+/// Hashes the content of a record. `vector` is the unit vector that the caller gave, in Q30 components.
 ///
 /// Two contents have the same hash if every column has the same value in both and the vectors have the same direction.
 /// A column that is null counts as absent, and the order of columns does not matter.
@@ -16,7 +16,7 @@ pub(crate) fn record_hash(data: &Data, vector: Option<&[i32]>) -> [u8; 16] {
     let numbers: Vec<[u8; 8]> = cells
         .iter()
         .map(|(_, value)| match value {
-            // The sum makes -0 a 0.
+            // Adding 0 turns -0 into 0.
             OwnedValue::Number(number) => (number + 0.0).to_le_bytes(),
             _ => [0; 8],
         })
@@ -40,8 +40,8 @@ pub(crate) fn record_hash(data: &Data, vector: Option<&[i32]>) -> [u8; 16] {
     content_hash(&parts)
 }
 
-/// The hash of the same content as stores had it before [`record_hash`]: of the data as it is written, with its order
-/// and its nulls, and of the vector as it was given.
+/// The hash of the same content in stores from before [`record_hash`]. It covers the data as it is written, including the
+/// order of columns and nulls, and the vector as the caller gave it.
 pub(crate) fn former_record_hash(json: &[u8], vector: Option<&[f64]>) -> [u8; 16] {
     let vector: Vec<u8> = vector
         .into_iter()
@@ -53,8 +53,8 @@ pub(crate) fn former_record_hash(json: &[u8], vector: Option<&[f64]>) -> [u8; 16
 
 /// Hashes `parts` to 16 bytes (BLAKE3, truncated).
 ///
-/// Each part goes in with its length, so moving a byte from one part to the next changes the hash.
-/// At 128 bits, two different contents of one record never meet by chance.
+/// Each part is hashed with its length, so moving a byte from one part to the next changes the hash. Two different
+/// contents have the same hash with a probability of 2^-128.
 pub(crate) fn content_hash(parts: &[&[u8]]) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     for part in parts {

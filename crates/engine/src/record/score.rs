@@ -1,25 +1,25 @@
-//! The canonical relevance score: integers from the vector to the page.
+//! The canonical relevance score, computed in integers from the vectors to the page.
 
 use cosift_kernels::exact;
 
 /// A relevance score in steps of 1e-9, `0..=1_000_000_000`.
 ///
-/// The score is the cosine of two unit vectors, clamped to 0..1. It is summed in integers, so the
-/// same two vectors give the same score whatever the CPU, the number of threads or the plan.
+/// The score is the cosine of two unit vectors, clamped to 0..1. It is summed in integers, so the same two vectors have
+/// the same score on every CPU, with any number of threads, and with every plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Score(pub u32);
 
 /// Steps in a relevance score of 1.
 pub(crate) const SCORE_STEPS: u32 = 1_000_000_000;
 
-/// Steps below 1 that count as 1: a copy must reach a threshold of 1.
+/// Scores at most this many steps below 1 are rounded to 1, so that a copy of a vector reaches a threshold
+/// of 1.
 ///
-/// Floats that are nearly a unit vector are whole multiples of a fixed-point step, or close to it; then rounding
-/// takes back the same part of the last correction from each component, and a vector may be short of a cosine of
-/// 1 with itself by 1.8e-8 in 384 dimensions and 5.8e-8 in 4,096 (largest of 3,000 random ones).
+/// The components are rounded to fixed point. The cosine of the rounded vector with itself is below 1 by at most 1.8e-8
+/// in 384 dimensions and 5.8e-8 in 4,096 (the largest difference of 3,000 random vectors).
 const ROUNDING_STEPS: u32 = 64;
 
-/// Bits behind the point of a vector component in fixed point.
+/// Fractional bits of a vector component in fixed point.
 const COMPONENT_BITS: u32 = 30;
 
 impl Score {
@@ -41,25 +41,25 @@ impl Score {
         })
     }
 
-    /// The smallest score that is at or above `threshold`, `None` when no score is.
+    /// The smallest score that is at or above `threshold`; `None` when there is none.
     #[must_use]
     pub(crate) fn at_least(threshold: f64) -> Option<Self> {
         let near = (threshold * f64::from(SCORE_STEPS)) as i64;
-        // The product is rounded: look one step to each side for the first that passes as published.
+        // The product is rounded, so the first score whose published number passes is at most one step away.
         (near - 1..=near + 1)
             .filter(|steps| (0..=i64::from(SCORE_STEPS)).contains(steps))
             .map(|steps| Self(steps as u32))
             .find(|score| score.value() >= threshold)
     }
 
-    /// The highest score that a cosine of at most `bound` can be published as.
+    /// The highest score that a cosine of at most `bound` can have.
     #[must_use]
     pub(crate) fn at_most(bound: f32) -> Self {
         let steps = (f64::from(bound) * f64::from(SCORE_STEPS)).ceil();
         Self::rounded(steps.clamp(0.0, f64::from(SCORE_STEPS)) as u32)
     }
 
-    /// A score that a cosine of at least `bound` surely reaches.
+    /// A score that a cosine of at least `bound` certainly reaches.
     #[must_use]
     pub(crate) fn no_less(bound: f32) -> Self {
         let steps = (f64::from(bound) * f64::from(SCORE_STEPS)).floor();
@@ -111,14 +111,14 @@ impl Score {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the vector can't be used: {reason}")]
 pub struct InvalidVector {
-    /// Why.
+    /// Why, for people.
     pub reason: &'static str,
 }
 
-/// Turns a vector into the unit vector of Q30 components that scores are made of.
+/// Scales a vector to the unit vector of Q30 components that scores are computed from.
 ///
 /// # Errors
-/// [`InvalidVector`] when a component is not finite or the vector has no length.
+/// [`InvalidVector`] when a component is not finite, or the length is 0 or not finite.
 pub(crate) fn to_unit_q30<T: Copy + Into<f64>>(vector: &[T]) -> Result<Vec<i32>, InvalidVector> {
     let mut squares = 0.0_f64;
     for &component in vector {
@@ -142,8 +142,8 @@ pub(crate) fn to_unit_q30<T: Copy + Into<f64>>(vector: &[T]) -> Result<Vec<i32>,
         .collect())
 }
 
-/// The stored form of a text's vector. A vector of zeros means that the model saw no token in the text: the record has
-/// no vector.
+/// The stored form of a text's vector. A vector of zeros means that the model found no token in the text: then the record
+/// has no vector.
 ///
 /// # Errors
 /// As [`to_unit_q30`].

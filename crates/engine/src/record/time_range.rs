@@ -1,11 +1,11 @@
-//! A window of time.
+//! A range of time.
 
-/// A window of time, both ends inclusive, milliseconds since 1970.
+/// A range of time, both ends inclusive, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeRange {
-    /// First moment inside.
+    /// The first millisecond inside.
     pub start: i64,
-    /// Last moment inside.
+    /// The last millisecond inside.
     pub end: i64,
 }
 

@@ -1,9 +1,9 @@
-//! What is wrong with a caller's JSON, and where.
+//! Validation errors: what is wrong with a caller's JSON, and where.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// One thing wrong with a document, a filter or a record.
+/// One error in a document, a filter or a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidationError {
     /// JSON pointer (RFC 6901) to the offending value, relative to what was parsed; `""` is the whole.
@@ -15,7 +15,7 @@ pub struct ValidationError {
 }
 
 impl ValidationError {
-    /// A problem with the value being looked at; callers add the way to it with [`ValidationError::within`].
+    /// An error of the value that is being parsed. Callers add the path to the value with [`ValidationError::within`].
     pub(crate) fn new(code: ValidationCode, detail: impl Into<String>) -> Self {
         Self {
             pointer: String::new(),
@@ -24,9 +24,9 @@ impl ValidationError {
         }
     }
 
-    /// The same problem seen from the parent that holds the value as `member`.
+    /// The same error with the pointer of the parent, which holds the value as `member`.
     pub(crate) fn within(mut self, member: impl fmt::Display) -> Self {
-        // A byte offset in a malformed document points better than a half-read path.
+        // The detail of malformed JSON has the byte offset. The path to it was not read completely.
         if self.code != ValidationCode::MalformedJson {
             self.pointer = format!("/{}{}", escape(&member.to_string()), self.pointer);
         }
@@ -34,8 +34,8 @@ impl ValidationError {
     }
 }
 
-/// The problems found so far, up to a number that a person would read: a large request that is wrong
-/// throughout must not become a larger answer.
+/// The errors found so far, at most [`ValidationErrors::MAX`]: a large invalid request must not lead to a larger
+/// response.
 #[derive(Debug, Default)]
 pub(crate) struct ValidationErrors {
     list: Vec<ValidationError>,
@@ -44,9 +44,9 @@ pub(crate) struct ValidationErrors {
 impl ValidationErrors {
     const MAX: usize = 100;
 
-    pub(crate) fn push(&mut self, problem: ValidationError) {
+    pub(crate) fn push(&mut self, error: ValidationError) {
         if self.list.len() < Self::MAX {
-            self.list.push(problem);
+            self.list.push(error);
         }
     }
 
@@ -58,14 +58,15 @@ impl ValidationErrors {
         self.list.is_empty()
     }
 
-    /// Sees the problems after the first `from` from the parent that holds the value as `member`.
+    /// Prefixes the pointers of the errors after the first `from` with `member`, the name under which the parent holds the
+    /// value.
     pub(crate) fn point(&mut self, from: usize, member: impl fmt::Display + Copy) {
-        for problem in self.list.drain(from..).collect::<Vec<_>>() {
-            self.list.push(problem.within(member));
+        for error in self.list.drain(from..).collect::<Vec<_>>() {
+            self.list.push(error.within(member));
         }
     }
 
-    /// The value, unless there are problems.
+    /// The value, or the errors if there are any.
     pub(crate) fn or<T>(self, value: T) -> Result<T, Vec<ValidationError>> {
         if self.list.is_empty() {
             Ok(value)

@@ -1,4 +1,4 @@
-//! The values a record holds.
+//! The values of a record.
 
 /// One value of a record, borrowed.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -111,7 +111,10 @@ fn select(block: &Block, search: &RunningSearch) -> Option<Mask> {
     if search.is_covered(block) {
         return None;
     }
-    let mask = search.scope.mask(block, &search.outcome.stop_check()).ok()?;
+    let mask = search
+        .scope
+        .mask(block, &search.outcome.stop_check())
+        .ok()?;
     let selected = mask.count() as u64;
     search.counters.scanned.fetch_add(selected, Relaxed);
     (!mask.is_empty()).then_some(mask)

@@ -85,7 +85,11 @@ impl<P: PagePosition> PageContent<'_, P> {
     }
 
     /// Writes the records that fit on the page, and returns how many.
-    fn write_records(&self, stop_check: &StopCheck<'_>, out: &mut Vec<u8>) -> Result<usize, Stopped> {
+    fn write_records(
+        &self,
+        stop_check: &StopCheck<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<usize, Stopped> {
         let mut shown = 0;
         for record in self.records.iter().take(self.limit) {
             let (block, slot) = self.snapshot.at(record.row);

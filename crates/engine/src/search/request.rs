@@ -50,7 +50,7 @@ impl Search {
     /// `time_range`, `cursor`, `total`, `facets`, `approximate`, `explain`, `embedded_by`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with a pointer for whatever does not fit.
+    /// [`Error::Invalid`] with a pointer for each member that is invalid.
     pub(crate) fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
         let request = RequestReader::new(json, limits)?;
         let variant = request.variant()?;

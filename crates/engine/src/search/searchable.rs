@@ -1,4 +1,4 @@
-//! What a search reads of a database.
+//! The part of a database that searches read.
 
 use std::sync::Arc;
 

@@ -64,7 +64,9 @@ impl Scope {
     /// Defers the rules that are cheaper to evaluate on the best candidates than on all records.
     pub(crate) fn defer_rules(&mut self, stop_check: &StopCheck<'_>) {
         // A search that is stopped finds nothing, whatever its rules are.
-        let deferred = self.selection.split_off_expensive(&self.snapshot, stop_check);
+        let deferred = self
+            .selection
+            .split_off_expensive(&self.snapshot, stop_check);
         self.deferred_rules = deferred.unwrap_or_default();
     }
 
@@ -77,7 +79,12 @@ impl Scope {
     }
 
     /// Whether a record passes the deferred rules. Once the search is stopped, no record does.
-    pub(crate) fn passes_deferred(&self, block: &Block, slot: usize, stop_check: &StopCheck<'_>) -> bool {
+    pub(crate) fn passes_deferred(
+        &self,
+        block: &Block,
+        slot: usize,
+        stop_check: &StopCheck<'_>,
+    ) -> bool {
         self.deferred_rules
             .as_ref()
             .is_none_or(|rules| rules.matches(&block.body.columns, slot, stop_check) == Ok(true))

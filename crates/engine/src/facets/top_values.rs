@@ -1,15 +1,13 @@
 //! The most frequent values.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
 
-use crate::record::Value;
+use crate::record::{TopK, Value};
 
-/// Keeps the first `limit` values of the order: count falling, then type, then value rising.
-pub(crate) struct Top<'a> {
-    limit: usize,
-    // The root is the last value kept.
-    kept: BinaryHeap<Counted<'a>>,
+/// Keeps the first values of the order: count descending, then type, then value ascending.
+pub(crate) struct TopValues<'a> {
+    top: TopK<Counted<'a>>,
+    /// Records with a value that was added.
     records: u64,
 }
 
@@ -20,48 +18,33 @@ pub(crate) struct Counted<'a> {
     pub(crate) count: u64,
 }
 
-impl<'a> Top<'a> {
+impl<'a> TopValues<'a> {
+    /// Keeps up to `limit` values, at least 1.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
-            limit,
-            kept: BinaryHeap::with_capacity(limit + 1),
+            top: TopK::new(limit),
             records: 0,
         }
     }
 
-    /// Offers a value, each once; it is only looked at when its count may do.
-    pub(crate) fn offer(&mut self, count: u64, value: impl FnOnce() -> Value<'a>) {
+    /// Adds a value with its count, each value once. `value` is only called when the count may be high enough.
+    pub(crate) fn add(&mut self, count: u64, value: impl FnOnce() -> Value<'a>) {
         self.records += count;
-        if count == 0 {
-            return;
-        }
-        if self.kept.len() < self.limit {
-            self.kept.push(Counted {
-                value: value(),
-                count,
-            });
-        } else if let Some(mut last) = self.kept.peek_mut()
-            && count >= last.count
-        {
-            let new = Counted {
-                value: value(),
-                count,
-            };
-            if new < *last {
-                *last = new;
-            }
+        if count > 0 && self.top.last().is_none_or(|last| count >= last.count) {
+            let value = value();
+            self.top.push(Counted { value, count });
         }
     }
 
-    /// Records with a value that was offered.
+    /// Records with a value that was added.
     pub(crate) fn records(&self) -> u64 {
         self.records
     }
 
     /// The values kept, in order, and how many records hold others.
     pub(crate) fn finish(self) -> (Vec<Counted<'a>>, u64) {
-        let listed: u64 = self.kept.iter().map(|counted| counted.count).sum();
-        (self.kept.into_sorted_vec(), self.records - listed)
+        let listed: u64 = self.top.iter().map(|counted| counted.count).sum();
+        (self.top.into_sorted(), self.records - listed)
     }
 }
 

@@ -1,0 +1,76 @@
+//! The histogram facet: the numbers of a column by interval.
+
+use crate::columns::{ColumnId, Mask};
+use crate::error::Error;
+use crate::facets::intervals::{invalid_interval, write_intervals, write_member};
+use crate::facets::numbers::{Grain, NumberCounts};
+use crate::json::write_number;
+use crate::snapshot::Block;
+
+/// How many records hold a number of each interval.
+#[derive(Debug)]
+pub(crate) struct Histogram {
+    column: ColumnId,
+    grain: Grain,
+    numbers: NumberCounts,
+    /// Records with a number.
+    records: u64,
+}
+
+impl Histogram {
+    pub(crate) fn new(column: ColumnId, interval: f64) -> Self {
+        Self {
+            column,
+            grain: Grain::Interval(interval),
+            numbers: NumberCounts::default(),
+            records: 0,
+        }
+    }
+
+    /// Counts the numbers of the records of `matches`.
+    pub(crate) fn count(&mut self, block: &Block, matches: &Mask) {
+        let Some(column) = block.body.columns.column(self.column) else {
+            return;
+        };
+        let rows = column.rows(matches);
+        if let Some((values, rows)) = column.numbers(&rows) {
+            self.records += rows.count() as u64;
+            self.numbers.count(self.grain, values, &rows);
+        }
+    }
+
+    /// Adds the counts of other blocks, of the same column and interval.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.records += other.records;
+        self.numbers.merge(other.numbers);
+    }
+}
+
+/// Appends the intervals of a histogram; `None` is that of a column that no record ever had. `at` is the facet's place
+/// in the request, `matches` the number of matches of the request.
+///
+/// # Errors
+/// [`Error::Invalid`] when there are more intervals than a response holds, or one begins below the least double.
+pub(crate) fn write_histogram(
+    histogram: Option<Histogram>,
+    at: usize,
+    matches: u64,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let (mut counts, mut records) = (Vec::new(), 0);
+    if let Some(histogram) = histogram {
+        counts.extend(histogram.numbers.finish(histogram.grain));
+        counts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        if counts.first().is_some_and(|(start, _)| start.is_infinite()) {
+            let detail = format!(
+                "an interval of the matches begins below {:e}, the least number there is: take a shorter one",
+                f64::MIN
+            );
+            return Err(invalid_interval(at, detail));
+        }
+        records = histogram.records;
+    }
+    write_intervals(at, counts, write_number, out)?;
+    write_member("missing", matches - records, out);
+    Ok(())
+}

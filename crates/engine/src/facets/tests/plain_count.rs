@@ -1,0 +1,215 @@
+//! Counts of random blocks against a plain count.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+
+use crate::columns::{ColumnNames, Mask};
+use crate::facets::tests::support::{COLUMNS, Random, blocks};
+use crate::facets::{Facet, FacetCounter};
+use crate::record::OwnedValue;
+use crate::snapshot::Block;
+
+/// A value by its rank in the response's order, and as JSON.
+fn ranked(value: &OwnedValue) -> Option<((u8, u64, String), Json)> {
+    match value {
+        OwnedValue::Null => None,
+        OwnedValue::Boolean(value) => Some(((1, u64::from(*value), String::new()), json!(value))),
+        OwnedValue::Number(number) => {
+            // Doubles in their order as integers: the sign bit flipped, or all bits of a negative one.
+            let bits = number.to_bits();
+            let order = if bits >> 63 == 1 {
+                !bits
+            } else {
+                bits | 1 << 63
+            };
+            Some(((2, order, String::new()), json!(number)))
+        }
+        OwnedValue::Text(text) => Some(((3, 0, text.to_string()), json!(text))),
+    }
+}
+
+fn naive_values(found: &[Option<OwnedValue>], limit: usize) -> Json {
+    let mut counts: BTreeMap<(u8, u64, String), (u64, Json)> = BTreeMap::new();
+    for (rank, json) in found.iter().flatten().filter_map(ranked) {
+        counts.entry(rank).or_insert((0, json)).0 += 1;
+    }
+    let held: u64 = counts.values().map(|(count, _)| count).sum();
+    let mut values: Vec<(u64, Json)> = counts.into_values().collect();
+    // Stable: values of one count stay in the order of their ranks.
+    values.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    values.truncate(limit);
+    let listed: u64 = values.iter().map(|(count, _)| count).sum();
+    let values: Vec<Json> = values
+        .into_iter()
+        .map(|(count, value)| json!({ "value": value, "count": count }))
+        .collect();
+    json!({ "values": values, "other": held - listed, "missing": found.len() as u64 - held })
+}
+
+/// Members of the response that are counts, numbers all as doubles.
+fn counts(json: &Json) -> Json {
+    let mut json = json.clone();
+    let members = json.as_object_mut().expect("a facet is an object");
+    members.retain(|name, _| matches!(name.as_str(), "values" | "other" | "missing" | "buckets"));
+    for name in ["values", "buckets"] {
+        for entry in members
+            .get_mut(name)
+            .and_then(Json::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            for member in ["value", "from"] {
+                if let Some(number) = entry.get(member).and_then(Json::as_f64) {
+                    entry[member] = json!(number);
+                }
+            }
+        }
+    }
+    json
+}
+
+fn count(facets: &Json, blocks: &[Block], masks: &[Mask], names: &ColumnNames) -> Vec<Json> {
+    let facets = Facet::parse_list(facets).expect("they parse");
+    let counter = FacetCounter::bind(&facets, names);
+    // Two threads, so that tallies are merged.
+    std::thread::scope(|scope| {
+        for half in 0..2 {
+            let counter = &counter;
+            scope.spawn(move || {
+                for (block, mask) in blocks.iter().zip(masks).skip(half).step_by(2) {
+                    counter.count(block, mask);
+                }
+            });
+        }
+    });
+    serde_json::from_slice(&counter.write(usize::MAX).expect("few intervals")).expect("JSON")
+}
+
+#[test]
+fn facets_equal_a_plain_count() {
+    let seed = 0x5eed_0f4c;
+    println!("seed {seed:#x}");
+    let random = &mut Random(seed);
+    for round in 0..12 {
+        let mut names = ColumnNames::default();
+        let lens: Vec<usize> = (0..1 + random.below(5))
+            .map(|_| [1, 64, 700, 4096][random.below(4)])
+            .collect();
+        let blocks = blocks(random, &lens, &mut names);
+        let share = [1, 2, 30][random.below(3)];
+        let masks: Vec<Mask> = lens
+            .iter()
+            .map(|len| (0..*len).filter(|_| random.below(share) == 0).collect())
+            .collect();
+        let matching: Vec<(&Block, usize)> = blocks
+            .iter()
+            .zip(&masks)
+            .flat_map(|(block, mask)| mask.iter().map(move |slot| (block, slot)))
+            .collect();
+
+        for column in COLUMNS.into_iter().chain(["never seen"]) {
+            let found: Vec<Option<OwnedValue>> = matching
+                .iter()
+                .map(|(block, slot)| {
+                    Some(block.body.columns.value(*slot, names.id(column)?)?.into())
+                })
+                .collect();
+            let limit = [1, 10, 100][random.below(3)];
+            let interval = [0.1, 1.0, 37.0, 1e12][random.below(4)];
+            let asked = json!([
+                { "column": column, "limit": limit },
+                { "column": column, "type": "histogram", "interval": interval },
+            ]);
+            let answer = count(&asked, &blocks, &masks, &names);
+            assert_eq!(
+                counts(&answer[0]),
+                counts(&naive_values(&found, limit)),
+                "round {round}, {column}"
+            );
+
+            // The definition itself: each bucket holds what lies from its start to before the next.
+            let numbers: Vec<f64> = found
+                .iter()
+                .filter_map(|value| match value {
+                    Some(OwnedValue::Number(number)) => Some(*number),
+                    _ => None,
+                })
+                .collect();
+            let mut counted = 0;
+            for bucket in answer[1]["buckets"].as_array().expect("a list") {
+                let from = bucket["from"].as_f64().expect("a number");
+                let k = (from / interval).round();
+                let near = k.abs() < 4e15;
+                let within = |number: &&f64| {
+                    if near {
+                        k * interval <= **number && **number < (k + 1.0) * interval
+                    } else {
+                        **number == from
+                    }
+                };
+                assert!(
+                    !near || from == k * interval,
+                    "round {round}, {column}: {from} is no multiple of {interval}"
+                );
+                let expected = numbers.iter().filter(within).count() as u64;
+                assert_eq!(
+                    bucket["count"], expected,
+                    "round {round}, {column} by {interval} from {from}"
+                );
+                assert!(expected > 0, "empty intervals are left out");
+                counted += expected;
+            }
+            assert_eq!(
+                counted,
+                numbers.len() as u64,
+                "round {round}, {column} by {interval}"
+            );
+            assert_eq!(answer[1]["missing"], (found.len() - numbers.len()) as u64);
+        }
+        for interval in ["day", "week", "month", "year"] {
+            let asked = json!([{ "time": "created", "interval": interval }, { "time": "changed", "interval": "minute" }]);
+            let answer = count(&asked, &blocks, &masks, &names);
+            let buckets = answer[0]["buckets"].as_array().expect("a list");
+            let starts: Vec<i64> = buckets
+                .iter()
+                .map(|bucket| {
+                    crate::json::parse_time(bucket["from"].as_str().expect("a time"))
+                        .expect("ISO 8601")
+                })
+                .collect();
+            assert!(starts.is_sorted());
+            let mut expected = vec![0_u64; starts.len()];
+            for (block, slot) in &matching {
+                let time = block.body.created.get(*slot);
+                let at = starts
+                    .partition_point(|start| *start <= time)
+                    .checked_sub(1)
+                    .expect("no time is before all");
+                let length = match interval {
+                    "day" => 1,
+                    "week" => 7,
+                    "month" => 31,
+                    _ => 366,
+                };
+                assert!(
+                    time - starts[at] < length * 86_400_000,
+                    "{time} is not in the {interval} {}",
+                    starts[at]
+                );
+                expected[at] += 1;
+            }
+            let counts: Vec<u64> = buckets
+                .iter()
+                .map(|bucket| bucket["count"].as_u64().expect("a count"))
+                .collect();
+            assert_eq!(counts, expected, "round {round}, {interval}");
+            let minutes = answer[1]["buckets"].as_array().expect("a list");
+            assert!(
+                minutes
+                    .iter()
+                    .all(|minute| minute["from"] == "2023-11-14T22:13:00.000Z")
+            );
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The values facet: the most frequent values of a column.
+
+use hashbrown::DefaultHashBuilder;
+
+use crate::columns::{ColumnId, Mask};
+use crate::error::Error;
+use crate::facets::intervals::write_member;
+use crate::facets::numbers::{Grain, NumberCounts};
+use crate::facets::texts::TextCounts;
+use crate::facets::top_values::TopValues;
+use crate::json::write_value;
+use crate::record::Value;
+use crate::snapshot::Block;
+
+/// How many records hold each value of a column.
+#[derive(Debug)]
+pub(crate) struct ValueCounts {
+    column: ColumnId,
+    /// Records with `false`, records with `true`.
+    booleans: [u64; 2],
+    numbers: NumberCounts,
+    texts: TextCounts,
+}
+
+impl ValueCounts {
+    /// Counts that are merged must share their hasher.
+    pub(crate) fn new(column: ColumnId, hasher: &DefaultHashBuilder) -> Self {
+        Self {
+            column,
+            booleans: [0; 2],
+            numbers: NumberCounts::default(),
+            texts: TextCounts::new(column, hasher.clone()),
+        }
+    }
+
+    /// Counts the values of the records of `matches`.
+    pub(crate) fn count(&mut self, block: &Block, matches: &Mask) {
+        let Some(column) = block.body.columns.column(self.column) else {
+            return;
+        };
+        let rows = column.rows(matches);
+        for (at, count) in self.booleans.iter_mut().enumerate() {
+            *count += column.booleans(at == 1, &rows).count() as u64;
+        }
+        if let Some((values, rows)) = column.numbers(&rows) {
+            self.numbers.count(Grain::Value, values, &rows);
+        }
+        if let Some((strings, rows)) = column.texts(&rows) {
+            self.texts.count(&block.body, strings, &rows);
+        }
+    }
+
+    /// Adds the counts of other blocks of the same column.
+    pub(crate) fn merge(&mut self, other: Self) {
+        for (count, other) in self.booleans.iter_mut().zip(other.booleans) {
+            *count += other;
+        }
+        self.numbers.merge(other.numbers);
+        self.texts.merge(other.texts);
+    }
+}
+
+/// Where a values facet is written.
+pub(crate) struct ValuesWriter<'a> {
+    /// The facet's place in the request.
+    pub(crate) at: usize,
+    /// Values to list at most.
+    pub(crate) limit: usize,
+    /// Matches of the request.
+    pub(crate) matches: u64,
+    /// Bytes of listed texts that the response has room for. Those of this facet are subtracted.
+    pub(crate) text_bytes: &'a mut usize,
+    pub(crate) out: &'a mut Vec<u8>,
+}
+
+impl ValuesWriter<'_> {
+    /// Appends the most frequent values; `None` are the counts of a column that no record ever had.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the listed texts are longer than the response has room for.
+    pub(crate) fn write(self, counts: Option<ValueCounts>) -> Result<(), Error> {
+        // Outlives `top`, which borrows from it.
+        let strings;
+        let mut top = TopValues::new(self.limit);
+        if let Some(counts) = counts {
+            for (count, value) in counts.booleans.into_iter().zip([false, true]) {
+                top.add(count, || Value::Boolean(value));
+            }
+            for (number, count) in counts.numbers.finish(Grain::Value) {
+                top.add(count, || Value::Number(number));
+            }
+            strings = counts.texts;
+            for (text, count) in strings.iter() {
+                top.add(count, || Value::Text(text.get()));
+            }
+        }
+        let records = top.records();
+        let (values, other) = top.finish();
+        let out = self.out;
+        out.extend_from_slice(b",\"type\":\"values\",\"values\":[");
+        for (place, counted) in values.iter().enumerate() {
+            out.extend_from_slice(if place > 0 {
+                b",{\"value\":"
+            } else {
+                b"{\"value\":"
+            });
+            let start = out.len();
+            write_value(counted.value, out);
+            if matches!(counted.value, Value::Text(_)) {
+                let room = self.text_bytes.checked_sub(out.len() - start);
+                *self.text_bytes = room.ok_or_else(|| too_long(self.at))?;
+            }
+            write_member("count", counted.count, out);
+            out.push(b'}');
+        }
+        out.push(b']');
+        write_member("other", other, out);
+        write_member("missing", self.matches - records, out);
+        Ok(())
+    }
+}
+
+fn too_long(at: usize) -> Error {
+    let detail = "the texts that the facets list are longer than a page may be: take a lower limit";
+    Error::invalid("invalid_request", format!("/facets/{at}"), detail)
+}
