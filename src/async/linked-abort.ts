@@ -1,8 +1,9 @@
 /**
- * An abort controller whose signal is aborted with the first of other signals, until the controller is disposed of.
+ * An abort controller whose signal follows other signals, until the controller is disposed of: it is aborted as soon as
+ * one of them is.
  *
- * Use it instead of `AbortSignal.any` when one of the signals lives long: each call of `AbortSignal.any` adds an entry
- * to its signals that is freed only with the signals.
+ * It replaces `AbortSignal.any` where one of the signals lives long, because `AbortSignal.any` adds an entry to each of
+ * its signals, and the entry is freed only with the signal.
  */
 export class LinkedAbort implements Disposable {
   readonly #controller = new AbortController();

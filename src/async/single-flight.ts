@@ -1,3 +1,5 @@
+import { unlessAborted } from './until-aborted.js';
+
 interface Flight<T> {
   result: Promise<T>;
   callers: number;
@@ -47,12 +49,4 @@ export class SingleFlight<T> {
     // A new call for the key may have begun since the last caller of this one left.
     if (this.#flights.get(key) === flight) this.#flights.delete(key);
   }
-}
-
-function unlessAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason);
-    signal.addEventListener('abort', leave, { once: true });
-    result.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-  });
 }

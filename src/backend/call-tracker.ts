@@ -1,14 +1,15 @@
 import { setMaxListeners } from 'node:events';
+import { untilAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
 
-/** Counts the calls under way, so that a close can refuse new calls and wait for the others. */
+/** Counts the calls in progress, so that a close can refuse new calls and wait for the others. */
 export class CallTracker {
   readonly #closing = new AbortController();
-  #underWay = 0;
+  #inProgress = 0;
   #onIdle: (() => void) | undefined;
 
   constructor() {
-    // Every stream listens: by default, Node reports the eleventh listener as a leak.
+    // Every stream adds a listener, and Node reports the eleventh as a leak by default.
     setMaxListeners(0, this.#closing.signal);
   }
 
@@ -24,11 +25,11 @@ export class CallTracker {
    */
   begin(): Disposable {
     if (this.closing.aborted) throw closedError();
-    this.#underWay += 1;
+    this.#inProgress += 1;
     return {
       [Symbol.dispose]: () => {
-        this.#underWay -= 1;
-        if (this.#underWay === 0) this.#onIdle?.();
+        this.#inProgress -= 1;
+        if (this.#inProgress === 0) this.#onIdle?.();
       },
     };
   }
@@ -38,36 +39,16 @@ export class CallTracker {
    *
    * @throws {CosiftError} `not_ready` when the close begins before the end of `source`.
    */
-  async *untilClosing<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
-    const iterator = source[Symbol.asyncIterator]();
-    try {
-      for (;;) {
-        const next = await this.#unlessClosing(iterator.next());
-        if (next.done) return;
-        yield next.value;
-      }
-    } finally {
-      // Not awaited: a generator that waits for its next item ends only after that item.
-      iterator.return?.().catch(() => undefined);
-    }
+  untilClosing<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+    return untilAborted(source, this.closing);
   }
 
-  /** Refuses further calls; resolves once no call is under way. */
+  /** Refuses further calls; resolves once no call is in progress. */
   async close(): Promise<void> {
     this.#closing.abort(closedError());
-    if (this.#underWay === 0) return;
+    if (this.#inProgress === 0) return;
     await new Promise<void>((resolve) => {
       this.#onIdle = resolve;
-    });
-  }
-
-  #unlessClosing<T>(result: Promise<T>): Promise<T> {
-    const { closing } = this;
-    return new Promise((resolve, reject) => {
-      const leave = () => reject(closedError());
-      if (closing.aborted) leave();
-      closing.addEventListener('abort', leave, { once: true });
-      result.then(resolve, reject).finally(() => closing.removeEventListener('abort', leave));
     });
   }
 }

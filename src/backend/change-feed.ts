@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { FairLimiter } from '../async/fair-limiter.js';
 import { LinkedAbort } from '../async/linked-abort.js';
-import type { Changes } from '../schema/index.js';
+import { type Changes, parseJson } from '../schema/index.js';
 import type { RecordStore } from '../store/record-store.js';
 import type { ChangesRequest, ScopedOptions } from './backend.js';
 
@@ -51,7 +51,7 @@ export class ChangeFeed {
         ) {
           return body;
         }
-        const feed = parseChanges(body);
+        const feed = parseJson<Changes>(body);
         // Changes that a filter hides are not read again.
         after = feed.position;
         // A database that is dropped and created again during the wait has another feed.
@@ -70,7 +70,3 @@ export class ChangeFeed {
 
 /** The prefix keeps the name of a database apart from events that emitters treat in their own way, such as `error`. */
 const eventOf = (id: string) => `written:${id}`;
-
-function parseChanges(body: Uint8Array): Changes {
-  return JSON.parse(Buffer.from(body).toString('utf8'));
-}

@@ -1,4 +1,5 @@
 import { LinkedAbort } from '../async/linked-abort.js';
+import { untilAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
 import type { LineEvent, LineProblem } from '../schema/index.js';
 import type { BadLine, PreparedRecords } from '../store/record-store.js';
@@ -37,7 +38,7 @@ export async function* upsertLines(
   const { signal } = ended;
   const counts = { lines: 0, created: 0, changed: 0, unchanged: 0, failed: 0, truncated: 0 };
   const ahead: Promise<EmbeddedBatch>[] = [];
-  const batches = batchesOfLines(untilAborted(signal, chunks), maxLineBytes);
+  const batches = batchesOfLines(untilAborted(chunks, signal), maxLineBytes);
   const embedBatch = batchEmbedder(destination, signal, check);
 
   try {
@@ -53,8 +54,8 @@ export async function* upsertLines(
     let input: Promise<IteratorResult<LineBatch>> | undefined = read();
     while (input !== undefined || ahead.length > 0) {
       signal.throwIfAborted();
-      // Whichever comes first: an embedded batch is committed even while the sender pauses.
       if (closing.aborted && ahead.length === 0) throw closedError();
+      // Waits for both, so that an embedded batch is committed even while the sender pauses.
       const mayRead = input !== undefined && ahead.length < MAX_AHEAD && !closing.aborted;
       const next = mayRead ? await firstOf({ embedded: ahead[0], input, closing: closes }) : 'embedded';
       if (next === 'closing') continue;
@@ -112,31 +113,6 @@ function batchEmbedder(
     }
     return { batch, prepared, embedded: await embedTexts(destination, prepared, signal) };
   };
-}
-
-/** Yields `chunks` until `signal` is aborted, without waiting for the next chunk then. */
-async function* untilAborted<T>(signal: AbortSignal, chunks: AsyncIterable<T>): AsyncGenerator<T> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  const next = () =>
-    new Promise<IteratorResult<T>>((resolve, reject) => {
-      const abort = () => reject(signal.reason);
-      signal.addEventListener('abort', abort, { once: true });
-      iterator
-        .next()
-        .then(resolve, reject)
-        .finally(() => signal.removeEventListener('abort', abort));
-    });
-  try {
-    for (;;) {
-      signal.throwIfAborted();
-      const { done, value } = await next();
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    // Not awaited: a generator that waits for its next chunk ends only after that chunk.
-    Promise.resolve(iterator.return?.()).catch(() => undefined);
-  }
 }
 
 /** Returns the name of the promise that settles first. */

@@ -30,6 +30,7 @@ import {
   DEFAULTS,
   type DeleteRequest,
   type LineEvent,
+  parseJson,
   type QueryRequest,
   type Reembedding,
   type Variant,
@@ -64,7 +65,7 @@ export class LocalDatabase implements Database {
     return this.#backend.runUpsert(records, (records, upsertBatch) =>
       upsertInBatches(records, options, async (batch) => {
         const { body, vectors } = encode(batch);
-        return parse(await upsertBatch(this.id, body, { ...options, ...(vectors && { vectors }) }));
+        return parseJson(await upsertBatch(this.id, body, { ...options, ...(vectors && { vectors }) }));
       }),
     );
   }
@@ -82,7 +83,7 @@ export class LocalDatabase implements Database {
     checkOptions('page', options);
     const variant = options.variant ?? 'b';
     const checked = checkSearchRequest(searchWithArrayVector(request), variant);
-    return parse((await this.#backend.search(this.id, checked, { ...options, variant })).body);
+    return parseJson((await this.#backend.search(this.id, checked, { ...options, variant })).body);
   }
 
   searchAll<V extends Variant = 'b'>(
@@ -100,7 +101,7 @@ export class LocalDatabase implements Database {
     checkOptions('page', options);
     const variant = options.variant ?? 'b';
     const checked = checkQueryRequest(request, variant);
-    return parse((await this.#backend.query(this.id, checked, { ...options, variant })).body);
+    return parseJson((await this.#backend.query(this.id, checked, { ...options, variant })).body);
   }
 
   queryAll<V extends Variant = 'b'>(
@@ -117,7 +118,7 @@ export class LocalDatabase implements Database {
     checkCall(options);
     const variant = typeof id === 'number' ? 'b' : 'a';
     try {
-      return parse(await this.#backend.record(this.id, String(id), variant, {}));
+      return parseJson(await this.#backend.record(this.id, String(id), variant, {}));
     } catch (error) {
       if (isCode(error, 'record_not_found')) return undefined;
       throw error;
@@ -136,7 +137,7 @@ export class LocalDatabase implements Database {
     const body = await this.#backend.changes(this.id, { after, limit, waitMs, epoch }, options);
     // An abort only ends the wait of the backend, which then returns what there is.
     options.signal?.throwIfAborted();
-    return parse(body);
+    return parseJson(body);
   }
 
   follow(request?: FollowRequest, options?: CallOptions): AsyncGenerator<Change, never, undefined> {
@@ -176,8 +177,4 @@ function encode(records: readonly RecordInput[]): { body: Uint8Array; vectors?: 
   for (const [at, vector] of typed.entries()) if (vector) vectors.set(vector, at * dimensions);
   const bare = records.map(({ vector: _, ...record }) => record);
   return { body: Buffer.from(JSON.stringify({ records: bare })), vectors };
-}
-
-function parse<T>(json: Uint8Array): T {
-  return JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8'));
 }

@@ -1,7 +1,6 @@
-import { integerId, uuid } from './record-ids.js';
+import { count } from './count.js';
+import { integerId, uuid } from './ids.js';
 import type { TypeOf } from './type-of.js';
-
-const count = { type: 'integer', minimum: 0 } as const;
 
 export const change = {
   type: 'object',

@@ -12,7 +12,6 @@ import type { WebhookRequest } from './webhooks.js';
 
 /** Larger bodies get only the first error, because finding every error takes time in proportion to the body. */
 const FULL_REPORT_BYTES = 65_536;
-const MAX_PROBLEMS = 20;
 
 class Schemas {
   readonly #ajv: Ajv2020;
@@ -59,7 +58,7 @@ export function checkSchema(name: ComponentName, value: unknown, bytes = 0): voi
     everyError ??= new Schemas(true);
     errors = everyError.errors(name, value);
   }
-  const problems = problemsOf(errors, MAX_PROBLEMS);
+  const problems = problemsOf(errors);
   const [first] = problems;
   const where = first?.pointer ? `${first.pointer}: ` : 'the body ';
   throw new CosiftError(codeOf(problems), `${where}${first?.detail ?? 'does not match its schema'}`, {

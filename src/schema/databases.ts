@@ -1,3 +1,4 @@
+import { count } from './count.js';
 import './reembedding.js';
 import type { TypeOf } from './type-of.js';
 
@@ -47,8 +48,6 @@ export const databaseSettings = {
   },
   examples: [{ embed: { columns: ['title', 'description'] } }, { dimensions: 768 }],
 } as const;
-
-const count = { type: 'integer', minimum: 0 } as const;
 
 export const databaseDescription = {
   type: 'object',

@@ -1,3 +1,4 @@
+import { count } from './count.js';
 import { column } from './filter.js';
 import { DEFAULTS } from './limits.js';
 import { utcTime } from './time.js';
@@ -59,8 +60,6 @@ export const facet = {
     },
   },
 } as const;
-
-const count = { type: 'integer', minimum: 0 } as const;
 
 export const valuesCounts = {
   type: 'object',

@@ -1,14 +1,14 @@
 import type { TypeOf } from './type-of.js';
 
-export const EXACT_OPERATORS = ['equals', 'not_equals'] as const;
-export const ORDER_OPERATORS = [
+const EXACT_OPERATORS = ['equals', 'not_equals'] as const;
+const ORDER_OPERATORS = [
   'greater_than',
   'less_than',
   'greater_than_or_equals',
   'less_than_or_equals',
 ] as const;
-export const TEXT_OPERATORS = ['contains', 'not_contains', 'starts_with', 'ends_with'] as const;
-export const EMPTY_OPERATORS = ['is_empty', 'is_not_empty'] as const;
+const TEXT_OPERATORS = ['contains', 'not_contains', 'starts_with', 'ends_with'] as const;
+const EMPTY_OPERATORS = ['is_empty', 'is_not_empty'] as const;
 
 export const column = {
   type: 'string',

@@ -16,12 +16,14 @@ export type { DatabaseDescription, DatabaseSettings, Embed } from './databases.j
 export { DATABASE_ID } from './databases.js';
 export type { Facet, FacetCounts, HistogramFacet, TimeFacet, ValuesFacet } from './facets.js';
 export type { Condition, FilterGroup, FilterRule, Operator } from './filter.js';
+export { shortId } from './ids.js';
 export type { Action, IssuedKey, KeyDescription, KeyRequest } from './keys.js';
 export { ACTIONS } from './keys.js';
 export type { Limits } from './limits.js';
 export { DEFAULTS, jsonDepth, LIMITS } from './limits.js';
 export { checkOptions, MAX_EMBED_WORKERS, MAX_THREADS } from './options.js';
 export type { Data, PageA, PageB, RecordA, RecordB } from './pages.js';
+export { parseJson } from './parse-json.js';
 export type { ProblemBody } from './problem.js';
 export type { BatchResult, DeleteRequest, NewRecord } from './records.js';
 export type { Reembedding, ReembeddingRequest } from './reembedding.js';

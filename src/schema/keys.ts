@@ -1,4 +1,5 @@
 import { databaseId } from './databases.js';
+import { creatorId, shortId } from './ids.js';
 import { time } from './time.js';
 import type { TypeOf } from './type-of.js';
 
@@ -44,7 +45,7 @@ export const keyRequest = {
 } as const;
 
 const described = {
-  key_id: { type: 'string', pattern: '^[0-9a-z]{12}$' },
+  key_id: shortId,
   name,
   actions,
   databases,
@@ -52,8 +53,7 @@ const described = {
   expires_at: { type: 'string', format: 'date-time' },
   filter,
   issued_by: {
-    type: 'string',
-    pattern: '^([0-9a-z]{12}|admin)$',
+    ...creatorId,
     description: 'Id of the key that issued this one. Keys of earlier releases lack it.',
   },
 } as const;

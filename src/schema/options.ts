@@ -3,8 +3,6 @@ import { CosiftError } from '../errors.js';
 import { problemsOf } from './problems-of.js';
 import { API_KEY, isApiKey, isServiceUrl, SERVICE_URL } from './service-address.js';
 
-const MAX_PROBLEMS = 20;
-
 /** Maximum delay of a Node timer. */
 const MAX_WAIT_MS = 2_147_483_647;
 
@@ -88,7 +86,7 @@ export function checkOptions(name: OptionsName, options: object): void {
     compiled.set(name, validate);
   }
   if (validate(options)) return;
-  const problems = problemsOf(validate.errors ?? [], MAX_PROBLEMS);
+  const problems = problemsOf(validate.errors ?? []);
   const detail = problems
     .map(({ pointer, detail }) =>
       pointer === '' ? `the options: ${detail}` : `${optionOf(pointer)}: ${detail}`,

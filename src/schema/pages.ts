@@ -1,3 +1,4 @@
+import { count } from './count.js';
 import './facets.js';
 import { column } from './filter.js';
 import { utcTime } from './time.js';
@@ -69,8 +70,6 @@ export const recordB = {
 export const record = {
   anyOf: [{ $ref: '#/components/schemas/RecordA' }, { $ref: '#/components/schemas/RecordB' }],
 } as const;
-
-const count = { type: 'integer', minimum: 0 } as const;
 
 export const total = {
   type: 'object',

@@ -44,27 +44,4 @@ export const problem = {
   },
 } as const;
 
-export const health = {
-  type: 'object',
-  required: ['status'],
-  properties: {
-    status: { type: 'string', enum: ['ok', 'not_ready'] },
-    reasons: {
-      type: 'array',
-      items: { type: 'string' },
-      description: 'Why the service is not ready, or which databases have problems.',
-    },
-    progress: {
-      type: 'object',
-      required: ['databases', 'loaded', 'records'],
-      description: 'Numbers of databases in all, of loaded databases, and of loaded records.',
-      properties: {
-        databases: { type: 'integer', minimum: 0 },
-        loaded: { type: 'integer', minimum: 0 },
-        records: { type: 'integer', minimum: 0 },
-      },
-    },
-  },
-} as const;
-
 export type ProblemBody = TypeOf<typeof problem>;

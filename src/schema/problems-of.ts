@@ -3,16 +3,18 @@ import type { Problem } from '../errors.js';
 import { escapeToken } from './pointer.js';
 import { suggest } from './suggest.js';
 
+const MAX_PROBLEMS = 20;
+
 /** Only the first members of an object are searched for a misspelt one, because the search compares all names. */
 const MAX_MEMBERS = 64;
 
-/** Converts schema errors to at most `max` problems, without duplicates, in terms of the request. */
-export function problemsOf(errors: readonly ErrorObject[], max: number): Problem[] {
+/** Converts schema errors to at most {@link MAX_PROBLEMS} problems of the request, without duplicates. */
+export function problemsOf(errors: readonly ErrorObject[]): Problem[] {
   // The errors of branches that did not match are left out. The error of the whole choice follows them.
   const choices = errors.filter(({ keyword }) => keyword === 'oneOf' || keyword === 'anyOf');
   const problems = new Map<string, Problem>();
   for (const error of errors) {
-    if (problems.size === max) break;
+    if (problems.size === MAX_PROBLEMS) break;
     // A wrong name is reported once, by the error of the keyword `propertyNames`.
     if (error.keyword === 'if' || error.propertyName !== undefined) continue;
     if (choices.some((choice) => choice !== error && error.schemaPath.startsWith(`${choice.schemaPath}/`))) {

@@ -1,11 +1,11 @@
+import { count } from './count.js';
 import { LIMITS } from './limits.js';
 import './pages.js';
-import { integerId, uuid } from './record-ids.js';
+import { integerId, uuid } from './ids.js';
 import { time, timeRange } from './time.js';
 import type { TypeOf } from './type-of.js';
 
 const recordId = { anyOf: [integerId, uuid] } as const;
-const count = { type: 'integer', minimum: 0 } as const;
 export const truncated = {
   ...count,
   description:

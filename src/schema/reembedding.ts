@@ -1,6 +1,5 @@
+import { count } from './count.js';
 import type { TypeOf } from './type-of.js';
-
-const count = { type: 'integer', minimum: 0 } as const;
 
 export const reembeddingRequest = {
   type: 'object',

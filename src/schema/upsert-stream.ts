@@ -1,8 +1,7 @@
+import { count } from './count.js';
 import { errorCode, problemCode } from './problem.js';
 import { truncated } from './records.js';
 import type { TypeOf } from './type-of.js';
-
-const count = { type: 'integer', minimum: 0 } as const;
 
 /** One line of the response to a streamed upsert. */
 export const lineProblem = {

@@ -1,4 +1,5 @@
 import { epoch } from './changes.js';
+import { creatorId, shortId } from './ids.js';
 import type { TypeOf } from './type-of.js';
 
 const url = {
@@ -27,7 +28,7 @@ export const webhookRequest = {
 } as const;
 
 const described = {
-  webhook_id: { type: 'string', pattern: '^[0-9a-z]{12}$' },
+  webhook_id: shortId,
   url,
   position: { ...position, description: 'Position of the last acknowledged change.' },
   failures: { type: 'integer', minimum: 0, description: 'Failed attempts of the next delivery so far.' },
@@ -40,8 +41,7 @@ const described = {
   },
   created_at: { type: 'string', format: 'date-time' },
   created_by: {
-    type: 'string',
-    pattern: '^([0-9a-z]{12}|admin)$',
+    ...creatorId,
     description:
       'Id of the key that created the webhook, which ends with that key. Webhooks of earlier releases lack it.',
   },

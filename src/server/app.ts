@@ -6,7 +6,7 @@ import Fastify, {
   type FastifyServerOptions,
   LogController,
 } from 'fastify';
-import type { Backend, Readiness } from '../backend/backend.js';
+import type { Backend, Readiness } from '../backend/index.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
 import { databaseNotFound, guardAccess, keyOf } from './admission/access.js';
@@ -52,7 +52,7 @@ export interface AppOptions {
 }
 
 export const CAPACITY: Capacity = { searches: 256, reads: 1024, writes: 16, streams: 16, waits: 1024 };
-export const MAX_CONNECTIONS = 10_000;
+const MAX_CONNECTIONS = 10_000;
 
 /** Bytes of unsent responses that one key may have. More where two pages of the largest size need more. */
 const UNSENT_BYTES = 64 << 20;

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CosiftError, ERRORS, type ErrorCode } from '../../errors.js';
 import type { ProblemBody } from '../../schema/index.js';
 
-export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
+const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
 // The detail of a server error may reveal internals, so only the title is sent. The details of these are for callers.
 const EXPOSED_5XX: ReadonlySet<ErrorCode> = new Set(['busy', 'not_ready', 'timed_out']);

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { BackendStats } from '../../backend/backend.js';
+import type { BackendStats } from '../../backend/index.js';
 
 /** Returns the statistics of the backend for the text that is being made. */
 export type ReadStats = () => BackendStats | undefined;

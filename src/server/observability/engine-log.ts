@@ -1,4 +1,4 @@
-import type { Backend } from '../../backend/backend.js';
+import type { Backend } from '../../backend/index.js';
 import type { Logger } from './logger.js';
 
 /** Milliseconds between two reads of the event queue. */

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Backend, BackendStats, PageReply } from '../../backend/backend.js';
+import type { Backend, BackendStats, PageReply } from '../../backend/index.js';
 import type { InFlight } from '../admission/in-flight.js';
 import type { OperationId } from '../operations/table.js';
 import { addBackendMetrics } from './backend-metrics.js';

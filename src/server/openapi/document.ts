@@ -1,4 +1,4 @@
-import { DATABASE_ID, LIMITS, type Limits } from '../../schema/index.js';
+import { DATABASE_ID, LIMITS, type Limits, shortId } from '../../schema/index.js';
 import type { Operation } from '../operations/operation.js';
 import { OPERATIONS, type OperationId } from '../operations/table.js';
 import { publishedSchemas } from './published-schemas.js';
@@ -33,14 +33,14 @@ const PATH_PARAMETERS: Record<string, object> = {
     in: 'path',
     required: true,
     description: 'Id of the webhook',
-    schema: { type: 'string', pattern: '^[0-9a-z]{12}$' },
+    schema: shortId,
   },
   key_id: {
     name: 'key_id',
     in: 'path',
     required: true,
     description: 'Id of the key',
-    schema: { type: 'string', pattern: '^[0-9a-z]{12}$' },
+    schema: shortId,
   },
 };
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Backend, Readiness } from '../../backend/backend.js';
+import type { Backend, Readiness } from '../../backend/index.js';
 import type { Limits } from '../../schema/index.js';
 import type { InFlight } from '../admission/in-flight.js';
 import type { Timeouts } from '../http/timeouts.js';

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { PageReply } from '../../backend/backend.js';
+import type { PageReply } from '../../backend/index.js';
 import { checkQueryRequest, checkSearchRequest, type Variant } from '../../schema/index.js';
 import { databaseOf, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout } from '../admission/deadlines.js';

@@ -1,4 +1,4 @@
-import type { Backend } from '../../backend/backend.js';
+import type { Backend } from '../../backend/index.js';
 import type { AddressPolicy } from '../../config/index.js';
 
 /** Milliseconds. */

@@ -1,13 +1,13 @@
-import type { Backend } from '../../backend/backend.js';
+import type { Backend } from '../../backend/index.js';
 import { CosiftError } from '../../errors.js';
-import type { Changes } from '../../schema/index.js';
+import { type Changes, parseJson } from '../../schema/index.js';
 import type { StoredWebhook } from './stored-webhook.js';
 
-/** Changes that are read at once while the end of a feed is looked for. */
+/** Number of changes per read while looking for the end of a feed. */
 const BATCH = 1000;
 
 /**
- * Returns the position at which a new webhook starts: `after`, or the present end of the feed.
+ * Returns the position at which a new webhook starts: `after`, or the current end of the feed.
  *
  * @throws {CosiftError} `database_not_found`; `changes_removed` when changes after `after` are no longer kept.
  */
@@ -31,7 +31,7 @@ export async function startPosition(
   }
 }
 
-/** Returns the position to read from when a feed cannot be continued; undefined for an error of another kind. */
+/** Returns the position to read from when `error` says that the feed cannot be continued; undefined for other errors. */
 export function restartPosition(error: unknown): number | undefined {
   if (!(error instanceof CosiftError)) return undefined;
   if (error.code === 'feed_restarted') return 0;
@@ -45,5 +45,5 @@ export async function readFeed(
   signal?: AbortSignal,
 ): Promise<Changes> {
   const body = await backend.changes(database, request, { ...(signal && { signal }) });
-  return JSON.parse(Buffer.from(body).toString('utf8'));
+  return parseJson(body);
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Backend } from '../../backend/backend.js';
+import type { Backend } from '../../backend/index.js';
 import { AddressPolicy } from '../../config/index.js';
 import { CosiftError, type Problem } from '../../errors.js';
 import type { CreatedWebhook, WebhookDescription, WebhookRequest } from '../../schema/index.js';

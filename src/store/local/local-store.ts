@@ -1,4 +1,4 @@
-import type { Limits } from '../../schema/index.js';
+import { type Limits, parseJson } from '../../schema/index.js';
 import type {
   CommitResult,
   DatabaseProgress,
@@ -71,15 +71,15 @@ export class LocalStore implements RecordStore {
     id: string,
     settings: StoreSettings,
   ): Promise<{ created: boolean; database: StoredDatabase }> {
-    return parse(unwrap(await this.#native.createDatabase(id, JSON.stringify(settings))));
+    return parseJson(unwrap(await this.#native.createDatabase(id, JSON.stringify(settings))));
   }
 
   async listDatabases(): Promise<StoredDatabase[]> {
-    return parse(unwrap(await this.#native.listDatabases()));
+    return parseJson(unwrap(await this.#native.listDatabases()));
   }
 
   async describeDatabase(id: string): Promise<StoredDatabase> {
-    return parse(unwrap(await this.#native.describeDatabase(id)));
+    return parseJson(unwrap(await this.#native.describeDatabase(id)));
   }
 
   async dropDatabase(id: string): Promise<void> {
@@ -138,11 +138,11 @@ export class LocalStore implements RecordStore {
 
   async beginReembedding(id: string, settings: ReembeddingSettings): Promise<StoredReembedding> {
     const begun = unwrap(await this.#native.beginReembedding(id, JSON.stringify(settings)));
-    return reembeddingOf(parse<NativeReembedding>(begun));
+    return reembeddingOf(parseJson<NativeReembedding>(begun));
   }
 
   async reembedding(id: string): Promise<StoredReembedding | null> {
-    const found = parse<NativeReembedding | null>(unwrap(await this.#native.reembedding(id)));
+    const found = parseJson<NativeReembedding | null>(unwrap(await this.#native.reembedding(id)));
     return found && reembeddingOf(found);
   }
 
@@ -193,7 +193,7 @@ export class LocalStore implements RecordStore {
     return JSON.parse(this.#native.takeEvents());
   }
 
-  /** Finishes the calls under way, saves what makes the next start fast, and releases the directory lock. */
+  /** Finishes the calls in progress, saves what makes the next start fast, and releases the directory lock. */
   async close(): Promise<void> {
     unwrap(await this.#native.close());
   }
@@ -214,8 +214,4 @@ function reembeddingOf({ started_at, ...rest }: NativeReembedding): StoredReembe
 
 function pageOf({ body, totalMicros }: NativePage): StorePage {
   return { body, searchMs: totalMicros / 1000 };
-}
-
-function parse<T>(json: Uint8Array): T {
-  return JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8'));
 }

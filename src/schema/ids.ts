@@ -1,0 +1,15 @@
+/** The integer id of a record. */
+export const integerId = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
+
+/** The UUID of a record. */
+export const uuid = {
+  type: 'string',
+  format: 'uuid',
+  pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+} as const;
+
+/** The id of an issued key, or of a webhook. */
+export const shortId = { type: 'string', pattern: '^[0-9a-z]{12}$' } as const;
+
+/** The id of a key that issued or created something: an issued key, or the admin key. */
+export const creatorId = { type: 'string', pattern: '^([0-9a-z]{12}|admin)$' } as const;
