@@ -1,32 +1,32 @@
-//! Columns in the making.
+//! Encodes records into columns.
 
 use hashbrown::HashMap;
 
-use crate::columns::bits::Bits;
 use crate::columns::column::Column;
 use crate::columns::integers::Integers;
 use crate::columns::mask::{BLOCK_RECORDS, Mask};
 use crate::columns::names::{ColumnId, ColumnNames};
 use crate::columns::numbers::Numbers;
+use crate::columns::row_set::RowSet;
 use crate::columns::table::Columns;
 use crate::columns::texts::Texts;
 use crate::record::{Data, OwnedValue, Value};
 
-/// Below one record in eight, a column keeps a list of its slots instead of a row for every slot.
-const SPARSE: usize = 8;
+/// A column is sparse if fewer than one record in so many has it.
+const SPARSE_RATIO: usize = 8;
 
-/// Collects up to 4,096 records, one after the other, and encodes them.
+/// Collects up to 4,096 records and encodes them as [`Columns`].
 #[derive(Default)]
 pub(crate) struct ColumnsBuilder {
     len: usize,
     columns: HashMap<ColumnId, ColumnBuilder>,
-    /// The distinct orders of columns, by first use.
+    /// The distinct lists of columns, in the order of their first use.
     shapes: Vec<Box<[ColumnId]>>,
     shape_ids: HashMap<Box<[ColumnId]>, i64>,
     record_shapes: Vec<i64>,
 }
 
-/// One column's values as they come: what each record has, each type's values end to end.
+/// The values of one column in the order of the records; numbers and texts are concatenated separately.
 #[derive(Default)]
 struct ColumnBuilder {
     slots: Vec<u16>,
@@ -46,10 +46,10 @@ enum Kind {
 }
 
 impl ColumnsBuilder {
-    /// Adds the next record; its columns must be distinct. `-0` becomes `0`, as JSON prints it.
+    /// Adds a record, whose columns must be distinct. `-0` becomes `0`, because JSON text has no `-0`.
     ///
     /// # Panics
-    /// When 4,096 records are in already.
+    /// When 4,096 records were added already.
     pub(crate) fn push<'a>(&mut self, cells: impl IntoIterator<Item = (ColumnId, Value<'a>)>) {
         assert!(
             self.len < BLOCK_RECORDS,
@@ -71,10 +71,10 @@ impl ColumnsBuilder {
         }));
     }
 
-    /// Adds the next record, giving ids to the names that are new.
+    /// Adds a record. New column names get an id in `names`.
     ///
     /// # Panics
-    /// When 4,096 records are in already.
+    /// When 4,096 records were added already.
     pub(crate) fn push_data(&mut self, data: &Data, names: &mut ColumnNames) {
         self.push(
             data.cells()
@@ -83,7 +83,7 @@ impl ColumnsBuilder {
         );
     }
 
-    /// Encodes what was collected.
+    /// Encodes the records that were added.
     pub(crate) fn finish(self) -> Columns {
         let mut columns: Vec<(ColumnId, Column)> = self
             .columns
@@ -115,7 +115,7 @@ impl Columns {
         builder.finish()
     }
 
-    /// The records of all parts, in order.
+    /// Encodes the records of all parts, in order.
     ///
     /// # Panics
     /// When there are more than 4,096 records.
@@ -154,12 +154,12 @@ impl ColumnBuilder {
     }
 
     fn finish(self, len: usize) -> Column {
-        let sparse = self.slots.len() * SPARSE < len;
+        let sparse = self.slots.len() * SPARSE_RATIO < len;
         let rows = if sparse { self.slots.len() } else { len };
         let mut masks = [const { Mask::empty() }; 5];
         let [nulls, booleans, trues, has_number, has_text] = &mut masks;
-        let least = self.numbers.iter().copied().reduce(f64::min).unwrap_or(0.0);
-        let mut numbers = vec![least; if self.numbers.is_empty() { 0 } else { rows }];
+        let min = self.numbers.iter().copied().reduce(f64::min).unwrap_or(0.0);
+        let mut numbers = vec![min; if self.numbers.is_empty() { 0 } else { rows }];
         let mut texts = vec![""; if self.text_ends.is_empty() { 0 } else { rows }];
         let mut next_number = self.numbers.iter();
         let mut next_end = self.text_ends.iter();
@@ -175,22 +175,24 @@ impl ColumnBuilder {
                 }
                 Kind::Number => {
                     has_number.set(row);
-                    numbers[row] = *next_number.next().expect("one was pushed with its kind");
+                    numbers[row] = *next_number
+                        .next()
+                        .expect("a value was pushed with each kind");
                 }
                 Kind::Text => {
                     has_text.set(row);
-                    let end = *next_end.next().expect("one was pushed with its kind");
+                    let end = *next_end.next().expect("a value was pushed with each kind");
                     texts[row] = &self.text[start..end];
                     start = end;
                 }
             }
         }
         let mut column = Column::new(rows, sparse.then(|| self.slots.as_slice().into()));
-        column.nulls = Bits::build(nulls, rows);
-        column.booleans = Bits::build(booleans, rows);
-        column.trues = Bits::build(trues, rows);
-        column.has_number = Bits::build(has_number, rows);
-        column.has_text = Bits::build(has_text, rows);
+        column.nulls = RowSet::build(nulls, rows);
+        column.booleans = RowSet::build(booleans, rows);
+        column.trues = RowSet::build(trues, rows);
+        column.has_number = RowSet::build(has_number, rows);
+        column.has_text = RowSet::build(has_text, rows);
         column.numbers = (!numbers.is_empty()).then(|| Numbers::build(numbers));
         column.texts = (!texts.is_empty()).then(|| Texts::build(&texts));
         column

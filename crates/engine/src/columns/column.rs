@@ -1,13 +1,13 @@
 //! One column of a block.
 
-use crate::columns::bits::Bits;
-use crate::columns::form::{Damaged, FormReader, put_count, put_values};
+use crate::columns::encoding::{Damaged, Decoder, put_count, put_values};
 use crate::columns::mask::{BLOCK_RECORDS, Mask};
 use crate::columns::numbers::Numbers;
+use crate::columns::row_set::RowSet;
 use crate::columns::texts::Texts;
 use crate::record::Value;
 
-/// How many records of a column hold each type; the rest lack it.
+/// How many records of a block hold each type in a column. The other records lack the column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TypeCounts {
     /// Records with `null`.
@@ -29,22 +29,22 @@ impl std::ops::AddAssign for TypeCounts {
     }
 }
 
-/// The values that a block's records have in one column, each type apart.
+/// The values that the records of a block have in one column, stored by type.
 ///
-/// A *row* is a place in this column: a slot of the block, or, where few records have the column,
-/// the place of the slot in `slots`.
+/// A *row* is an index into this column. In a dense column the row is the slot of the record in the block. In a sparse
+/// column, which few records have, the row is the index of the slot in `slots`.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     rows: usize,
     /// For a sparse column, the slots of its rows, ascending.
     slots: Option<Box<[u16]>>,
-    pub(super) nulls: Bits,
-    pub(super) booleans: Bits,
+    pub(super) nulls: RowSet,
+    pub(super) booleans: RowSet,
     /// The rows that hold `true`.
-    pub(super) trues: Bits,
-    pub(super) has_number: Bits,
+    pub(super) trues: RowSet,
+    pub(super) has_number: RowSet,
     pub(super) numbers: Option<Numbers>,
-    pub(super) has_text: Bits,
+    pub(super) has_text: RowSet,
     pub(super) texts: Option<Texts>,
 }
 
@@ -53,12 +53,12 @@ impl Column {
         Self {
             rows,
             slots,
-            nulls: Bits::None,
-            booleans: Bits::None,
-            trues: Bits::None,
-            has_number: Bits::None,
+            nulls: RowSet::None,
+            booleans: RowSet::None,
+            trues: RowSet::None,
+            has_number: RowSet::None,
             numbers: None,
-            has_text: Bits::None,
+            has_text: RowSet::None,
             texts: None,
         }
     }
@@ -93,7 +93,7 @@ impl Column {
             .collect()
     }
 
-    /// The slots of `within` that `test`, which sees rows, keeps.
+    /// The slots of `within` whose rows `test` returns. `test` gets the rows of `within`.
     ///
     /// # Errors
     /// Those of `test`.
@@ -115,8 +115,8 @@ impl Column {
 
     /// The rows of `within` that hold this boolean.
     pub(crate) fn booleans(&self, boolean: bool, within: &Mask) -> Mask {
-        let mut rows = self.booleans.of(within);
-        let trues = self.trues.of(&rows);
+        let mut rows = self.booleans.within(within);
+        let trues = self.trues.within(&rows);
         if boolean {
             return trues;
         }
@@ -126,12 +126,12 @@ impl Column {
 
     /// The numbers, and the rows of `within` that hold one.
     pub(crate) fn numbers(&self, within: &Mask) -> Option<(&Numbers, Mask)> {
-        Some((self.numbers.as_ref()?, self.has_number.of(within)))
+        Some((self.numbers.as_ref()?, self.has_number.within(within)))
     }
 
     /// The strings, and the rows of `within` that hold one.
     pub(crate) fn texts(&self, within: &Mask) -> Option<(&Texts, Mask)> {
-        Some((self.texts.as_ref()?, self.has_text.of(within)))
+        Some((self.texts.as_ref()?, self.has_text.within(within)))
     }
 
     pub(crate) fn text(&self) -> Option<&Texts> {
@@ -158,7 +158,7 @@ impl Column {
         self.slots
             .as_ref()
             .map_or(0, |slots| size_of_val::<[u16]>(slots))
-            + bits.into_iter().map(Bits::memory_bytes).sum::<usize>()
+            + bits.into_iter().map(RowSet::memory_bytes).sum::<usize>()
             + self.numbers.as_ref().map_or(0, Numbers::memory_bytes)
             + self.texts.as_ref().map_or(0, Texts::memory_bytes)
     }
@@ -185,13 +185,13 @@ impl Column {
         }
     }
 
-    /// Reads the file form of a column of a block of `len` records.
-    pub(crate) fn read(form: &mut FormReader<'_>, len: usize) -> Result<Self, Damaged> {
-        let slots = match form.u8()? {
+    /// Decodes a column of a block of `len` records.
+    pub(crate) fn read(decoder: &mut Decoder<'_>, len: usize) -> Result<Self, Damaged> {
+        let slots = match decoder.u8()? {
             0 => None,
             1 => {
-                let count = form.count(len)?;
-                let slots = form.values(count, u16::from_le_bytes)?;
+                let count = decoder.count(len)?;
+                let slots = decoder.values(count, u16::from_le_bytes)?;
                 let ascending = slots.windows(2).all(|pair| pair[0] < pair[1]);
                 if !ascending || slots.last().is_some_and(|&slot| slot as usize >= len) {
                     return Err(Damaged {
@@ -205,16 +205,16 @@ impl Column {
         let rows = slots.as_ref().map_or(len, |slots| slots.len());
         debug_assert!(rows <= BLOCK_RECORDS, "the block's length was checked");
         let mut column = Self::new(rows, slots);
-        column.nulls = Bits::read(form, rows)?;
-        column.booleans = Bits::read(form, rows)?;
-        column.trues = Bits::read(form, rows)?;
-        column.has_number = Bits::read(form, rows)?;
-        if !matches!(column.has_number, Bits::None) {
-            column.numbers = Some(Numbers::read(form, rows)?);
+        column.nulls = RowSet::read(decoder, rows)?;
+        column.booleans = RowSet::read(decoder, rows)?;
+        column.trues = RowSet::read(decoder, rows)?;
+        column.has_number = RowSet::read(decoder, rows)?;
+        if !matches!(column.has_number, RowSet::None) {
+            column.numbers = Some(Numbers::read(decoder, rows)?);
         }
-        column.has_text = Bits::read(form, rows)?;
-        if !matches!(column.has_text, Bits::None) {
-            column.texts = Some(Texts::read(form, rows)?);
+        column.has_text = RowSet::read(decoder, rows)?;
+        if !matches!(column.has_text, RowSet::None) {
+            column.texts = Some(Texts::read(decoder, rows)?);
         }
         Ok(column)
     }

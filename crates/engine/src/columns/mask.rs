@@ -1,19 +1,19 @@
-//! A set of records of one block, a bit each.
+//! Sets of the records of one block.
 
-/// The most records a block holds.
+/// The maximal number of records of a block.
 pub(crate) const BLOCK_RECORDS: usize = 4096;
 
-/// Bits of up to 4,096 records: slot `s` is bit `s % 64` of word `s / 64`.
+/// A bitmap of up to 4,096 records: slot `s` is bit `s % 64` of word `s / 64`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mask(pub(crate) [u64; BLOCK_RECORDS / 64]);
 
 impl Mask {
-    /// No record.
+    /// A mask without records.
     pub(crate) const fn empty() -> Self {
         Self([0; BLOCK_RECORDS / 64])
     }
 
-    /// The first `len` records; `len` is at most [`BLOCK_RECORDS`].
+    /// A mask of the first `len` records; `len` is at most [`BLOCK_RECORDS`].
     pub(crate) fn full(len: usize) -> Self {
         let mut mask = Self::empty();
         mask.0[..len / 64].fill(u64::MAX);
@@ -23,21 +23,21 @@ impl Mask {
         mask
     }
 
-    /// Keeps what `other` has too.
+    /// Removes the records that are not in `other`.
     pub(crate) fn and(&mut self, other: &Self) {
         for (word, other) in self.0.iter_mut().zip(&other.0) {
             *word &= other;
         }
     }
 
-    /// Adds what `other` has.
+    /// Adds the records of `other`.
     pub(crate) fn or(&mut self, other: &Self) {
         for (word, other) in self.0.iter_mut().zip(&other.0) {
             *word |= other;
         }
     }
 
-    /// Removes what `other` has.
+    /// Removes the records of `other`.
     pub(crate) fn and_not(&mut self, other: &Self) {
         for (word, other) in self.0.iter_mut().zip(&other.0) {
             *word &= !other;
@@ -51,32 +51,32 @@ impl Mask {
         mask
     }
 
-    /// How many records are in.
+    /// The number of records.
     pub(crate) fn count(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether no record is in.
+    /// Whether the mask has no record.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.iter().all(|&word| word == 0)
     }
 
-    /// Whether `slot` is in.
+    /// Whether the mask has `slot`.
     pub(crate) fn get(&self, slot: usize) -> bool {
         self.0[slot / 64] >> (slot % 64) & 1 == 1
     }
 
-    /// Puts `slot` in.
+    /// Adds `slot`.
     pub(crate) fn set(&mut self, slot: usize) {
         self.0[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// Takes `slot` out.
+    /// Removes `slot`.
     pub(crate) fn clear(&mut self, slot: usize) {
         self.0[slot / 64] &= !(1 << (slot % 64));
     }
 
-    /// The slots that are in, ascending.
+    /// The slots, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().enumerate().flat_map(|(at, &word)| {
             std::iter::successors((word != 0).then_some(word), |word| {
@@ -92,7 +92,7 @@ impl Mask {
         self.0.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// Reads [`Mask::to_bytes`]; `None` when the length is another.
+    /// Reads the bytes of [`Mask::to_bytes`]; `None` if the length differs.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (words, []) = bytes.as_chunks::<8>() else {
             return None;
@@ -107,25 +107,25 @@ impl Mask {
         Some(mask)
     }
 
-    /// Shows `see` the value of each record that is in; `values` has one for every record of the block.
+    /// Calls `visit` with the value of each record of the mask; `values` has one for every record of the block.
     #[inline(always)]
-    pub(crate) fn each<T: Copy>(&self, values: &[T], mut see: impl FnMut(T)) {
+    pub(crate) fn each<T: Copy>(&self, values: &[T], mut visit: impl FnMut(T)) {
         for (chunk, &word) in values.chunks(64).zip(&self.0) {
             if word == u64::MAX {
-                chunk.iter().for_each(|&value| see(value));
+                chunk.iter().for_each(|&value| visit(value));
                 continue;
             }
             let mut left = word;
             while left != 0 {
-                see(chunk[left.trailing_zeros() as usize]);
+                visit(chunk[left.trailing_zeros() as usize]);
                 left &= left - 1;
             }
         }
     }
 
-    /// The records of `values`, among `within`, for which `test` holds.
+    /// The records of `within` for whose value `test` holds; `values` has one for every record of the block.
     ///
-    /// Branch-free over 64 values at a time, so that it becomes vector code for any plain `test`.
+    /// The loop over 64 values has no branch, so that the compiler vectorises it if `test` has none.
     #[inline(always)]
     pub(crate) fn of<T: Copy>(values: &[T], within: &Self, test: impl Fn(T) -> bool) -> Self {
         let mut out = Self::empty();
@@ -140,7 +140,7 @@ impl Mask {
             }
             let mut word = 0;
             for (at, eight) in held.as_chunks::<8>().0.iter().enumerate() {
-                // The product gathers the lowest bit of eight bytes in its top byte.
+                // The multiplication moves the lowest bit of each of the eight bytes into the top byte.
                 let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
                 word |= bits << (8 * at);
             }

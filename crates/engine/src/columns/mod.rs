@@ -1,13 +1,13 @@
-//! Typed, compact columns of a block of records.
+//! The data of a block of records by column: typed, compressed and immutable.
 
-mod bits;
 mod builder;
 mod column;
-mod form;
+mod encoding;
 mod integers;
 mod mask;
 mod names;
 mod numbers;
+mod row_set;
 mod strings;
 mod table;
 mod texts;
@@ -15,7 +15,7 @@ mod write;
 
 pub(crate) use builder::ColumnsBuilder;
 pub(crate) use column::Column;
-pub(crate) use form::Damaged;
+pub(crate) use encoding::Damaged;
 pub(crate) use integers::Integers;
 pub(crate) use mask::{BLOCK_RECORDS, Mask};
 pub(crate) use names::{ColumnId, ColumnNames};

@@ -6,13 +6,13 @@ use hashbrown::HashMap;
 
 use crate::json;
 
-/// A column of a database, by the order in which names were first seen.
+/// Identifies a column of a database. Ids are given in the order in which names are first seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ColumnId(pub(crate) u32);
 
-/// The names of all columns that a database has ever had: append-only, cheap to clone.
+/// The names of all columns that a database ever had. Append-only.
 ///
-/// A clone is a snapshot; inserting into one copies the table first if another still holds it.
+/// A clone is a snapshot that shares the table. Inserting copies the table first if a clone shares it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ColumnNames {
     table: Arc<Table>,
@@ -27,12 +27,12 @@ struct Table {
 #[derive(Clone, Debug)]
 struct Name {
     text: Arc<str>,
-    /// `"name":`, ready to be copied into a page.
+    /// `"name":`, as it is copied into a page.
     member: Arc<[u8]>,
 }
 
 impl ColumnNames {
-    /// The column of that name, if any record ever had it.
+    /// The id of the column; `None` if no record ever had it.
     pub(crate) fn id(&self, name: &str) -> Option<ColumnId> {
         self.table.ids.get(name).copied()
     }
@@ -42,7 +42,7 @@ impl ColumnNames {
         &self.table.names[id.0 as usize].member
     }
 
-    /// The column of that name, made if it is new.
+    /// The id of the column. A new name gets the next id.
     pub(crate) fn insert(&mut self, name: &str) -> ColumnId {
         if let Some(id) = self.id(name) {
             return id;
@@ -61,7 +61,7 @@ impl ColumnNames {
         id
     }
 
-    /// The first of `given` that would be more than the `max`-th distinct name, if there is one.
+    /// The first name of `given` with which there would be more than `max` distinct names, if there is one.
     pub(crate) fn beyond<'a>(
         &self,
         max: usize,
@@ -76,7 +76,7 @@ impl ColumnNames {
             .nth(max.saturating_sub(self.len()))
     }
 
-    /// How many columns there are.
+    /// The number of columns.
     pub(crate) fn len(&self) -> usize {
         self.table.names.len()
     }

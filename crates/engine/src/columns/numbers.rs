@@ -2,7 +2,7 @@
 
 use cosift_kernels::floats_between;
 
-use crate::columns::form::{Damaged, FormReader, put_values};
+use crate::columns::encoding::{Damaged, Decoder, put_values};
 use crate::columns::integers::Integers;
 use crate::columns::mask::Mask;
 
@@ -17,7 +17,7 @@ pub(crate) enum Comparison {
 }
 
 impl Comparison {
-    /// Whether `number` stands so to `value`, as IEEE doubles.
+    /// Whether `number OP value` holds for IEEE doubles.
     pub(crate) fn holds(self, number: f64, value: f64) -> bool {
         match self {
             Self::Equal => number == value,
@@ -28,9 +28,9 @@ impl Comparison {
         }
     }
 
-    /// The integers that stand so to `value`, as an inclusive range; may be empty (low above high).
+    /// The inclusive range of the integers for which `integer OP value` holds; empty if low is above high.
     ///
-    /// Conversions saturate, which is right for the integers a double holds exactly.
+    /// The conversions saturate, which is correct for integers of at most 2^53.
     fn range(self, value: f64) -> (i64, i64) {
         let floor = value.floor() as i64;
         let ceil = value.ceil() as i64;
@@ -45,12 +45,12 @@ impl Comparison {
     }
 }
 
-/// One number a row; rows without one hold the least number of the column.
+/// One number a row. A row without a number holds the smallest number of the column, so that it does not widen the range.
 #[derive(Clone, Debug)]
 pub(crate) enum Numbers {
-    /// All are integers of at most 2^53.
+    /// All numbers are integers of at most 2^53 in absolute value.
     Integers(Integers),
-    /// With the zone map.
+    /// With the zone map: the smallest and the largest value.
     Floats {
         values: Box<[f64]>,
         min: f64,
@@ -58,14 +58,15 @@ pub(crate) enum Numbers {
     },
 }
 
-const EXACT: f64 = 9_007_199_254_740_992.0;
+/// 2^53: a double holds every integer up to it exactly.
+const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
 
 impl Numbers {
     /// Encodes one number a row.
     pub(crate) fn build(values: Vec<f64>) -> Self {
         if values
             .iter()
-            .all(|value| value.trunc() == *value && value.abs() <= EXACT)
+            .all(|value| value.trunc() == *value && value.abs() <= MAX_EXACT_INTEGER)
         {
             let integers: Vec<i64> = values.iter().map(|&value| value as i64).collect();
             return Self::Integers(Integers::build(&integers));
@@ -85,7 +86,7 @@ impl Numbers {
         }
     }
 
-    /// The rows of `within` whose number stands so to `value`.
+    /// The rows of `within` for which `number OP value` holds.
     pub(crate) fn mask(&self, comparison: Comparison, value: f64, within: &Mask) -> Mask {
         match self {
             Self::Integers(integers) => {
@@ -109,7 +110,7 @@ impl Numbers {
         }
     }
 
-    /// The least and the greatest number.
+    /// The smallest and the largest number.
     pub(crate) fn range(&self) -> (f64, f64) {
         match self {
             Self::Integers(integers) => {
@@ -120,11 +121,11 @@ impl Numbers {
         }
     }
 
-    /// Shows `see` the number of each row of `within`.
-    pub(crate) fn each(&self, within: &Mask, mut see: impl FnMut(f64)) {
+    /// Calls `visit` with the number of each row of `within`.
+    pub(crate) fn each(&self, within: &Mask, mut visit: impl FnMut(f64)) {
         match self {
-            Self::Integers(integers) => integers.each(within, |integer| see(integer as f64)),
-            Self::Floats { values, .. } => within.each(values, see),
+            Self::Integers(integers) => integers.each(within, |integer| visit(integer as f64)),
+            Self::Floats { values, .. } => within.each(values, visit),
         }
     }
 
@@ -148,11 +149,11 @@ impl Numbers {
         }
     }
 
-    pub(crate) fn read(form: &mut FormReader<'_>, len: usize) -> Result<Self, Damaged> {
-        match form.u8()? {
+    pub(crate) fn read(decoder: &mut Decoder<'_>, len: usize) -> Result<Self, Damaged> {
+        match decoder.u8()? {
             0 => {
-                let integers = Integers::read_from(form, len)?;
-                let exact = |value: i64| value.unsigned_abs() <= EXACT as u64;
+                let integers = Integers::read_from(decoder, len)?;
+                let exact = |value: i64| value.unsigned_abs() <= MAX_EXACT_INTEGER as u64;
                 match integers.range() {
                     Some((min, max)) if !(exact(min) && exact(max)) => Err(Damaged {
                         part: "range of numbers",
@@ -161,7 +162,7 @@ impl Numbers {
                 }
             }
             1 => {
-                let values = form.values(len, f64::from_le_bytes)?;
+                let values = decoder.values(len, f64::from_le_bytes)?;
                 if !values.iter().all(|value| value.is_finite()) {
                     return Err(Damaged {
                         part: "number that is not finite",
@@ -175,6 +176,7 @@ impl Numbers {
     }
 }
 
+/// The smallest and the largest value.
 fn zone(values: &[f64]) -> (f64, f64) {
     values
         .iter()

@@ -1,17 +1,17 @@
-//! Strings end to end.
+//! Strings, concatenated.
 
 use memchr::memmem::Finder;
 
-use crate::columns::form::{Damaged, FormReader};
+use crate::columns::encoding::{Damaged, Decoder};
 use crate::columns::integers::Integers;
 use crate::columns::mask::Mask;
 use crate::runtime::{CHECK_BYTES, StopCheck, Stopped};
 
-/// Up to 4,096 strings in one piece of text.
+/// Up to 4,096 strings, concatenated in one text.
 #[derive(Clone, Debug)]
 pub(crate) struct Strings {
     text: Box<str>,
-    /// Where each string starts, and then where the last one ends.
+    /// The start of each string, then the end of the last one.
     offsets: Integers,
 }
 
@@ -38,7 +38,7 @@ impl Strings {
     }
 
     fn span(&self, row: usize) -> (usize, usize) {
-        // Offsets begin at 0, so the distance from the least is the offset itself.
+        // The smallest offset is 0, so a delta is the offset itself.
         (
             self.offsets.delta(row) as usize,
             self.offsets.delta(row + 1) as usize,
@@ -50,7 +50,7 @@ impl Strings {
         &self.text[start..end]
     }
 
-    /// The bytes of a string, for comparing: no check of character boundaries.
+    /// The bytes of a string; unlike [`Strings::get`] it does not check character boundaries.
     pub(crate) fn bytes(&self, row: usize) -> &[u8] {
         let (start, end) = self.span(row);
         &self.text.as_bytes()[start..end]
@@ -59,7 +59,7 @@ impl Strings {
     /// The rows of `within` that equal `value`.
     pub(crate) fn equal(&self, value: &[u8], within: &Mask) -> Mask {
         let text = self.text.as_bytes();
-        let (key, bits) = prefix(value);
+        let (key, bits) = masked_eight(value);
         self.offsets.mask_spans(within, |start, end| {
             end - start == value.len()
                 && first_eight(text, start) & bits == key
@@ -70,9 +70,9 @@ impl Strings {
     /// The rows of `within` that begin with `value`.
     pub(crate) fn starting_with(&self, value: &[u8], within: &Mask) -> Mask {
         let text = self.text.as_bytes();
-        let (key, bits) = prefix(value);
+        let (key, bits) = masked_eight(value);
         self.offsets.mask_spans(within, |start, end| {
-            // `&` where both sides are cheap: a branch on data would be mispredicted.
+            // `&` instead of `&&`: a branch that depends on the data would be mispredicted.
             (end - start >= value.len()) & (first_eight(text, start) & bits == key)
                 && (value.len() <= 8 || text[start..end].starts_with(value))
         })
@@ -82,7 +82,7 @@ impl Strings {
     pub(crate) fn ending_with(&self, value: &[u8], within: &Mask) -> Mask {
         let text = self.text.as_bytes();
         let tail = &value[value.len().saturating_sub(8)..];
-        let (key, bits) = prefix(tail);
+        let (key, bits) = masked_eight(tail);
         self.offsets.mask_spans(within, |start, end| {
             let at = end.saturating_sub(tail.len());
             (end - start >= value.len()) & (first_eight(text, at) & bits == key)
@@ -90,7 +90,7 @@ impl Strings {
         })
     }
 
-    /// The rows of `within` that contain the finder's needle.
+    /// The rows of `within` that contain the pattern of the finder.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -100,15 +100,15 @@ impl Strings {
         within: &Mask,
         stop_check: &StopCheck<'_>,
     ) -> Result<Mask, Stopped> {
-        let needle = finder.needle().len();
-        if needle == 0 {
+        let pattern = finder.needle().len();
+        if pattern == 0 {
             return Ok(within.clone());
         }
         let mut out = Mask::empty();
         if self.text.is_empty() {
             return Ok(out);
         }
-        // One search over the whole text beats a call per string, unless most would be in vain.
+        // One search over the whole text is faster than a search of each string, unless few strings are in `within`.
         if within.count() * 4 < self.len() {
             for row in within.iter() {
                 let bytes = self.bytes(row);
@@ -122,7 +122,7 @@ impl Strings {
         let text = self.text.as_bytes();
         let mut row = 0;
         while row < self.len() {
-            // A piece of whole strings, so that the stop flag is seen in a long text too.
+            // The text is searched in pieces of whole strings, so that the stop flag is checked in long texts.
             let (mut at, _) = self.span(row);
             let last = self.row_at((at + CHECK_BYTES).min(text.len() - 1), row);
             let (_, end) = self.span(last);
@@ -130,12 +130,12 @@ impl Strings {
             while let Some(found) = finder.find(&text[at..end]) {
                 let start = at + found;
                 row = self.row_at(start, row);
-                // Where it crosses the end of a string, so does whatever begins later in that string.
+                // If this match crosses the end of its string, so does every later match that starts in the string.
                 (_, at) = self.span(row);
-                if start + needle <= at {
+                if start + pattern <= at {
                     out.set(row);
                 }
-                stop_check.before_testing(needle)?;
+                stop_check.before_testing(pattern)?;
             }
             row = last + 1;
         }
@@ -148,7 +148,7 @@ impl Strings {
         let end = |row: usize| self.offsets.delta(row + 1) as usize;
         let mut low = row;
         let mut step = 1;
-        // Matches come in order: gallop from the last row, then halve.
+        // Matches come in ascending order: exponential search from the last row, then binary search.
         while low + step < self.len() && end(low + step - 1) <= at {
             low += step;
             step *= 2;
@@ -165,7 +165,7 @@ impl Strings {
         low
     }
 
-    /// Where `bytes` is or would be among strings that are sorted by their bytes.
+    /// The number of strings for which `before` holds. They must come before the others.
     pub(crate) fn partition(&self, before: impl Fn(&[u8]) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -189,10 +189,10 @@ impl Strings {
         out.extend_from_slice(self.text.as_bytes());
     }
 
-    pub(crate) fn read(form: &mut FormReader<'_>, len: usize) -> Result<Self, Damaged> {
-        let offsets = Integers::read_from(form, len + 1)?;
-        let bytes = usize::try_from(form.u64()?).map_err(|_| Damaged { part: "length" })?;
-        let text = std::str::from_utf8(form.bytes(bytes)?).map_err(|_| Damaged {
+    pub(crate) fn read(decoder: &mut Decoder<'_>, len: usize) -> Result<Self, Damaged> {
+        let offsets = Integers::read_from(decoder, len + 1)?;
+        let bytes = usize::try_from(decoder.u64()?).map_err(|_| Damaged { part: "length" })?;
+        let text = std::str::from_utf8(decoder.bytes(bytes)?).map_err(|_| Damaged {
             part: "text that is not UTF-8",
         })?;
         let mut last = 0;
@@ -216,17 +216,17 @@ impl Strings {
     }
 }
 
-/// The first eight bytes of `text` from `at` on, the first the lowest; zeros beyond its end.
+/// The eight bytes of `text` from `at` on as a little-endian integer, with zeros for bytes past the end.
 #[inline(always)]
 fn first_eight(text: &[u8], at: usize) -> u64 {
     match text[at..].first_chunk() {
         Some(eight) => u64::from_le_bytes(*eight),
-        None => prefix(&text[at..]).0,
+        None => masked_eight(&text[at..]).0,
     }
 }
 
-/// Up to eight bytes of `value` as [`first_eight`] gives them, and the bits that they take.
-fn prefix(value: &[u8]) -> (u64, u64) {
+/// The first eight bytes of `value` as [`first_eight`] returns them, and a mask of the bytes that `value` has.
+fn masked_eight(value: &[u8]) -> (u64, u64) {
     let (mut eight, mut bits) = ([0; 8], [0; 8]);
     for ((eight, bits), byte) in eight.iter_mut().zip(&mut bits).zip(value) {
         *eight = *byte;

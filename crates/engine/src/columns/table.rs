@@ -1,19 +1,19 @@
 //! All columns of a block.
 
 use crate::columns::column::{Column, TypeCounts};
-use crate::columns::form::{Damaged, FormReader, put_count};
+use crate::columns::encoding::{Damaged, Decoder, put_count};
 use crate::columns::integers::Integers;
 use crate::columns::mask::BLOCK_RECORDS;
 use crate::columns::names::ColumnId;
 use crate::record::Value;
 
-/// The data of up to 4,096 records by column; immutable.
+/// The data of up to 4,096 records by column. Immutable.
 #[derive(Clone, Debug)]
 pub(crate) struct Columns {
     len: usize,
     /// By ascending id.
     columns: Vec<(ColumnId, Column)>,
-    /// The distinct lists of columns that records have, in the records' own order.
+    /// The distinct lists of columns of the records, each in the order of a record's members.
     shapes: Vec<Box<[ColumnId]>>,
     record_shapes: Integers,
 }
@@ -47,7 +47,7 @@ impl Columns {
         self.column(id)?.value(slot)
     }
 
-    /// The cells of a record, in its own order.
+    /// The cells of a record, in the order of its members.
     ///
     /// # Panics
     /// When `slot` is not below [`Columns::len`].
@@ -92,7 +92,7 @@ impl Columns {
             + self.record_shapes.memory_bytes()
     }
 
-    /// Appends the file form: the number of records, the columns, the shapes and each record's.
+    /// Appends the encoding: the number of records, the columns, the shapes and the shape of each record.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         put_count(self.len, out);
         put_count(self.columns.len(), out);
@@ -110,30 +110,30 @@ impl Columns {
         self.record_shapes.write(out);
     }
 
-    /// Reads the file form, which fills all of `bytes`.
+    /// Decodes columns, whose encoding must fill `bytes`.
     ///
     /// # Errors
-    /// [`Damaged`] when it is not such a form: every length, code and offset is checked, so that
-    /// nothing done with the result can panic or read amiss.
+    /// [`Damaged`] if the encoding is not valid. Every length, code and offset is checked, so that no access to the result
+    /// can panic.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Damaged> {
-        let form = &mut FormReader::new(bytes);
-        let len = form.count(BLOCK_RECORDS)?;
-        let count = form.count(bytes.len())?;
+        let decoder = &mut Decoder::new(bytes);
+        let len = decoder.count(BLOCK_RECORDS)?;
+        let count = decoder.count(bytes.len())?;
         let mut columns: Vec<(ColumnId, Column)> = Vec::new();
         for _ in 0..count {
-            let id = ColumnId(form.u32()?);
+            let id = ColumnId(decoder.u32()?);
             if columns.last().is_some_and(|(last, _)| *last >= id) {
                 return Err(Damaged {
                     part: "order of columns",
                 });
             }
-            columns.push((id, Column::read(form, len)?));
+            columns.push((id, Column::read(decoder, len)?));
         }
-        let count = form.count(len)?;
+        let count = decoder.count(len)?;
         let mut shapes = Vec::with_capacity(count);
         for _ in 0..count {
-            let count = form.count(columns.len())?;
-            let shape = form.values(count, |id| ColumnId(u32::from_le_bytes(id)))?;
+            let count = decoder.count(columns.len())?;
+            let shape = decoder.values(count, |id| ColumnId(u32::from_le_bytes(id)))?;
             if shape
                 .iter()
                 .any(|id| columns.binary_search_by_key(id, |(id, _)| *id).is_err())
@@ -144,11 +144,11 @@ impl Columns {
             }
             shapes.push(shape);
         }
-        let record_shapes = Integers::read_from(form, len)?;
+        let record_shapes = Integers::read_from(decoder, len)?;
         let sound = record_shapes
             .range()
             .is_none_or(|(min, max)| min >= 0 && (max as usize) < count);
-        if !sound || !form.is_at_end() {
+        if !sound || !decoder.is_at_end() {
             return Err(Damaged {
                 part: "shapes of records",
             });

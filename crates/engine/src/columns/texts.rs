@@ -5,23 +5,23 @@ use std::convert::Infallible;
 use hashbrown::HashMap;
 use memchr::memmem::Finder;
 
-use crate::columns::form::{Damaged, FormReader};
+use crate::columns::encoding::{Damaged, Decoder};
 use crate::columns::integers::Integers;
 use crate::columns::mask::{BLOCK_RECORDS, Mask};
 use crate::columns::strings::Strings;
 use crate::runtime::{StopCheck, Stopped};
 
-/// One string a row; rows without one hold a string that means nothing.
+/// One string a row. The string of a row without a value is not specified.
 #[derive(Clone, Debug)]
 pub(crate) enum Texts {
-    /// The strings themselves.
+    /// A string a row.
     Plain(Strings),
-    /// Distinct strings, sorted by their bytes, and a code a row.
+    /// A dictionary: the distinct strings, sorted by their bytes, and a code a row.
     Coded { codes: Integers, entries: Strings },
 }
 
 impl Texts {
-    /// Encodes one string a row, in whichever form is smaller.
+    /// Encodes one string a row, in the smaller of the two representations.
     pub(crate) fn build(rows: &[&str]) -> Self {
         let mut codes = HashMap::with_capacity(rows.len().min(256));
         let mut distinct_bytes = 0;
@@ -44,7 +44,7 @@ impl Texts {
         }
         let codes: Vec<i64> = rows.iter().map(|row| codes[row]).collect();
         Self::Coded {
-            // Every entry is used, so the least code is 0 and a delta is the code itself.
+            // Every entry is used, so the smallest code is 0 and a delta is the code itself.
             codes: Integers::build(&codes),
             entries: Strings::build(entries.into_iter()),
         }
@@ -57,7 +57,7 @@ impl Texts {
         }
     }
 
-    /// The strings, each at its row, or the distinct ones, each at its code.
+    /// The strings by row, or the distinct strings by code.
     pub(crate) fn strings(&self) -> &Strings {
         match self {
             Self::Plain(strings)
@@ -89,7 +89,7 @@ impl Texts {
         match self {
             Self::Plain(strings) => strings.starting_with(prefix, within),
             Self::Coded { codes, entries } => {
-                // Sorted entries with one prefix are neighbours.
+                // The entries are sorted, so those with the same prefix are adjacent.
                 let first = entries.partition(|entry| entry < prefix);
                 let end = entries.partition(|entry| entry < prefix || entry.starts_with(prefix));
                 codes.mask_between(first as i64, end as i64 - 1, within)
@@ -108,7 +108,7 @@ impl Texts {
         tested.unwrap_or_else(|never| match never {})
     }
 
-    /// The rows of `within` that contain the finder's needle.
+    /// The rows of `within` that contain the pattern of the finder.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -123,7 +123,7 @@ impl Texts {
         })
     }
 
-    /// Tests each distinct string once where there is a dictionary.
+    /// The rows of `within` that `test` returns. With a dictionary, each distinct string is tested once.
     ///
     /// # Errors
     /// Those of `test`.
@@ -152,7 +152,7 @@ impl Texts {
         }
     }
 
-    /// Bytes that a search for a substring has to look at.
+    /// Bytes that a search for a substring reads.
     pub(crate) fn searched_bytes(&self) -> usize {
         self.strings().text_bytes()
     }
@@ -179,13 +179,13 @@ impl Texts {
         }
     }
 
-    pub(crate) fn read(form: &mut FormReader<'_>, len: usize) -> Result<Self, Damaged> {
-        match form.u8()? {
-            0 => Strings::read(form, len).map(Self::Plain),
+    pub(crate) fn read(decoder: &mut Decoder<'_>, len: usize) -> Result<Self, Damaged> {
+        match decoder.u8()? {
+            0 => Strings::read(decoder, len).map(Self::Plain),
             1 => {
-                let codes = Integers::read_from(form, len)?;
-                let count = form.count(BLOCK_RECORDS)?;
-                let entries = Strings::read(form, count)?;
+                let codes = Integers::read_from(decoder, len)?;
+                let count = decoder.count(BLOCK_RECORDS)?;
+                let entries = Strings::read(decoder, count)?;
                 match codes.range() {
                     Some((0, max)) if (max as usize) < count => {}
                     None => {}

@@ -1,10 +1,10 @@
-//! Records as JSON text, from their columns.
+//! Writes records as JSON text.
 
 use crate::columns::names::{ColumnId, ColumnNames};
 use crate::columns::table::Columns;
 use crate::json::write_value;
 
-/// Appends a record's data, taken from its block, as an object in the record's own order.
+/// Appends the data of a record as a JSON object. The members keep the order in which the record was written.
 pub(crate) fn write_data(columns: &Columns, slot: usize, names: &ColumnNames, out: &mut Vec<u8>) {
     let cells = columns
         .cells(slot)

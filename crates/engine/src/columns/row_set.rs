@@ -1,17 +1,17 @@
-//! Which rows of a column have something, as small as it can be said.
+//! Sets of rows of a column that take no memory when they are empty or full.
 
-use crate::columns::form::{Damaged, FormReader, put_values};
+use crate::columns::encoding::{Damaged, Decoder, put_values};
 use crate::columns::mask::Mask;
 
-/// A set of rows, usually all or none of them.
+/// A set of rows; most sets hold no row or all rows.
 #[derive(Clone, Debug)]
-pub(crate) enum Bits {
+pub(crate) enum RowSet {
     None,
     All,
     Some(Box<[u64]>),
 }
 
-impl Bits {
+impl RowSet {
     pub(crate) fn build(mask: &Mask, len: usize) -> Self {
         match mask.count() {
             0 => Self::None,
@@ -37,7 +37,7 @@ impl Bits {
     }
 
     /// The rows of `mask` that are in this set.
-    pub(crate) fn of(&self, mask: &Mask) -> Mask {
+    pub(crate) fn within(&self, mask: &Mask) -> Mask {
         match self {
             Self::None => Mask::empty(),
             Self::All => mask.clone(),
@@ -69,12 +69,12 @@ impl Bits {
         }
     }
 
-    pub(crate) fn read(form: &mut FormReader<'_>, len: usize) -> Result<Self, Damaged> {
-        match form.u8()? {
+    pub(crate) fn read(decoder: &mut Decoder<'_>, len: usize) -> Result<Self, Damaged> {
+        match decoder.u8()? {
             0 => Ok(Self::None),
             1 => Ok(Self::All),
             2 => {
-                let words = form.values(len.div_ceil(64), u64::from_le_bytes)?;
+                let words = decoder.values(len.div_ceil(64), u64::from_le_bytes)?;
                 let full = Mask::full(len);
                 if words
                     .iter()

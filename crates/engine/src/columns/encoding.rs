@@ -1,11 +1,11 @@
-//! The bytes of columns in a file: little-endian, lengths first, no padding.
+//! The encoding of columns in a file: little-endian, lengths before contents, no padding.
 
 use std::fmt;
 
-/// The bytes are not the file form of what was to be read.
+/// The bytes are not a valid encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Damaged {
-    /// The part that did not make sense.
+    /// The part that is not valid.
     pub(crate) part: &'static str,
 }
 
@@ -17,12 +17,12 @@ impl fmt::Display for Damaged {
 
 impl std::error::Error for Damaged {}
 
-/// Reads the file form front to back; every length is checked against what is left.
-pub(crate) struct FormReader<'a> {
+/// Reads an encoding front to back. Every length is checked against the bytes that are left.
+pub(crate) struct Decoder<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> FormReader<'a> {
+impl<'a> Decoder<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
@@ -61,10 +61,10 @@ impl<'a> FormReader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A count of things of which no block has more than `most`.
-    pub(crate) fn count(&mut self, most: usize) -> Result<usize, Damaged> {
+    /// A count of at most `max`.
+    pub(crate) fn count(&mut self, max: usize) -> Result<usize, Damaged> {
         let count = self.u32()? as usize;
-        if count <= most {
+        if count <= max {
             Ok(count)
         } else {
             Err(Damaged { part: "count" })
@@ -99,8 +99,8 @@ pub(crate) fn put_values<const N: usize, T: Copy>(
     }
 }
 
-/// Appends a count, which is at most a block's records or bytes of a header.
+/// Appends a count. Counts in a block fit a u32.
 pub(crate) fn put_count(count: usize, out: &mut Vec<u8>) {
-    let count = u32::try_from(count).expect("counts in a block fit u32");
+    let count = u32::try_from(count).expect("counts in a block fit a u32");
     out.extend_from_slice(&count.to_le_bytes());
 }
