@@ -1,7 +1,6 @@
 //! Errors as values.
 
-use cosift_engine::Error;
-use cosift_engine::ValidationError;
+use cosift_engine::{Error, ValidationError};
 use napi_derive::napi;
 
 /// One thing wrong with a request, and where.
@@ -34,11 +33,7 @@ impl From<Error> for NativeFailure {
             code: error.code().to_owned(),
             detail: error.to_string(),
             facts: error.facts().to_string(),
-            problems: error
-                .problems()
-                .into_iter()
-                .map(NativeProblem::from)
-                .collect(),
+            problems: error.problems().into_iter().map(Into::into).collect(),
         }
     }
 }

@@ -9,14 +9,14 @@ use napi_derive::napi;
 
 use crate::engine::NativeEngine;
 use crate::failure::NativeFailure;
-use crate::options::{EngineOptions, whole};
+use crate::options::{EngineOptions, integer};
 use crate::promise::outcome;
 
 /// Checks that bytes are strict JSON: UTF-8, no duplicate keys, no lone surrogates, numbers that a
 /// double holds, at most `max_depth` deep. Returns what is wrong, or null.
 #[napi]
 pub fn check_json(body: Uint8Array, max_depth: f64) -> Option<NativeFailure> {
-    let checked = whole("maxDepth", max_depth).and_then(|depth| {
+    let checked = integer("maxDepth", max_depth).and_then(|depth| {
         cosift_engine::check_json(&body, depth).map_err(|problem| Error::Invalid {
             code: "invalid_json",
             problems: vec![problem],
@@ -31,16 +31,13 @@ pub fn open_engine(
     directory: String,
     options: EngineOptions,
 ) -> Either<NativeEngine, NativeFailure> {
-    outcome(open(&directory, options).map(NativeEngine::new))
+    outcome(open(&directory, options).map(|engine| NativeEngine { engine }))
 }
 
 fn open(directory: &str, options: EngineOptions) -> Result<Arc<Engine>, Error> {
-    let threads = options.threads.map(|number| whole("threads", number));
-    Engine::open(
-        Path::new(directory),
-        threads.transpose()?,
-        options.limits.try_into()?,
-    )
+    let threads = options.threads.map(|number| integer("threads", number));
+    let limits = options.limits.try_into()?;
+    Engine::open(Path::new(directory), threads.transpose()?, limits)
 }
 
 /// The instruction set that scans use on this machine.

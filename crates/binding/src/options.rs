@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use cosift_engine::FilterLimits;
-use cosift_engine::{Error, Limits};
-use cosift_engine::{ValidationCode, ValidationError};
+use cosift_engine::{Error, FilterLimits, Limits, ValidationCode, ValidationError};
 use napi_derive::napi;
 
 /// How an engine works.
@@ -43,38 +41,37 @@ impl TryFrom<EngineLimits> for Limits {
     fn try_from(limits: EngineLimits) -> Result<Self, Error> {
         Ok(Self {
             filter: FilterLimits {
-                depth: whole("filterDepth", limits.filter_depth)?,
-                rules: whole("filterRules", limits.filter_rules)?,
-                value_bytes: whole("filterValueBytes", limits.filter_value_bytes)?,
+                depth: integer("filterDepth", limits.filter_depth)?,
+                rules: integer("filterRules", limits.filter_rules)?,
+                value_bytes: integer("filterValueBytes", limits.filter_value_bytes)?,
             },
-            batch_records: whole("batchRecords", limits.batch_records)?,
-            record_bytes: whole("recordBytes", limits.record_bytes)?,
-            page_bytes: whole("pageBytes", limits.page_bytes)?,
-            database_columns: whole("databaseColumns", limits.database_columns)?,
-            keep_changes: days(whole("changeRetentionDays", limits.change_retention_days)?),
+            batch_records: integer("batchRecords", limits.batch_records)?,
+            record_bytes: integer("recordBytes", limits.record_bytes)?,
+            page_bytes: integer("pageBytes", limits.page_bytes)?,
+            database_columns: integer("databaseColumns", limits.database_columns)?,
+            keep_changes: DAY
+                * integer("changeRetentionDays", limits.change_retention_days)? as u32,
         })
     }
 }
 
-fn days(days: usize) -> Duration {
-    Duration::from_secs(days as u64 * 24 * 3600)
-}
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// A number of JavaScript as a whole one. napi's own conversion makes 4294967293 of -3, and 1 of 1.5.
+/// Converts a number of JavaScript to an integer. The conversion of napi makes 4294967293 of -3, and 1 of 1.5.
 ///
 /// # Errors
 /// `invalid_request` unless it is a whole number from 0 to 2^32 - 1.
-pub(crate) fn whole(name: &str, number: f64) -> Result<usize, Error> {
+pub(crate) fn integer(name: &str, number: f64) -> Result<usize, Error> {
     if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) {
         return Ok(number as usize);
     }
     let detail = format!("is {number}, must be a whole number from 0 to {}", u32::MAX);
-    Err(Error::Invalid {
-        code: "invalid_request",
-        problems: vec![ValidationError {
-            pointer: format!("/{name}"),
-            code: ValidationCode::NumberOutOfRange,
-            detail,
-        }],
-    })
+    let (pointer, code) = (format!("/{name}"), ValidationCode::NumberOutOfRange);
+    let problems = vec![ValidationError {
+        pointer,
+        code,
+        detail,
+    }];
+    let code = "invalid_request";
+    Err(Error::Invalid { code, problems })
 }

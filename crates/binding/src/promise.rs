@@ -1,31 +1,54 @@
-//! Promises that the engine's threads settle.
+//! Promises that the threads of the engine resolve.
 
 use cosift_engine::{Done, Error};
 use napi::Env;
-use napi::bindgen_prelude::{Either, Object, Result, ToNapiValue};
+use napi::bindgen_prelude::{Either, JsValue, PromiseRaw, Result, ToNapiValue};
 
 use crate::failure::NativeFailure;
 
 type Outcome<J> = Either<J, NativeFailure>;
-type Settle<J> = Box<dyn FnOnce(Env) -> Result<Outcome<J>> + Send>;
+type Resolver<J> = Box<dyn FnOnce(Env) -> Result<Outcome<J>> + Send>;
 
-/// A promise for what `start` hands over to its callback, converted on the main thread.
-pub(crate) fn promise<'env, T: Send + 'static, J: ToNapiValue + 'static>(
+/// Starts a call of the engine and returns a promise of its result, which is converted on the main thread.
+pub(crate) fn promise<'env, T: Send + 'static, J: From<T> + ToNapiValue + 'static>(
     env: &'env Env,
-    convert: fn(T) -> J,
     start: impl FnOnce(Done<T>),
-) -> Result<Object<'env>> {
-    let (deferred, promise) = env.create_deferred::<Outcome<J>, Settle<J>>()?;
+) -> Result<PromiseRaw<'env, Outcome<J>>> {
+    let (deferred, promise) = env.create_deferred::<Outcome<J>, Resolver<J>>()?;
     start(Box::new(move |result| {
-        deferred.resolve(Box::new(move |_| Ok(outcome(result.map(convert)))));
+        deferred.resolve(Box::new(move |_| Ok(outcome(result.map(J::from)))));
     }));
-    Ok(promise)
+    Ok(PromiseRaw::new(env.raw(), promise.raw()))
 }
 
-/// A result as the value that crosses.
+/// The value that a result becomes in JavaScript.
 pub(crate) fn outcome<J>(result: std::result::Result<J, Error>) -> Outcome<J> {
     match result {
         Ok(value) => Either::A(value),
         Err(error) => Either::B(error.into()),
     }
 }
+
+/// A callback that converts the result and passes it to `done`.
+pub(crate) fn convert<T: 'static, U: 'static>(done: Done<U>, convert: fn(T) -> U) -> Done<T> {
+    Box::new(move |result| done(result.map(convert)))
+}
+
+/// Declares methods that return a promise: `fn name(self, parameters) -> type of the result, call;`.
+macro_rules! promises {
+    (impl $class:ident { $(
+        $(#[$($doc:tt)*])*
+        fn $name:ident($this:ident $(, $($parameters:tt)+)?) -> $result:tt, $call:expr;
+    )* }) => {
+        #[napi]
+        impl $class { $(
+            $(#[$($doc)*])*
+            #[napi]
+            pub fn $name<'env>(&$this, env: &'env napi::Env, $($($parameters)+)?)
+            -> napi::Result<PromiseRaw<'env, Either<$result, NativeFailure>>> {
+                $crate::promise::promise(env, $call)
+            }
+        )* }
+    };
+}
+pub(crate) use promises;

@@ -1,0 +1,99 @@
+//! Values of the engine that JavaScript holds and passes back.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use napi_derive::napi;
+
+use crate::results::NativeLineProblem;
+
+/// Records that were checked and wait for the vectors of their texts.
+#[napi]
+pub struct Prepared {
+    pub(crate) inner: Arc<cosift_engine::Prepared>,
+}
+
+impl From<cosift_engine::Prepared> for Prepared {
+    fn from(inner: cosift_engine::Prepared) -> Self {
+        let inner = Arc::new(inner);
+        Self { inner }
+    }
+}
+
+#[napi]
+impl Prepared {
+    /// The texts to embed, in the order that `commit` takes their vectors in.
+    #[napi]
+    pub fn texts(&self) -> Vec<String> {
+        self.inner.texts()
+    }
+
+    /// Bad lines that were left out.
+    #[napi]
+    pub fn problems(&self) -> Vec<NativeLineProblem> {
+        let problems = self.inner.problems.iter().cloned();
+        problems.map(NativeLineProblem::from).collect()
+    }
+
+    /// Identifies the database that the records were prepared for, among all that had its id.
+    #[napi(getter)]
+    pub fn epoch(&self) -> String {
+        self.inner.epoch()
+    }
+
+    /// Records to write or touch.
+    #[napi(getter)]
+    pub fn records(&self) -> u32 {
+        self.inner.records() as u32
+    }
+}
+
+/// Records that wait for the vectors of their texts by another model.
+#[napi]
+pub struct ReembeddingBatch {
+    pub(crate) inner: Arc<cosift_engine::ReembeddingBatch>,
+}
+
+impl From<cosift_engine::ReembeddingBatch> for ReembeddingBatch {
+    fn from(inner: cosift_engine::ReembeddingBatch) -> Self {
+        let inner = Arc::new(inner);
+        Self { inner }
+    }
+}
+
+#[napi]
+impl ReembeddingBatch {
+    /// The texts to embed, in the order that the commit takes their vectors in.
+    #[napi]
+    pub fn texts(&self) -> Vec<String> {
+        self.inner.texts().to_vec()
+    }
+
+    /// Whether the database had nothing more when the batch was made.
+    #[napi(getter)]
+    pub fn is_last(&self) -> bool {
+        self.inner.is_last()
+    }
+}
+
+/// Ends the calls it is given to, at their next block. A stopped call fails with `stopped`.
+#[napi]
+pub struct StopFlag {
+    pub(crate) flag: cosift_engine::StopFlag,
+}
+
+#[napi]
+impl StopFlag {
+    /// A flag that is not set.
+    #[napi(constructor)]
+    pub fn new() -> Self {
+        let flag = Default::default();
+        Self { flag }
+    }
+
+    /// Sets the flag.
+    #[napi]
+    pub fn stop(&self) {
+        self.flag.store(true, Relaxed);
+    }
+}

@@ -1,0 +1,118 @@
+//! Results as objects of JavaScript.
+
+use cosift_engine::{Committed, LineError, MetricsReading, Page, ScannerStats, Status};
+use napi::bindgen_prelude::Buffer;
+use napi_derive::napi;
+
+use crate::failure::NativeProblem;
+
+/// What a commit did.
+#[napi(object)]
+pub struct NativeCommitted {
+    /// `[{ "id", "uuid", "status" }]` in the order of the request, JSON.
+    pub results: Buffer,
+    /// Records that were not there before.
+    pub created: u32,
+    /// Records with other content.
+    pub changed: u32,
+    /// Records that were as they are.
+    pub unchanged: u32,
+    /// Lines that turned out to be bad only now.
+    pub problems: Vec<NativeLineProblem>,
+}
+
+impl From<Committed> for NativeCommitted {
+    fn from(committed: Committed) -> Self {
+        Self {
+            created: committed.count(Status::Created) as u32,
+            changed: committed.count(Status::Changed) as u32,
+            unchanged: committed.count(Status::Unchanged) as u32,
+            results: committed.results_json().into(),
+            problems: committed.problems.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+/// A bad line of a stream.
+#[napi(object)]
+pub struct NativeLineProblem {
+    /// The line's number, 1 for the first.
+    pub line: f64,
+    /// What is wrong.
+    pub problem: NativeProblem,
+}
+
+impl From<LineError> for NativeLineProblem {
+    fn from(bad: LineError) -> Self {
+        Self {
+            line: bad.line as f64,
+            problem: bad.problem.into(),
+        }
+    }
+}
+
+/// The response to a search or a query.
+#[napi(object)]
+pub struct NativePage {
+    /// The response body, JSON.
+    pub body: Buffer,
+    /// Microseconds the scan took.
+    pub scan_micros: f64,
+    /// Microseconds from arrival in the engine to the answer.
+    pub total_micros: f64,
+}
+
+impl From<Page> for NativePage {
+    fn from(page: Page) -> Self {
+        Self {
+            body: page.body.into(),
+            scan_micros: page.scan_micros as f64,
+            total_micros: page.total_micros as f64,
+        }
+    }
+}
+
+/// How busy the scan threads are.
+#[napi(object)]
+pub struct NativeScanStats {
+    /// Searches not yet on a pass.
+    pub waiting: u32,
+    /// Passes under way.
+    pub passes: u32,
+    /// Searches answered since the start.
+    pub answered: f64,
+}
+
+impl From<ScannerStats> for NativeScanStats {
+    fn from(stats: ScannerStats) -> Self {
+        Self {
+            waiting: stats.waiting as u32,
+            passes: stats.passes as u32,
+            answered: stats.answered as f64,
+        }
+    }
+}
+
+/// What the engine has done since it was opened, and what waits.
+#[napi(object)]
+pub struct NativeMeter {
+    /// Transactions that were made durable.
+    pub commits: f64,
+    /// Microseconds they took, until what they wrote was searchable.
+    pub commit_micros: f64,
+    /// Writes not yet begun.
+    pub writes_waiting: u32,
+    /// Bytes of codes that scans went through.
+    pub scanned_bytes: f64,
+}
+
+impl From<MetricsReading> for NativeMeter {
+    fn from(reading: MetricsReading) -> Self {
+        Self {
+            commits: reading.commits as f64,
+            commit_micros: reading.commit_micros as f64,
+            writes_waiting: reading.writes_waiting as u32,
+            scanned_bytes: reading.scanned_bytes as f64,
+        }
+    }
+}
