@@ -18,8 +18,7 @@ pub struct NativeEngine {
 }
 
 impl Drop for NativeEngine {
-    /// Closes an engine whose handle is garbage-collected, or whose JavaScript environment ends, without `close`, on a
-    /// thread of its own, because saving may take seconds.
+    /// Closes an engine whose handle is garbage-collected, or whose JavaScript environment ends, without `close`.
     fn drop(&mut self) {
         if !self.engine.is_closed() {
             Engine::close_in_background(&self.engine, Box::new(|_| ()));
@@ -28,7 +27,7 @@ impl Drop for NativeEngine {
 }
 
 promises! { impl NativeEngine {
-    /// Brings every database to memory.
+    #[doc = " Brings every database to memory."]
     fn load(self) -> (), |done| self.engine.load(done);
 } }
 
@@ -42,59 +41,59 @@ impl NativeEngine {
 }
 
 promises! { impl NativeEngine {
-    /// Makes a database or finds it made: `{"created","database"}`.
+    #[doc = " Makes a database or finds it made: `{\"created\",\"database\"}`."]
     fn create_database(self, id: String, settings: String) -> Buffer,
         |done| self.engine.create_database(id, settings, done);
-    /// Describes every database, a JSON array.
+    #[doc = " Describes every database, a JSON array."]
     fn list_databases(self) -> Buffer, |done| self.engine.list_databases(done);
-    /// Describes a database, JSON.
+    #[doc = " Describes a database, JSON."]
     fn describe_database(self, id: String) -> Buffer,
         |done| self.engine.describe_database(&id, done);
-    /// Drops a database with all its files.
+    #[doc = " Drops a database with all its files."]
     fn drop_database(self, id: String) -> (), |done| self.engine.drop_database(id, done);
-    /// Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none.
+    #[doc = " Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none."]
     fn prepare_batch(self, id: String, body: Uint8Array, vectors: Float32Array) -> Prepared,
         |done| self.engine.prepare(&id, body.to_vec(), vectors.to_vec(), Format::Batch, done);
-    /// Checks lines of JSON, of which the first has number `first_line`.
+    #[doc = " Checks lines of JSON, of which the first has number `first_line`."]
     fn prepare_lines(self, id: String, body: Uint8Array, first_line: f64) -> Prepared, |done| {
-        let format = Format::Lines { first: first_line as u64 };
-        self.engine.prepare(&id, body.to_vec(), Vec::new(), format, done);
+        let lines = Format::Lines { first: first_line as u64 };
+        self.engine.prepare(&id, body.to_vec(), Vec::new(), lines, done)
     };
-    /// Writes prepared records with the vectors of their texts, one after the other, and the fingerprint of the
-    /// model that made them.
+    #[doc = " Writes prepared records with the vectors of their texts, one after the other, and the fingerprint of the"]
+    #[doc = " model that made them."]
     fn commit(
         self, id: String, prepared: &Prepared, vectors: Float32Array, fingerprint: Option<String>
     ) -> NativeCommitted, |done| {
         let embedded = Embedded { vectors: vectors.to_vec(), fingerprint };
         self.engine.commit(&id, Arc::clone(&prepared.inner), embedded, done);
     };
-    /// One record as a variant shows it; `request` holds `variant` and `forced_filter`.
+    #[doc = " One record as a variant shows it; `request` holds `variant` and `forced_filter`."]
     fn record(self, id: String, record: String, request: String) -> Buffer,
         |done| self.engine.record(&id, record, request, done);
-    /// Deletes records and tells how many there were; none once it is stopped.
+    #[doc = " Deletes records and tells how many there were; none once it is stopped."]
     fn delete_records(self, id: String, request: String, stop: &StopFlag) -> f64, |done| {
         let done = convert(done, |deleted| deleted as f64);
         self.engine.delete(&id, &request, Arc::clone(&stop.flag), done);
     };
-    /// Searches by a vector.
+    #[doc = " Searches by a vector."]
     fn search(self, id: String, request: String, vector: Float64Array, stop: &StopFlag) -> NativePage,
         |done| self.engine.search(&id, &request, &vector, Arc::clone(&stop.flag), done);
-    /// Runs the filter-only operation.
+    #[doc = " Runs the filter-only operation."]
     fn query(self, id: String, request: String, stop: &StopFlag) -> NativePage,
         |done| self.engine.query(&id, request, Arc::clone(&stop.flag), done);
-    /// Reads the change feed: `{"changes","position","has_more","epoch"}`.
+    #[doc = " Reads the change feed: `{\"changes\",\"position\",\"has_more\",\"epoch\"}`."]
     fn changes(self, id: String, request: String, stop: &StopFlag) -> Buffer,
         |done| self.engine.changes(&id, request, Arc::clone(&stop.flag), done);
-    /// Begins to embed a database with another model, or goes on: as `reembedding`. `settings` is JSON.
+    #[doc = " Begins to embed a database with another model, or goes on: as `reembedding`. `settings` is JSON."]
     fn begin_reembedding(self, id: String, settings: String) -> Buffer,
         |done| self.engine.begin_reembedding(&id, settings, done);
-    /// How far it has come: `{"model","fingerprint","done","started_at"}` or `null`.
+    #[doc = " How far it has come: `{\"model\",\"fingerprint\",\"done\",\"started_at\"}` or `null`."]
     fn reembedding(self, id: String) -> Buffer, |done| self.engine.reembedding(&id, done);
-    /// Reads what is to be embedded next.
+    #[doc = " Reads what is to be embedded next."]
     fn prepare_reembedding(self, id: String) -> ReembeddingBatch,
         |done| self.engine.prepare_reembedding(&id, done);
-    /// Stores a batch with the vectors of its texts and the fingerprint of the model that made them, and tells how
-    /// many records there are now.
+    #[doc = " Stores a batch with the vectors of its texts and the fingerprint of the model that made them, and tells how"]
+    #[doc = " many records there are now."]
     fn commit_reembedding(
         self, id: String, batch: &ReembeddingBatch, vectors: Float32Array, fingerprint: String
     ) -> f64, |done| {
@@ -102,12 +101,12 @@ promises! { impl NativeEngine {
         let done = convert(done, |records| records as f64);
         self.engine.commit_reembedding(&id, Arc::clone(&batch.inner), embedded, done);
     };
-    /// Makes ready what is embedded so far, so that the switch is quick.
+    #[doc = " Makes ready what is embedded so far, so that the switch is quick."]
     fn warm_reembedding(self, id: String) -> (), |done| self.engine.warm_reembedding(id, done);
-    /// Puts what is embedded in the database's place; nothing may be written since the last batch.
+    #[doc = " Puts what is embedded in the database's place; nothing may be written since the last batch."]
     fn switch_reembedding(self, id: String) -> (),
         |done| self.engine.switch_reembedding(id, done);
-    /// Removes what is embedded so far.
+    #[doc = " Removes what is embedded so far."]
     fn cancel_reembedding(self, id: String) -> (),
         |done| self.engine.cancel_reembedding(&id, done);
 } }
@@ -135,6 +134,6 @@ impl NativeEngine {
 }
 
 promises! { impl NativeEngine {
-    /// Answers what was taken, saves, and gives the directory free.
+    #[doc = " Answers what was taken, saves, and gives the directory free."]
     fn close(self) -> (), |done| Engine::close_in_background(&self.engine, done);
 } }

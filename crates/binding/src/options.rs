@@ -49,13 +49,11 @@ impl TryFrom<EngineLimits> for Limits {
             record_bytes: integer("recordBytes", limits.record_bytes)?,
             page_bytes: integer("pageBytes", limits.page_bytes)?,
             database_columns: integer("databaseColumns", limits.database_columns)?,
-            keep_changes: DAY
+            keep_changes: Duration::from_secs(24 * 3600)
                 * integer("changeRetentionDays", limits.change_retention_days)? as u32,
         })
     }
 }
-
-const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Converts a number of JavaScript to an integer. The conversion of napi makes 4294967293 of -3, and 1 of 1.5.
 ///

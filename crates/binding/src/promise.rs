@@ -23,10 +23,7 @@ pub(crate) fn promise<'env, T: Send + 'static, J: From<T> + ToNapiValue + 'stati
 
 /// The value that a result becomes in JavaScript.
 pub(crate) fn outcome<J>(result: std::result::Result<J, Error>) -> Outcome<J> {
-    match result {
-        Ok(value) => Either::A(value),
-        Err(error) => Either::B(error.into()),
-    }
+    result.map_or_else(|error| Either::B(error.into()), Either::A)
 }
 
 /// A callback that converts the result and passes it to `done`.
@@ -34,7 +31,8 @@ pub(crate) fn convert<T: 'static, U: 'static>(done: Done<U>, convert: fn(T) -> U
     Box::new(move |result| done(result.map(convert)))
 }
 
-/// Declares methods that return a promise: `fn name(self, parameters) -> type of the result, call;`.
+/// Declares methods that return a promise: `fn name(self, parameters) -> type of the result, call;`. Their docs are
+/// `#[doc]` attributes: a macro passes doc comments on as raw strings, which napi does not read.
 macro_rules! promises {
     (impl $class:ident { $(
         $(#[$($doc:tt)*])*

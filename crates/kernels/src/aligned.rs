@@ -32,8 +32,8 @@ impl AlignedBytes {
         let kept = self.len.min(len);
         self.lines.resize(len.div_ceil(Line::BYTES), Line::ZERO);
         self.len = len;
-        // A shrink inside a line leaves old bytes behind the new end, which a later growth would
-        // show again; clear them now.
+        // Shrinking inside a line leaves old bytes after the new end. A later growth would expose them, so they are
+        // cleared.
         let end = (kept.div_ceil(Line::BYTES) * Line::BYTES).min(self.lines.len() * Line::BYTES);
         self.line_bytes_mut()[kept..end].fill(0);
     }

@@ -1,4 +1,4 @@
-//! Random blocks on which a kernel is held to the reference.
+//! Compares a kernel with the reference on random blocks.
 
 use crate::codec::Codec;
 use crate::codes::Codes;
@@ -10,10 +10,10 @@ use crate::scalar::SCALAR;
 use crate::scan::{Candidate, Mask, Scan};
 use crate::steps::Steps;
 
-/// Whether a kernel that is available returns, bit for bit, what the reference does.
+/// Whether an available kernel returns the same bits as the reference.
 ///
-/// Run before a kernel is chosen: a wrong way through a CPU or system must never give a wrong
-/// answer, and a few records of every band, for every size of a group of queries, show it.
+/// This check runs before a kernel is selected, so that a fault of a CPU or an operating system cannot give wrong results.
+/// Its few records cover every band and every group size of queries.
 pub(crate) fn agrees_with_reference(kernel: &Kernel) -> bool {
     const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
     let banded = Layout::new(160, 64, 64).expect("valid bands");
@@ -36,10 +36,10 @@ pub(crate) fn agrees_on(
     for slot in 0..records {
         codec.encode(&random.unit(dims), slot, &mut codes);
     }
-    // Half of the blocks are asked for few records, so that whole tiles are left out.
+    // Half of the blocks are scanned for few records, so that whole tiles are skipped.
     let few = random.next() >> 63 == 1;
-    let asked: Vec<Asked> = (0..queries)
-        .map(|_| Asked {
+    let requests: Vec<Request> = (0..queries)
+        .map(|_| Request {
             query: codec.query(&random.unit(dims)),
             mask: std::array::from_fn(|_| {
                 if few {
@@ -60,19 +60,19 @@ pub(crate) fn agrees_on(
             .collect()
     });
 
-    let expected = scan_codes(&codes, &asked, reference::scan_codes);
+    let expected = scan_codes(&codes, &requests, reference::scan_codes);
     // SAFETY: the kernel is available, and the queries have the codes' layout.
-    let scanned = scan_codes(&codes, &asked, |codes, scans| unsafe {
+    let scanned = scan_codes(&codes, &requests, |codes, scans| unsafe {
         (kernel.scan_codes)(codes, scans)
     });
-    let refined = asked.iter().zip(&expected).all(|(asked, found)| {
+    let refined = requests.iter().zip(&expected).all(|(request, found)| {
         let (mut expected, mut found) = (found.clone(), found.clone());
-        let Asked {
+        let Request {
             query,
             floor,
             ceiling,
             ..
-        } = asked;
+        } = request;
         reference::refine(&codes, query, *floor, *ceiling, &mut expected);
         // SAFETY: as above; the candidates are records.
         unsafe { (kernel.refine)(&codes, query, *floor, *ceiling, &mut found) };
@@ -97,49 +97,47 @@ pub(crate) fn agrees_on(
         .all(|(found, expected)| same(found, expected))
         && refined
         && exact == crate::exact::exact(&left, &right)
-        && selects_alike(kernel, records, &mut random)
+        && ranges_agree(kernel, records, &mut random)
         && rotated
             .iter()
             .map(|value| value.to_bits())
             .eq(expected_rotated.iter().map(|value| value.to_bits()))
 }
 
-/// Whether a kernel finds the numbers of a range that the plain test finds.
-fn selects_alike(kernel: &Kernel, records: usize, random: &mut Random) -> bool {
+/// Whether the range tests of a kernel agree with a comparison of each number.
+fn ranges_agree(kernel: &Kernel, records: usize, random: &mut Random) -> bool {
     let integers: Vec<u64> = (0..records).map(|_| random.next()).collect();
     let floats: Vec<f64> = (0..records)
         .map(|_| f64::from(random.component()))
         .collect();
     let within: Mask = std::array::from_fn(|_| random.next());
     let end = |at: usize| at * records.saturating_sub(1) / 2;
-    let alike = |found: &Mask, holds: &dyn Fn(usize) -> bool| {
+    let agrees = |found: &Mask, holds: &dyn Fn(usize) -> bool| {
         (0..BLOCK_RECORDS).all(|slot| {
             let bit = |mask: &Mask| mask[slot / 64] >> (slot % 64) & 1 == 1;
             bit(found) == (slot < records && bit(&within) && holds(slot))
         })
     };
-    // Both ends are numbers of the block, and once one and the same.
+    // Both ends are numbers of the block. In the last case they are equal.
     [(0, 1), (1, 2), (2, 2)].into_iter().all(|(one, other)| {
         let ends = |at: usize| (integers.get(end(at)), floats.get(end(at)));
         let ((Some(&a), Some(&x)), (Some(&b), Some(&y))) = (ends(one), ends(other)) else {
             return true;
         };
-        let (low, high, least, most) = (a.min(b), a.max(b), x.min(y), x.max(y));
+        let (low, high, min, max) = (a.min(b), a.max(b), x.min(y), x.max(y));
         // SAFETY: the kernel is available, and there are no more values than a mask has bits.
         let (found, found_floats) = unsafe {
             (
                 (kernel.integers_between)(&integers, low, high, &within),
-                (kernel.floats_between)(&floats, least, most, &within),
+                (kernel.floats_between)(&floats, min, max, &within),
             )
         };
-        alike(&found, &|slot| (low..=high).contains(&integers[slot]))
-            && alike(&found_floats, &|slot| {
-                (least..=most).contains(&floats[slot])
-            })
+        agrees(&found, &|slot| (low..=high).contains(&integers[slot]))
+            && agrees(&found_floats, &|slot| (min..=max).contains(&floats[slot]))
     })
 }
 
-struct Asked {
+struct Request {
     query: Query,
     mask: Mask,
     floor: f32,
@@ -148,18 +146,18 @@ struct Asked {
 
 fn scan_codes(
     codes: &Codes,
-    asked: &[Asked],
+    requests: &[Request],
     with: impl FnOnce(&Codes, &mut [Scan<'_>]),
 ) -> Vec<Vec<Candidate>> {
-    let mut found = vec![Vec::new(); asked.len()];
-    let mut scans: Vec<Scan<'_>> = asked
+    let mut found = vec![Vec::new(); requests.len()];
+    let mut scans: Vec<Scan<'_>> = requests
         .iter()
         .zip(&mut found)
-        .map(|(asked, found)| Scan {
-            query: &asked.query,
-            mask: &asked.mask,
-            floor: asked.floor,
-            ceiling: asked.ceiling,
+        .map(|(request, found)| Scan {
+            query: &request.query,
+            mask: &request.mask,
+            floor: request.floor,
+            ceiling: request.ceiling,
             found,
         })
         .collect();
@@ -215,8 +213,8 @@ impl Random {
     }
 }
 
-/// Tells that the test that runs could not test something here. Written past the harness, which shows nothing of a
-/// test that passes; `scripts/test.mjs` counts these lines.
+/// Reports that the current test could not test something on this machine. It writes to stderr directly, because the test
+/// harness hides the output of tests that pass; `scripts/test.mjs` counts these lines.
 #[cfg(test)]
 pub(crate) fn skipped(reason: &str) {
     use std::io::Write;

@@ -1,4 +1,4 @@
-//! From unit vectors to codes.
+//! Quantisation: from unit vectors to codes.
 
 use crate::codes::{Codes, RecordMeta};
 use crate::layout::{Layout, UNIT};
@@ -8,16 +8,16 @@ use crate::steps::{MAX_COARSE_CODE, MAX_CODE, Steps};
 
 /// Packs vectors of one layout, with fixed steps.
 ///
-/// A record is coded with one scale `s`: its component in a band stands for
-/// `s * step * code`. The scale is rounded before coding, so what the codes leave out is known
-/// exactly and kept, rounded up, beside them; the bounds of a scan rest on that alone.
+/// Each record has one scale `s`: a code in a band represents the component `s * step * code`. The scale is rounded
+/// before the components are quantised, so the quantisation error, the *residual*, is known exactly. Its norms are
+/// stored with the codes, rounded up. The bounds of a scan depend on these norms only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Codec {
     layout: Layout,
     steps: Steps,
 }
 
-/// Largest squared norm taken for that of a unit vector.
+/// Largest squared norm that is accepted for a unit vector.
 const MAX_SQUARED_NORM: f64 = 1.0 + 1e-5;
 
 impl Codec {
@@ -31,7 +31,7 @@ impl Codec {
         Self { layout, steps }
     }
 
-    /// How the codes lie.
+    /// The layout of the codes.
     #[must_use]
     pub fn layout(&self) -> Layout {
         self.layout
@@ -43,14 +43,13 @@ impl Codec {
         self.steps
     }
 
-    /// Codes a unit vector, rotated as the codec's sample was, as the record at `slot`: over the
-    /// one there, or, one past the last, as a new one.
+    /// Quantises a unit vector and stores its codes as the record at `slot`, which exists already or is the next one.
     ///
-    /// Components that are missing at the end count as zero.
+    /// The vector must be rotated as the training sample of the codec was. Missing trailing components count as zero.
     ///
     /// # Panics
-    /// When the vector is longer than the layout or than 1, `codes` has another layout, or `slot`
-    /// is further out or at [`BLOCK_RECORDS`](crate::BLOCK_RECORDS).
+    /// When the vector has more components than the layout or a norm above 1, `codes` has another layout, or `slot` is
+    /// beyond the next record or at [`BLOCK_RECORDS`](crate::BLOCK_RECORDS).
     pub fn encode(&self, rotated: &[f32], slot: usize, codes: &mut Codes) {
         assert_eq!(codes.layout(), self.layout, "codes have the codec's layout");
         assert!(
@@ -62,29 +61,29 @@ impl Codec {
 
         let mut scale = self.scale(rotated);
         let mut record = self.quantise(rotated, scale);
-        let mut left = self.residuals(rotated, scale, &record);
-        if left.coarse > 1.0 {
-            // Rounding coarse codes to their high nibble can, in odd vectors, leave out more than
-            // there is; no code at all leaves out exactly the vector.
+        let mut residuals = self.residuals(rotated, scale, &record);
+        if residuals.coarse > 1.0 {
+            // Rounding coarse codes to their high nibble can, for unusual vectors, give a residual above 1. With scale
+            // and codes of zero the residual is the vector itself.
             scale = 0;
             record.fill(0);
-            left = self.residuals(rotated, scale, &record);
+            residuals = self.residuals(rotated, scale, &record);
         }
         let meta = RecordMeta {
             scale,
-            coarse_residual: rounded_up(left.coarse),
-            tail_norm: rounded_up(left.tail),
-            full_residual: rounded_up(left.full),
+            coarse_residual: rounded_up(residuals.coarse),
+            tail_norm: rounded_up(residuals.tail),
+            full_residual: rounded_up(residuals.full),
         };
         codes.write(slot, &record, meta);
     }
 
     /// Prepares a unit vector, rotated as the records were, for scans over their codes.
     ///
-    /// Components that are missing at the end count as zero.
+    /// Missing trailing components count as zero.
     ///
     /// # Panics
-    /// When the vector is longer than the layout or than 1.
+    /// When the vector has more components than the layout or a norm above 1.
     #[must_use]
     pub fn query(&self, rotated: &[f32]) -> Query {
         assert!(
@@ -98,14 +97,14 @@ impl Codec {
         Query::new(self.layout, self.steps, &padded)
     }
 
-    /// How wide the codes of a vector leave the bounds of both steps, apart from its tail.
-    pub(crate) fn left_out(&self, rotated: &[f32]) -> f64 {
+    /// The norms of the coarse and the full residual added: how wide the bounds of passes 1 and 2 are, without the tail.
+    pub(crate) fn residual_norms(&self, rotated: &[f32]) -> f64 {
         let scale = self.scale(rotated);
-        let left = self.residuals(rotated, scale, &self.quantise(rotated, scale));
-        left.coarse + left.full
+        let residuals = self.residuals(rotated, scale, &self.quantise(rotated, scale));
+        residuals.coarse + residuals.full
     }
 
-    /// The smallest scale that clips nothing, or the largest there is.
+    /// The smallest scale with which no component is clipped, or the largest scale.
     fn scale(&self, rotated: &[f32]) -> u16 {
         let largest = self
             .bands()
@@ -114,22 +113,22 @@ impl Codec {
                     .of(rotated)
                     .iter()
                     .fold(0.0_f32, |peak, value| peak.max(value.abs()));
-                f64::from(peak) / (f64::from(band.step) * f64::from(band.most))
+                f64::from(peak) / (f64::from(band.step) * f64::from(band.max))
             })
             .into_iter()
             .fold(0.0, f64::max);
         rounded_up(largest)
     }
 
-    /// A code a dimension.
+    /// One code for each dimension.
     fn quantise(&self, rotated: &[f32], scale: u16) -> Vec<i8> {
         let mut codes = Vec::with_capacity(self.layout.dims());
         for band in self.bands() {
-            // A scale of zero makes this infinite and codes of zeros NaN, which the cast turns to 0.
+            // With a scale of zero this is infinite, and its product with a zero NaN, which the cast turns into 0.
             let inverse = (1.0 / (f64::from(scale) * UNIT * f64::from(band.step))) as f32;
             codes.extend(band.of(rotated).iter().map(|value| {
-                let exact = (value * inverse).clamp(-band.most, band.most);
-                // The cast cuts towards zero. `round` would be a call on CPUs without SSE 4.1.
+                let exact = (value * inverse).clamp(-band.max, band.max);
+                // The cast rounds towards zero. `round` would be a function call on CPUs without SSE 4.1.
                 (exact + 0.5_f32.copysign(exact)) as i8
             }));
         }
@@ -137,15 +136,15 @@ impl Codec {
         codes
     }
 
-    /// What the codes leave out, from what they really say.
+    /// The norms of the residual, computed from the codes.
     fn residuals(&self, rotated: &[f32], scale: u16, codes: &[i8]) -> Residuals {
         let scale = f64::from(scale) * UNIT;
-        let squares = |band: &Band, stands_for: fn(i8) -> i8| -> f64 {
+        let squares = |band: &Band, represented: fn(i8) -> i8| -> f64 {
             let step = scale * f64::from(band.step);
             let values = band.of(rotated).iter().zip(&codes[band.start..]);
             values
-                .map(|(&value, &code)| f64::from(value) - step * f64::from(stands_for(code)))
-                .map(|left| left * left)
+                .map(|(&value, &code)| f64::from(value) - step * f64::from(represented(code)))
+                .map(|residual| residual * residual)
                 .sum()
         };
         let all = |code| code;
@@ -169,49 +168,52 @@ impl Codec {
                 start: 0,
                 end: fine,
                 step: fine_step,
-                most: MAX_CODE,
+                max: MAX_CODE,
             },
             Band {
                 start: fine,
                 end: head,
                 step: coarse_step,
-                most: MAX_COARSE_CODE,
+                max: MAX_COARSE_CODE,
             },
             Band {
                 start: head,
                 end: self.layout.dims(),
                 step: tail_step,
-                most: MAX_CODE,
+                max: MAX_CODE,
             },
         ]
     }
 }
 
-/// A run of dimensions with one step.
+/// A range of dimensions with one step.
 struct Band {
     start: usize,
     end: usize,
     step: f32,
     /// The largest code.
-    most: f32,
+    max: f32,
 }
 
 impl Band {
-    /// A vector's components in this band, as far as it has them.
+    /// The components of a vector in this band; fewer if the vector is shorter.
     fn of<'a>(&self, vector: &'a [f32]) -> &'a [f32] {
         &vector[self.start.min(vector.len())..self.end.min(vector.len())]
     }
 }
 
+/// Norms of the parts of a vector that its codes do not represent.
 struct Residuals {
+    /// Of the coarse band, if only the high nibbles are known.
     coarse: f64,
+    /// Of the whole tail.
     tail: f64,
+    /// Of all bands, if all codes are known.
     full: f64,
 }
 
-/// In units of 1/65535, rounded up, at most 1.
+/// A value in units of 1/65535, rounded up, at most 1.
 fn rounded_up(value: f64) -> u16 {
-    // The casts saturate. Norms reach past 1 only by the rounding of unit vectors, which the slack
-    // of a query covers.
+    // The cast saturates. A norm exceeds 1 only by the rounding of a unit vector, which the slack of a query covers.
     (value / UNIT).ceil() as u16
 }

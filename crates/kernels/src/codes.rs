@@ -4,7 +4,7 @@ use crate::aligned::AlignedBytes;
 use crate::layout::{BLOCK_RECORDS, Layout, META_FIELD_BYTES, TILE_RECORDS};
 use crate::nibbles::{high_nibble, low_nibble};
 
-/// The packed codes of up to [`BLOCK_RECORDS`] records; [`Layout`] says where each byte lies.
+/// The packed codes of up to [`BLOCK_RECORDS`] records; [`Layout`] describes the position of each byte.
 pub struct Codes {
     layout: Layout,
     records: usize,
@@ -13,11 +13,11 @@ pub struct Codes {
     rest: AlignedBytes,
 }
 
-/// Kernels read the rest 64 bytes at a time and so past the end of a row, against zeros of the
-/// query; behind the last row there must be bytes to read.
+/// Readable bytes after the last row. Kernels read 64 bytes at a time, so they read past the end of a row. The bytes past
+/// the end are multiplied with zeros of the query.
 pub(crate) const ROW_OVERREAD: usize = 64;
 
-/// One record's scale, residuals and norm, in units of 1/65535.
+/// The scale, residuals and norm of one record, in units of 1/65535.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct RecordMeta {
     pub(crate) scale: u16,
@@ -27,7 +27,7 @@ pub(crate) struct RecordMeta {
 }
 
 impl Codes {
-    /// No records yet, with room for `capacity`.
+    /// Codes of no records, with capacity for `capacity` records.
     #[must_use]
     pub fn new(layout: Layout, capacity: usize) -> Self {
         let mut rest = AlignedBytes::with_capacity(layout.rest_bytes(capacity) + ROW_OVERREAD);
@@ -40,10 +40,10 @@ impl Codes {
         }
     }
 
-    /// Codes as [`head_bytes`](Self::head_bytes) and [`rest_bytes`](Self::rest_bytes) gave them.
+    /// Restores codes from the bytes of [`head_bytes`](Self::head_bytes) and [`rest_bytes`](Self::rest_bytes).
     ///
-    /// `None` when there are more than [`BLOCK_RECORDS`] or the lengths are not those of so many
-    /// records. Any bytes are safe to scan; whether they are the right ones is for a checksum.
+    /// `None` if there are more than [`BLOCK_RECORDS`] records, or the lengths do not fit the number of records. Any bytes
+    /// are safe to scan; a checksum must tell whether they are the right ones.
     #[must_use]
     pub fn from_bytes(layout: Layout, records: usize, head: &[u8], rest: &[u8]) -> Option<Self> {
         if records > BLOCK_RECORDS
@@ -59,25 +59,25 @@ impl Codes {
         Some(codes)
     }
 
-    /// How the codes lie.
+    /// The layout of the codes.
     #[must_use]
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// Records held.
+    /// The number of records.
     #[must_use]
     pub fn records(&self) -> usize {
         self.records
     }
 
-    /// Tiles, the last one filled up with zeros; `layout.head_bytes(records)` bytes.
+    /// The tiles, the last one padded with zeros; `layout.head_bytes(records)` bytes.
     #[must_use]
     pub fn head_bytes(&self) -> &[u8] {
         self.head.as_bytes()
     }
 
-    /// Rows; `layout.rest_bytes(records)` bytes.
+    /// The rows; `layout.rest_bytes(records)` bytes.
     #[must_use]
     pub fn rest_bytes(&self) -> &[u8] {
         &self.rest.as_bytes()[..self.layout.rest_bytes(self.records)]
@@ -89,7 +89,7 @@ impl Codes {
         self.head.memory_bytes() + self.rest.memory_bytes()
     }
 
-    /// Adds the records of another block behind the last.
+    /// Appends the records of another block.
     ///
     /// # Panics
     /// When the layouts differ or there would be more than [`BLOCK_RECORDS`].
@@ -99,7 +99,7 @@ impl Codes {
         }
     }
 
-    /// Adds one record of another block behind the last.
+    /// Appends one record of another block.
     ///
     /// # Panics
     /// When the layouts differ, the other block has no such record, or this one is full.
@@ -141,9 +141,9 @@ impl Codes {
         );
     }
 
-    /// Packs a record at `slot`, at most one past the last.
+    /// Stores a record at `slot`, which exists already or is the next one.
     ///
-    /// A code a dimension, in -127..=127, or -119..=119 in the coarse band.
+    /// `record` has one code for each dimension, in -127..=127, or in -119..=119 in the coarse band.
     pub(crate) fn write(&mut self, slot: usize, record: &[i8], meta: RecordMeta) {
         assert!(slot <= self.records, "slot is a record's or the next");
         if slot == self.records {
@@ -189,7 +189,7 @@ impl Codes {
         }
     }
 
-    /// Rows and the bytes kernels may read behind them.
+    /// The rows, and the bytes after them that kernels may read.
     pub(crate) fn padded_rest(&self) -> &[u8] {
         self.rest.as_bytes()
     }
@@ -230,7 +230,7 @@ impl Codes {
     }
 }
 
-/// Copies one of the `size`-byte elements of an array over one of another.
+/// Copies an element of `size` bytes from one array to another.
 fn copy(to: &mut [u8], to_index: usize, from: &[u8], from_index: usize, size: usize) {
     to[to_index * size..][..size].copy_from_slice(&from[from_index * size..][..size]);
 }

@@ -1,4 +1,4 @@
-//! The choice of kernel, and the checked way to it.
+//! Selects the kernel for this CPU, and checks the arguments of its functions.
 
 use std::sync::OnceLock;
 
@@ -11,10 +11,10 @@ use crate::scalar::SCALAR;
 use crate::scan::{Candidate, Mask, Scan};
 
 /// The environment variable that names a kernel to use instead of the best one. A name that is
-/// unknown or not for this CPU is ignored.
+/// unknown or that this CPU does not support is ignored.
 const OVERRIDE: &str = "COSIFT_KERNEL";
 
-/// Best first; the last one runs everywhere.
+/// Fastest first. The last kernel runs on every CPU.
 #[cfg(target_arch = "x86_64")]
 pub(crate) static KERNELS: &[&Kernel] = &[
     &crate::x86::AMX_INT8,
@@ -28,10 +28,10 @@ pub(crate) static KERNELS: &[&Kernel] = &[&crate::neon::NEON_DOT, &SCALAR];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) static KERNELS: &[&Kernel] = &[&SCALAR];
 
-/// Bounds the cosines of every record that a scan's mask keeps, and adds to its candidates those
-/// whose bounds reach between its floor and ceiling.
+/// Pruning pass 1: bounds the cosine of every record of a scan's mask, and adds a candidate for each record whose cosine
+/// may be between floor and ceiling.
 ///
-/// All scans go through the block together: a batch costs little more than reading it once.
+/// All scans share one read of the codes, so a few scans cost little more than one.
 ///
 /// # Panics
 /// When a query has another layout than the codes.
@@ -47,13 +47,13 @@ pub fn scan_codes(codes: &Codes, scans: &mut [Scan<'_>]) {
     unsafe { (kernel().scan_codes)(codes, scans) }
 }
 
-/// Narrows the bounds of candidates that [`scan_codes`] found, and drops those whose bounds no longer
-/// reach between `floor` and `ceiling`.
+/// Pruning passes 2 and 3: narrows the bounds of candidates of [`scan_codes`], and drops those whose cosine is not between
+/// `floor` and `ceiling`.
 ///
-/// Candidates stay as they are where the head says everything.
+/// If the head holds all codes, the candidates do not change.
 ///
 /// # Panics
-/// When the query has another layout than the codes, or a candidate is none of their records.
+/// When the query has another layout than the codes, or a candidate is not one of their records.
 pub fn refine(codes: &Codes, query: &Query, floor: f32, ceiling: f32, found: &mut Vec<Candidate>) {
     assert_eq!(
         query.layout(),
@@ -79,14 +79,14 @@ pub fn exact(query: &[i32], record: &[i32]) -> i64 {
     unsafe { (kernel().exact)(query, record) }
 }
 
-/// Multiplies a square matrix, row after row, with vectors, one after the other; `out` gets the
-/// products in the same order.
+/// Multiplies a square matrix, given by rows, with each of the concatenated `vectors`. `out` gets the products in the same
+/// order.
 ///
-/// Several at once share the reading of the matrix; the bits are the same, and the same on every
-/// CPU. For the bounds of a scan to hold, the rows must be orthonormal to 1e-5.
+/// The vectors of a call share the reads of the matrix. The result has the same bits for any number of vectors and on
+/// every CPU. For the bounds of a scan to hold, the rows must be orthonormal to 1e-5.
 ///
 /// # Panics
-/// When the matrix is empty or not square, the vectors are not whole, or `out` has another length.
+/// When the matrix is empty or not square, the length of `vectors` is not a multiple of the dimensions, or `out` has another length.
 pub fn rotate(matrix: &[f32], vectors: &[f32], out: &mut [f32]) {
     let dims = matrix.len().isqrt();
     assert!(dims > 0 && dims * dims == matrix.len(), "matrix is square");
@@ -99,7 +99,7 @@ pub fn rotate(matrix: &[f32], vectors: &[f32], out: &mut [f32]) {
     unsafe { (kernel().rotate)(matrix, dims, vectors, out) }
 }
 
-/// The records of `within` whose number in `values`, one each, is in `low..=high`.
+/// The records of `within` whose number is in `low..=high`; `values` has one number for each record.
 ///
 /// # Panics
 /// When there are more values than a block has records.
@@ -110,7 +110,7 @@ pub fn integers_between(values: &[u64], low: u64, high: u64, within: &Mask) -> M
     unsafe { (kernel().integers_between)(values, low, high, within) }
 }
 
-/// The records of `within` whose number in `values`, one each, is in `low..=high`, as IEEE doubles.
+/// The records of `within` whose IEEE double is in `low..=high`; `values` has one number for each record.
 ///
 /// # Panics
 /// When there are more values than a block has records.

@@ -3,10 +3,10 @@
 use crate::lanes::Lanes;
 use crate::query::BandCodes;
 
-/// What a stored nibble has on top of its code.
+/// The offset of a stored nibble: the nibble is its code plus 8.
 pub(crate) const NIBBLE_OFFSET: i32 = 8;
 
-/// The dot product of coarse codes with a record's nibbles, of which `nibbles` gives 64 bytes from one on.
+/// The dot product of coarse codes with a record's nibbles. `nibbles(start)` loads the 64 bytes from `start` on.
 ///
 /// # Safety
 /// The CPU has `L`'s instructions and the caller is compiled for them.
@@ -27,7 +27,7 @@ pub(crate) unsafe fn nibbles_dot<L: Lanes>(
     }
 }
 
-/// The dot product of codes, which sum to `sum`, with a record's bytes, of which `bytes` gives 64 from one on.
+/// The dot product of codes, which sum to `sum`, with a record's bytes. `bytes(start)` loads the 64 bytes from `start` on.
 ///
 /// # Safety
 /// As for [`nibbles_dot`]; the codes are padded to 64.

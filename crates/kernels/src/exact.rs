@@ -1,10 +1,9 @@
-//! The canonical score before it is published: a sum of integers.
+//! The exact dot product, of which the score is made.
 
 /// The dot product of two vectors of Q30 components, in Q60.
 ///
-/// Left to the compiler, which turns this loop into the multiplications of whatever instruction
-/// set its caller is compiled for; a chunked one it does worse. Integer sums do not depend on the
-/// order.
+/// The compiler vectorises this loop for the instruction set of the caller; its code for a chunked loop is slower. A sum of
+/// integers does not depend on the order.
 #[inline(always)]
 pub(crate) fn exact(query: &[i32], record: &[i32]) -> i64 {
     query

@@ -1,4 +1,4 @@
-//! One instruction set's functions.
+//! The functions of one instruction set.
 
 use crate::codes::Codes;
 use crate::query::Query;

@@ -1,9 +1,9 @@
-//! What an instruction set has to offer for the scan to be written once.
+//! The vector operations of an instruction set. The scan is written once, generic over them.
 
 /// Sixteen lanes, one for each record of a tile.
 ///
-/// Integer results are exact, so every implementation gives the same; floating-point operations
-/// are the plain IEEE ones, never fused, so they do too.
+/// Every implementation gives the same results: integer results are exact, and floating-point operations are those of
+/// IEEE 754, never fused.
 ///
 /// # Safety
 /// Every function may be called only where the CPU has the implementation's instructions, and only
@@ -12,14 +12,14 @@
 pub(crate) trait Lanes {
     /// Queries that share one pass over a tile: as many as their sums fit into registers.
     const GROUP: usize;
-    /// What [`byte_codes`](Self::byte_codes) leaves on top of each code.
+    /// The offset that [`byte_codes`](Self::byte_codes) leaves added to each code.
     const BYTE_OFFSET: i32;
 
     /// 64 codes, four for each lane.
     type Codes: Copy;
     /// 64 codes of a query.
     type Operand: Copy;
-    /// Sixteen i32 sums, before any bias is taken off.
+    /// Sixteen i32 sums, before a bias is subtracted.
     type Sums: Copy;
     /// Sixteen f32.
     type Floats: Copy;
@@ -34,7 +34,7 @@ pub(crate) trait Lanes {
     unsafe fn operand(at: *const i8) -> Self::Operand;
 
     unsafe fn zero() -> Self::Sums;
-    /// Adds to each lane its four products. Codes and operand are the loaders' above.
+    /// Adds to each lane its four products. Codes and operand come from the loads above.
     unsafe fn dot(sums: Self::Sums, codes: Self::Codes, operand: Self::Operand) -> Self::Sums;
     unsafe fn sums(sums: Self::Sums) -> [i32; 16];
     /// All sixteen added up.
@@ -53,6 +53,6 @@ pub(crate) trait Lanes {
     unsafe fn at_least(a: Self::Floats, b: Self::Floats) -> u16;
     unsafe fn store(floats: Self::Floats) -> [f32; 16];
 
-    /// Asks for a cache line that is wanted soon; any address will do.
+    /// Prefetches a cache line. Any address is allowed.
     unsafe fn prefetch(at: *const u8);
 }

@@ -1,31 +1,31 @@
-//! How the codes of a block lie in memory.
+//! The layout of the codes of a block in memory.
 
 /// Records in one tile, the unit every kernel works on.
 pub const TILE_RECORDS: usize = 16;
 
-/// Most records one [`Codes`](crate::Codes) holds: a block of 256 tiles.
+/// The maximal number of records in [`Codes`](crate::Codes): a block of 256 tiles.
 pub const BLOCK_RECORDS: usize = 4096;
 
-/// The three bands of a record's dimensions, and where the codes of each lie.
+/// The three bands of a record's dimensions, and the position of the codes of each.
 ///
-/// Dimensions, padded with zeros to a multiple of eight, fall in order into
+/// The dimensions, padded with zeros to a multiple of eight, are split in order into
 ///
 /// - *fine*: 8-bit codes, all in the head,
 /// - *coarse*: 8-bit codes `16h + l`, with `h` in the head and `l` in the rest,
 /// - *tail*: 8-bit codes, only in the rest.
 ///
-/// The **head** comes in tiles of 16 records, one after the other, each
+/// The **head** is what pruning pass 1 reads: contiguous tiles of 16 records, each
 ///
 /// | bytes | what |
 /// |---|---|
 /// | `[fine / 4][16][4]` | code + 128 |
 /// | `[coarse / 8][16][4]` | low nibble `h + 8` of dimension `8g + j`, high nibble of `8g + 4 + j` |
 /// | `[16]` u16 | scale, unit 1/65535 |
-/// | `[16]` u16 | coarse residual, the norm of what high nibbles leave out of coarse, rounded up |
-/// | `[16]` u16 | tail norm, rounded up |
-/// | `[16]` u16 | full residual, what all codes together leave out, rounded up |
+/// | `[16]` u16 | coarse residual: norm of the error of the coarse band if only high nibbles are known, rounded up |
+/// | `[16]` u16 | tail norm: norm of the tail band, rounded up |
+/// | `[16]` u16 | full residual: norm of the error of all codes, rounded up |
 ///
-/// The **rest** is a row a record: `coarse / 2` bytes of nibbles `l + 8`, packed as in the head,
+/// The **rest** is one row for each record: `coarse / 2` bytes of nibbles `l + 8`, packed as in the head,
 /// then `tail` bytes code + 128. Numbers are little endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -34,16 +34,16 @@ pub struct Layout {
     coarse: usize,
 }
 
-/// Bytes of a tile's scales, residuals and norms.
+/// Bytes of the scales, residuals and norms of a tile.
 const META_BYTES: usize = 4 * META_FIELD_BYTES;
-/// Bytes of one of these, a u16 for each record of the tile.
+/// Bytes of one of these fields: a u16 for each record of the tile.
 pub(crate) const META_FIELD_BYTES: usize = 2 * TILE_RECORDS;
 
 /// One unit of the u16 scales, residuals and norms.
 pub(crate) const UNIT: f64 = 1.0 / 65_535.0;
 
 impl Layout {
-    /// Most dimensions: `255 * 127 * 65536` is the largest sum that stays inside an i32.
+    /// Maximal number of dimensions: `255 * 127 * 65536` is the largest sum that fits an i32.
     const MAX_DIMS: usize = 65_536;
 
     /// Bands of `fine` and `coarse` dimensions and a tail of the others, out of `dims` rounded up
@@ -67,7 +67,7 @@ impl Layout {
         })
     }
 
-    /// All dimensions fine: the head is a plain 8-bit scan and there is no rest.
+    /// A layout whose dimensions are all fine: the head holds all codes, and there is no rest.
     ///
     /// `None` for no dimensions or more than 65,536.
     #[must_use]
@@ -111,7 +111,7 @@ impl Layout {
         records.div_ceil(TILE_RECORDS) * self.tile_bytes()
     }
 
-    /// Bytes of one record's rest; zero when the head says everything.
+    /// Bytes of one record's row; zero if the head holds all codes.
     #[must_use]
     pub fn row_bytes(&self) -> usize {
         self.coarse / 2 + self.tail()
@@ -123,7 +123,7 @@ impl Layout {
         records * self.row_bytes()
     }
 
-    /// Dimensions the head holds.
+    /// Dimensions of the fine and coarse bands.
     pub(crate) fn head_dims(&self) -> usize {
         self.fine + self.coarse
     }

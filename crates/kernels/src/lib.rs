@@ -1,8 +1,8 @@
-//! Dot products over packed codes: a certified scan in two steps, and the exact integer score.
+//! Dot products over packed codes: bounds of the cosine in three pruning passes, and the exact integer score.
 //!
-//! The only crate of the workspace with `unsafe`. A [`Codec`] packs unit vectors into [`Codes`],
-//! [`scan_codes`] and [`refine`] bound every record's cosine with a query from those codes, and
-//! [`exact`] settles the survivors; [`integers_between`] and [`floats_between`] are for filters.
+//! The only crate of the workspace with `unsafe`. A [`Codec`] packs unit vectors into [`Codes`]. From the codes,
+//! [`scan_codes`] (pruning pass 1) and [`refine`] (passes 2 and 3) bound the cosine of every record with a query. The
+//! records that remain get their [`exact`] score. [`integers_between`] and [`floats_between`] evaluate filters.
 //! Every kernel returns the same bits as the scalar one, on every machine.
 
 mod aligned;

@@ -5,13 +5,13 @@ use crate::steps::{MAX_CODE, Steps};
 
 /// A unit vector as 8-bit codes and the weights that turn integer dot products into bounds.
 ///
-/// With `q'` and `x'` what the codes of query and record stand for, `r` what they leave out:
+/// Let `q'` and `x'` be the vectors that the codes of query and record represent, and `r_q = q - q'` and `r_x = x - x'`
+/// the residuals. Then
 /// `|<q,x> - <q',x'>| = |<q',r_x> + <r_q,x>| <= |q'| |r_x| + |r_q| |x|`, and `|x| = 1`.
 ///
-/// In the head this is taken band by band: nearly all it leaves out of fine and coarse is in coarse, where
-/// a query has less than half of its length. What it leaves out of fine is at most what all codes
-/// leave out. The tail of `x` is left out whole, which costs at most its norm times the query's
-/// tail norm.
+/// Pass 1 bounds the error band by band. Nearly all of the residual of fine and coarse is in coarse, where a query has
+/// less than half of its length. The residual of fine is at most the residual of all codes. The tail of `x` is ignored,
+/// which costs at most its norm times the norm of the query's tail.
 #[derive(Clone, Debug)]
 pub struct Query {
     layout: Layout,
@@ -19,31 +19,31 @@ pub struct Query {
     pub(crate) head: Vec<i8>,
     pub(crate) codes: BandCodes,
     pub(crate) weights: Weights,
-    /// What the codes leave out, as codes of a step 254 times finer.
+    /// The residual of the query, quantised with steps 254 times finer.
     pub(crate) remainder: BandCodes,
     pub(crate) remainder_weights: RemainderWeights,
 }
 
-/// Codes of a vector, as those of a record's row and of its columns in a tile meet them.
+/// Codes of a vector by band, in the order of the bytes of a record.
 #[derive(Clone, Debug)]
 pub(crate) struct BandCodes {
     /// Codes of fine dimensions, padded with zeros to 64.
     pub(crate) fine: Vec<i8>,
-    /// Codes of coarse dimensions that low nibbles of a byte meet, padded likewise.
+    /// Codes of the coarse dimensions that a record stores in low nibbles, padded with zeros to 64.
     pub(crate) low: Vec<i8>,
-    /// Likewise for high nibbles.
+    /// Codes of the coarse dimensions that a record stores in high nibbles, padded with zeros to 64.
     pub(crate) high: Vec<i8>,
-    /// Codes of tail dimensions, padded likewise.
+    /// Codes of tail dimensions, padded with zeros to 64.
     pub(crate) tail: Vec<i8>,
-    /// Sum of the fine codes; a record's bytes carry its codes plus 128.
+    /// Sum of the fine codes. The bytes of a record are its codes plus 128.
     pub(crate) fine_sum: i32,
-    /// Sum of the coarse codes; a record's nibbles carry theirs plus 8.
+    /// Sum of the coarse codes. The nibbles of a record are its codes plus 8.
     pub(crate) coarse_sum: i32,
     /// Sum of the tail codes.
     pub(crate) tail_sum: i32,
 }
 
-/// Factors of the bounds by query and remainder together, units as in [`Weights`].
+/// Factors of the bounds of pass 3, in the units of [`Weights`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RemainderWeights {
     /// Of the fine dot product.
@@ -54,12 +54,11 @@ pub(crate) struct RemainderWeights {
     pub(crate) tail: f32,
     /// Of the full residual.
     pub(crate) residual: f32,
-    /// Error beside it.
+    /// The error that does not depend on the record.
     pub(crate) slack: f32,
 }
 
-/// Factors of the two steps' bounds. Scales, residuals and norms come in units of 1/65535, which
-/// is part of the factors.
+/// Factors of the bounds of passes 1 and 2. They contain the unit of scales, residuals and norms, 1/65535.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Weights {
     /// Of the fine dot product.
@@ -74,13 +73,13 @@ pub(crate) struct Weights {
     pub(crate) coarse_residual: f32,
     /// Of the tail norm.
     pub(crate) tail_norm: f32,
-    /// Of the full residual, in the head, where it stands for that of the fine band.
+    /// Of the full residual in pass 1, where it bounds the residual of the fine band.
     pub(crate) fine_residual: f32,
-    /// Of the full residual.
+    /// Of the full residual in pass 2.
     pub(crate) full_residual: f32,
-    /// Error of the head step beside these.
+    /// The error of pass 1 that does not depend on the record.
     pub(crate) head_slack: f32,
-    /// Error of the full step beside the full residual's.
+    /// The error of pass 2 that does not depend on the record.
     pub(crate) full_slack: f32,
 }
 
@@ -92,19 +91,21 @@ impl Query {
         let [fine, coarse, tail_band] = [fine, coarse, tail].map(Band::new);
         let rounding = rounding_error(layout.dims());
 
-        let full_norm = norm([fine.coded, coarse.coded, tail_band.coded]);
+        let full_norm = norm([fine.represented, coarse.represented, tail_band.represented]);
         let tail_norm = norm(tail.iter().map(|&value| f64::from(value).powi(2)));
         let weights = Weights {
             fine: (fine.step * f64::from(steps.fine) * UNIT) as f32,
             high: (16.0 * coarse.step * f64::from(steps.coarse) * UNIT) as f32,
             low: (coarse.step * f64::from(steps.coarse) * UNIT) as f32,
             tail: (tail_band.step * f64::from(steps.tail) * UNIT) as f32,
-            coarse_residual: above(norm([coarse.coded]) * UNIT),
+            coarse_residual: above(norm([coarse.represented]) * UNIT),
             tail_norm: above(tail_norm * UNIT),
-            fine_residual: above(norm([fine.coded]) * UNIT),
+            fine_residual: above(norm([fine.represented]) * UNIT),
             full_residual: above(full_norm * UNIT),
-            head_slack: above(norm([fine.left, coarse.left]) + rounding),
-            full_slack: above(norm([fine.left, coarse.left, tail_band.left]) + rounding),
+            head_slack: above(norm([fine.residual, coarse.residual]) + rounding),
+            full_slack: above(
+                norm([fine.residual, coarse.residual, tail_band.residual]) + rounding,
+            ),
         };
 
         let bands = [fine, coarse, tail_band];
@@ -130,8 +131,8 @@ impl Query {
 impl BandCodes {
     fn new(fine: Vec<i8>, coarse: &[i8], tail: Vec<i8>) -> Self {
         Self {
-            low: side(coarse, 0),
-            high: side(coarse, 4),
+            low: nibble_codes(coarse, 0),
+            high: nibble_codes(coarse, 4),
             fine_sum: sum(&fine),
             coarse_sum: sum(coarse),
             tail_sum: sum(&tail),
@@ -141,17 +142,22 @@ impl BandCodes {
     }
 }
 
-/// What the codes of a query's bands leave out, coded, and its factors.
+/// The residual of a query's bands, quantised, and its factors.
 fn remainder(steps: Steps, bands: &[Band; 3], rounding: f64) -> (BandCodes, RemainderWeights) {
-    let left = [0, 1, 2].map(|at: usize| Band::with_step(&bands[at].rest, bands[at].step / FINER));
-    let norm_of_both = norm(bands.iter().zip(&left).map(|(band, left)| {
+    let remainders =
+        [0, 1, 2].map(|at: usize| Band::with_step(&bands[at].residuals, bands[at].step / FINER));
+    let norm_of_both = norm(bands.iter().zip(&remainders).map(|(band, remainder)| {
         let both = |(&code, &finer): (&i8, &i8)| {
-            (band.step * f64::from(code) + left.step * f64::from(finer)).powi(2)
+            (band.step * f64::from(code) + remainder.step * f64::from(finer)).powi(2)
         };
-        band.codes.iter().zip(&left.codes).map(both).sum::<f64>()
+        band.codes
+            .iter()
+            .zip(&remainder.codes)
+            .map(both)
+            .sum::<f64>()
     }));
-    let slack = norm(left.iter().map(|left| left.left)) + rounding;
-    let [fine, coarse, tail] = left;
+    let slack = norm(remainders.iter().map(|band| band.residual)) + rounding;
+    let [fine, coarse, tail] = remainders;
     let weights = RemainderWeights {
         fine: (fine.step * f64::from(steps.fine) * UNIT) as f32,
         coarse: (coarse.step * f64::from(steps.coarse) * UNIT) as f32,
@@ -163,11 +169,11 @@ fn remainder(steps: Steps, bands: &[Band; 3], rounding: f64) -> (BandCodes, Rema
     (codes, weights)
 }
 
-/// How much finer the steps of a remainder are: half a step is 127 of them.
+/// The steps of the remainder are so many times finer: half a step is 127 of them.
 const FINER: f64 = 254.0;
 
-/// Codes that one half of the words' nibbles meet: four of every eight, from `first` on.
-fn side(codes: &[i8], first: usize) -> Vec<i8> {
+/// The codes that are multiplied with low (`first` is 0) or high (`first` is 4) nibbles: four of every eight.
+fn nibble_codes(codes: &[i8], first: usize) -> Vec<i8> {
     let groups = codes.chunks_exact(8);
     padded(
         groups
@@ -177,20 +183,20 @@ fn side(codes: &[i8], first: usize) -> Vec<i8> {
     )
 }
 
-/// One band of a query, coded with a step of its own.
+/// One band of a query, quantised with its own step.
 struct Band {
     codes: Vec<i8>,
     step: f64,
-    /// What the codes leave out of each value.
-    rest: Vec<f64>,
-    /// Squared norm of what the codes stand for.
-    coded: f64,
-    /// Squared norm of what they leave out.
-    left: f64,
+    /// The residual of each value.
+    residuals: Vec<f64>,
+    /// Squared norm of the values that the codes represent.
+    represented: f64,
+    /// Squared norm of the residuals.
+    residual: f64,
 }
 
 impl Band {
-    /// With the step that makes the largest value the largest code.
+    /// Uses the step with which the largest value gets the largest code.
     fn new(values: &[f32]) -> Self {
         let values: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
         let peak = values
@@ -200,36 +206,35 @@ impl Band {
     }
 
     fn with_step(values: &[f64], step: f64) -> Self {
-        let most = f64::from(MAX_CODE);
-        // A step of zero has only zeros to divide; the cast makes a code 0 of their NaN.
+        let max = f64::from(MAX_CODE);
+        // If the step is zero, so are the values, and the cast turns their NaN into code 0.
         let codes: Vec<i8> = values
             .iter()
-            .map(|value| (value / step).round().clamp(-most, most) as i8)
+            .map(|value| (value / step).round().clamp(-max, max) as i8)
             .collect();
-        let stand_for = codes.iter().map(|&code| step * f64::from(code));
-        let rest: Vec<f64> = values
+        let represented = codes.iter().map(|&code| step * f64::from(code));
+        let residuals: Vec<f64> = values
             .iter()
-            .zip(stand_for.clone())
-            .map(|(value, stands_for)| value - stands_for)
+            .zip(represented.clone())
+            .map(|(value, represented)| value - represented)
             .collect();
         Self {
-            coded: stand_for.map(|value| value.powi(2)).sum(),
-            left: rest.iter().map(|value| value.powi(2)).sum(),
+            represented: represented.map(|value| value.powi(2)).sum(),
+            residual: residuals.iter().map(|value| value.powi(2)).sum(),
             codes,
             step,
-            rest,
+            residuals,
         }
     }
 }
 
-/// Error that no residual shows, in cosine.
+/// The error of the cosine that no residual contains.
 ///
-/// Residuals are taken from the rotated f32 components. These are off by the f32 sums of
-/// [`rotate`](crate::rotate): a product meets at most three roundings before its running sum,
-/// `dims / 64 + 4` in it and four after, of 2^-24 each, in terms whose absolute values sum to at
-/// most 1 in each of `dims` components, of query and record alike. The rest, under 5e-5, is for a
-/// rotation orthonormal to 1e-5, norms within 1e-5 of 1, bounds rounded to f32, and a dozen f32
-/// roundings of numbers below 2 in the scan itself.
+/// Residuals are computed from the rotated f32 components, which contain the rounding errors of
+/// [`rotate`](crate::rotate): each product is rounded at most three times before its running sum, `dims / 64 + 4` times in
+/// it, and four times after it, by a relative 2^-24 each. The absolute values of the terms sum to at most 1 in each of the
+/// `dims` components, of the query and of the record. The other 5e-5 cover a rotation that is orthonormal to 1e-5, norms
+/// within 1e-5 of 1, bounds rounded to f32, and a dozen f32 roundings of numbers below 2 in the scan.
 fn rounding_error(dims: usize) -> f64 {
     let dims = dims as f64;
     let component = (dims / 64.0 + 11.0) * 2.0_f64.powi(-24);
@@ -240,7 +245,7 @@ fn norm(squares: impl IntoIterator<Item = f64>) -> f64 {
     squares.into_iter().sum::<f64>().sqrt()
 }
 
-/// The f32 above a number.
+/// An f32 above a number.
 fn above(value: f64) -> f32 {
     (value as f32).next_up()
 }

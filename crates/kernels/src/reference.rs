@@ -1,4 +1,4 @@
-//! What every kernel must return, written plainly.
+//! The reference: what every kernel must return, without optimisations.
 
 use crate::codes::Codes;
 use crate::layout::TILE_RECORDS;
@@ -41,18 +41,18 @@ pub(crate) fn refine(
         let (meta, weights) = (codes.meta(slot), &query.weights);
         if !nibbles.is_empty() {
             let low = dot(&unpacked(nibbles), &query.head[layout.fine()..]);
-            LowNibbles::bring_in(candidate, low, &meta, weights);
+            LowNibbles::narrow(candidate, low, &meta, weights);
             if !candidate.may_lie_in(floor, ceiling) {
                 return false;
             }
         }
         let tail = dot(&signed(tail), &query.codes.tail);
-        Tail::bring_in(candidate, tail, &meta, weights);
+        Tail::narrow(candidate, tail, &meta, weights);
         if !candidate.may_lie_in(floor, ceiling) {
             return false;
         }
         if candidate.is_crossed_by(floor) || candidate.is_crossed_by(ceiling) {
-            remainder_dots(codes, query, slot).bring_in(candidate, &meta, query);
+            remainder_dots(codes, query, slot).narrow(candidate, &meta, query);
         }
         candidate.may_lie_in(floor, ceiling)
     });
@@ -110,7 +110,7 @@ fn head_bounds(codes: &Codes, query: &Query, slot: usize) -> Candidate {
     }
 }
 
-/// Codes of bytes that carry them plus 128.
+/// Codes of bytes, which are codes plus 128.
 fn signed(bytes: &[u8]) -> Vec<i8> {
     bytes
         .iter()
@@ -118,7 +118,7 @@ fn signed(bytes: &[u8]) -> Vec<i8> {
         .collect()
 }
 
-/// Codes, in the order of dimensions, of nibbles that carry them plus 8.
+/// Codes, in the order of dimensions, of nibbles, which are codes plus 8.
 fn unpacked(nibbles: &[u8]) -> Vec<i8> {
     let group = |bytes: &[u8]| {
         let low = bytes.iter().map(|byte| (byte & 15).cast_signed() - 8);

@@ -1,8 +1,7 @@
-//! The full step: closer bounds for the candidates of the head step, from their rests.
+//! Pruning pass 2: narrower bounds for the candidates of pass 1, from the rest of their codes.
 //!
-//! It takes two rounds. The low nibbles of the coarse band are a line or two of memory and rule
-//! most candidates out, so that the longer tail is read for few. What an edge of the scan still runs
-//! through is refined by the remainder of the query.
+//! The low nibbles of the coarse band come first. They take a cache line or two and exclude most candidates, so the
+//! longer tail is read for few. Candidates whose bounds still cross the floor or the ceiling go to pass 3.
 
 use crate::codes::{Codes, RecordMeta};
 use crate::dots::{bytes_dot, nibbles_dot};
@@ -12,11 +11,11 @@ use crate::remainder::refine_by_remainder;
 use crate::scan::Candidate;
 use crate::scan_codes::CACHE_LINE;
 
-/// Rows asked for ahead of the one being read: they lie scattered, and memory takes about as long
-/// as this many take to work through.
+/// Rows are prefetched so many candidates ahead, because they are scattered: a memory access takes about as long as the
+/// work on so many rows.
 const AHEAD: usize = 12;
 
-/// Bounds each candidate by all of its codes and drops those outside.
+/// Narrows the bounds of each candidate by all of its codes, and drops the candidates outside `floor..=ceiling`.
 ///
 /// # Safety
 /// The CPU has `L`'s instructions and the caller is compiled for them; the query has the codes'
@@ -31,7 +30,7 @@ pub(crate) unsafe fn refine<L: Lanes>(
 ) {
     let layout = codes.layout();
     let nibble_bytes = layout.coarse() / 2;
-    // SAFETY: passed on; the nibbles of a row come first, then its tail.
+    // SAFETY: the caller guarantees it; the nibbles of a row come first, then its tail.
     unsafe {
         if nibble_bytes > 0 {
             refine_by_part::<L, LowNibbles>(codes, query, 0..nibble_bytes, floor, ceiling, found);
@@ -48,7 +47,7 @@ pub(crate) unsafe fn refine<L: Lanes>(
     }
 }
 
-/// Bounds each candidate by one part more, the bytes `part` of its row, and drops those outside.
+/// Narrows the bounds of each candidate by the bytes `part` of its row, and drops the candidates outside.
 ///
 /// # Safety
 /// As for [`refine`].
@@ -65,8 +64,8 @@ unsafe fn refine_by_part<L: Lanes, P: Part>(
     let rows = codes.padded_rest().as_ptr();
     let mut kept = 0;
     for index in 0..found.len() {
-        if let Some(coming) = found.get(index + AHEAD) {
-            let row = usize::from(coming.slot) * row_bytes;
+        if let Some(next) = found.get(index + AHEAD) {
+            let row = usize::from(next.slot) * row_bytes;
             for line in part.clone().step_by(CACHE_LINE) {
                 // SAFETY: inside the row, which is that of a record; the CPU is the caller's.
                 unsafe { L::prefetch(rows.add(row + line)) };
@@ -76,7 +75,7 @@ unsafe fn refine_by_part<L: Lanes, P: Part>(
         let slot = usize::from(candidate.slot);
         // SAFETY: as above; there are bytes to read behind the last row.
         let dot = unsafe { P::dot::<L>(rows.add(slot * row_bytes + part.start), query) };
-        P::bring_in(&mut candidate, dot, &codes.meta(slot), &query.weights);
+        P::narrow(&mut candidate, dot, &codes.meta(slot), &query.weights);
         if candidate.may_lie_in(floor, ceiling) {
             found[kept] = candidate;
             kept += 1;
@@ -85,17 +84,17 @@ unsafe fn refine_by_part<L: Lanes, P: Part>(
     found.truncate(kept);
 }
 
-/// A part of a row, and what it says of a candidate's cosine once all before it is known.
+/// A part of a row, and how it narrows the bounds of a candidate, given the parts before it.
 pub(crate) trait Part {
     /// The dot product with the query's codes.
     ///
     /// # Safety
-    /// As for [`refine`]; `at` is where the part of a row of the query's layout begins, with
-    /// [`ROW_OVERREAD`](crate::codes::ROW_OVERREAD) readable bytes behind the row.
+    /// As for [`refine`]; at `at` the part of a row of the query's layout begins, and the row is followed by
+    /// [`ROW_OVERREAD`](crate::codes::ROW_OVERREAD) readable bytes.
     unsafe fn dot<L: Lanes>(at: *const u8, query: &Query) -> i32;
 
-    /// Brings the dot product into a candidate's bounds. `reference` does the same.
-    fn bring_in(candidate: &mut Candidate, dot: i32, meta: &RecordMeta, weights: &Weights);
+    /// Narrows the bounds of a candidate by the dot product. `reference` calls this function too.
+    fn narrow(candidate: &mut Candidate, dot: i32, meta: &RecordMeta, weights: &Weights);
 }
 
 /// The low nibbles of the coarse band.
@@ -107,14 +106,13 @@ impl Part for LowNibbles {
     #[inline(always)]
     unsafe fn dot<L: Lanes>(at: *const u8, query: &Query) -> i32 {
         // SAFETY: a load of the row begins inside the part, since the query's codes are as long and padded to
-        // 64, and so ends inside the overread. What it reads past the part meets zeros of the query.
+        // 64, and so ends inside the overread. The bytes past the part are multiplied with zeros of the query.
         unsafe { nibbles_dot::<L>(&query.codes, |start| L::nibble_codes(at.add(start))) }
     }
 
-    /// The tail is still left out whole; of what fine and coarse codes leave out, the full residual
-    /// says enough.
+    /// The error still contains the whole tail. The full residual bounds the residual of the fine and coarse codes.
     #[inline(always)]
-    fn bring_in(candidate: &mut Candidate, dot: i32, meta: &RecordMeta, weights: &Weights) {
+    fn narrow(candidate: &mut Candidate, dot: i32, meta: &RecordMeta, weights: &Weights) {
         candidate.estimate += f32::from(meta.scale) * (weights.low * dot as f32);
         candidate.error = weights.full_residual * f32::from(meta.full_residual)
             + weights.tail_norm * f32::from(meta.tail_norm)
@@ -131,7 +129,7 @@ impl Part for Tail {
     }
 
     #[inline(always)]
-    fn bring_in(candidate: &mut Candidate, dot: i32, meta: &RecordMeta, weights: &Weights) {
+    fn narrow(candidate: &mut Candidate, dot: i32, meta: &RecordMeta, weights: &Weights) {
         candidate.estimate += f32::from(meta.scale) * (weights.tail * dot as f32);
         candidate.error =
             weights.full_residual * f32::from(meta.full_residual) + weights.full_slack;

@@ -1,9 +1,7 @@
-//! The last step before an exact score: bounds by the query at 16 bits, for candidates that the full
-//! step leaves on an edge.
+//! Pruning pass 3: bounds by the query at 16 bits, for candidates whose bounds cross the floor or the ceiling.
 //!
-//! About half of the full step's error is what the query's own 8-bit codes leave out. Their remainder,
-//! coded with 8 bits more, meets the record's codes where they lie: fine codes and high nibbles in its
-//! tile, the others in its row.
+//! About half of the error of pass 2 is the residual of the query's 8-bit codes. This residual is quantised with 8 more
+//! bits and multiplied with the record's codes: fine codes and high nibbles in its tile, the others in its row.
 
 use crate::codes::{Codes, RecordMeta};
 use crate::dots::{bytes_dot, nibbles_dot};
@@ -12,7 +10,7 @@ use crate::layout::TILE_RECORDS;
 use crate::query::Query;
 use crate::scan::Candidate;
 
-/// Bounds each candidate that an edge runs through, and drops those that turn out to be outside.
+/// Narrows the bounds of each candidate that crosses the floor or the ceiling, and drops the candidates outside.
 ///
 /// # Safety
 /// As for [`refine`](crate::refine::refine).
@@ -31,7 +29,7 @@ pub(crate) unsafe fn refine_by_remainder<L: Lanes>(
             let slot = usize::from(candidate.slot);
             // SAFETY: passed on.
             let dots = unsafe { dots::<L>(codes, slot, query) };
-            dots.bring_in(&mut candidate, &codes.meta(slot), query);
+            dots.narrow(&mut candidate, &codes.meta(slot), query);
         }
         if candidate.may_lie_in(floor, ceiling) {
             found[kept] = candidate;
@@ -49,9 +47,9 @@ pub(crate) struct Dots {
 }
 
 impl Dots {
-    /// Brings the dot products into a candidate's bounds. `reference` does the same.
+    /// Narrows the bounds of a candidate by the dot products. `reference` calls this function too.
     #[inline(always)]
-    pub(crate) fn bring_in(&self, candidate: &mut Candidate, meta: &RecordMeta, query: &Query) {
+    pub(crate) fn narrow(&self, candidate: &mut Candidate, meta: &RecordMeta, query: &Query) {
         let weights = &query.remainder_weights;
         let sum = weights.fine * self.fine as f32
             + weights.coarse * self.coarse as f32
@@ -71,8 +69,8 @@ unsafe fn dots<L: Lanes>(codes: &Codes, slot: usize, query: &Query) -> Dots {
     let (fine_words, others) = tile.split_at(layout.coarse_offset());
     let nibble_words = &others[..layout.coarse() / 2 * TILE_RECORDS];
     let lane = slot % TILE_RECORDS;
-    // SAFETY: a load of the row begins inside it and so ends inside the overread. What is read past a band
-    // meets zeros of the query.
+    // SAFETY: a load of the row begins inside it and so ends inside the overread. The bytes
+    // past a band are multiplied with zeros of the query.
     unsafe {
         let row = codes.padded_rest().as_ptr().add(slot * layout.row_bytes());
         let tail_row = row.add(layout.coarse() / 2);
@@ -92,11 +90,11 @@ unsafe fn dots<L: Lanes>(codes: &Codes, slot: usize, query: &Query) -> Dots {
     }
 }
 
-/// Sixteen words of a record, as they would lie in a row.
+/// Sixteen words of a record, in the order of a row.
 #[repr(align(64))]
 struct Words([[u8; 4]; 16]);
 
-/// The words of one lane of a tile's columns, from column `first` on; zeros past the last.
+/// The words of one lane of a tile's columns, from column `first` on; zeros after the last column.
 #[inline(always)]
 fn of_lane(columns: &[u8], lane: usize, first: usize) -> Words {
     let (words, _) = columns.as_chunks::<4>();

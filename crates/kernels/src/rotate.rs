@@ -7,14 +7,14 @@ const LANES: usize = 16;
 /// Components taken in one step: their four products in a lane are added to each other before
 /// they are added to the running sum.
 const STEP: usize = 4 * LANES;
-/// Vectors that share the reading of a row.
+/// Vectors that share the read of a row.
 const GROUP: usize = 2;
 
 /// Multiplies a square matrix with vectors, one after the other, a component of `out` a row.
 ///
 /// Each component is 16 running sums of four products at a time, then halved until one is left,
-/// without fused operations, so the result has the same bits on every CPU. The rounding error this
-/// leaves is part of a query's slack.
+/// without fused operations, so the result has the same bits on every CPU. The slack of a
+/// query covers the rounding error.
 ///
 /// # Safety
 /// The CPU has `L`'s instructions and the caller is compiled for them.

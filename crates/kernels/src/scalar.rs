@@ -1,4 +1,4 @@
-//! The scan without vector instructions, for every CPU.
+//! The kernel without vector instructions, for every CPU.
 
 use crate::kernel::{Kernel, kernel};
 use crate::lanes::Lanes;
@@ -7,7 +7,7 @@ pub(crate) static SCALAR: Kernel = kernel!("scalar", Scalar, available: || true,
 
 struct Scalar;
 
-// Arrays need no instructions of their own; what is unsafe here are the pointers.
+// The functions are unsafe because of their pointers only. Arrays need no special instructions.
 impl Lanes for Scalar {
     const GROUP: usize = 2;
     const BYTE_OFFSET: i32 = 0;

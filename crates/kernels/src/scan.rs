@@ -1,48 +1,48 @@
-//! What a scan asks of a block and what it gets back.
+//! The input and output of a scan of one block.
 
 use crate::query::Query;
 
-/// The records of a block that count, bit `slot % 64` of word `slot / 64`.
+/// A bitmap of the records of a block: `slot` is bit `slot % 64` of word `slot / 64`.
 pub type Mask = [u64; 64];
 
-/// A record whose cosine may lie inside the bounds of its scan.
+/// A record whose cosine may be between the floor and the ceiling of a scan.
 ///
-/// The cosine is certain to lie within `error` of `estimate`.
+/// The cosine is in `estimate - error..=estimate + error`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
-    /// The record's place in its block.
+    /// The index of the record in its block.
     pub slot: u16,
-    /// What its codes say of its cosine with the query.
+    /// The cosine with the query, computed from the codes.
     pub estimate: f32,
-    /// How far the cosine may be from that, either way.
+    /// The largest difference of the cosine from `estimate`.
     pub error: f32,
 }
 
 impl Candidate {
-    /// Whether the cosine may lie between two others.
+    /// Whether the cosine may be in `floor..=ceiling`.
     #[inline(always)]
     pub(crate) fn may_lie_in(&self, floor: f32, ceiling: f32) -> bool {
         self.estimate + self.error >= floor && self.estimate - self.error <= ceiling
     }
 
-    /// Whether its bounds leave open on which side of an edge the cosine lies.
+    /// Whether the cosine may be on either side of `edge`.
     #[inline(always)]
     pub(crate) fn is_crossed_by(&self, edge: f32) -> bool {
         self.estimate + self.error >= edge && self.estimate - self.error <= edge
     }
 }
 
-/// One query's part in a scan_codes over a block.
+/// One query of a scan of a block.
 pub struct Scan<'a> {
     /// The query, prepared by the block's [`Codec`](crate::Codec).
     pub query: &'a Query,
-    /// Records to look at; bits past the end of the block are ignored.
+    /// The records to scan. Bits past the end of the block are ignored.
     pub mask: &'a Mask,
-    /// Lowest cosine of interest; rounding to the nearest f32 is allowed for.
+    /// Lowest cosine of a candidate. The bounds allow for its rounding to the nearest f32.
     pub floor: f32,
-    /// Highest cosine of interest, likewise.
+    /// Highest cosine of a candidate. The bounds allow for its rounding to the nearest f32.
     pub ceiling: f32,
-    /// Candidates are added here, by rising slot.
+    /// The candidates are appended here, by ascending slot.
     pub found: &'a mut Vec<Candidate>,
 }
 

@@ -1,4 +1,4 @@
-//! The head step: bounds for every record of a block, from its tiles.
+//! Pruning pass 1: bounds for every record of a block, from its tiles.
 
 use crate::codes::Codes;
 use crate::dots::NIBBLE_OFFSET;
@@ -6,7 +6,7 @@ use crate::lanes::Lanes;
 use crate::layout::{META_FIELD_BYTES, TILE_RECORDS};
 use crate::scan::{Candidate, Scan};
 
-/// Goes once through the tiles, for all scans.
+/// Reads the tiles once for all scans.
 ///
 /// # Safety
 /// The CPU has `L`'s instructions and the caller is compiled for them; the queries have the codes'
@@ -14,19 +14,19 @@ use crate::scan::{Candidate, Scan};
 #[inline(always)]
 pub(crate) unsafe fn scan_codes<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>]) {
     let packed = interleaved::<L>(scans);
-    let (wanted, in_a_row) = wanted_tiles(codes, scans);
-    for (at, &tile) in wanted.iter().enumerate() {
-        if !in_a_row && let Some(&coming) = wanted.get(at + AHEAD) {
-            let tile = codes.tile(usize::from(coming));
+    let (needed, is_sequential) = needed_tiles(codes, scans);
+    for (at, &tile) in needed.iter().enumerate() {
+        if !is_sequential && let Some(&next) = needed.get(at + AHEAD) {
+            let tile = codes.tile(usize::from(next));
             for line in tile.chunks(CACHE_LINE) {
                 // SAFETY: passed on; any address may be fetched ahead.
                 unsafe { L::prefetch(line.as_ptr()) };
             }
         }
         let tile = usize::from(tile);
-        // The tile comes from memory for the first group, from the L1 cache for the others. In a row of
-        // tiles it is worked through even for nobody: the CPU stops reading ahead where one is left out.
-        let mut read_anyway = in_a_row;
+        // The first group reads the tile from memory, the others from the L1 cache. A sequential scan reads every tile,
+        // even if no scan needs it, because skipping a tile stops the hardware prefetcher.
+        let mut read_anyway = is_sequential;
         let mut left = &mut *scans;
         let mut queries = packed.as_ptr().cast();
         while !left.is_empty() {
@@ -44,36 +44,36 @@ pub(crate) unsafe fn scan_codes<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>])
     }
 }
 
-/// Tiles with gaps between them are fetched this many ahead.
+/// If tiles are skipped, tiles are prefetched so many ahead.
 const AHEAD: usize = 2;
 
-/// Bytes that are fetched together.
+/// Bytes of a cache line.
 pub(crate) const CACHE_LINE: usize = 64;
 
-/// The tiles to go through, and whether these are all of them in a row.
+/// The tiles to read, and whether these are all tiles.
 ///
-/// Wanted are the tiles with a record that some scan looks at; all tiles, where it is a third of them:
-/// reading on is then faster than leaving out.
-fn wanted_tiles(codes: &Codes, scans: &[Scan<'_>]) -> (Vec<u16>, bool) {
+/// A tile is needed if a scan has one of its records in its mask. If a third of the tiles is needed, all are read, because
+/// sequential reads are then faster than skipping.
+fn needed_tiles(codes: &Codes, scans: &[Scan<'_>]) -> (Vec<u16>, bool) {
     let tiles = codes.records().div_ceil(TILE_RECORDS);
-    let mut wanted = vec![0; tiles];
+    let mut needed = vec![0; tiles];
     let mut count = 0;
     for tile in 0..tiles {
-        let asked = scans
+        let mask = scans
             .iter()
-            .fold(0, |asked, scan| asked | scan.tile_mask(tile));
-        // Without a branch: which tiles are wanted is as good as random.
-        wanted[count] = tile as u16;
-        count += usize::from(asked != 0);
+            .fold(0, |mask, scan| mask | scan.tile_mask(tile));
+        // Without a branch, because it would be mispredicted.
+        needed[count] = tile as u16;
+        count += usize::from(mask != 0);
     }
     if count * 3 >= tiles {
         return ((0..tiles as u16).collect(), true);
     }
-    wanted.truncate(count);
-    (wanted, false)
+    needed.truncate(count);
+    (needed, false)
 }
 
-/// How many of the queries that are left share the next pass.
+/// How many of the remaining queries share the next pass over a tile.
 #[inline(always)]
 fn group_size<L: Lanes>(left: usize) -> usize {
     match left.min(L::GROUP) {
@@ -85,7 +85,7 @@ fn group_size<L: Lanes>(left: usize) -> usize {
 }
 
 /// The codes of each group's queries, four of one query next to the same four of the next, so that
-/// a pass reads them from one address on.
+/// a pass reads them sequentially.
 #[inline(always)]
 fn interleaved<L: Lanes>(scans: &[Scan<'_>]) -> Vec<[i8; 4]> {
     let words = scans.first().map_or(0, |scan| scan.query.head.len() / 4);
@@ -101,8 +101,8 @@ fn interleaved<L: Lanes>(scans: &[Scan<'_>]) -> Vec<[i8; 4]> {
     packed
 }
 
-/// One tile for the first `Q` scans, whose codes begin at `queries`; gives back the others and
-/// where theirs begin. A tile that none of the scans looks at is read only if `read_anyway`.
+/// Scans one tile for the first `Q` scans, whose codes begin at `queries`. Returns the other scans and where their codes
+/// begin. A tile that none of the `Q` scans needs is read only if `read_anyway`.
 ///
 /// # Safety
 /// As for [`scan_codes`]; there are at least `Q` scans.
@@ -152,7 +152,7 @@ unsafe fn pass<'s, 'a, L: Lanes, const Q: usize>(
         let high = stored::<L, Q>(sums);
         let meta = Meta::<L>::load(at);
         for (index, scan) in scans.iter_mut().enumerate() {
-            meta.judge(
+            meta.add_candidates(
                 &fine[index],
                 &high[index],
                 L::BYTE_OFFSET,
@@ -165,8 +165,8 @@ unsafe fn pass<'s, 'a, L: Lanes, const Q: usize>(
     }
 }
 
-/// Moves sums to memory: an array that is indexed by a variable would not stay in registers, and
-/// the loops above need it to.
+/// Copies sums to memory. The loops above need the sums in registers, and the compiler does not keep an array in
+/// registers that is indexed by a variable.
 ///
 /// # Safety
 /// As for [`scan_codes`].
@@ -176,7 +176,7 @@ unsafe fn stored<L: Lanes, const Q: usize>(sums: [L::Sums; Q]) -> [[i32; 16]; Q]
     sums.map(|sums| unsafe { L::sums(sums) })
 }
 
-/// The lanes of a tile that are records.
+/// The lanes of a tile that hold records.
 #[inline(always)]
 pub(crate) fn valid_lanes(codes: &Codes, tile: usize) -> u16 {
     let lanes = codes.records() - tile * TILE_RECORDS;
@@ -200,7 +200,7 @@ impl<L: Lanes> Meta<L> {
     /// As for [`scan_codes`]; `at` is where a tile's scales begin.
     #[inline(always)]
     pub(crate) unsafe fn load(at: *const u8) -> Self {
-        // SAFETY: scales, coarse residuals, tail norms and full residuals lie one after the other.
+        // SAFETY: scales, coarse residuals, tail norms and full residuals are contiguous.
         unsafe {
             Self {
                 scale: L::words(at),
@@ -211,13 +211,14 @@ impl<L: Lanes> Meta<L> {
         }
     }
 
-    /// Adds to a scan the records of `mask` whose cosine may lie inside its bounds, given the sums
-    /// of products of the query with its bytes, codes plus `byte_offset`, and its high nibbles.
+    /// Adds a candidate to a scan for each record of `mask` whose cosine may be between floor and ceiling. `fine` and
+    /// `high` are the dot products of the query with the records' bytes, which are codes plus `byte_offset`, and with their
+    /// high nibbles.
     ///
     /// # Safety
     /// As for [`scan_codes`].
     #[inline(always)]
-    pub(crate) unsafe fn judge(
+    pub(crate) unsafe fn add_candidates(
         &self,
         fine: &[i32; TILE_RECORDS],
         high: &[i32; TILE_RECORDS],
@@ -232,7 +233,7 @@ impl<L: Lanes> Meta<L> {
         unsafe {
             let fine = L::floats(fine, byte_offset * query.codes.fine_sum);
             let high = L::floats(high, NIBBLE_OFFSET * query.codes.coarse_sum);
-            // This order of operations is part of the result: `reference` has the same.
+            // The order of the operations determines the bits of the result. `reference` uses the same order.
             let sum = L::add(
                 L::mul(L::splat(weights.fine), fine),
                 L::mul(L::splat(weights.high), high),

@@ -1,11 +1,11 @@
 //! The step of each band.
 
-/// What code 1 stands for in each band, at scale 1.
+/// The component that code 1 represents in each band, at scale 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steps {
     /// Of the fine band.
     pub fine: f32,
-    /// Of the coarse band; its high nibble counts 16 of these.
+    /// Of the coarse band. One unit of the high nibble is 16 steps.
     pub coarse: f32,
     /// Of the tail.
     pub tail: f32,

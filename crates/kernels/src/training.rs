@@ -4,24 +4,24 @@ use crate::codec::Codec;
 use crate::layout::Layout;
 use crate::steps::{MAX_COARSE_CODE, MAX_CODE, Steps};
 
-/// Room above the largest value of the sample, so that few records to come are clipped. A scale
-/// has 65,535 steps: using only half of them costs nothing.
+/// Records may have values this many times as large as those of the sample before they are clipped. A scale has 65,535
+/// values; using half of them costs no precision.
 const HEADROOM: f32 = 2.0;
-/// Shares of the sample whose scale the leading band may be left to set; the best is taken.
-const LED: [f64; 5] = [0.5, 0.75, 0.9, 0.95, 0.99];
-/// Smallest peak a band is given: what lies below costs less than rounding.
-const LEAST_PEAK: f32 = 1e-3;
+/// Shares of the sample whose scale the leading band may determine. Training takes the best one.
+const LEADING_SHARES: [f64; 5] = [0.5, 0.75, 0.9, 0.95, 0.99];
+/// Smallest peak of a band: a smaller one costs less precision than rounding does.
+const MIN_PEAK: f32 = 1e-3;
 
 impl Steps {
     /// Steps for vectors like those of `sample`, rows of `layout.dims()` rotated components.
     ///
-    /// The band with the fewest bits in the head gets steps that its own peak fills, the others
-    /// steps wide enough that they seldom set the scale: how seldom is tried out on the sample, of
-    /// which a thousand rows are plenty. Any steps are correct; good ones make the bounds narrow.
-    /// The identity layout needs no sample.
+    /// The leading band, which has the fewest bits in pass 1, gets steps that its own peak fills. The steps of the other
+    /// bands are so wide that these bands rarely determine the scale; how rarely is chosen by trial on the sample. A
+    /// thousand rows are enough. Any steps are correct; good steps make the bounds narrow. The identity layout needs no
+    /// sample.
     ///
     /// # Panics
-    /// When `sample` is no whole number of rows.
+    /// When `sample` is not a whole number of rows.
     #[must_use]
     pub fn train(layout: &Layout, sample: &[f32]) -> Self {
         assert!(
@@ -44,11 +44,11 @@ impl Steps {
         let peak = peaks
             .iter()
             .map(|peaks| peaks[leading])
-            .fold(LEAST_PEAK, f32::max)
+            .fold(MIN_PEAK, f32::max)
             * HEADROOM;
-        let steps = LED.map(|led| {
+        let steps = LEADING_SHARES.map(|share| {
             let [fine, coarse, tail] =
-                std::array::from_fn(|band| peak * usual_ratio(&peaks, band, leading, led));
+                std::array::from_fn(|band| peak * usual_ratio(&peaks, band, leading, share));
             Self {
                 fine: fine / MAX_CODE,
                 coarse: coarse / MAX_COARSE_CODE,
@@ -58,12 +58,12 @@ impl Steps {
         let mut best = (f64::INFINITY, steps[0]);
         for steps in steps {
             let codec = Codec::new(*layout, steps);
-            let left_out = sample
+            let residual_norms: f64 = sample
                 .chunks_exact(layout.dims())
-                .map(|row| codec.left_out(row))
+                .map(|row| codec.residual_norms(row))
                 .sum();
-            if left_out < best.0 {
-                best = (left_out, steps);
+            if residual_norms < best.0 {
+                best = (residual_norms, steps);
             }
         }
         best.1
@@ -80,13 +80,13 @@ fn band_peaks(layout: &Layout, row: &[f32]) -> [f32; 3] {
     })
 }
 
-/// The ratio of a band's peak to the leading band's that a share `led` of the rows stays under.
-fn usual_ratio(peaks: &[[f32; 3]], band: usize, leading: usize, led: f64) -> f32 {
+/// The ratio of a band's peak to the leading band's peak that is exceeded by no more than `1 - share` of the rows.
+fn usual_ratio(peaks: &[[f32; 3]], band: usize, leading: usize, share: f64) -> f32 {
     let mut ratios: Vec<f32> = peaks
         .iter()
-        .map(|peaks| peaks[band].max(LEAST_PEAK) / peaks[leading].max(LEAST_PEAK))
+        .map(|peaks| peaks[band].max(MIN_PEAK) / peaks[leading].max(MIN_PEAK))
         .collect();
     ratios.sort_unstable_by(f32::total_cmp);
-    let at = (ratios.len() as f64 * led) as usize;
+    let at = (ratios.len() as f64 * share) as usize;
     ratios.get(at).copied().unwrap_or(1.0)
 }

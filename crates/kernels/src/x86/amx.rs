@@ -19,8 +19,8 @@ pub(crate) static AMX_INT8: Kernel = Kernel {
     ..AVX512_VNNI
 };
 
-/// Fewer queries leave too much of each product unused.
-const LEAST_QUERIES: usize = 8;
+/// With fewer queries too much of each product would be unused.
+const MIN_QUERIES: usize = 8;
 struct Amx;
 
 /// Which part of each tile register is used; laid out as `LDTILECFG` reads it.
@@ -33,7 +33,7 @@ struct Configuration {
     rows: [u8; 16],
 }
 
-/// The three registers of `multiply`, whole.
+/// `multiply` uses three whole registers.
 static CONFIGURATION: Configuration = Configuration {
     palette: 1,
     start_row: 0,
@@ -86,7 +86,7 @@ impl Multiplier for Amx {
     }
 }
 
-/// Whether CPU and system have AMX and let this process use it.
+/// Whether the CPU and the operating system support AMX and let this process use it.
 fn available() -> bool {
     (AVX512_VNNI.available)()
         && is_x86_feature_detected!("xsave")
@@ -137,7 +137,7 @@ fn permitted() -> bool {
     status == 0
 }
 
-/// Other systems have other ways, which nobody has tried here.
+/// Other operating systems have other interfaces, which are not implemented.
 #[cfg(not(target_os = "linux"))]
 fn permitted() -> bool {
     false
@@ -147,7 +147,7 @@ fn permitted() -> bool {
 unsafe fn scan_codes(codes: &Codes, scans: &mut [Scan<'_>]) {
     // SAFETY: compiled for AVX-512; the caller vouches for the CPU and the layouts.
     unsafe {
-        if scans.len() < LEAST_QUERIES || !fits(&codes.layout()) {
+        if scans.len() < MIN_QUERIES || !fits(&codes.layout()) {
             crate::scan_codes::scan_codes::<Zmm>(codes, scans);
         } else {
             scan_by_products::<Amx>(codes, scans);

@@ -1,4 +1,4 @@
-//! AVX2, which has no dot product of bytes that does not saturate, unless one is careful.
+//! AVX2. Its product of bytes saturates, so the operands are arranged such that no sum leaves the range.
 
 use std::arch::x86_64::{
     __m256i, _mm256_abs_epi8, _mm256_add_epi32, _mm256_madd_epi16, _mm256_maddubs_epi16,
@@ -21,7 +21,7 @@ pub(crate) struct Pairs;
 
 impl Multiply for Pairs {
     const SIGNED: bool = true;
-    // Beside the sums and codes there are steps in between to keep.
+    // Intermediate results take registers in addition to sums and codes.
     const GROUP: usize = 2;
 
     #[inline(always)]

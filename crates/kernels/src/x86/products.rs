@@ -1,4 +1,4 @@
-//! The head step by products of sixteen queries and sixteen records.
+//! Pruning pass 1 by matrix products of sixteen queries and sixteen records.
 
 use super::avx512::Zmm;
 use crate::aligned::AlignedBytes;
@@ -20,7 +20,7 @@ pub(super) const OPERAND_BYTES: usize = 1024;
 #[repr(align(64))]
 pub(super) struct Products(pub(super) [[i32; TILE_RECORDS]; QUERIES]);
 
-/// The unit that multiplies.
+/// A unit that multiplies matrices.
 ///
 /// # Safety
 /// `multiply` comes between `begin` and `end` on the same thread, and all three only where the CPU
@@ -85,7 +85,7 @@ pub(super) unsafe fn scan_by_products<M: Multiplier>(codes: &Codes, scans: &mut 
                 for (row, scan) in scans.iter_mut().enumerate() {
                     let mask = scan.tile_mask(tile) & valid;
                     if mask != 0 {
-                        meta.judge(
+                        meta.add_candidates(
                             &fine.0[row],
                             &high.0[row],
                             Zmm::BYTE_OFFSET,
@@ -146,7 +146,7 @@ pub(super) mod tests {
     use crate::scan::Scan;
     use crate::x86::AVX512_VNNI;
 
-    /// `TDPBSUD`, as its manual says.
+    /// `TDPBSUD`, as its manual describes it.
     pub(in crate::x86) struct Plain;
 
     impl Multiplier for Plain {
