@@ -22,7 +22,7 @@ export const ORDER = {
   ],
   'src/server': [
     ['main.ts'],
-    ['app.ts', 'stop-on-signal.ts'],
+    ['app.ts', 'close-on-signal.ts'],
     ['routes'],
     ['openapi'],
     ['webhooks'],

@@ -12,8 +12,8 @@ const RECORD = /^\/records\/(\d+)/;
 /**
  * Upserts records in batches, one after the other, and adds up the results of `send`.
  *
- * @throws {CosiftError} `invalid_request` for wrong options and for records that are not iterable; `invalid_record` for a value that JSON
- * cannot represent; otherwise what `send` throws. Pointers count from the first of all `records`, and
+ * @throws {CosiftError} `invalid_request` for wrong options and for records that are not iterable; `invalid_record` for a
+ * value that JSON cannot represent; otherwise what `send` throws. Pointers count from the first of all `records`, and
  * `fields.committed` is the number of records that were committed before the failed batch.
  */
 export async function upsertInBatches(
@@ -43,7 +43,7 @@ export async function upsertInBatches(
     }
     if (batch.length > 0) await commit();
   } catch (error) {
-    throw error instanceof CosiftError ? moved(error, sum.results.length) : error;
+    throw error instanceof CosiftError ? withShiftedPointers(error, sum.results.length) : error;
   }
   return sum;
 }
@@ -58,11 +58,11 @@ function checkIterable(records: unknown): void {
   });
 }
 
-/** Returns the failure of a batch as that of the call, whose earlier batches had `committed` records. */
-function moved(error: CosiftError, committed: number): CosiftError {
-  const move = (text: string) => text.replace(RECORD, (_, at) => `/records/${Number(at) + committed}`);
-  return new CosiftError(error.code, move(error.detail), {
-    problems: error.problems.map((problem) => ({ ...problem, pointer: move(problem.pointer) })),
+/** Returns the error of a batch with pointers that count from the first record of the call. */
+function withShiftedPointers(error: CosiftError, committed: number): CosiftError {
+  const shift = (text: string) => text.replace(RECORD, (_, at) => `/records/${Number(at) + committed}`);
+  return new CosiftError(error.code, shift(error.detail), {
+    problems: error.problems.map((problem) => ({ ...problem, pointer: shift(problem.pointer) })),
     fields: { ...error.fields, committed },
     cause: error,
   });

@@ -56,7 +56,7 @@ export function parseField(text: string, type: ColumnType): Value {
 }
 
 /** Parses `--types a=number,b=string` into an object without a prototype: `__proto__` is an ordinary column name. */
-export function parseTypes(text: string, before: Record<string, ColumnType> | undefined) {
+export function parseColumnTypes(text: string, before: Record<string, ColumnType> | undefined) {
   const types: Record<string, ColumnType> = Object.assign(Object.create(null), before);
   for (const pair of text.split(',')) {
     const at = pair.lastIndexOf('=');

@@ -13,7 +13,7 @@ export function withSettings(command: Command): Command {
       `${help} (env ${env}${standard === undefined ? '' : `, default: ${standard}`})`,
     );
     if (repeat) option.argParser(collect);
-    // The help leaves out the thirty limits, which docs/limits.md lists.
+    // The help leaves out the limits, which docs/limits.md lists.
     command.addOption(name.startsWith('limits.') ? option.hideHelp() : option);
   }
   return command.addHelpText(

@@ -1,14 +1,15 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import type { Database, Databases, RecordInput } from '../api/index.js';
+import type { Command } from 'commander';
+import type { Database, Databases } from '../api/index.js';
 import { isCode } from '../errors.js';
 import type { DatabaseSettings, LineSummary } from '../schema/index.js';
-import { COLUMN_TYPES, type ColumnType, parseTypes } from './column-types.js';
-import type { CsvColumns } from './csv.js';
-import { isEncoding } from './encoding.js';
+import { abortOnSignal } from './abort-on-signal.js';
+import { COLUMN_TYPES, type ColumnType } from './column-types.js';
+import type { CsvColumns } from './csv-columns.js';
 import { printable } from './failure.js';
 import { type Input, type InputOptions, openInput } from './input.js';
+import { parseColumns, parseCount, parseEncoding, parseSeparator, parseTypes } from './option-values.js';
 import { count, duration, ProgressBar } from './progress-bar.js';
-import { stopOnSignals } from './stop.js';
+import { reportTakenIds } from './taken-ids.js';
 import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
 
 interface ImportOptions extends TargetOptions, InputOptions {
@@ -33,9 +34,9 @@ export function importCommand(): Command {
     .option(
       '--embed <columns>',
       'columns to search by meaning, comma-separated (default: every text)',
-      columns,
+      parseColumns,
     )
-    .option('--dimensions <n>', 'for a database of your own vectors: values a vector', wholeNumber)
+    .option('--dimensions <n>', 'for a database of your own vectors: values a vector', parseCount)
     .option('--approximate', 'make the database with an index for approximate searches')
     .option('--id-column <name>', 'CSV: column with the integer ids of the records (default: id)')
     .option('--key-column <name>', 'column whose text identifies a record: its UUID is made from it')
@@ -43,14 +44,14 @@ export function importCommand(): Command {
       '--types <column=type>',
       `CSV: ${COLUMN_TYPES.join(', ')}, comma-separated; may be repeated (default: number or boolean where ` +
         'every value of the column is written exactly so, string otherwise)',
-      types,
+      parseTypes,
     )
     .option(
       '--separator <character>',
       'CSV: character between fields, or "tab" (default: a comma)',
-      separator,
+      parseSeparator,
     )
-    .option('--encoding <name>', 'such as latin1, windows-1252 or utf-16le (default: utf-8)', encoding)
+    .option('--encoding <name>', 'such as latin1, windows-1252 or utf-16le (default: utf-8)', parseEncoding)
     .action(importFile);
 }
 
@@ -65,7 +66,7 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
     bar.clear();
     process.stderr.write(`line ${line}: ${printable(text)}\n`);
   };
-  const stop = stopOnSignals();
+  const stop = abortOnSignal();
   const started = Date.now();
   const progress = { committed: 0 };
   let databases: Databases | undefined;
@@ -73,8 +74,8 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
     const input = await unlessStopped(stop, () => openInput(file, options, report, stop));
     databases = await openTarget(options);
     const database = await ensureDatabase(databases, options.database, settingsOf(options));
-    const sending = { stop, bar, progress, report };
-    const summary = await unlessStopped(stop, () => send(input, database, sending));
+    const context = { stop, bar, progress, report };
+    const summary = await unlessStopped(stop, () => send(input, database, context));
     await unlessStopped(stop, () => reportTakenIds(input, database, badLines, report));
     const bad = badLines.size;
     const seconds = (Date.now() - started) / 1000;
@@ -123,7 +124,8 @@ async function ensureDatabase(
   return databases.createDatabase(id, settings);
 }
 
-interface Sending {
+/** What an import uses while records are sent. */
+interface ImportContext {
   stop: AbortSignal;
   bar: ProgressBar;
   progress: { committed: number };
@@ -141,7 +143,7 @@ async function unlessStopped<T>(stop: AbortSignal, work: () => Promise<T>): Prom
 async function send(
   input: Input,
   database: Database,
-  { stop, bar, progress, report }: Sending,
+  { stop, bar, progress, report }: ImportContext,
 ): Promise<LineSummary> {
   let summary: LineSummary | undefined;
   for await (const event of database.upsertLines(input.chunks, { signal: stop })) {
@@ -162,46 +164,6 @@ async function send(
   return summary;
 }
 
-/** Maximum rows and bytes of a batch whose ids are requested. */
-const BATCH_ROWS = 256;
-const BATCH_BYTES = 1 << 20;
-
-/**
- * Reports the rows whose id belongs to another row that has no id in the file: that row got the id by an earlier import.
- * Both rows are written to the same record, and the row without an id is written last.
- */
-async function reportTakenIds(
-  { withoutId, lineOfId }: Input,
-  database: Database,
-  badLines: ReadonlySet<number>,
-  report: (line: number, text: string) => void,
-): Promise<void> {
-  let batch: { record: RecordInput; line: number }[] = [];
-  let bytes = 0;
-  const check = async () => {
-    // These records were just stored, so this changes nothing; the response has their ids.
-    const { results } = await database.upsert(batch.map(({ record }) => record));
-    for (const [at, { id }] of results.entries()) {
-      const line = lineOfId(id);
-      if (line === 0) continue;
-      report(
-        line,
-        `the record of line ${batch[at]?.line}, which has no id, got the id ${id} when it was imported before; ` +
-          'only that line is stored: give it its id, or this one another',
-      );
-    }
-    batch = [];
-    bytes = 0;
-  };
-  for await (const { json, line } of withoutId?.() ?? []) {
-    if (badLines.has(line)) continue;
-    if (batch.length === BATCH_ROWS || (batch.length > 0 && bytes + json.length > BATCH_BYTES)) await check();
-    batch.push({ record: JSON.parse(Buffer.from(json).toString()), line });
-    bytes += json.length;
-  }
-  if (batch.length > 0) await check();
-}
-
 /** Names the columns that do not hold text: a filter compares only values of the same type. */
 function typesOf({ names, types, isData }: CsvColumns): string {
   const named = (type: ColumnType) => names.filter((_, at) => types[at] === type && isData(at)).join(', ');
@@ -218,34 +180,4 @@ function settingsOf({ embed, dimensions, approximate }: ImportOptions): Database
     ...(dimensions !== undefined && { dimensions }),
     ...(approximate !== undefined && { approximate }),
   };
-}
-
-function columns(text: string): string[] {
-  const names = text.split(',').map((name) => name.trim());
-  if (names.includes('')) throw new InvalidArgumentError('a column has no name');
-  return names;
-}
-
-function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('not a whole number above 0');
-  return Number(text);
-}
-
-function types(text: string, before: Record<string, ColumnType> | undefined): Record<string, ColumnType> {
-  try {
-    return parseTypes(text, before);
-  } catch (error) {
-    throw new InvalidArgumentError((error as Error).message);
-  }
-}
-
-function separator(text: string): string {
-  const character = text === 'tab' ? '\t' : text;
-  if (!/^[^"\r\n]$/u.test(character)) throw new InvalidArgumentError('not one character, nor "tab"');
-  return character;
-}
-
-function encoding(name: string): string {
-  if (!isEncoding(name)) throw new InvalidArgumentError('no such encoding is known');
-  return name;
 }

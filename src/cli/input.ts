@@ -1,7 +1,8 @@
 import { createReadStream, type Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
-import { type CsvColumns, inspectCsv, recordsOfCsv } from './csv.js';
+import { inspectCsv, recordsOfCsv } from './csv.js';
+import type { CsvColumns } from './csv-columns.js';
 import { toUtf8 } from './encoding.js';
 import { Identities } from './identities.js';
 import { LineNumbers } from './line-numbers.js';
@@ -39,47 +40,62 @@ export async function openInput(
   onBad: OnBadLine,
   stop: AbortSignal,
 ): Promise<Input> {
+  if (file === '-') return openPipe(options, onBad, stop);
+  const source = await FileSource.open(file, stop);
+  return /\.csv$/i.test(file) ? openCsv(source, options, onBad) : openNdjson(source, options, onBad);
+}
+
+function openPipe(options: InputOptions, onBad: OnBadLine, stop: AbortSignal): Input {
   const lines = new LineNumbers();
   const identities = new Identities();
-  const lineOfId = (id: number) => identities.lineOfId(id);
-  if (file === '-') {
-    const stream = addAbortSignal(stop, process.stdin);
-    const text = options.encoding === undefined ? stream : toUtf8(stream, options.encoding);
-    const rows = linesOfNdjson(text, undefined, options, identities, onBad);
-    return { chunks: numbered(rows, lines), lines, estimate: () => undefined, lineOfId };
-  }
-  const source = await FileSource.open(file, stop);
-  if (!/\.csv$/i.test(file)) {
-    if (options.idColumn !== undefined) throw new Error('--id-column is for CSV; NDJSON has the member "id"');
-    if (options.separator !== undefined) throw new Error('--separator is for CSV');
-    if (options.types !== undefined) throw new Error('--types is for CSV; NDJSON has types of its own');
-    const { encoding } = options;
-    const read = (part: Part, of: Identities, onBad: OnBadLine) => {
-      const bytes = source.read();
-      const text = encoding === undefined ? bytes : toUtf8(bytes, encoding);
-      return linesOfNdjson(text, part, options, of, onBad);
-    };
-    const rows = source.parts(PARTS, (part) => read(part, identities, onBad));
-    return {
-      chunks: numbered(rows, lines),
-      lines,
-      estimate: () => source.estimate(),
-      withoutId: () => source.mixed(() => read('without-id', new Identities(), () => undefined)),
-      lineOfId,
-    };
-  }
-  const read = () => toUtf8(source.read(), options.encoding ?? 'utf-8');
-  const columns = await inspectCsv(read(), options);
-  const rowsOf = (part: Part, of: Identities, onBad: OnBadLine) =>
-    recordsOfCsv(read(), columns, part, of, onBad);
-  const rows = source.parts(columns.parts, (part) => rowsOf(part, identities, onBad));
+  const stream = addAbortSignal(stop, process.stdin);
+  const text = options.encoding === undefined ? stream : toUtf8(stream, options.encoding);
+  const rows = linesOfNdjson(text, undefined, options, identities, onBad);
   return {
     chunks: numbered(rows, lines),
     lines,
-    columns,
+    estimate: () => undefined,
+    lineOfId: (id) => identities.lineOfId(id),
+  };
+}
+
+function openNdjson(source: FileSource, options: InputOptions, onBad: OnBadLine): Input {
+  const { idColumn, separator, types, encoding } = options;
+  if (idColumn !== undefined) throw new Error('--id-column is for CSV; NDJSON has the member "id"');
+  if (separator !== undefined) throw new Error('--separator is for CSV');
+  if (types !== undefined) throw new Error('--types is for CSV; NDJSON has types of its own');
+  return inputOf(source, PARTS, onBad, (part, identities, onBad) => {
+    const bytes = source.read();
+    const text = encoding === undefined ? bytes : toUtf8(bytes, encoding);
+    return linesOfNdjson(text, part, options, identities, onBad);
+  });
+}
+
+async function openCsv(source: FileSource, options: InputOptions, onBad: OnBadLine): Promise<Input> {
+  const read = () => toUtf8(source.read(), options.encoding ?? 'utf-8');
+  const columns = await inspectCsv(read(), options);
+  const input = inputOf(source, columns.parts, onBad, (part, identities, onBad) =>
+    recordsOfCsv(read(), columns, part, identities, onBad),
+  );
+  return { ...input, columns };
+}
+
+/** Returns the input of a file. `rowsOf` reads the rows of one part. */
+function inputOf(
+  source: FileSource,
+  parts: readonly Part[],
+  onBad: OnBadLine,
+  rowsOf: (part: Part, identities: Identities, onBad: OnBadLine) => AsyncIterable<Row>,
+): Input {
+  const lines = new LineNumbers();
+  const identities = new Identities();
+  const rows = source.parts(parts, (part) => rowsOf(part, identities, onBad));
+  return {
+    chunks: numbered(rows, lines),
+    lines,
     estimate: () => source.estimate(),
-    withoutId: () => source.mixed(() => rowsOf('without-id', new Identities(), () => undefined)),
-    lineOfId,
+    withoutId: () => source.ifMixed(() => rowsOf('without-id', new Identities(), () => undefined)),
+    lineOfId: (id) => identities.lineOfId(id),
   };
 }
 
@@ -137,8 +153,8 @@ class FileSource {
     await this.#checkUnchanged();
   }
 
-  /** Yields the rows of `read` when more than one part had rows. @throws {Error} as `parts` does. */
-  async *mixed(read: () => AsyncIterable<Row>): AsyncGenerator<Row> {
+  /** Yields the rows of `read` if more than one part had rows. Fails as {@link parts} does. */
+  async *ifMixed(read: () => AsyncIterable<Row>): AsyncGenerator<Row> {
     if (this.#partsWithRows < 2) return;
     yield* read();
     await this.#checkUnchanged();

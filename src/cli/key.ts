@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import {
   ACTIONS,
   checkKeyRequest,
@@ -7,6 +7,7 @@ import {
   type KeyDescription,
 } from '../schema/index.js';
 import { type Keys, openKeys } from './keys.js';
+import { parseFilter } from './option-values.js';
 import { table } from './table.js';
 import { type TargetOptions, targetCommand } from './target.js';
 
@@ -32,7 +33,7 @@ export function keyCommand(): Command {
         .option('--actions <list>', `comma-separated, of ${ACTIONS.join(', ')}`, 'search')
         .option('--databases <list>', 'database ids, comma-separated, or *', '*')
         .option('--expires <time>', 'ISO 8601 time after which the key ends')
-        .option('--filter <json>', 'filter group forced on all that the key sees', json)
+        .option('--filter <json>', 'filter group forced on all that the key sees', parseFilter)
         .action((options: CreateOptions) => withKeys(options, (keys) => create(keys, options))),
     )
     .addCommand(
@@ -96,12 +97,4 @@ async function revoke(keys: Keys, keyId: string, options: RevokeOptions): Promis
   const descendants = options.descendants === true;
   await keys.revoke(keyId, { descendants });
   console.log(`revoked ${keyId}${descendants ? ' and the keys that it issued' : ''}`);
-}
-
-function json(text: string): FilterGroup {
-  try {
-    return JSON.parse(text) as FilterGroup;
-  } catch (error) {
-    throw new InvalidArgumentError(`not JSON: ${(error as Error).message}`);
-  }
 }

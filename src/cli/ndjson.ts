@@ -38,7 +38,7 @@ export async function* linesOfNdjson(
     if (part !== undefined && partOfRecord !== part) continue;
     first ??= partOfRecord;
     try {
-      if (partOfRecord !== first) throw new BadRow(mixed(first));
+      if (partOfRecord !== first) throw new BadRow(mixedIds(first));
       const uuid = identify(record, line, keyColumn, identities);
       yield { json: uuid === undefined ? Buffer.concat([bytes, LINE_END]) : withUuid(bytes, uuid), line };
     } catch (error) {
@@ -73,7 +73,8 @@ function identify(
   return undefined;
 }
 
-function mixed(first: Part): string {
+/** Explains why a pipe may not mix records with an id and records without one. */
+function mixedIds(first: Part): string {
   const [rule, here] = first === 'with-id' ? ['an id', 'has none'] : ['no id', 'has one'];
   return (
     `the first record has ${rule} and this one ${here}: one could overwrite the other. ` +

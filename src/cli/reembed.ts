@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { CosiftError } from '../errors.js';
 import type { Reembedding } from '../schema/index.js';
+import { abortOnSignal } from './abort-on-signal.js';
 import { count, duration, ProgressBar } from './progress-bar.js';
-import { stopOnSignals } from './stop.js';
 import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
 
 interface ReembedOptions extends TargetOptions {
@@ -24,7 +24,7 @@ async function run(id: string, options: ReembedOptions): Promise<void> {
   if ((model === undefined) === (cancel === undefined)) {
     throw new CosiftError('invalid_request', 'give either --model or --cancel');
   }
-  const stop = stopOnSignals();
+  const stop = abortOnSignal();
   const databases = await openTarget(options);
   const started = Date.now();
   const bar = new ProgressBar();

@@ -1,5 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { FilterGroup, PageB } from '../schema/index.js';
+import { parseFilter, parseNumber } from './option-values.js';
 import { table } from './table.js';
 import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
 
@@ -19,10 +20,10 @@ export function searchCommand(): Command {
     .option(
       '--filter <json>',
       'filter group, such as {"rules":[{"column":"year","operator":"less_than","value":1900}]}',
-      json,
+      parseFilter,
     )
-    .option('--limit <n>', 'maximum number of records to show, 1 to 100 (default: 10)', number)
-    .option('--threshold <score>', 'minimum relevance score, 0 to 1 (default: 0.2)', number)
+    .option('--limit <n>', 'maximum number of records to show, 1 to 100 (default: 10)', parseNumber)
+    .option('--threshold <score>', 'minimum relevance score, 0 to 1 (default: 0.2)', parseNumber)
     .option('--json', 'print the response as JSON')
     .action(search);
 }
@@ -58,18 +59,4 @@ function show({ results, pagination }: PageB): void {
   ]);
   console.log(table(['score', 'id', ...columns], rows, process.stdout.columns ?? 120));
   if (pagination.has_more) console.log(`the first ${results.length}; --limit shows more`);
-}
-
-function json(text: string): FilterGroup {
-  try {
-    return JSON.parse(text) as FilterGroup;
-  } catch (error) {
-    throw new InvalidArgumentError(`not JSON: ${(error as Error).message}`);
-  }
-}
-
-function number(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError('not a number');
-  return value;
 }

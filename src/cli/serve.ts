@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { Command } from 'commander';
 import { resolveConfig } from '../config/index.js';
+import { closeOnSignal } from '../server/close-on-signal.js';
 import { type Running, start } from '../server/main.js';
-import { stopOnSignal } from '../server/stop-on-signal.js';
 import { withSettings } from './config.js';
 import { DEMO_DATABASE, ensureDemo } from './demo.js';
 import { report, warn } from './failure.js';
@@ -23,7 +23,7 @@ async function serve(flags: Record<string, unknown>): Promise<void> {
   const running = await start(config, {
     ...(flags.demo === true && { beforeServing: (backend) => ensureDemo(backend, config.data) }),
   });
-  stopOnSignal(running.close, report);
+  closeOnSignal(running.close, report);
   if (flags.demo === true) console.log(requests(running, config.adminKey !== undefined));
 }
 

@@ -71,18 +71,19 @@ async function openDirectory({ data, models }: TargetOptions): Promise<Cosift> {
   }
 }
 
-/**
- * Returns the key for a server: the given one, else the admin key of the data directory. The admin key is sent to this
- * machine only: another machine may belong to somebody else, and would receive the key even if the address was mistyped.
- */
+/** @throws {CosiftError} `unauthorized` when there is no key that can be sent. */
 function apiKey(options: TargetOptions): string {
-  const key = foundKey(options);
+  const key = findKey(options);
   // The message does not contain the key, because messages are kept in logs.
   if (!isApiKey(key)) throw new CosiftError('unauthorized', `the API key is not a ${API_KEY}`);
   return key;
 }
 
-function foundKey({ key, data, url }: TargetOptions): string {
+/**
+ * Returns the key for a server: the given one, else the admin key of the data directory. The admin key is sent to this
+ * machine only: another machine may belong to somebody else, and would receive the key even if the address was mistyped.
+ */
+function findKey({ key, data, url }: TargetOptions): string {
   if (key !== undefined) return key;
   const file = path.join(data, 'admin.key');
   const host = url === undefined ? undefined : new URL(url).hostname;

@@ -1,5 +1,4 @@
 import { v7 } from 'uuid';
-import { drain } from '../api/drain.js';
 import { follow } from '../api/follow.js';
 import type {
   CallOptions,
@@ -15,6 +14,7 @@ import type {
   SearchInput,
 } from '../api/index.js';
 import { searchWithArrayVector, withArrayVector } from '../api/inputs.js';
+import { paginate } from '../api/paginate.js';
 import { reembed } from '../api/reembed.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
 import { isCode } from '../errors.js';
@@ -87,7 +87,7 @@ export class RemoteDatabase implements Database {
     request: SearchInput,
     options?: PageOptions<V>,
   ): AsyncGenerator<RecordOf<V>, void, undefined> {
-    return drain<V>((pagination) => this.search({ ...request, pagination }, options), request?.pagination);
+    return paginate<V>((pagination) => this.search({ ...request, pagination }, options), request?.pagination);
   }
 
   query<V extends Variant = 'b'>(request: QueryRequest = {}, options?: PageOptions<V>): Promise<PageOf<V>> {
@@ -98,7 +98,7 @@ export class RemoteDatabase implements Database {
     request: QueryRequest = {},
     options?: PageOptions<V>,
   ): AsyncGenerator<RecordOf<V>, void, undefined> {
-    return drain<V>((pagination) => this.query({ ...request, pagination }, options), request.pagination);
+    return paginate<V>((pagination) => this.query({ ...request, pagination }, options), request.pagination);
   }
 
   async get<Id extends number | string>(id: Id, options?: CallOptions): Promise<RecordById<Id> | undefined> {

@@ -1,4 +1,3 @@
-import { drain } from '../api/drain.js';
 import { follow } from '../api/follow.js';
 import type {
   CallOptions,
@@ -14,6 +13,7 @@ import type {
   SearchInput,
 } from '../api/index.js';
 import { searchWithArrayVector, withArrayVector } from '../api/inputs.js';
+import { paginate } from '../api/paginate.js';
 import { reembed } from '../api/reembed.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
 import type { Backend } from '../backend/index.js';
@@ -90,7 +90,7 @@ export class LocalDatabase implements Database {
     request: SearchInput,
     options?: PageOptions<V>,
   ): AsyncGenerator<RecordOf<V>, void, undefined> {
-    return drain<V>((pagination) => this.search({ ...request, pagination }, options), request?.pagination);
+    return paginate<V>((pagination) => this.search({ ...request, pagination }, options), request?.pagination);
   }
 
   /** An aborted signal stops the running scan. */
@@ -108,7 +108,7 @@ export class LocalDatabase implements Database {
     request: QueryRequest = {},
     options?: PageOptions<V>,
   ): AsyncGenerator<RecordOf<V>, void, undefined> {
-    return drain<V>((pagination) => this.query({ ...request, pagination }, options), request.pagination);
+    return paginate<V>((pagination) => this.query({ ...request, pagination }, options), request.pagination);
   }
 
   async get<Id extends number | string>(

@@ -53,6 +53,16 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   let app: FastifyInstance | undefined;
   let webhooks: Webhooks | undefined;
   let engineLog: EngineLog | undefined;
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= runEach([
+      () => app?.close(),
+      () => webhooks?.close(),
+      () => backend.close(),
+      () => engineLog?.stop(),
+    ]);
+    return closed;
+  };
   let preparing: string | undefined = 'the service is being prepared';
   try {
     const admin = await adminKey(config.data, config.adminKey);
@@ -96,30 +106,12 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     preparing = 'the service is being prepared';
     await options.beforeServing?.(backend, url);
     preparing = undefined;
-    const listening = app;
-    const delivering = webhooks;
-    const logging = engineLog;
-    delivering.start(app.log);
+    webhooks.start(app.log);
     print(`listening on ${url}`);
-    let closed: Promise<void> | undefined;
-    const close = () => {
-      closed ??= runEach([
-        () => listening.close(),
-        () => delivering.close(),
-        () => backend.close(),
-        () => logging.stop(),
-      ]);
-      return closed;
-    };
     return { url, app, backend, admin, close };
   } catch (error) {
     // Errors of the cleanup are dropped: the caller needs the error of the start.
-    await runEach([
-      () => app?.close(),
-      () => webhooks?.close(),
-      () => backend.close(),
-      () => engineLog?.stop(),
-    ]).catch(() => undefined);
+    await close().catch(() => undefined);
     throw error;
   }
 }

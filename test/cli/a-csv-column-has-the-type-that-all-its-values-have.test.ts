@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ColumnTypes, parseField, parseTypes } from '../../src/cli/column-types.js';
+import { ColumnTypes, parseColumnTypes, parseField } from '../../src/cli/column-types.js';
 
 const typeOf = (...column: string[]) => {
   const types = new ColumnTypes();
@@ -65,11 +65,11 @@ test.each(['', 'x', '0x10', '1,5', '.', '+', 'Infinity'])('%j is no declared num
 });
 
 test('types are declared by column, and what is misspelt is named', () => {
-  expect({ ...parseTypes('a=number, b=string', undefined) }).toEqual({ a: 'number', b: 'string' });
-  expect({ ...parseTypes('a=b=boolean', parseTypes('c=number', undefined)) }).toEqual({
+  expect({ ...parseColumnTypes('a=number, b=string', undefined) }).toEqual({ a: 'number', b: 'string' });
+  expect({ ...parseColumnTypes('a=b=boolean', parseColumnTypes('c=number', undefined)) }).toEqual({
     'a=b': 'boolean',
     c: 'number',
   });
-  expect(() => parseTypes('a=numbr', undefined)).toThrow('did you mean "number"?');
-  expect(() => parseTypes('a', undefined)).toThrow('"a" is not COLUMN=TYPE');
+  expect(() => parseColumnTypes('a=numbr', undefined)).toThrow('did you mean "number"?');
+  expect(() => parseColumnTypes('a', undefined)).toThrow('"a" is not COLUMN=TYPE');
 });

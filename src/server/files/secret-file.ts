@@ -3,7 +3,7 @@ import path from 'node:path';
 import { CosiftError } from '../../errors.js';
 
 /** The text of `file`; undefined if the file does not exist. */
-export async function readIfThere(file: string): Promise<string | undefined> {
+export async function readIfExists(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {

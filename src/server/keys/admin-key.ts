@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { CosiftError } from '../../errors.js';
-import { readIfThere, removeTemporaries, writeSecret } from '../files/secret-file.js';
+import { readIfExists, removeTemporaries, writeSecret } from '../files/secret-file.js';
 import { keyIdOf, makeKey } from './key-format.js';
 
 export interface AdminKey {
@@ -19,7 +19,7 @@ export async function adminKey(dataDirectory: string, given: string | undefined)
   const file = path.join(dataDirectory, 'admin.key');
   await removeTemporaries(file);
   if (given !== undefined) return { key: given, made: false, file };
-  const stored = (await readIfThere(file))?.trim();
+  const stored = (await readIfExists(file))?.trim();
   if (stored) {
     // A key that the service made has a checksum of its own.
     if (stored.startsWith('cosift_') && keyIdOf(stored) === undefined) {

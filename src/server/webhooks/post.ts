@@ -28,7 +28,7 @@ export async function post(
 ): Promise<PostFailure | undefined> {
   const target = new URL(url);
   const host = target.hostname.replace(/^\[|\]$/g, '');
-  if (policy.refusesHost(host)) return refused(host);
+  if (policy.refusesHost(host)) return { kind: 'unreachable', detail: refusal(host) };
   try {
     const status = await send(target, headers, body, checkedLookup(policy), signal);
     if (status >= 200 && status < 300) return undefined;
@@ -39,10 +39,6 @@ export async function post(
       detail: error instanceof Error ? error.message || String(error) : String(error),
     };
   }
-}
-
-function refused(host: string): PostFailure {
-  return { kind: 'unreachable', detail: refusal(host) };
 }
 
 function refusal(host: string): string {

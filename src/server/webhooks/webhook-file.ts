@@ -1,6 +1,6 @@
 import { checkSchema, DATABASE_ID, EPOCH } from '../../schema/index.js';
 import { type FileKind, parseChecked, writeChecked } from '../files/checked-file.js';
-import { readIfThere, removeTemporaries } from '../files/secret-file.js';
+import { readIfExists, removeTemporaries } from '../files/secret-file.js';
 import type { StoredWebhook } from './stored-webhook.js';
 
 /** The content of `webhooks.json`. */
@@ -18,7 +18,7 @@ export const WEBHOOKS_FILE: FileKind<StoredWebhook> = {
  */
 export async function readWebhooks(file: string): Promise<StoredWebhook[]> {
   await removeTemporaries(file);
-  const text = await readIfThere(file);
+  const text = await readIfExists(file);
   if (text === undefined) return [];
   const { items, hasChecksum } = parseChecked(file, text, WEBHOOKS_FILE);
   if (!hasChecksum) await writeWebhooks(file, items);

@@ -1,11 +1,11 @@
 import type { Pagination, Variant } from '../schema/index.js';
 import type { PageOf, RecordOf } from './database.js';
 
-/** Records of a page: as many as a request may ask for. */
+/** The maximum number of records that a request may ask for. */
 const PAGE_LIMIT = 100;
 
-/** Yields the records of all pages, from the position `start` on. `fetchPage` returns the page at a position. */
-export async function* drain<V extends Variant>(
+/** Yields the records of all pages, beginning at `start`. `fetchPage` requests one page. */
+export async function* paginate<V extends Variant>(
   fetchPage: (pagination: Pagination) => Promise<PageOf<V>>,
   start: Pagination = {},
 ): AsyncGenerator<RecordOf<V>, void, undefined> {

@@ -24,7 +24,7 @@ const SKIPPED: closeWithGrace.AllEvents[] = [
  * On SIGINT or SIGTERM, calls `close` and ends the process: with exit code 0, or with 1 after `onFailure` if `close`
  * fails. A second signal ends the process at once, with the exit code of a process that the signal killed.
  */
-export function stopOnSignal(close: () => Promise<void>, onFailure: (error: unknown) => void): void {
+export function closeOnSignal(close: () => Promise<void>, onFailure: (error: unknown) => void): void {
   closeWithGrace(
     {
       // `close` has time limits of its own.
