@@ -134,7 +134,7 @@ codes! {
     UnknownOperator = "unknown_operator",
     /// `rules` is an empty array.
     EmptyRules = "empty_rules",
-    /// `value` beside an operator that takes none.
+    /// `value` given for an operator that takes none.
     UnexpectedValue = "unexpected_value",
     /// More rules in one filter than allowed.
     TooManyRules = "too_many_rules",

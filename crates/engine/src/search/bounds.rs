@@ -1,4 +1,4 @@
-//! Bounds of scores: what a record's codes certainly say, and what a search looks for.
+//! Bounds of scores: the bounds that follow from a record's codes, and the range of scores that a search needs.
 
 use cosift_kernels::Candidate;
 

@@ -33,8 +33,8 @@ fn every_interval_begins_with_a_value_that_a_filter_takes() {
     );
     for interval in ["minute", "hour", "day", "week", "month", "year"] {
         let facets = json!([{ "time": "created", "interval": interval }]);
-        let told = counted(&facets, &names, &block).expect("few intervals");
-        let buckets = told[0]["buckets"].as_array().expect("a list");
+        let response = counted(&facets, &names, &block).expect("few intervals");
+        let buckets = response[0]["buckets"].as_array().expect("a list");
         for bucket in buckets {
             let from = bucket["from"].as_str().expect("a time");
             let from = crate::json::parse_time(from).expect("a time that is accepted");
@@ -59,15 +59,15 @@ fn every_interval_begins_with_a_value_that_a_filter_takes() {
     assert_eq!(error.code(), "invalid_request");
     assert_eq!(error.problems()[0].pointer, "/facets/1/interval");
     for interval in [1.7e308, f64::MAX, 1e300, 1.0, f64::MIN_POSITIVE, 5e-324] {
-        let told = counted(&histogram(interval), &names, &block);
-        let told = told.expect("bounds that doubles hold");
-        for bucket in told[1]["buckets"].as_array().expect("a list") {
+        let response = counted(&histogram(interval), &names, &block);
+        let response = response.expect("bounds that doubles hold");
+        for bucket in response[1]["buckets"].as_array().expect("a list") {
             let from = bucket["from"].as_f64().expect("a number");
             assert!(from.is_finite(), "{interval}: {bucket}");
         }
     }
     let (names, block) = block_of(&[1.7e308, -1e308], &[0, 0]);
-    let told = counted(&histogram(1e308), &names, &block).expect("both begin at doubles");
+    let response = counted(&histogram(1e308), &names, &block).expect("both begin at doubles");
     let expected = json!([{ "from": -1e308, "count": 1 }, { "from": 1e308, "count": 1 }]);
-    assert_eq!(told[1]["buckets"], expected);
+    assert_eq!(response[1]["buckets"], expected);
 }

@@ -1,4 +1,4 @@
-//! Facets against a plain count and a golden answer, and the requests that are refused.
+//! Facets against a simple count and a golden response, and the requests that are refused.
 
 mod bad_requests;
 mod golden;

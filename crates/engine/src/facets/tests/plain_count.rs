@@ -1,4 +1,4 @@
-//! Counts of random blocks against a plain count.
+//! Counts of random blocks against a simple count, record by record.
 
 use std::collections::BTreeMap;
 
