@@ -14,19 +14,20 @@ use crate::snapshot::Selection;
 use crate::store::{Change, ChangeKind, FeedData};
 use crate::write::parse_data;
 
-/// Changes of one answer at most.
+/// The maximum number of changes in a response.
 const MAX_LIMIT: u64 = 1_000;
 
-/// Changes that one call goes through at most, those that a forced filter hides among them.
+/// The maximum number of changes that one call reads, including changes that a forced filter hides.
 const MAX_READ: usize = 10_000;
 
-/// Changes that are read from the store at once.
+/// Changes that are read from the store at a time.
 const BATCH: usize = 1_000;
 
-/// Bytes of former data that are read from the store at once, about.
+/// Approximate bytes of former data that are read from the store at a time.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// Bytes of former data that one call goes through, about: they are parsed on a thread that other queries wait for.
+/// Approximate bytes of former data that one call reads. The limit is low because they are parsed on a thread that
+/// other queries wait for.
 const MAX_READ_BYTES: usize = 16 << 20;
 
 /// A request for changes.
@@ -34,7 +35,7 @@ const MAX_READ_BYTES: usize = 16 << 20;
 pub(crate) struct Changes {
     after: u64,
     limit: usize,
-    /// What identifies the feed that `after` is a position of, if the caller tells.
+    /// The epoch of the feed that `after` is a position in, if the caller knows it.
     epoch: Option<String>,
     forced: Option<Filter>,
 }
@@ -43,7 +44,7 @@ impl Changes {
     /// Reads a request from JSON: `after`, `limit`, `epoch`, `forced_filter`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with a pointer for whatever does not fit.
+    /// [`Error::Invalid`] with a pointer to the member that is not valid.
     pub(crate) fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
         let request = RequestReader::new(json, limits)?;
         let limit = request.integer("limit")?.unwrap_or(100);
@@ -63,14 +64,14 @@ impl Changes {
         })
     }
 
-    /// The changes after the position, as JSON: `changes`, `position` to go on from, `has_more`, `epoch`.
+    /// Reads the changes after the position, as JSON: `changes`, `position` for the next call, `has_more`, `epoch`.
     ///
-    /// A forced filter hides the records that do not satisfy it, now or before the change. A record that left the
-    /// filter shows as `deleted`, so that whoever follows the feed forgets it.
+    /// A forced filter hides records that did not pass it before the change and do not pass it now. A record that
+    /// passed it before is shown as `deleted`, so that the reader of the feed removes it.
     ///
     /// # Errors
-    /// [`Error::FeedRestarted`], [`Error::ChangesRemoved`]: the feed does not go on after the position;
-    /// [`Error::Stopped`]; [`Error::Store`].
+    /// [`Error::FeedRestarted`] and [`Error::ChangesRemoved`] when the feed does not have the changes after the
+    /// position; [`Error::Stopped`]; [`Error::Store`].
     pub(crate) fn run(&self, database: &Database, stop: &StopFlag) -> Result<Vec<u8>, Error> {
         let epoch = epoch_text(database.epoch);
         let restarted = || Error::FeedRestarted {
@@ -123,7 +124,7 @@ impl Changes {
         Ok(out)
     }
 
-    /// How a change shows; `None` where a forced filter hides it.
+    /// The kind that the response shows for a change; `None` when the forced filter hides the change.
     fn kind(
         &self,
         database: &Database,
@@ -147,16 +148,16 @@ impl Changes {
                 }
             }
         }
-        let was_inside = match &change.data {
-            Some(data) => held(forced, data, stop_check)?,
+        let passed = match &change.data {
+            Some(data) => passes(forced, data, stop_check)?,
             None => false,
         };
-        Ok(was_inside.then_some(ChangeKind::Deleted))
+        Ok(passed.then_some(ChangeKind::Deleted))
     }
 }
 
-/// Whether a filter held for data as the store keeps it.
-fn held(filter: &Filter, data: &[u8], stop_check: &StopCheck<'_>) -> Result<bool, Error> {
+/// Whether stored data passes a filter.
+fn passes(filter: &Filter, data: &[u8], stop_check: &StopCheck<'_>) -> Result<bool, Error> {
     let Ok(data) = parse_data(data) else {
         return Ok(false);
     };
@@ -168,7 +169,7 @@ fn held(filter: &Filter, data: &[u8], stop_check: &StopCheck<'_>) -> Result<bool
         .matches(&builder.finish(), 0, stop_check)?)
 }
 
-/// What identifies a feed, as callers see it.
+/// The epoch of a feed in responses.
 fn epoch_text(epoch: [u8; 16]) -> String {
     epoch.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! A database: its settings, the snapshot that readers see, and the writer that publishes the next.
+//! A database: its settings, the published snapshot, and the writer.
 
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,7 +14,7 @@ use crate::approximate::Approximation;
 use crate::background::Scheduler;
 use crate::disk::{Disk, create_directory};
 use crate::error::Error;
-use crate::reembedding::Followed;
+use crate::reembedding::Source;
 use crate::runtime::{DatabaseEvents, EventQueue, Metrics, now_ms};
 use crate::search::Searchable;
 use crate::settings::Settings;
@@ -22,48 +22,48 @@ use crate::snapshot::{IndexFiles, Published, PublishedCell, Snapshot};
 use crate::store::{CREATED_AT, Reader, Store, store_path};
 use crate::write::{Command, Shared, Target, Writer};
 
-/// Tasks that may wait for the writer; one more is refused as busy.
+/// Commands that may wait for the writer. Another command is refused with [`Error::Busy`].
 const MAX_WAITING: usize = 1024;
 
-/// A database that is in memory and takes reads and writes.
+/// What all databases of an engine share.
+pub(crate) struct Dependencies {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) events: Arc<EventQueue>,
+    pub(crate) scheduler: Arc<Scheduler>,
+    /// How long the change feed keeps a change.
+    pub(crate) keep_changes: Duration,
+}
+
+/// A database that is in memory and accepts reads and writes.
 pub(crate) struct Database {
     /// Its id.
     pub id: String,
     pub(crate) settings: Settings,
     pub(crate) created_at: i64,
-    /// The history of its change feed; see [`Store::epoch`].
+    /// The epoch of its change feed; see [`Store::epoch`].
     pub(crate) epoch: [u8; 16],
     shared: Arc<Shared>,
     pub(crate) reader: Reader,
-    /// What searches read.
+    /// The snapshot and index that searches read.
     pub(crate) searchable: Arc<Searchable>,
     writer: SyncSender<Command>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What all databases of an engine share.
-pub(crate) struct Dependencies<'a> {
-    pub(crate) disk: &'a Arc<dyn Disk>,
-    pub(crate) metrics: &'a Arc<Metrics>,
-    pub(crate) events: &'a Arc<EventQueue>,
-    pub(crate) scheduler: &'a Arc<Scheduler>,
-    /// How long the change feed keeps a change.
-    pub(crate) keep_changes: Duration,
-}
-
 impl Database {
-    /// Makes a new database in a directory of `root`.
+    /// Creates a database in a new directory of `root`.
     ///
     /// # Errors
-    /// [`Error::Store`], [`Error::File`]; then the database is not there, also after the next start.
+    /// [`Error::Store`], [`Error::File`]. After an error the database does not exist, also after the next start.
     pub(crate) fn create(
-        dependencies: &Dependencies<'_>,
+        dependencies: &Dependencies,
         id: &str,
         root: &Path,
         settings: &Settings,
     ) -> Result<Self, Error> {
         let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
-        let disk = dependencies.disk;
+        let disk = &dependencies.disk;
         create_directory(
             &**disk,
             root,
@@ -76,17 +76,18 @@ impl Database {
         )
     }
 
-    /// Opens a database and brings it to memory; `progress` gets the records so far and says whether to go on.
+    /// Opens a database and loads it into memory. `progress` gets the number of records so far and returns whether to
+    /// go on. Missing or damaged index files are rebuilt.
     ///
     /// # Errors
-    /// [`Error::Closed`] when `progress` ends it; [`Error::Store`]; index files that are missing or damaged are made again.
+    /// [`Error::Closed`] when `progress` returns false; [`Error::Store`].
     pub(crate) fn open(
-        dependencies: &Dependencies<'_>,
+        dependencies: &Dependencies,
         id: &str,
         directory: &Path,
         progress: &dyn Fn(usize) -> bool,
     ) -> Result<Self, Error> {
-        let disk = dependencies.disk;
+        let disk = &dependencies.disk;
         let store = Store::open(disk, &store_path(directory))?;
         let json = store.reader().meta("settings")?.unwrap_or_default();
         let settings = Settings::parse(&String::from_utf8_lossy(&json))?;
@@ -97,12 +98,12 @@ impl Database {
             .map_or(0, i64::from_le_bytes);
         let last_write_at = last_write_at(&reader, store.last_position())?.unwrap_or(created_at);
         let index_files = directory.join("derived");
-        let events = DatabaseEvents::new(dependencies.events, id);
+        let events = DatabaseEvents::new(&dependencies.events, id);
         let shared = Arc::new(Shared {
             published: Arc::new(PublishedCell::new(Published::empty())),
             last_write_at: AtomicI64::new(last_write_at),
             disk_bytes: AtomicU64::new(0),
-            metrics: Arc::clone(dependencies.metrics),
+            metrics: Arc::clone(&dependencies.metrics),
             writable: AtomicBool::new(true),
             #[cfg(test)]
             panic_after_commit: AtomicBool::new(false),
@@ -119,7 +120,7 @@ impl Database {
             }),
             events,
         });
-        let (sender, tasks) = sync_channel(MAX_WAITING);
+        let (sender, commands) = sync_channel(MAX_WAITING);
         let index_files = IndexFiles::new(&index_files, settings.dimensions, &store);
         let mut writer = Writer::new(
             settings.clone(),
@@ -128,13 +129,13 @@ impl Database {
             Arc::clone(&shared),
             sender.clone(),
             dependencies.keep_changes,
-            Arc::clone(dependencies.scheduler),
+            Arc::clone(&dependencies.scheduler),
         );
         writer.load(progress)?;
         let epoch = writer.epoch();
         let thread = std::thread::Builder::new()
             .name(format!("cosift-write-{id}"))
-            .spawn(move || writer.run(&tasks))
+            .spawn(move || writer.run(&commands))
             .map_err(|source| Error::File {
                 path: directory.to_owned(),
                 source,
@@ -155,12 +156,12 @@ impl Database {
         })
     }
 
-    /// What readers see now.
+    /// The published snapshot and its identity index.
     pub(crate) fn published(&self) -> &PublishedCell {
         &self.shared.published
     }
 
-    /// What records are prepared for.
+    /// The database as the preparation of an upsert reads it.
     pub(crate) fn prepare_target(&self) -> Target<'_> {
         Target {
             settings: &self.settings,
@@ -170,36 +171,37 @@ impl Database {
         }
     }
 
-    /// What a re-embedding store follows.
-    pub(crate) fn followed(&self) -> Followed<'_> {
-        Followed {
+    /// The database as a re-embedding store reads it.
+    pub(crate) fn source(&self) -> Source<'_> {
+        Source {
             created_at: self.created_at,
             epoch: self.epoch,
             reader: &self.reader,
         }
     }
 
-    /// When it was last written, milliseconds since 1970.
+    /// The time of the last write, milliseconds since 1970.
     pub(crate) fn last_write_at(&self) -> i64 {
         self.shared.last_write_at.load(Relaxed)
     }
 
-    /// Whether it takes writes: a failed sync or a panic of the writer ends that until it is opened again.
+    /// Whether the database accepts writes. After a failed sync or a panic of the writer it refuses them until it is
+    /// opened again.
     pub(crate) fn is_writable(&self) -> bool {
         self.shared.writable.load(Relaxed)
     }
 
-    /// Whether all of its records were checked since it was opened.
+    /// Whether all records were checked since the database was opened.
     pub(crate) fn is_checked(&self) -> bool {
         self.shared.checked.load(Relaxed)
     }
 
-    /// What is damaged, if anything is: then it is not served any more.
+    /// What is damaged. A damaged database is no longer served.
     pub(crate) fn damage(&self) -> Option<&str> {
         self.shared.damage.get().map(String::as_str)
     }
 
-    /// Bytes of all its files.
+    /// The bytes of all files of the database.
     pub(crate) fn disk_bytes(&self) -> u64 {
         self.shared.disk_bytes.load(Relaxed)
     }
@@ -210,32 +212,32 @@ impl Database {
         self.shared.published.snapshot()
     }
 
-    /// Hands a task to the writer.
-    pub(crate) fn send(&self, task: Command) {
-        // Counted first: the writer may take it at once.
+    /// Sends a command to the writer.
+    pub(crate) fn send(&self, command: Command) {
+        // Counted first, because the writer may take the command at once.
         self.shared.metrics.write_waits();
-        let (task, error) = match self.writer.try_send(task) {
+        let (command, error) = match self.writer.try_send(command) {
             Ok(()) => return,
-            Err(TrySendError::Full(task)) => (
-                task,
+            Err(TrySendError::Full(command)) => (
+                command,
                 Error::Busy {
                     what: "writes",
                     limit: MAX_WAITING,
                 },
             ),
-            Err(TrySendError::Disconnected(task)) => (task, Error::Closed),
+            Err(TrySendError::Disconnected(command)) => (command, Error::Closed),
         };
         self.shared.metrics.write_waits_no_more();
-        task.refuse(error);
+        command.refuse(error);
     }
 
-    /// Finishes the writes taken so far, saves what makes the next start fast, and ends the writer.
+    /// Runs the commands that wait, saves what makes the next start fast, and ends the writer.
     pub(crate) fn close(&self) {
         let thread = self.thread.lock().take();
         if let Some(thread) = thread {
-            // The writer may be gone after a panic: then there is nothing left to close.
+            // After a panic the writer may have ended, and then there is nothing to close.
             let _ = self.writer.send(Command::Close);
-            // The last handle of a database may be dropped by its writer, which then ends by itself.
+            // The writer may drop the last handle of its database, and it cannot wait for itself.
             if thread.thread().id() != std::thread::current().id() {
                 let _ = thread.join();
             }
@@ -244,7 +246,8 @@ impl Database {
 }
 
 impl Drop for Database {
-    /// Ends the writer of a database that was not closed: it holds a sender of its own queue, so it would wait for ever.
+    /// Ends the writer of a database that was not closed. The writer holds a sender of its own queue, so the queue never
+    /// closes by itself.
     fn drop(&mut self) {
         self.close();
     }

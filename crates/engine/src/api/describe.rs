@@ -1,4 +1,4 @@
-//! What a database holds, for people and metrics.
+//! Descriptions of a database, for the API and for metrics.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::json::write_time;
 use crate::record::Value;
 use crate::snapshot::{Block, BlockMemory};
 
-/// Describes a database: records, settings, columns with the types seen, sizes and times.
+/// Describes a database as JSON: records, settings, columns with their types, sizes and times.
 pub(crate) fn describe(database: &Database) -> serde_json::Value {
     let snapshot = database.snapshot();
     let columns: Vec<serde_json::Value> = snapshot
@@ -58,7 +58,7 @@ pub(crate) fn describe(database: &Database) -> serde_json::Value {
     serde_json::Value::Object(members)
 }
 
-/// Living records of a block by the type they have in a column: string, number, boolean, null.
+/// The number of living records of a block with a string, a number, a boolean and a null in a column.
 fn types_seen(block: &Block, column: ColumnId) -> [usize; 4] {
     let columns = &block.body.columns;
     if block.living == block.len() {
@@ -79,7 +79,7 @@ fn types_seen(block: &Block, column: ColumnId) -> [usize; 4] {
     seen
 }
 
-/// Records, state and sizes of a database, as JSON members; `problem` is why it is not served any more.
+/// The records, state and sizes of a database as JSON. `problem` is why the database is no longer served.
 pub(crate) fn sizes(database: &Database) -> serde_json::Value {
     let memory = memory(database);
     let mut members = json!({
@@ -118,6 +118,7 @@ fn memory(database: &Database) -> BlockMemory {
     sum
 }
 
+/// A time as responses have it, from milliseconds since 1970.
 pub(crate) fn time(ms: i64) -> String {
     let mut out = Vec::new();
     write_time(ms, &mut out);

@@ -1,11 +1,20 @@
 //! What the binding calls: the engine, its databases, and the calls on one database.
 
-mod calls;
+mod catalog;
 mod changes;
 mod database;
+mod databases;
 mod describe;
+mod directory_scan;
 mod engine;
+mod guard;
 mod model_switch;
+mod reads;
+mod reembedding_calls;
+mod reembeddings;
+mod slot;
+mod threads;
 mod workers;
+mod writes;
 
 pub use engine::Engine;

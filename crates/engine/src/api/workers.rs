@@ -1,4 +1,4 @@
-//! Threads for work that is not scanning, with a bounded queue.
+//! Threads with a bounded queue, for work other than scans.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use parking_lot::Mutex;
 use crate::error::Error;
 use crate::runtime::message;
 
-/// Calls that may wait; one more is refused as busy.
+/// Calls that may wait. Another call is refused with [`Error::Busy`].
 const MAX_WAITING: usize = 4096;
 
-/// Runs the work, or refuses it with the error.
+/// Runs a call, or ends it with the error.
 type Work = Box<dyn FnOnce(Option<Error>) + Send>;
 
-/// How far work came that may take long.
+/// The outcome of the first part of a call.
 pub(crate) enum Step<T> {
     Done(T),
-    /// What is left takes long.
+    /// The rest of the call takes long.
     Heavy(Box<dyn FnOnce() -> Result<T, Error> + Send>),
 }
 
-/// The threads.
+/// Threads of one kind.
 pub(crate) struct Workers {
     queue: Mutex<Option<SyncSender<Work>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -33,7 +33,7 @@ impl Workers {
     /// Starts `threads` threads called `name`.
     ///
     /// # Errors
-    /// What the system says when a thread can't be started.
+    /// The operating system's error when a thread cannot be started.
     pub(crate) fn start(name: &str, threads: usize) -> std::io::Result<Self> {
         let (queue, work) = sync_channel::<Work>(MAX_WAITING);
         let work = Arc::new(Mutex::new(work));
@@ -50,7 +50,7 @@ impl Workers {
         })
     }
 
-    /// Runs `work` on one of the threads and calls `done` with what it gives; a panic is an error.
+    /// Runs `work` on one of the threads and calls `done` with the outcome. A panic becomes [`Error::Internal`].
     pub(crate) fn run<T: Send + 'static>(
         &self,
         done: Box<dyn FnOnce(Result<T, Error>) + Send>,
@@ -80,8 +80,8 @@ impl Workers {
         }
     }
 
-    /// Like [`Workers::run`] for work that may turn out to take long: `heavy` then does the rest.
-    pub(crate) fn run_or_hand_over<T: Send + 'static>(
+    /// Runs `work` like [`Workers::run`]. When it returns [`Step::Heavy`], the threads of `heavy` run the rest.
+    pub(crate) fn run_or_continue_on<T: Send + 'static>(
         &self,
         heavy: &Arc<Self>,
         done: Box<dyn FnOnce(Result<T, Error>) + Send>,
@@ -97,13 +97,13 @@ impl Workers {
         self.run(done, work);
     }
 
-    /// Finishes what was taken and ends the threads.
+    /// Runs the calls that wait and ends the threads.
     pub(crate) fn close(&self) {
         self.queue.lock().take();
         for thread in std::mem::take(&mut *self.threads.lock()) {
-            // The last handle of an engine may be dropped by one of these threads, which then ends by itself.
+            // One of these threads may drop the last handle of the engine, and it cannot wait for itself.
             if thread.thread().id() != std::thread::current().id() {
-                // The work's panics are caught where it runs.
+                // The panics of calls are caught.
                 let _ = thread.join();
             }
         }
@@ -112,7 +112,7 @@ impl Workers {
 
 fn run(work: &Mutex<Receiver<Work>>) {
     loop {
-        // The lock is held while waiting: one thread waits for work, the others for their turn.
+        // The lock is held during the wait: one thread waits for a call, and the others wait for the lock.
         let next = work.lock().recv();
         match next {
             Ok(work) => work(None),

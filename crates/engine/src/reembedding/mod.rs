@@ -1,6 +1,7 @@
-//! Re-embedding: a second store that takes over the commits of a database, with the vectors of another model.
+//! Re-embedding: a second store copies the commits of a database, with the vectors of another model.
 
-mod reembedding_store;
+mod batch;
+mod store;
 
-pub use reembedding_store::ReembeddingBatch;
-pub(crate) use reembedding_store::{Followed, ReembeddingStore};
+pub use batch::ReembeddingBatch;
+pub(crate) use store::{ReembeddingStore, Source};

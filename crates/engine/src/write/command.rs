@@ -1,34 +1,34 @@
-//! What the writer of a database is asked to do.
+//! The commands of a database's writer.
 
 use crate::error::Error;
 use crate::write::commit::Commit;
-use crate::write::delete::{Deleted, Found};
-use crate::write::response::Answer;
+use crate::write::deletion_matches::{Deleted, DeletionMatches};
+use crate::write::reply::Reply;
 
-/// A task for the writer.
+/// A command in the queue of a writer.
 pub(crate) enum Command {
     /// Write prepared records with the vectors of their texts.
     Commit(Commit),
     /// Delete records.
     Delete {
-        found: Found,
-        answer: Answer<Deleted>,
+        matches: DeletionMatches,
+        reply: Reply<Deleted>,
     },
-    /// A background job has something to hand over.
-    Nudge,
-    /// Nothing was to be done for a while.
-    Quiet,
-    /// Save and end.
+    /// Do the maintenance that is due: a background job has a result or has ended.
+    Wake,
+    /// No command came for a while. The writer gives this command to itself.
+    Idle,
+    /// Save the snapshot and end.
     Close,
 }
 
 impl Command {
-    /// Answers a task that can't be taken.
+    /// Reports `error` to the caller of a command that the queue did not accept.
     pub(crate) fn refuse(self, error: Error) {
         match self {
-            Self::Commit(commit) => commit.answer.send(Err(error)),
-            Self::Delete { answer, .. } => answer.send(Err(error)),
-            Self::Nudge | Self::Quiet | Self::Close => {}
+            Self::Commit(commit) => commit.reply.send(Err(error)),
+            Self::Delete { reply, .. } => reply.send(Err(error)),
+            Self::Wake | Self::Idle | Self::Close => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Upserts, second half: prepared records and their vectors become one stage of a commit.
+//! Upserts, second half: stages prepared records with the vectors of their texts.
 
 use std::sync::Arc;
 
@@ -7,18 +7,19 @@ use crate::error::Error;
 use crate::json::write_integer;
 use crate::record::{UuidMaker, ValidationCode, ValidationError, text_vector};
 use crate::settings::Settings;
-use crate::write::prepare::{
-    LineError, Prepared, PreparedRecord, PreparedRecords, VectorSource, check_vector,
-};
-use crate::write::response::Answer;
-use crate::write::stage::{Context, Stage, Standing, Status, Upserted};
+use crate::write::check_vector::check_vector;
+use crate::write::prepared::{LineError, Prepared, PreparedRecord, PreparedRecords, VectorSource};
+use crate::write::reply::Reply;
+use crate::write::stage::Stage;
+use crate::write::staged::{Comparison, Context};
+use crate::write::upserted::{Status, Upserted};
 
-/// Vectors of texts, and the model that made them.
+/// The vectors of texts, and the model that made them.
 #[derive(Debug, Default)]
 pub struct Embedded {
     /// The vectors one after the other, `dimensions` values each.
     pub vectors: Vec<f32>,
-    /// Fingerprint of the model; `None` where nothing was embedded.
+    /// The fingerprint of the model; `None` when nothing was embedded.
     pub fingerprint: Option<String>,
 }
 
@@ -26,15 +27,15 @@ pub struct Embedded {
 pub(crate) struct Commit {
     pub(crate) prepared: Arc<Prepared>,
     pub(crate) embedded: Embedded,
-    pub(crate) answer: Answer<Committed>,
+    pub(crate) reply: Reply<Committed>,
 }
 
 /// What a commit did.
 #[derive(Debug, Default)]
 pub struct Committed {
-    /// Each record, in the order of the request; bad lines are missing.
+    /// One result for each record, in the order of the request, without bad lines.
     pub results: Vec<Upserted>,
-    /// Lines that turned out to be bad only now.
+    /// Bad lines that only the commit could find, such as identity conflicts.
     pub problems: Vec<LineError>,
 }
 
@@ -67,7 +68,7 @@ impl Committed {
     }
 }
 
-/// Settles the records of a commit and stages what they write.
+/// Compares the records of a commit with those that are stored, and stages what the commit writes.
 ///
 /// # Errors
 /// [`Error::Stale`] when texts must be embedded again, [`Error::Dimensions`], [`Error::IdentityConflict`],
@@ -89,7 +90,7 @@ pub(crate) fn stage_commit(
     if prepared.settings != *settings {
         prepared.outdate(settings);
     }
-    // A commit may be tried again with the same vectors, so a try must not change what they are held to.
+    // A commit may be retried with the same vectors, so it must not change the texts that they are for.
     if prepared.is_outdated()
         || (!prepared.texts.is_empty() && *fingerprint != settings.fingerprint)
     {
@@ -107,11 +108,11 @@ pub(crate) fn stage_commit(
     let mut stale = false;
     stage.reserve(&prepared.records);
     for (at, record) in prepared.records.iter().enumerate() {
-        if check_vector(settings, record.given()).is_err() {
+        if check_vector(settings, record.given_values()).is_err() {
             continue;
         }
-        let standing = match stage.standing(context, at, record) {
-            Ok(standing) => standing,
+        let compared = match stage.compare(context, at, record) {
+            Ok(compared) => compared,
             Err(error) => match (record.line, error) {
                 (Some(line), Error::IdentityConflict { detail, pointer }) => {
                     let pointer = pointer
@@ -128,7 +129,7 @@ pub(crate) fn stage_commit(
                 (_, error) => return Err(error),
             },
         };
-        if let Standing::Same(id) = standing {
+        if let Comparison::Same(id) = compared {
             committed.results.push(stage.touch(context, id, record));
             continue;
         }
@@ -169,7 +170,7 @@ pub(crate) fn stage_commit(
         };
         committed
             .results
-            .push(stage.put(context, &standing, record, vector, names, uuids));
+            .push(stage.put(context, &compared, record, vector, names, uuids));
     }
     if stale {
         prepared.outdate(settings);
@@ -185,14 +186,15 @@ fn too_many_columns(name: &str, max: usize) -> ValidationError {
         .within("data")
 }
 
-/// Checks again which records come with a vector, for the settings that the database has now. Returns the bad lines.
+/// Checks again which records come with a vector, because the settings of the database may have changed since the
+/// records were prepared. Returns the bad lines.
 ///
 /// # Errors
 /// [`Error::Invalid`] at the first bad record of a batch.
 fn check_given(settings: &Settings, records: &[PreparedRecord]) -> Result<Vec<LineError>, Error> {
     let mut problems = Vec::new();
     for (at, record) in records.iter().enumerate() {
-        let Err(problem) = check_vector(settings, record.given()) else {
+        let Err(problem) = check_vector(settings, record.given_values()) else {
             continue;
         };
         let Some(line) = record.line else {

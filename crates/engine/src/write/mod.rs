@@ -1,25 +1,43 @@
 //! Writes: records are parsed and prepared, committed by the writer of the database, and published as the next snapshot.
+//!
+//! - `parsing`, [`prepare()`], [`Prepared`]: the records of an upsert, before the writer has them.
+//! - [`Deletion`], [`DeletionMatches`]: the records of a deletion.
+//! - [`Writer`]: the thread that runs commands. Its parts are the `committer` (stage, transaction, publication), the
+//!   `maintenance` (blocks, job results, disk space, retention) and the `load` of a database.
 
+mod block_maintenance;
+mod check_vector;
 mod command;
 mod commit;
-mod delete;
+mod committer;
+mod deletion;
+mod deletion_matches;
+mod load;
+mod maintenance;
 mod parsing;
 mod prepare;
+mod prepared;
+mod reclaim;
 mod replay;
-mod response;
+mod reply;
+mod retention;
 mod shared;
 mod snapshot_builder;
 mod stage;
+mod staged;
+mod upserted;
 mod writer;
 
 pub(crate) use command::Command;
 pub(crate) use commit::Commit;
 pub use commit::{Committed, Embedded};
-pub(crate) use delete::{Deleted, Deletion, Found, RecordRef};
+pub(crate) use deletion::{Deletion, RecordRef};
+pub(crate) use deletion_matches::{Deleted, DeletionMatches};
 pub(crate) use parsing::parse_data;
-pub use prepare::{Format, LineError, Prepared};
-pub(crate) use prepare::{Target, VectorSource, prepare};
-pub(crate) use response::Answer;
+pub(crate) use prepare::{Target, prepare};
+pub(crate) use prepared::VectorSource;
+pub use prepared::{Format, LineError, Prepared};
+pub(crate) use reply::Reply;
 pub(crate) use shared::Shared;
-pub use stage::{Status, Upserted};
+pub use upserted::{Status, Upserted};
 pub(crate) use writer::Writer;

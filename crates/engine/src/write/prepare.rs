@@ -1,8 +1,6 @@
-//! Upserts, first half: parse and check records, find the unchanged ones, make the texts to embed.
+//! Upserts, first half: parses and checks records, finds the unchanged records, makes the texts to embed.
 
 use std::collections::HashSet;
-
-use parking_lot::{Mutex, MutexGuard};
 
 use crate::error::Error;
 use crate::json::write_cells;
@@ -14,170 +12,24 @@ use crate::record::{
 use crate::settings::Settings;
 use crate::snapshot::PublishedCell;
 use crate::store::Reader;
+use crate::write::check_vector::{check_vector, invalid_vector};
 use crate::write::parsing::{NewRecord, parse_batch, parse_line};
-
-/// How the records of a request come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// A JSON object `{"records": [...]}`: all are good or nothing is taken.
-    Batch,
-    /// A record a line; bad lines are reported and left out.
-    Lines {
-        /// Number of the first line, for reports.
-        first: u64,
-    },
-}
-
-/// A bad line of a stream.
-#[derive(Clone, Debug)]
-pub struct LineError {
-    /// The line's number in the stream, 1 for the first.
-    pub line: u64,
-    /// What is wrong with it.
-    pub problem: ValidationError,
-}
-
-/// Records that were checked and wait for the vectors of their texts.
-#[derive(Debug)]
-pub struct Prepared {
-    /// The epoch of the database that the records were prepared for.
-    pub(crate) epoch: [u8; 16],
-    inner: Mutex<PreparedRecords>,
-    /// Bad lines that were left out.
-    pub problems: Vec<LineError>,
-}
-
-#[derive(Debug)]
-pub(crate) struct PreparedRecords {
-    /// Settings of the database that the texts are for.
-    pub(crate) settings: Settings,
-    /// Whether a commit found that other texts are needed.
-    outdated: bool,
-    pub(crate) records: Vec<PreparedRecord>,
-    pub(crate) texts: Vec<String>,
-    /// Distinct column names that the database may have.
-    pub(crate) max_columns: usize,
-}
-
-#[derive(Debug)]
-pub(crate) struct PreparedRecord {
-    /// The line it came on; `None` in a batch, which is taken as a whole.
-    pub(crate) line: Option<u64>,
-    pub(crate) new: NewRecord,
-    /// `data` as it is stored.
-    pub(crate) json: Vec<u8>,
-    pub(crate) hash: [u8; 16],
-    /// As an older engine may have stored it.
-    former_hash: [u8; 16],
-    pub(crate) vector: VectorSource,
-}
-
-impl PreparedRecord {
-    /// Whether a record that is stored with `hash` has the same content.
-    pub(crate) fn is_same(&self, hash: &[u8; 16]) -> bool {
-        self.hash == *hash || self.former_hash == *hash
-    }
-
-    /// How many values the vector has that the caller gave.
-    pub(crate) fn given(&self) -> Option<usize> {
-        match &self.vector {
-            VectorSource::Given(vector) => Some(vector.len()),
-            VectorSource::Text(_) | VectorSource::None | VectorSource::Unchanged => None,
-        }
-    }
-}
-
-/// Where a record's vector comes from.
-#[derive(Debug)]
-pub(crate) enum VectorSource {
-    /// The caller gave it.
-    Given(Vec<i32>),
-    /// The text of this number is to be embedded.
-    Text(usize),
-    /// The record has no text, so it has no vector.
-    None,
-    /// The record is as it was: none is needed.
-    Unchanged,
-}
-
-impl Prepared {
-    /// The texts to embed, in the order that their vectors are expected in.
-    ///
-    /// A commit holds vectors to the texts that were last asked for: ask again after [`Error::Stale`].
-    #[must_use]
-    pub fn texts(&self) -> Vec<String> {
-        let mut inner = self.lock();
-        inner.renew();
-        inner.texts.clone()
-    }
-
-    /// Identifies the database that the records were prepared for: 32 hexadecimal digits. Another one that is created
-    /// under the same id has another epoch.
-    #[must_use]
-    pub fn epoch(&self) -> String {
-        format!("{:032x}", u128::from_be_bytes(self.epoch))
-    }
-
-    /// Records to write or touch.
-    #[must_use]
-    pub fn records(&self) -> usize {
-        self.lock().records.len()
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, PreparedRecords> {
-        self.inner.lock()
-    }
-}
-
-impl PreparedRecords {
-    /// Notes that no vectors fit until the texts are asked for again, for a database with `settings`.
-    pub(crate) fn outdate(&mut self, settings: &Settings) {
-        self.settings.clone_from(settings);
-        self.outdated = true;
-    }
-
-    pub(crate) fn is_outdated(&self) -> bool {
-        self.outdated
-    }
-
-    /// Where the texts are outdated, makes those of all records that came without a vector.
-    fn renew(&mut self) {
-        if !std::mem::take(&mut self.outdated) {
-            return;
-        }
-        self.texts.clear();
-        for at in 0..self.records.len() {
-            if self.records[at].given().is_none() {
-                self.ask_text(at);
-            }
-        }
-    }
-
-    /// Asks for the text, if there is one, of a record that turned out to have changed.
-    fn ask_text(&mut self, at: usize) {
-        let record = &mut self.records[at];
-        record.vector = match self.settings.text_of(&record.new.data) {
-            Some(text) => {
-                self.texts.push(text);
-                VectorSource::Text(self.texts.len() - 1)
-            }
-            None => VectorSource::None,
-        };
-    }
-}
+use crate::write::prepared::{
+    Format, LineError, Prepared, PreparedRecord, PreparedRecords, VectorSource,
+};
 
 /// The database that records are prepared for.
 pub(crate) struct Target<'a> {
     pub(crate) settings: &'a Settings,
-    /// The history of its change feed; see [`Store::epoch`](crate::store::Store::epoch).
+    /// The epoch of the change feed; see [`Store::epoch`](crate::store::Store::epoch).
     pub(crate) epoch: [u8; 16],
     pub(crate) published: &'a PublishedCell,
     pub(crate) reader: &'a Reader,
 }
 
-/// Parses and checks the records of `body`, and compares them with those that are there.
+/// Parses and checks the records of `body`, and compares them with the stored records.
 ///
-/// `vectors` are those of a batch whose records come without: one after the other, or none.
+/// `vectors` are the vectors of a batch, one after the other, with `dimensions` values each. They may be empty.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a batch with a bad record; [`Error::Dimensions`]; [`Error::Store`].
@@ -233,11 +85,7 @@ pub(crate) fn prepare(
         max_columns: limits.database_columns,
     };
     find_unchanged(database, &mut inner)?;
-    Ok(Prepared {
-        epoch: database.epoch,
-        inner: Mutex::new(inner),
-        problems,
-    })
+    Ok(Prepared::new(database.epoch, inner, problems))
 }
 
 fn give_vectors(
@@ -279,42 +127,7 @@ fn invalid_records(problems: Vec<ValidationError>) -> Error {
     Error::Invalid { code, problems }
 }
 
-fn invalid_vector(detail: impl Into<String>) -> ValidationError {
-    ValidationError {
-        pointer: "/vector".into(),
-        code: ValidationCode::InvalidVector,
-        detail: detail.into(),
-    }
-}
-
-/// Whether a record comes with a vector exactly where it must; `given` is how many values its vector has.
-pub(crate) fn check_vector(
-    settings: &Settings,
-    given: Option<usize>,
-) -> Result<(), ValidationError> {
-    match (&settings.model, given) {
-        (Some(model), Some(_)) => Err(invalid_vector(format!(
-            "this database embeds its records with model {model}: leave the vector out"
-        ))),
-        (None, None) => Err(invalid_vector(format!(
-            "this database has no model: give {} numbers",
-            settings.dimensions
-        ))),
-        (None, Some(got)) if got != settings.dimensions => {
-            let error = Error::Dimensions {
-                expected: settings.dimensions,
-                got,
-            };
-            Err(ValidationError {
-                code: ValidationCode::InvalidDimensions,
-                ..invalid_vector(error.to_string())
-            })
-        }
-        (Some(_), None) | (None, Some(_)) => Ok(()),
-    }
-}
-
-/// Settles what parsing alone can't: the vector against the database's settings.
+/// Checks what depends on the settings of the database: the vector.
 fn check(
     settings: &Settings,
     line: Option<u64>,
@@ -344,7 +157,7 @@ fn check(
     })
 }
 
-/// Asks for the texts of the records that are new or whose content differs from what is stored.
+/// Adds the texts of the records that are new or whose content differs from the stored content.
 fn find_unchanged(database: &Target<'_>, prepared: &mut PreparedRecords) -> Result<(), Error> {
     if database.settings.model.is_none() {
         return Ok(());
@@ -370,13 +183,13 @@ fn find_unchanged(database: &Target<'_>, prepared: &mut PreparedRecords) -> Resu
     };
     let ids: Vec<u64> = known.iter().flatten().map(|id| id.0).collect();
     let mut stored = database.reader.identities(&ids)?.into_iter();
-    // A record that comes twice in one request may be changed by its first: embed the later ones.
+    // The first of two equal records in a request may change the stored record, so the second is always embedded.
     let mut seen = HashSet::new();
     for (at, id) in known.iter().enumerate() {
         let stored = id.and_then(|_| stored.next().flatten());
         let repeated = id.is_some_and(|id| !seen.insert(id));
         if repeated || stored.is_none_or(|stored| !prepared.records[at].is_same(&stored.hash)) {
-            prepared.ask_text(at);
+            prepared.add_text(at);
         }
     }
     Ok(())

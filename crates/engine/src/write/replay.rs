@@ -1,40 +1,53 @@
-//! Bringing a database to memory: what the store has beyond the saved snapshot.
+//! Applies the commits that a snapshot lacks, as they are in the store.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use crate::columns::{BLOCK_RECORDS, ColumnNames};
 use crate::error::Error;
-use crate::record::{RecordId, RecordRow, RecordUuid};
-use crate::snapshot::{NewRow, Published, Times};
+use crate::record::{Data, RecordId, RecordRow, RecordUuid};
+use crate::settings::Settings;
+use crate::snapshot::{Coding, IdentityIndex, NewRow, Published, Snapshot, Times};
 use crate::store::{Store, StoreError, StoredRecord, Tally};
+use crate::write::block_maintenance::BlockMaintenance;
 use crate::write::parsing::parse_data;
-use crate::write::snapshot_builder::{Memory, SnapshotBuilder};
+use crate::write::snapshot_builder::{CommitChanges, SnapshotBuilder};
 
-/// Applies the commits after the published snapshot, up to the last one of `store`. Returns the records that it read.
+/// Applies the commits after `snapshot`, up to the last commit of `store`. Returns the records that it read.
+///
+/// # Errors
+/// [`Error::Store`]; [`Error::Closed`] when `progress`, which gets the number of records so far, returns false.
 pub(crate) fn replay(
-    memory: &mut Memory,
+    settings: &Settings,
+    coding: &Coding,
+    blocks: &mut BlockMaintenance,
+    snapshot: Snapshot,
     store: &Store,
-    published: &mut Published,
     progress: &dyn Fn(usize) -> bool,
-) -> Result<Tally, Error> {
+) -> Result<(Published, Tally), Error> {
     let reader = store.reader();
-    let since = published.snapshot.version;
+    let since = snapshot.version;
     let mut deleted = Vec::new();
     reader.deleted_since(since, |id| deleted.push(RecordId(id)))?;
-    let names = (*published.snapshot.names).clone();
 
     let mut replay = Replay {
-        memory,
-        published,
-        names,
+        settings,
+        coding,
+        blocks,
+        names: (*snapshot.names).clone(),
+        published: Published {
+            index: IdentityIndex::of(&snapshot),
+            snapshot: Arc::new(snapshot),
+        },
         rows: Vec::new(),
         version: store.version(),
         tally: Tally::default(),
     };
+    progress(replay.records());
     replay.mark_deleted(&deleted);
     let mut failed = None;
-    reader.load(since, |record| match replay.take(&record) {
-        Ok(()) if progress(replay.loaded()) => ControlFlow::Continue(()),
+    reader.load(since, |record| match replay.add(&record) {
+        Ok(()) if progress(replay.records()) => ControlFlow::Continue(()),
         Ok(()) => {
             failed = Some(Error::Closed);
             ControlFlow::Break(())
@@ -48,48 +61,39 @@ pub(crate) fn replay(
         return Err(error);
     }
     replay.flush();
-    let tally = replay.tally;
-    Ok(tally)
+    Ok((replay.published, replay.tally))
 }
 
 struct Replay<'a> {
-    memory: &'a mut Memory,
-    published: &'a mut Published,
+    settings: &'a Settings,
+    coding: &'a Coding,
+    blocks: &'a mut BlockMaintenance,
+    published: Published,
     names: ColumnNames,
+    /// Rows that are not in `published` yet, fewer than a block.
     rows: Vec<NewRow>,
     version: u64,
     tally: Tally,
 }
 
 impl Replay<'_> {
-    fn loaded(&self) -> usize {
+    fn records(&self) -> usize {
         self.rows.len() + self.published.snapshot.records()
     }
 
-    /// Forgets records that were deleted after the snapshot; one that came back follows as a row.
+    /// Removes records that were deleted after the snapshot. A record that was created again follows as a row.
     fn mark_deleted(&mut self, ids: &[RecordId]) {
-        let gone: Vec<RecordRow> = {
-            let published = &*self.published;
-            let row = |id: &RecordId| published.index.find_id(&published.snapshot, *id);
-            let mut gone: Vec<RecordRow> = ids.iter().filter_map(row).collect();
-            // The feed may tell of one record's deletion twice.
-            gone.sort_unstable();
-            gone.dedup();
-            gone
-        };
-        let mut next = SnapshotBuilder::of(&self.published.snapshot);
-        self.memory.apply(
-            &mut next,
-            self.names.clone(),
-            self.version,
-            Vec::new(),
-            &[],
-            gone,
-        );
-        next.publish(self.published);
+        let Published { snapshot, index } = &self.published;
+        let rows = ids.iter().filter_map(|id| index.find_id(snapshot, *id));
+        let mut removed: Vec<RecordRow> = rows.collect();
+        // The feed may have two deletions of one record.
+        removed.sort_unstable();
+        removed.dedup();
+        let next = self.apply(Vec::new(), removed);
+        next.publish(&mut self.published);
     }
 
-    fn take(&mut self, record: &StoredRecord<'_>) -> Result<(), Error> {
+    fn add(&mut self, record: &StoredRecord<'_>) -> Result<(), Error> {
         let data = parse_data(record.data).map_err(|_| StoreError::Damaged { id: record.id })?;
         let cells = data
             .cells()
@@ -106,7 +110,7 @@ impl Replay<'_> {
                 synced: record.synced,
             },
             cells,
-            vector: self.memory.stored_vector(&data, record.vector),
+            vector: self.stored_vector(&data, record.vector),
         });
         if self.rows.len() == BLOCK_RECORDS {
             self.flush();
@@ -114,17 +118,37 @@ impl Replay<'_> {
         Ok(())
     }
 
+    /// The vector of a stored record. Older engines stored records without text with the vector of an empty text.
+    fn stored_vector(&self, data: &Data, vector: &[i32]) -> Vec<i32> {
+        if self.settings.has_vector(data) {
+            vector.to_vec()
+        } else {
+            vec![0; vector.len()]
+        }
+    }
+
     fn flush(&mut self) {
         let rows = std::mem::take(&mut self.rows);
-        let gone = {
-            let published = &*self.published;
-            let row = |row: &NewRow| published.index.find_id(&published.snapshot, row.id);
-            rows.iter().filter_map(row).collect()
-        };
+        let Published { snapshot, index } = &self.published;
+        let replaced = rows
+            .iter()
+            .filter_map(|row| index.find_id(snapshot, row.id));
+        let replaced = replaced.collect();
+        let mut next = self.apply(rows, replaced);
+        self.blocks.run(&mut next, self.coding);
+        next.publish(&mut self.published);
+    }
+
+    fn apply(&self, rows: Vec<NewRow>, removed: Vec<RecordRow>) -> SnapshotBuilder {
         let mut next = SnapshotBuilder::of(&self.published.snapshot);
-        self.memory
-            .apply(&mut next, self.names.clone(), self.version, rows, &[], gone);
-        self.memory.tidy(&mut next);
-        next.publish(self.published);
+        let changes = CommitChanges {
+            version: self.version,
+            names: self.names.clone(),
+            rows,
+            touched: Vec::new(),
+            removed,
+        };
+        next.apply_commit(changes, self.coding);
+        next
     }
 }

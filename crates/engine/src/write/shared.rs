@@ -1,4 +1,4 @@
-//! What the writer of a database shows to its readers.
+//! The state that the writer of a database shares with its readers.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
@@ -13,24 +13,25 @@ pub(crate) struct Shared {
     pub(crate) published: Arc<PublishedCell>,
     /// Milliseconds since 1970.
     pub(crate) last_write_at: AtomicI64,
+    /// Bytes of all files of the database.
     pub(crate) disk_bytes: AtomicU64,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) events: DatabaseEvents,
-    /// Whether writes are taken. Once false it stays so until the database is opened again.
+    /// Whether the database accepts writes. Once false, it stays false until the database is opened again.
     pub(crate) writable: AtomicBool,
-    /// Has the writer panic after the next commit, before it is published.
+    /// Makes the writer panic after the next commit, before it is published.
     #[cfg(test)]
     pub(crate) panic_after_commit: AtomicBool,
-    /// Whether all of its records were checked since it was opened.
+    /// Whether all records were checked since the database was opened.
     pub(crate) checked: AtomicBool,
-    /// Why it is not served any more: its records are damaged.
+    /// Why the database is no longer served: its records are damaged.
     pub(crate) damage: OnceLock<String>,
-    /// For a database that was made with one.
+    /// `None` for a database that was created without an approximate index.
     pub(crate) approximation: Option<Arc<Approximation>>,
 }
 
 impl Shared {
-    /// Ends serving the database, and reports why.
+    /// Stops serving the database, and reports why.
     pub(crate) fn note_damage(&self, text: &str) {
         if self.damage.set(text.to_owned()).is_ok() {
             self.writable.store(false, Relaxed);

@@ -1,4 +1,4 @@
-//! One commit in the making: what it will write, and how records look within it.
+//! A stage: what a transaction will write, and how records look after its earlier writes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,112 +6,29 @@ use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::record::{MAX_RECORD_ID, OwnedValue, RecordId, RecordRow, RecordUuid, UuidMaker};
 use crate::snapshot::{NewRow, Published, Times};
-use crate::store::Identity;
-use crate::write::prepare::PreparedRecord;
+use crate::store::{PutKind, Write};
+use crate::write::prepared::PreparedRecord;
+use crate::write::staged::{Comparison, Context, StagedRecord, StagedRow, StagedWrite};
+use crate::write::upserted::{Status, Upserted};
 
-/// What an upsert did to a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// It was not there before.
-    Created,
-    /// Its content is another one.
-    Changed,
-    /// Only its time of last sight moved.
-    Unchanged,
-}
+/// The rows of a stage that enter memory, the rows that were only synced, and the rows to remove.
+pub(crate) type StageRows = (Vec<NewRow>, Vec<(RecordRow, i64)>, Vec<RecordRow>);
 
-impl Status {
-    /// As the interface names it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Changed => "changed",
-            Self::Unchanged => "unchanged",
-        }
-    }
-}
-
-/// A record of an upsert, settled.
-#[derive(Clone, Copy, Debug)]
-pub struct Upserted {
-    /// Its integer identity.
-    pub id: RecordId,
-    /// Its UUID.
-    pub uuid: RecordUuid,
-    /// What happened.
-    pub status: Status,
-}
-
-/// A write of the commit, in order.
-#[derive(Debug)]
-pub(crate) enum StagedWrite {
-    Put {
-        row: usize,
-        created: bool,
-        json: Vec<u8>,
-        hash: [u8; 16],
-    },
-    Touch {
-        id: RecordId,
-        synced: i64,
-    },
-    Delete {
-        id: RecordId,
-        at: i64,
-    },
-}
-
-/// A commit in the making.
+/// The writes of a group of commits, or of a deletion, before they are made durable.
 #[derive(Debug, Default)]
 pub(crate) struct Stage {
-    pub(crate) writes: Vec<StagedWrite>,
-    /// Rows that `Put` writes refer to; only the last of a record enters memory.
-    pub(crate) rows: Vec<NewRow>,
-    pub(crate) touches: Vec<(RecordRow, i64)>,
+    writes: Vec<StagedWrite>,
+    /// Rows that `Put` writes refer to. Only the last row of a record enters memory.
+    rows: Vec<NewRow>,
+    /// Published rows whose records were only synced, with the time.
+    touched: Vec<(RecordRow, i64)>,
     /// Rows that are deleted, or replaced by a new row of the same record.
-    pub(crate) gone: Vec<RecordRow>,
-    pub(crate) records: HashMap<RecordId, StagedRecord>,
+    removed: Vec<RecordRow>,
+    records: HashMap<RecordId, StagedRecord>,
     uuids: HashMap<RecordUuid, RecordId>,
-    /// Ids that callers give to records of the commit: no other record gets them.
-    given: HashSet<u64>,
+    /// Ids that callers chose for records of the stage. No other record gets them.
+    reserved: HashSet<u64>,
     next_id: u64,
-}
-
-/// A record as it is within the commit.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StagedRecord {
-    uuid: RecordUuid,
-    hash: [u8; 16],
-    times: Times,
-    pub(crate) row: StagedRow,
-}
-
-/// Where the newest state of a staged record is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StagedRow {
-    /// In memory, before this commit.
-    Published(RecordRow),
-    /// In the commit's rows.
-    New(usize),
-}
-
-/// What the stage reads while it settles records.
-pub(crate) struct Context<'a> {
-    pub(crate) published: &'a Published,
-    /// Stored hashes by id of the records that the commit may change.
-    pub(crate) stored: &'a HashMap<u64, Identity>,
-    pub(crate) now: i64,
-}
-
-/// How a record stands before an upsert.
-pub(crate) enum Standing {
-    /// Neither identity is known.
-    New,
-    /// It is there, with the same content.
-    Same(RecordId),
-    /// It is there, with other content.
-    Other(RecordId),
 }
 
 impl Stage {
@@ -122,28 +39,28 @@ impl Stage {
         }
     }
 
-    /// Whether a record is new, the same or another, seen from within the commit.
+    /// Compares a record with the record of the same identity, which an earlier write of the stage may have made.
     ///
     /// # Errors
     /// [`Error::IdentityConflict`] when its identities belong to different records.
-    pub(crate) fn standing(
+    pub(crate) fn compare(
         &mut self,
         context: &Context<'_>,
         at: usize,
         record: &PreparedRecord,
-    ) -> Result<Standing, Error> {
+    ) -> Result<Comparison, Error> {
         let id = record.new.id.map(RecordId);
         let uuid = record.new.uuid.map(RecordUuid);
-        let by_id = id.filter(|&id| self.know_id(context, id));
-        let by_uuid = uuid.and_then(|uuid| self.know_uuid(context, uuid));
+        let by_id = id.filter(|&id| self.find_id(context, id));
+        let by_uuid = uuid.and_then(|uuid| self.find_uuid(context, uuid));
         let conflict = |member: &str, detail: String| {
             Err(Error::IdentityConflict {
                 pointer: format!("/records/{at}/{member}"),
                 detail,
             })
         };
-        let known = match (by_id, by_uuid) {
-            (None, None) => return Ok(Standing::New),
+        let found = match (by_id, by_uuid) {
+            (None, None) => return Ok(Comparison::New),
             (Some(a), Some(b)) if a != b => {
                 return conflict(
                     "uuid",
@@ -161,21 +78,21 @@ impl Stage {
             },
             (Some(a), _) => a,
         };
-        let staged = &self.records[&known];
+        let staged = &self.records[&found];
         if let Some(uuid) = uuid.filter(|&uuid| uuid != staged.uuid) {
             return conflict(
                 "uuid",
-                format!("record {} has UUID {}, not {uuid}", known.0, staged.uuid),
+                format!("record {} has UUID {}, not {uuid}", found.0, staged.uuid),
             );
         }
         Ok(if record.is_same(&staged.hash) {
-            Standing::Same(known)
+            Comparison::Same(found)
         } else {
-            Standing::Other(known)
+            Comparison::Different(found)
         })
     }
 
-    /// Stages a record that is the same: only its time of last sight moves.
+    /// Stages a record with the same content: only its time of last sync is updated.
     pub(crate) fn touch(
         &mut self,
         context: &Context<'_>,
@@ -183,10 +100,10 @@ impl Stage {
         record: &PreparedRecord,
     ) -> Upserted {
         let synced = record.new.synced.unwrap_or(context.now);
-        let staged = self.records.get_mut(&id).expect("its standing was settled");
+        let staged = self.records.get_mut(&id).expect("the record was compared");
         staged.times.synced = synced;
         match staged.row {
-            StagedRow::Published(row) => self.touches.push((row, synced)),
+            StagedRow::Published(row) => self.touched.push((row, synced)),
             StagedRow::New(at) => self.rows[at].times.synced = synced,
         }
         self.writes.push(StagedWrite::Touch { id, synced });
@@ -197,11 +114,11 @@ impl Stage {
         }
     }
 
-    /// Stages a record that is new or has other content.
+    /// Stages a record that is new or has other content. `vector` is in Q30, with `dimensions` values.
     pub(crate) fn put(
         &mut self,
         context: &Context<'_>,
-        standing: &Standing,
+        compared: &Comparison,
         record: &PreparedRecord,
         vector: Vec<i32>,
         names: &mut ColumnNames,
@@ -209,11 +126,11 @@ impl Stage {
     ) -> Upserted {
         let new = &record.new;
         let synced = new.synced.unwrap_or(context.now);
-        let (id, uuid, times, status) = match standing {
-            Standing::Same(id) | Standing::Other(id) => {
+        let (id, uuid, times, status) = match compared {
+            Comparison::Same(id) | Comparison::Different(id) => {
                 let before = self.records[id];
                 if let StagedRow::Published(row) = before.row {
-                    self.gone.push(row);
+                    self.removed.push(row);
                 }
                 let times = Times {
                     created: new.created.unwrap_or(before.times.created),
@@ -222,7 +139,7 @@ impl Stage {
                 };
                 (*id, before.uuid, times, Status::Changed)
             }
-            Standing::New => {
+            Comparison::New => {
                 let id = RecordId(new.id.unwrap_or(self.next_id));
                 let uuid = RecordUuid(new.uuid.unwrap_or_else(|| uuids.make()));
                 let created = new.created.unwrap_or(context.now);
@@ -240,7 +157,7 @@ impl Stage {
             }
         };
         self.next_id = self.next_id.max(id.0 + 1);
-        self.skip_given();
+        self.skip_reserved();
         let cells: Vec<(_, OwnedValue)> = new
             .data
             .cells()
@@ -275,21 +192,20 @@ impl Stage {
         Upserted { id, uuid, status }
     }
 
-    /// Notes the ids that the records of a request bring along.
-    ///
-    /// Without it, a record without an id could get that of a later one, which would then replace it.
+    /// Reserves the ids that the records of a request come with. Otherwise a record without an id could get the id of
+    /// a later record, which would then replace it.
     pub(crate) fn reserve(&mut self, records: &[PreparedRecord]) {
-        self.given.extend(
+        self.reserved.extend(
             records
                 .iter()
                 .filter_map(|record| record.new.id)
                 .filter(|&id| id >= self.next_id),
         );
-        self.skip_given();
+        self.skip_reserved();
     }
 
-    fn skip_given(&mut self) {
-        while self.given.contains(&self.next_id) {
+    fn skip_reserved(&mut self) {
+        while self.reserved.contains(&self.next_id) {
             self.next_id += 1;
         }
     }
@@ -302,10 +218,61 @@ impl Stage {
     /// Stages the deletion of a published record.
     pub(crate) fn delete(&mut self, id: RecordId, row: RecordRow, at: i64) {
         self.writes.push(StagedWrite::Delete { id, at });
-        self.gone.push(row);
+        self.removed.push(row);
     }
 
-    fn know_id(&mut self, context: &Context<'_>, id: RecordId) -> bool {
+    /// The writes as the store takes them.
+    pub(crate) fn store_writes(&self) -> Vec<Write<'_>> {
+        let writes = self.writes.iter();
+        writes
+            .map(|write| match write {
+                StagedWrite::Put {
+                    row,
+                    created,
+                    json,
+                    hash,
+                } => {
+                    let row = &self.rows[*row];
+                    Write::Put {
+                        id: row.id.0,
+                        uuid: row.uuid.0,
+                        data: json,
+                        vector: &row.vector,
+                        hash: *hash,
+                        created: row.times.created,
+                        changed: row.times.changed,
+                        synced: row.times.synced,
+                        kind: if *created {
+                            PutKind::Created
+                        } else {
+                            PutKind::Changed
+                        },
+                    }
+                }
+                StagedWrite::Touch { id, synced } => Write::Touch {
+                    id: id.0,
+                    synced: *synced,
+                },
+                StagedWrite::Delete { id, at } => Write::Delete { id: id.0, at: *at },
+            })
+            .collect()
+    }
+
+    /// What the stage changes in memory.
+    pub(crate) fn into_rows(self) -> StageRows {
+        let mut is_last = vec![false; self.rows.len()];
+        for record in self.records.values() {
+            if let StagedRow::New(at) = record.row {
+                is_last[at] = true;
+            }
+        }
+        let rows = self.rows.into_iter().zip(is_last);
+        let rows = rows.filter_map(|(row, is_last)| is_last.then_some(row));
+        (rows.collect(), self.touched, self.removed)
+    }
+
+    /// Enters a published record into `records`; returns whether a record has this id.
+    fn find_id(&mut self, context: &Context<'_>, id: RecordId) -> bool {
         if self.records.contains_key(&id) {
             return true;
         }
@@ -327,13 +294,14 @@ impl Stage {
         true
     }
 
-    fn know_uuid(&mut self, context: &Context<'_>, uuid: RecordUuid) -> Option<RecordId> {
+    /// The same by UUID; returns the id.
+    fn find_uuid(&mut self, context: &Context<'_>, uuid: RecordUuid) -> Option<RecordId> {
         if let Some(&id) = self.uuids.get(&uuid) {
             return Some(id);
         }
         let Published { snapshot, index } = context.published;
         let (block, slot) = snapshot.at(index.find_uuid(snapshot, uuid)?);
         let id = block.id(slot);
-        self.know_id(context, id).then_some(id)
+        self.find_id(context, id).then_some(id)
     }
 }

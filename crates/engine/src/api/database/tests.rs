@@ -9,7 +9,7 @@ use crate::disk::{DataLock, RealDisk};
 use crate::error::Done;
 use crate::record::RecordRow;
 use crate::snapshot::IdentityIndex;
-use crate::write::{Deletion, Format, Found};
+use crate::write::{Deletion, DeletionMatches, Format};
 use crate::{Committed, Embedded, Engine, EventCode, Limits, StopFlag};
 
 fn call<T: Send + 'static>(start: impl FnOnce(Done<T>)) -> Receiver<Result<T, Error>> {
@@ -116,8 +116,8 @@ fn row_numbers_do_not_run_out() {
     let deletion =
         json!({ "filter": { "rules": [{ "column": "round", "operator": "equals", "value": 0 }] } });
     let deletion = Deletion::parse(&deletion.to_string(), &Limits::default()).expect("valid");
-    let found = Found::nothing(deletion, StopFlag::default()).bind(database.published());
-    let found = found.run().expect("nobody stops it");
+    let found = DeletionMatches::untested(deletion, StopFlag::default()).bind(database.published());
+    let found = found.test().expect("nobody stops it");
     assert_eq!(found.records().count(), 5_000);
     // As after four billion changed records: ten more rows, and the numbers wrap.
     database.published().update(|published| {
@@ -150,7 +150,7 @@ fn row_numbers_do_not_run_out() {
     // What was found under the old numbers is searched for again.
     let found = found
         .bind(database.published())
-        .run()
+        .test()
         .expect("nobody stops it");
     let ids: Vec<u64> = found.records().map(|(id, _)| id.0).collect();
     assert_eq!(ids.len(), 4_980);
@@ -208,7 +208,7 @@ fn reads_wait_for_no_creation_or_drop() {
     let engine = with_database(directory.path());
     put(&engine, 1..2, &json!({ "name": "first" })).expect("committed");
     // As while a drop waits for the writer of its database.
-    let files = engine.lock_files();
+    let files = engine.catalog.lock_files();
     let created: Vec<_> = (0..8)
         .map(|at| {
             let settings = json!({ "model": null, "dimensions": 2 }).to_string();

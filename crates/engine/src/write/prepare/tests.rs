@@ -13,7 +13,7 @@ use crate::error::Done;
 use crate::record::{former_record_hash, to_unit_q30};
 use crate::store::{PutKind, Store, Write, store_path};
 use crate::write::commit::{Committed, Embedded};
-use crate::write::stage::Status;
+use crate::write::upserted::Status;
 
 const DATA: &[u8] = br#"{"name":"a name","size":3,"note":null}"#;
 const VECTOR: [f64; 2] = [3.0, 4.0];

@@ -1,4 +1,4 @@
-//! A database's records with the vectors of another model, in the making: a store that follows the database's own.
+//! The re-embedding store: copies the commits of a database, with the vectors of another model.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -10,69 +10,46 @@ use parking_lot::Mutex;
 use crate::disk::{Disk, remove_if_exists};
 use crate::error::Error;
 use crate::record::{record_hash, text_vector};
+use crate::reembedding::batch::ReembeddingBatch;
 use crate::runtime::now_ms;
 use crate::settings::Settings;
-use crate::store::{
-    CREATED_AT, CommitRange, CopiedRecord, FeedData, Reader, Store, StoreError, store_path,
-};
+use crate::store::{CREATED_AT, CopiedRecord, FeedData, Reader, Store, StoreError, store_path};
 use crate::write::{Embedded, VectorSource, parse_data};
 
-/// Records of a batch, about: the texts of a few seconds, whose loss by a crash does not hurt.
+/// Approximate records of a batch. Their texts are embedded in a few seconds, so a crash loses little work.
 const BATCH_RECORDS: u64 = 256;
 
-/// When it was begun, milliseconds since 1970.
+/// The key of the time when the re-embedding began, milliseconds since 1970.
 const STARTED_AT: &str = "reembedding_started_at";
 
-/// Place of the last change of the database when it was begun. It lacks every record that was deleted before.
+/// The key of the position of the database's last change when the re-embedding began. Records that were deleted
+/// before are not in the store.
 const STARTED_FROM: &str = "reembedding_started_from";
 
-/// The database whose commits a re-embedding store takes over.
-pub(crate) struct Followed<'a> {
-    /// When it was created, milliseconds since 1970.
+/// The database whose commits a re-embedding store copies.
+pub(crate) struct Source<'a> {
+    /// The time of its creation, milliseconds since 1970.
     pub(crate) created_at: i64,
-    /// The history of its change feed.
+    /// The epoch of its change feed.
     pub(crate) epoch: [u8; 16],
     pub(crate) reader: &'a Reader,
 }
 
-/// The store that is to take the place of a database's own.
+/// A store that replaces the store of its database once it has all commits.
 #[derive(Debug)]
 pub(crate) struct ReembeddingStore {
     pub(crate) settings: Settings,
+    /// Milliseconds since 1970.
     pub(crate) started_at: i64,
-    /// Records so far.
+    /// The number of records in the store.
     pub(crate) done: u64,
+    /// The position of the database's last change when the re-embedding began.
     started_from: u64,
     store: Store,
 }
 
-/// Records of some commits, which wait for the vectors of their texts.
-#[derive(Debug)]
-pub struct ReembeddingBatch {
-    texts: Vec<String>,
-    /// The commit that the shadow was up to.
-    since: u64,
-    stretch: CommitRange,
-    /// With where the vector comes from; of an unchanged record, the shadow has it.
-    records: Mutex<Vec<(CopiedRecord, VectorSource)>>,
-}
-
-impl ReembeddingBatch {
-    /// The texts to embed, in the order that their vectors are expected in.
-    #[must_use]
-    pub fn texts(&self) -> &[String] {
-        &self.texts
-    }
-
-    /// Whether the database had nothing more when the batch was made.
-    #[must_use]
-    pub fn is_last(&self) -> bool {
-        self.stretch.last
-    }
-}
-
 impl ReembeddingStore {
-    /// Makes an empty shadow of `database` in `directory`.
+    /// Creates an empty store for `database` in `directory`.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -80,7 +57,7 @@ impl ReembeddingStore {
         disk: &Arc<dyn Disk>,
         directory: &Path,
         settings: Settings,
-        database: &Followed<'_>,
+        database: &Source<'_>,
     ) -> Result<Self, Error> {
         let (created_at, epoch) = (database.created_at, database.epoch);
         let started_from = database.reader.feed(0, 0, FeedData::None)?.last;
@@ -95,7 +72,7 @@ impl ReembeddingStore {
             Ok::<_, StoreError>(store)
         };
         let store = create().inspect_err(|_| {
-            // The error of the creation says what is wrong.
+            // The error of the creation is the one to report.
             let _ = remove_if_exists(&**disk, directory);
         })?;
         Ok(Self {
@@ -107,8 +84,8 @@ impl ReembeddingStore {
         })
     }
 
-    /// Opens a shadow to go on with it; `None` when it cannot go on: it is damaged, or it does not follow the history
-    /// `epoch`, so that it may hold records that the database never had.
+    /// Opens a store to continue it. `None` when it cannot continue: it is damaged, or it is not of the history `epoch`,
+    /// so that it may have records that the database never had.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -139,24 +116,24 @@ impl ReembeddingStore {
         }))
     }
 
-    /// Whether it can go on: it follows the history `epoch`, and the feed has every deletion that it has not taken
-    /// over. `removed` is the place of the last change that the feed no longer keeps.
+    /// Whether the store can continue: it is of the history `epoch`, and the feed has all deletions that the store
+    /// lacks. `removed` is the position of the last change that was removed from the feed.
     pub(crate) fn is_current(&self, epoch: [u8; 16], removed: u64) -> bool {
         let known = self.started_from.max(self.store.last_position());
         self.store.epoch() == epoch && (removed <= known || self.store.version() == 0)
     }
 
-    /// Whether it must be opened again before anything can be stored.
+    /// Whether the store must be opened again before it can commit.
     pub(crate) fn is_broken(&self) -> bool {
         self.store.is_poisoned()
     }
 
-    /// The number of the commit that it is up to.
+    /// The number of the last commit that was copied.
     pub(crate) fn version(&self) -> u64 {
         self.store.version()
     }
 
-    /// Reads what comes next of the database that `source` reads.
+    /// Reads the next commits of the database. `source` is the reader of the database.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -165,15 +142,15 @@ impl ReembeddingStore {
         let mut records = Vec::new();
         let mut damaged = None;
         let position = self.store.last_position();
-        let stretch = source.commit_range(since, position, BATCH_RECORDS, |record| {
+        let commits = source.commit_range(since, position, BATCH_RECORDS, |record| {
             let Ok(data) = parse_data(record.data) else {
                 damaged = Some(StoreError::Damaged { id: record.id });
                 return ControlFlow::Break(());
             };
-            let carried = CopiedRecord {
+            let copied = CopiedRecord {
                 id: record.id,
                 uuid: record.uuid,
-                // As of a record without a vector of its own, whatever the database had so far.
+                // The hash of a record that came without a vector, because the new model embeds its text.
                 hash: record_hash(&data, None),
                 created: record.created,
                 changed: record.changed,
@@ -181,21 +158,21 @@ impl ReembeddingStore {
                 version: record.version,
                 data: record.data.to_vec(),
             };
-            records.push((carried, self.settings.text_of(&data)));
+            records.push((copied, self.settings.text_of(&data)));
             ControlFlow::Continue(())
         })?;
         if let Some(error) = damaged {
             return Err(error.into());
         }
-        let deleted: HashSet<u64> = stretch.deleted().collect();
+        let deleted: HashSet<u64> = commits.deleted().collect();
         let embedded = self.embedded(&records)?;
         let mut texts = Vec::new();
         let records = records
             .into_iter()
             .map(|(record, text)| {
-                let same = embedded.contains(&record.id) && !deleted.contains(&record.id);
+                let is_embedded = embedded.contains(&record.id) && !deleted.contains(&record.id);
                 let source = match text {
-                    _ if same => VectorSource::Unchanged,
+                    _ if is_embedded => VectorSource::Unchanged,
                     None => VectorSource::None,
                     Some(text) => {
                         texts.push(text);
@@ -208,40 +185,44 @@ impl ReembeddingStore {
         Ok(ReembeddingBatch {
             texts,
             since,
-            stretch,
+            commits,
             records: Mutex::new(records),
         })
     }
 
-    /// Ids of those of `records` that are here with the same data, byte by byte, and so with the vector of their text.
+    /// The ids of the records that the store already has with the same data, byte by byte, and so with the vector of
+    /// their text.
     ///
-    /// The hash alone does not tell: it leaves out the order of columns, which the text has.
+    /// Equal hashes are not enough, because the hash does not depend on the order of columns and the text does.
     fn embedded(
         &self,
         records: &[(CopiedRecord, Option<String>)],
     ) -> Result<HashSet<u64>, StoreError> {
         let reader = self.store.reader();
         let ids: Vec<u64> = records.iter().map(|(record, _)| record.id).collect();
-        let alike: HashMap<u64, &[u8]> = records
+        let same_hash: HashMap<u64, &[u8]> = records
             .iter()
             .zip(reader.identities(&ids)?)
             .filter(|((record, _), here)| here.is_some_and(|here| here.hash == record.hash))
             .map(|((record, _), _)| (record.id, &record.data[..]))
             .collect();
-        let ids: Vec<u64> = alike.keys().copied().collect();
+        let ids: Vec<u64> = same_hash.keys().copied().collect();
         let mut embedded = HashSet::new();
         reader.records(&ids, |here| {
-            if alike.get(&here.id).is_some_and(|data| *data == here.data) {
+            if same_hash
+                .get(&here.id)
+                .is_some_and(|data| *data == here.data)
+            {
                 embedded.insert(here.id);
             }
         })?;
         Ok(embedded)
     }
 
-    /// Stores a batch with the vectors of its texts, one after the other.
+    /// Copies the commits of a batch, with the vectors of its texts, one after the other.
     ///
     /// # Errors
-    /// [`Error::Stale`] when another model made the vectors, or another batch was stored since; [`Error::Dimensions`],
+    /// [`Error::Stale`] when another model made the vectors, or another batch was committed meanwhile; [`Error::Dimensions`],
     /// [`Error::Vector`], [`Error::Store`].
     pub(crate) fn commit(
         &mut self,
@@ -251,8 +232,8 @@ impl ReembeddingStore {
             fingerprint,
         }: &Embedded,
     ) -> Result<(), Error> {
-        let made_elsewhere = !batch.texts.is_empty() && *fingerprint != self.settings.fingerprint;
-        if made_elsewhere || batch.since != self.store.version() {
+        let other_model = !batch.texts.is_empty() && *fingerprint != self.settings.fingerprint;
+        if other_model || batch.since != self.store.version() {
             return Err(Error::Stale);
         }
         let dimensions = self.settings.dimensions;
@@ -276,7 +257,7 @@ impl ReembeddingStore {
                 Ok((record, vector))
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        let more = self.store.copy_commits(&batch.stretch, &records)?;
+        let more = self.store.copy_commits(&batch.commits, &records)?;
         self.done = self.done.saturating_add_signed(more);
         Ok(())
     }

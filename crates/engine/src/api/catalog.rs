@@ -1,0 +1,270 @@
+//! The catalog: the databases of a data directory by id. Creates, loads and drops them.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use parking_lot::{Mutex, MutexGuard, RwLock};
+
+use serde_json::{Value, json};
+
+use crate::api::database::{Database, Dependencies};
+use crate::api::directory_scan::scan;
+use crate::api::guard::guarded;
+use crate::api::slot::Slot;
+use crate::disk::{Disk, drop_directory};
+use crate::error::Error;
+use crate::settings::Settings;
+
+/// The databases of an engine.
+pub(crate) struct Catalog {
+    /// The directory that has a directory for each database.
+    root: PathBuf,
+    dependencies: Dependencies,
+    /// Searches lock the map on the caller's thread, so it is never locked while files are read or written.
+    slots: RwLock<BTreeMap<String, Slot>>,
+    /// Held while a database is created, dropped or replaced.
+    files: Mutex<()>,
+    closed: AtomicBool,
+}
+
+impl Catalog {
+    /// Lists the databases in `root` without loading them.
+    pub(crate) fn open(root: PathBuf, dependencies: Dependencies) -> io::Result<Self> {
+        Ok(Self {
+            slots: RwLock::new(scan(&*dependencies.disk, &root, &dependencies.events)?),
+            root,
+            dependencies,
+            files: Mutex::default(),
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn disk(&self) -> &dyn Disk {
+        &*self.dependencies.disk
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The directory of a database.
+    pub(crate) fn path(&self, id: &str) -> PathBuf {
+        self.root.join(id)
+    }
+
+    /// Locks creating, dropping and replacing databases.
+    pub(crate) fn lock_files(&self) -> MutexGuard<'_, ()> {
+        self.files.lock()
+    }
+
+    /// A database that can be served.
+    ///
+    /// # Errors
+    /// [`Error::NotReady`], [`Error::NotOpened`], [`Error::DatabaseNotFound`], [`Error::Closed`].
+    pub(crate) fn database(&self, id: &str) -> Result<Arc<Database>, Error> {
+        match self.slots.read().get(id) {
+            Some(slot) => slot.database(id).cloned(),
+            None if self.is_closed() => Err(Error::Closed),
+            None => Err(Error::DatabaseNotFound { id: id.to_owned() }),
+        }
+    }
+
+    /// The databases in memory, by id.
+    pub(crate) fn loaded(&self) -> Vec<Arc<Database>> {
+        let slots = self.slots.read();
+        let databases = slots.values().filter_map(|slot| match slot {
+            Slot::Ready(database) => Some(Arc::clone(database)),
+            Slot::Loading { .. } | Slot::Reserved | Slot::Failed { .. } => None,
+        });
+        databases.collect()
+    }
+
+    /// The state of every database, as JSON.
+    pub(crate) fn progress(&self) -> Value {
+        let slots = self.slots.read();
+        let databases: Vec<Value> = slots
+            .iter()
+            .filter_map(|(id, slot)| slot.progress(id))
+            .collect();
+        json!({ "databases": databases })
+    }
+
+    /// Loads every database that waits for it. A database that cannot be opened is listed as failed.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] when the catalog is closed meanwhile.
+    pub(crate) fn load_all(&self) -> Result<(), Error> {
+        let waiting: Vec<String> = {
+            let slots = self.slots.read();
+            let loading = slots
+                .iter()
+                .filter(|(_, slot)| matches!(slot, Slot::Loading { .. }));
+            loading.map(|(id, _)| id.clone()).collect()
+        };
+        for id in waiting {
+            let progress = |records: usize| {
+                if let Some(slot) = self.slots.write().get_mut(&id) {
+                    *slot = Slot::Loading { records };
+                }
+                !self.is_closed()
+            };
+            let open = || Database::open(&self.dependencies, &id, &self.path(&id), &progress);
+            let slot = match guarded(
+                &self.dependencies.events,
+                "while a database was opened",
+                open,
+            ) {
+                Ok(database) => Slot::Ready(Arc::new(database)),
+                Err(Error::Closed) => return Err(Error::Closed),
+                Err(error) => Slot::open_failed(&self.dependencies.events, &id, &error),
+            };
+            self.slots.write().insert(id, slot);
+        }
+        Ok(())
+    }
+
+    /// Opens the database in `path`, without listing it.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] when the catalog is closed meanwhile; [`Error::Store`].
+    pub(crate) fn open_database(&self, id: &str, path: &Path) -> Result<Database, Error> {
+        Database::open(&self.dependencies, id, path, &|_| !self.is_closed())
+    }
+
+    /// Creates a database. Returns whether it was created, or `false` with the database of the same id and settings.
+    ///
+    /// # Errors
+    /// [`Error::DatabaseExists`] with other settings; [`Error::NotReady`], [`Error::NotOpened`], [`Error::File`],
+    /// [`Error::Store`].
+    pub(crate) fn create(
+        &self,
+        id: &str,
+        settings: &Settings,
+    ) -> Result<(bool, Arc<Database>), Error> {
+        // Of two concurrent calls, the second finds the database created.
+        let _files = self.lock_files();
+        let Some(slot) = self.reserve(id) else {
+            return Ok((true, self.create_reserved(id, settings)?));
+        };
+        let database = slot.database(id)?;
+        if database.settings == *settings {
+            return Ok((false, Arc::clone(database)));
+        }
+        let existing = Value::Object(database.settings.to_json()).to_string();
+        let id = id.to_owned();
+        Err(Error::DatabaseExists { id, existing })
+    }
+
+    /// Reserves an id, unless it is taken: then returns its slot.
+    fn reserve(&self, id: &str) -> Option<Slot> {
+        let mut slots = self.slots.write();
+        let taken = slots.get(id).cloned();
+        if taken.is_none() {
+            slots.insert(id.to_owned(), Slot::Reserved);
+        }
+        taken
+    }
+
+    /// Creates the database of a reserved id. After an error the id is free, and no files are left.
+    fn create_reserved(&self, id: &str, settings: &Settings) -> Result<Arc<Database>, Error> {
+        let create = || Database::create(&self.dependencies, id, &self.root, settings);
+        let events = &self.dependencies.events;
+        let created = guarded(events, "while a database was created", create).map(Arc::new);
+        let mut slots = self.slots.write();
+        match &created {
+            Ok(database) => slots.insert(id.to_owned(), Slot::Ready(Arc::clone(database))),
+            Err(_) => slots.remove(id),
+        };
+        created
+    }
+
+    /// Drops a database with all its files, also one that could not be opened. `remove_reembedding` runs before, when
+    /// the database is closed. When files cannot be removed the database is listed as failed, and can be dropped again.
+    ///
+    /// # Errors
+    /// [`Error::NotReady`], [`Error::DatabaseNotFound`], [`Error::File`].
+    pub(crate) fn drop(
+        &self,
+        id: String,
+        remove_reembedding: impl FnOnce(&str) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let _files = self.lock_files();
+        let taken = match self.slots.write().get_mut(&id) {
+            Some(Slot::Loading { .. } | Slot::Reserved) => return Err(Error::NotReady { id }),
+            Some(slot) => std::mem::replace(slot, Slot::Reserved),
+            None => return Err(Error::DatabaseNotFound { id }),
+        };
+        if let Slot::Ready(database) = taken {
+            database.close();
+        }
+        let dropped =
+            remove_reembedding(&id).and_then(|()| drop_directory(self.disk(), &self.root, &id));
+        let mut slots = self.slots.write();
+        let Err(source) = dropped else {
+            slots.remove(&id);
+            return Ok(());
+        };
+        let path = self.path(&id);
+        let error = Error::File { path, source };
+        let slot = Slot::drop_failed(&self.dependencies.events, &id, &error);
+        slots.insert(id, slot);
+        Err(error)
+    }
+
+    /// Replaces `source`, which is closed, by what was opened from its directory.
+    ///
+    /// # Errors
+    /// The error of `opened`. [`Error::DatabaseNotFound`] when `source` is no longer listed.
+    pub(crate) fn replace(
+        &self,
+        source: &Arc<Database>,
+        opened: Result<Database, Error>,
+    ) -> Result<(), Error> {
+        let id = &source.id;
+        let mut slots = self.slots.write();
+        let is_source =
+            |slot: &&mut Slot| matches!(slot, Slot::Ready(listed) if Arc::ptr_eq(listed, source));
+        match (slots.get_mut(id).filter(is_source), opened) {
+            (Some(slot), Ok(database)) => *slot = Slot::Ready(Arc::new(database)),
+            // The engine is closing, and the next start opens the database.
+            (Some(_), Err(Error::Closed)) => return Err(Error::Closed),
+            (Some(slot), Err(error)) => {
+                *slot = Slot::open_failed(&self.dependencies.events, id, &error);
+                return Err(error);
+            }
+            // The database was dropped meanwhile.
+            (None, opened) => {
+                drop(slots);
+                if let Ok(database) = opened {
+                    database.close();
+                }
+                return Err(Error::DatabaseNotFound { id: id.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the catalog is closed or closing.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Relaxed)
+    }
+
+    /// Makes databases that are being loaded end soon.
+    pub(crate) fn begin_close(&self) {
+        self.closed.store(true, Relaxed);
+    }
+
+    /// Closes every database, and empties the catalog.
+    pub(crate) fn close_databases(&self) {
+        let slots = std::mem::take(&mut *self.slots.write());
+        for slot in slots.into_values() {
+            if let Slot::Ready(database) = slot {
+                database.close();
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Calls on the catalog: load, create, list, describe and drop databases.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::api::describe::describe;
+use crate::api::directory_scan::is_database_id;
+use crate::api::engine::Engine;
+use crate::error::{Done, Error};
+use crate::settings::Settings;
+
+impl Engine {
+    /// Loads every database into memory. A database that cannot be opened does not block the others:
+    /// [`Engine::progress`] tells why it failed, and calls for it are refused.
+    pub fn load(self: &Arc<Self>, done: Done<()>) {
+        let engine = Arc::clone(self);
+        self.run(done, move || engine.catalog.load_all());
+    }
+
+    /// The state of every database as JSON, also while [`Engine::load`] runs. `problem` is why a database could not be
+    /// opened.
+    #[must_use]
+    pub fn progress(&self) -> Value {
+        self.catalog.progress()
+    }
+
+    /// Creates a database; creating it again with the same settings is idempotent. `done` gets JSON: `created`,
+    /// `database`.
+    pub fn create_database(self: &Arc<Self>, id: String, settings: String, done: Done<Vec<u8>>) {
+        let engine = Arc::clone(self);
+        self.threads.admin.run(done, move || {
+            if !is_database_id(&id) {
+                let detail = "a database id is 1 to 64 of a-z, 0-9, _ and -";
+                return Err(Error::invalid("invalid_request", "/id", detail));
+            }
+            let settings = Settings::parse(&settings)?;
+            let (created, database) = engine.catalog.create(&id, &settings)?;
+            let response = json!({ "created": created, "database": describe(&database) });
+            Ok(response.to_string().into_bytes())
+        });
+    }
+
+    /// Describes every database, as a JSON array.
+    pub fn list_databases(self: &Arc<Self>, done: Done<Vec<u8>>) {
+        let engine = Arc::clone(self);
+        self.run(done, move || {
+            let loaded = engine.catalog.loaded();
+            let described: Vec<Value> = loaded.iter().map(|database| describe(database)).collect();
+            Ok(Value::Array(described).to_string().into_bytes())
+        });
+    }
+
+    /// Describes a database, as JSON.
+    pub fn describe_database(self: &Arc<Self>, id: &str, done: Done<Vec<u8>>) {
+        self.with(id, done, move |_, database| {
+            Ok(describe(database).to_string().into_bytes())
+        });
+    }
+
+    /// Drops a database with all its files, also one that could not be opened. When the files cannot be removed the
+    /// database is listed as failed, and can be dropped again.
+    pub fn drop_database(self: &Arc<Self>, id: String, done: Done<()>) {
+        let engine = Arc::clone(self);
+        self.threads.admin.run(done, move || {
+            let remove = |id: &str| engine.reembeddings.remove(id);
+            engine.catalog.drop(id, remove)
+        });
+    }
+}

@@ -1,0 +1,82 @@
+//! A database of the catalog, in whatever state it is.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::api::database::Database;
+use crate::api::describe::sizes;
+use crate::error::Error;
+use crate::runtime::{EventCode, EventQueue};
+
+/// The state of a database.
+#[derive(Clone)]
+pub(crate) enum Slot {
+    /// The database waits to be loaded, or is being loaded and has this many records in memory.
+    Loading { records: usize },
+    /// The database is being created or dropped, and its id is taken.
+    Reserved,
+    /// The database is in memory.
+    Ready(Arc<Database>),
+    /// The database could not be opened or dropped.
+    Failed { code: &'static str, detail: String },
+}
+
+impl Slot {
+    /// A database that could not be opened because of `error`, which is reported as an event.
+    pub(crate) fn open_failed(events: &EventQueue, id: &str, error: &Error) -> Self {
+        Self::failed(events, EventCode::OpenFailed, error.code(), id, error)
+    }
+
+    /// A database whose files could not be removed because of `error`, which is reported as an event.
+    pub(crate) fn drop_failed(events: &EventQueue, id: &str, error: &Error) -> Self {
+        let event = EventCode::DropFailed;
+        Self::failed(events, event, event.name(), id, error)
+    }
+
+    fn failed(
+        events: &EventQueue,
+        event: EventCode,
+        code: &'static str,
+        id: &str,
+        error: &Error,
+    ) -> Self {
+        let detail = error.to_string();
+        events.emit(event, Some(&id.into()), detail.as_str());
+        Self::Failed { code, detail }
+    }
+
+    /// The database, if calls for it can be served.
+    ///
+    /// # Errors
+    /// [`Error::NotReady`], [`Error::NotOpened`].
+    pub(crate) fn database(&self, id: &str) -> Result<&Arc<Database>, Error> {
+        let not_opened = |reason| Error::NotOpened {
+            id: id.to_owned(),
+            reason,
+        };
+        match self {
+            Self::Ready(database) if database.damage().is_some() => Err(not_opened("damaged")),
+            Self::Ready(database) => Ok(database),
+            Self::Loading { .. } | Self::Reserved => Err(Error::NotReady { id: id.to_owned() }),
+            Self::Failed { code, .. } => Err(not_opened(code)),
+        }
+    }
+
+    /// The state as JSON; `None` for a reserved id.
+    pub(crate) fn progress(&self, id: &str) -> Option<Value> {
+        match self {
+            Self::Loading { records } => Some(json!({
+                "id": id, "loaded": false, "writable": false, "records": records,
+                "memory_bytes": 0, "disk_bytes": 0,
+            })),
+            Self::Reserved => None,
+            Self::Failed { code, detail } => Some(json!({
+                "id": id, "loaded": false, "writable": false, "records": 0,
+                "memory_bytes": 0, "disk_bytes": 0,
+                "problem": { "code": code, "detail": detail },
+            })),
+            Self::Ready(database) => Some(sizes(database)),
+        }
+    }
+}

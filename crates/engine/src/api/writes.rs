@@ -1,0 +1,123 @@
+//! Calls that write: upserts in two halves, and deletions.
+
+use std::sync::Arc;
+
+use crate::api::database::Database;
+use crate::api::engine::Engine;
+use crate::api::workers::Step;
+use crate::error::{Done, Error};
+use crate::runtime::StopFlag;
+use crate::snapshot::EXPENSIVE_NS;
+use crate::write::{
+    Command, Commit, Committed, Deleted, Deletion, DeletionMatches, Embedded, Format, Prepared,
+    Reply, prepare,
+};
+
+impl Engine {
+    /// Parses and checks records, and finds which of them need an embedding.
+    ///
+    /// `vectors` are the vectors of a batch, one after the other, with `dimensions` values each. They may be empty.
+    pub fn prepare(
+        self: &Arc<Self>,
+        id: &str,
+        body: Vec<u8>,
+        vectors: Vec<f32>,
+        format: Format,
+        done: Done<Prepared>,
+    ) {
+        self.with(id, done, move |engine, database| {
+            prepare(
+                &database.prepare_target(),
+                &body,
+                &vectors,
+                format,
+                &engine.limits,
+            )
+        });
+    }
+
+    /// Commits prepared records with the vectors of their texts. They are durable and searchable when `done` is called.
+    ///
+    /// `done` gets [`Error::Stale`], and nothing is stored, when `embedded` was made by another model than the
+    /// database has, or when the commit needs other texts: read the texts again, embed them, and commit again.
+    /// [`Error::DatabaseNotFound`] when the records were prepared for an earlier database of the same id, which was
+    /// dropped.
+    pub fn commit(
+        &self,
+        id: &str,
+        prepared: Arc<Prepared>,
+        embedded: Embedded,
+        done: Done<Committed>,
+    ) {
+        match self.database(id) {
+            Ok(database) if database.epoch != prepared.epoch => {
+                done(Err(Error::DatabaseNotFound { id: id.to_owned() }));
+            }
+            Ok(database) => database.send(Command::Commit(Commit {
+                prepared,
+                embedded,
+                reply: Reply::new(done),
+            })),
+            Err(error) => done(Err(error)),
+        }
+    }
+
+    /// Deletes records; `done` gets their number. When `stop` is set before the commit, nothing is deleted.
+    pub fn delete(self: &Arc<Self>, id: &str, request: &str, stop: StopFlag, done: Done<usize>) {
+        let checked = self
+            .database(id)
+            .and_then(|database| Ok((database, Deletion::parse(request, &self.limits)?)));
+        match checked {
+            Ok((database, deletion)) => {
+                let matches = DeletionMatches::untested(deletion, stop);
+                if matches.needs_no_test() {
+                    self.delete_matches(database, matches, done);
+                } else {
+                    self.find_and_delete(database, matches, done);
+                }
+            }
+            Err(error) => done(Err(error)),
+        }
+    }
+
+    /// Finds the records of a deletion on a query thread, so that the writer is not blocked, then deletes them.
+    fn find_and_delete(
+        self: &Arc<Self>,
+        database: Arc<Database>,
+        matches: DeletionMatches,
+        done: Done<usize>,
+    ) {
+        let (engine, target) = (Arc::clone(self), Arc::clone(&database));
+        let delete: Done<DeletionMatches> = Box::new(move |matches| match matches {
+            Ok(matches) => engine.delete_matches(target, matches, done),
+            Err(error) => done(Err(error)),
+        });
+        self.run_query(delete, move || {
+            let bound = matches.bind(database.published());
+            Ok(if bound.cost() > EXPENSIVE_NS {
+                Step::Heavy(Box::new(move || Ok(bound.test()?)))
+            } else {
+                Step::Done(bound.test()?)
+            })
+        });
+    }
+
+    /// Sends the matches to the writer, and finds them again when too much was written meanwhile.
+    fn delete_matches(
+        self: &Arc<Self>,
+        database: Arc<Database>,
+        matches: DeletionMatches,
+        done: Done<usize>,
+    ) {
+        let (engine, target) = (Arc::clone(self), Arc::clone(&database));
+        let reply: Done<Deleted> = Box::new(move |deleted| match deleted {
+            Ok(Deleted::Records(records)) => done(Ok(records)),
+            Ok(Deleted::Outdated(matches)) => engine.find_and_delete(target, matches, done),
+            Err(error) => done(Err(error)),
+        });
+        database.send(Command::Delete {
+            matches,
+            reply: Reply::new(reply),
+        });
+    }
+}

@@ -1,0 +1,223 @@
+//! Commits: writes a stage to the store, then publishes it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use crate::columns::ColumnNames;
+use crate::error::Error;
+use crate::record::{RecordId, RecordRow, RecordUuid, UuidMaker};
+use crate::runtime::{EventCode, now_ms};
+use crate::settings::Settings;
+use crate::snapshot::{Coding, IdentityIndex, Published, Snapshot};
+use crate::store::{Identity, Store};
+use crate::write::Shared;
+use crate::write::commit::{Commit, Committed, stage_commit};
+use crate::write::deletion_matches::{Deleted, DeletionMatches};
+use crate::write::snapshot_builder::{CommitChanges, SnapshotBuilder};
+use crate::write::stage::Stage;
+use crate::write::staged::Context;
+
+/// A commit that takes longer is reported.
+const SLOW_COMMIT: Duration = Duration::from_secs(1);
+
+/// Nanoseconds that the writer spends on testing what was written after the matches of a deletion were found.
+const MAX_TEST_COST: f64 = 2e6;
+
+/// The store of a database, and what turns commits into snapshots.
+pub(crate) struct Committer {
+    pub(crate) settings: Settings,
+    pub(crate) store: Store,
+    pub(crate) coding: Coding,
+    pub(crate) shared: Arc<Shared>,
+    uuids: UuidMaker,
+}
+
+impl Committer {
+    pub(crate) fn new(settings: Settings, store: Store, shared: Arc<Shared>) -> Self {
+        Self {
+            coding: Coding::untrained(settings.dimensions),
+            settings,
+            store,
+            shared,
+            uuids: UuidMaker::default(),
+        }
+    }
+
+    /// The published snapshot.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        self.shared.published.snapshot()
+    }
+
+    /// Commits a group of commits in one transaction, all or none.
+    pub(crate) fn commit(&mut self, group: &[Commit]) -> Result<Vec<Committed>, Error> {
+        let start = Instant::now();
+        let mut names = (*self.snapshot().names).clone();
+        let (stage, outcomes) = self.stage_group(group, &mut names)?;
+        self.write_and_publish(stage, names, start)?;
+        Ok(outcomes)
+    }
+
+    /// Deletes the matches of a deletion, and records written since that match too.
+    pub(crate) fn delete(&mut self, matches: DeletionMatches) -> Result<Deleted, Error> {
+        let start = Instant::now();
+        let bound = matches.bind(&self.shared.published);
+        if bound.cost() > MAX_TEST_COST {
+            return Ok(Deleted::Outdated(bound.into_matches()));
+        }
+        let matches = bound.test()?;
+        if matches.is_stopped() {
+            return Err(Error::Stopped);
+        }
+        let mut stage = Stage::new(self.store.next_id());
+        let now = now_ms();
+        let mut records: Vec<(RecordId, RecordRow)> = matches.records().collect();
+        // Rows are in the order of writing, but the changes of a deletion are in the order of the ids.
+        records.sort_unstable_by_key(|(id, _)| id.0);
+        for &(id, row) in &records {
+            stage.delete(id, row, now);
+        }
+        let names = (*self.snapshot().names).clone();
+        self.write_and_publish(stage, names, start)?;
+        Ok(Deleted::Records(records.len()))
+    }
+
+    /// Renumbers all rows without gaps before the numbers run out; returns whether it did. Running searches use the
+    /// old snapshot.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when there are more records than row numbers.
+    pub(crate) fn renumber_if_due(&mut self) -> Result<bool, Error> {
+        if self.snapshot().next_row() < RecordRow::RENUMBER_FROM {
+            return Ok(false);
+        }
+        let snapshot = self.snapshot().renumbered(RecordRow(0));
+        if snapshot.next_row() >= RecordRow::RENUMBER_FROM {
+            let limit = RecordRow::RENUMBER_FROM.0 as usize;
+            return Err(Error::Busy {
+                what: "records",
+                limit,
+            });
+        }
+        let published = Published {
+            index: IdentityIndex::of(&snapshot),
+            snapshot: Arc::new(snapshot),
+        };
+        self.shared.published.update(|current| *current = published);
+        Ok(true)
+    }
+
+    /// Publishes the snapshot that `build` makes of the current one.
+    pub(crate) fn publish<T>(
+        &mut self,
+        build: impl FnOnce(&mut SnapshotBuilder, &mut Coding) -> T,
+    ) -> T {
+        let mut next = SnapshotBuilder::of(&self.snapshot());
+        let built = build(&mut next, &mut self.coding);
+        self.shared
+            .published
+            .update(|published| next.publish(published));
+        built
+    }
+
+    fn stage_group(
+        &mut self,
+        group: &[Commit],
+        names: &mut ColumnNames,
+    ) -> Result<(Stage, Vec<Committed>), Error> {
+        let stored = self.stored_hashes(group)?;
+        let mut stage = Stage::new(self.store.next_id());
+        let published = self.shared.published.read();
+        let context = Context {
+            published: &published,
+            stored: &stored,
+            now: now_ms(),
+        };
+        let mut outcomes = Vec::with_capacity(group.len());
+        for Commit {
+            prepared, embedded, ..
+        } in group
+        {
+            outcomes.push(stage_commit(
+                &self.settings,
+                &context,
+                &mut prepared.lock(),
+                embedded,
+                &mut stage,
+                names,
+                &mut self.uuids,
+            )?);
+        }
+        Ok((stage, outcomes))
+    }
+
+    /// The content hashes of the records that the group may change.
+    fn stored_hashes(&self, group: &[Commit]) -> Result<HashMap<u64, Identity>, Error> {
+        let published = self.shared.published.read();
+        let mut ids = Vec::new();
+        for Commit { prepared, .. } in group {
+            for record in &prepared.lock().records {
+                ids.extend(record.new.id);
+                let uuid = record.new.uuid.map(RecordUuid);
+                if let Some(row) =
+                    uuid.and_then(|uuid| published.index.find_uuid(&published.snapshot, uuid))
+                {
+                    let (block, slot) = published.snapshot.at(row);
+                    ids.push(block.id(slot).0);
+                }
+            }
+        }
+        ids.retain(|&id| {
+            published
+                .index
+                .find_id(&published.snapshot, RecordId(id))
+                .is_some()
+        });
+        let found = self.store.reader().identities(&ids)?;
+        Ok(found
+            .into_iter()
+            .flatten()
+            .map(|identity| (identity.id, identity))
+            .collect())
+    }
+
+    /// Makes a stage durable, then visible to readers. The commit began at `start`.
+    fn write_and_publish(
+        &mut self,
+        stage: Stage,
+        names: ColumnNames,
+        start: Instant,
+    ) -> Result<(), Error> {
+        let writes = stage.store_writes();
+        let is_empty = writes.is_empty();
+        if !is_empty {
+            self.store.commit(&writes)?;
+        }
+        drop(writes);
+        #[cfg(test)]
+        assert!(
+            !self.shared.panic_after_commit.load(Relaxed),
+            "a panic was asked for"
+        );
+        if !is_empty {
+            let (rows, touched, removed) = stage.into_rows();
+            let changes = CommitChanges {
+                version: self.store.version(),
+                names,
+                rows,
+                touched,
+                removed,
+            };
+            self.publish(|next, coding| next.apply_commit(changes, coding));
+            self.shared.last_write_at.store(now_ms(), Relaxed);
+        }
+        let took = start.elapsed();
+        self.shared.metrics.committed(took);
+        if took > SLOW_COMMIT {
+            let text = format!("a commit took {} ms", took.as_millis());
+            self.shared.events.emit(EventCode::SlowCommit, text);
+        }
+        Ok(())
+    }
+}

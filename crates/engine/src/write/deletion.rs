@@ -1,0 +1,145 @@
+//! A request to delete records.
+
+use serde_json::Value;
+
+use crate::columns::Mask;
+use crate::error::Error;
+use crate::filter::{BoundFilter, Filter, RequestReader};
+use crate::limits::Limits;
+use crate::record::{RecordId, RecordRow, RecordUuid, TimeRange, Variant, parse_integer_id};
+use crate::snapshot::{Published, Snapshot};
+
+/// The records to delete: by identity, or by filter and time range. A forced filter restricts both.
+#[derive(Clone, Debug)]
+pub(crate) struct Deletion {
+    ids: Option<Vec<RecordRef>>,
+    filter: Option<Filter>,
+    time_range: TimeRange,
+}
+
+/// A record by one of its identities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordRef {
+    Id(RecordId),
+    Uuid(RecordUuid),
+}
+
+impl RecordRef {
+    /// Reads an identity in a path: an integer or a UUID.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let uuid = || RecordUuid::parse(text).map(Self::Uuid);
+        parse_integer_id(text)
+            .map(|id| Self::Id(RecordId(id)))
+            .or_else(uuid)
+    }
+
+    /// The row of the record, if it is there.
+    pub(crate) fn find(self, published: &Published) -> Option<RecordRow> {
+        match self {
+            Self::Id(id) => published.index.find_id(&published.snapshot, id),
+            Self::Uuid(uuid) => published.index.find_uuid(&published.snapshot, uuid),
+        }
+    }
+}
+
+impl Deletion {
+    /// Reads a deletion from JSON: `ids`, or `filter` and `time_range`; and `forced_filter`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with a pointer for whatever does not fit.
+    pub(crate) fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
+        let request = RequestReader::new(json, limits)?;
+        let ids = match request.get("ids") {
+            None => None,
+            Some(Value::Array(ids)) => Some(
+                ids.iter()
+                    .enumerate()
+                    .map(read_id)
+                    .collect::<Result<Vec<_>, _>>()?,
+            ),
+            Some(_) => {
+                return Err(Error::invalid(
+                    "invalid_request",
+                    "/ids",
+                    "must be an array",
+                ));
+            }
+        };
+        let chosen = request.get("filter").is_some() || request.get("time_range").is_some();
+        if ids.is_some() == chosen {
+            return Err(Error::invalid(
+                "invalid_request",
+                "",
+                "give either ids, or a filter or time_range or both",
+            ));
+        }
+        Ok(Self {
+            ids,
+            filter: request.filter(Variant::B)?,
+            time_range: request.time_range()?,
+        })
+    }
+
+    pub(super) fn has_filter(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    pub(super) fn time_range(&self) -> TimeRange {
+        self.time_range
+    }
+
+    /// The filter bound to the columns of a snapshot, if the deletion has a filter.
+    pub(super) fn bind_filter(&self, snapshot: &Snapshot) -> Option<BoundFilter> {
+        let filter = self.filter.as_ref()?;
+        Some(filter.bind(&snapshot.names))
+    }
+
+    /// The rows of the ids that are there, if the deletion names ids.
+    pub(super) fn rows_of_ids(&self, published: &Published) -> Option<Vec<RecordRow>> {
+        let ids = self.ids.as_ref()?;
+        Some(ids.iter().filter_map(|id| id.find(published)).collect())
+    }
+
+    /// The records that are deleted if they pass the filter: one mask for each block of `snapshot`. `named` are the
+    /// rows of the ids, if the deletion names ids.
+    pub(super) fn candidates(&self, snapshot: &Snapshot, named: Option<&[RecordRow]>) -> Vec<Mask> {
+        let TimeRange { start, end } = self.time_range;
+        let mut masks: Vec<Mask> = match named {
+            None => {
+                let blocks = snapshot.blocks.iter();
+                blocks.map(|block| (*block.alive).clone()).collect()
+            }
+            Some(rows) => {
+                let mut masks = vec![Mask::empty(); snapshot.blocks.len()];
+                for (at, slot) in rows.iter().filter_map(|&row| snapshot.locate(row)) {
+                    masks[at].set(slot);
+                }
+                masks
+            }
+        };
+        if self.time_range != TimeRange::ALWAYS {
+            for (block, mask) in snapshot.blocks.iter().zip(&mut masks) {
+                *mask = block.synced.mask_between(start, end, mask);
+            }
+        }
+        masks
+    }
+}
+
+fn read_id((at, id): (usize, &Value)) -> Result<RecordRef, Error> {
+    let read = match id {
+        Value::Number(_) => id
+            .as_u64()
+            .and_then(|id| parse_integer_id(&id.to_string()))
+            .map(|id| RecordRef::Id(RecordId(id))),
+        Value::String(text) => RecordRef::parse(text),
+        _ => None,
+    };
+    read.ok_or_else(|| {
+        Error::invalid(
+            "invalid_request",
+            format!("/ids/{at}"),
+            "must be an integer id or a UUID",
+        )
+    })
+}

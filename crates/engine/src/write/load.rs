@@ -1,0 +1,111 @@
+//! Loads a database into memory: the saved snapshot, then what was committed after it.
+
+use std::sync::Arc;
+
+use crate::background::Saved;
+use crate::error::Error;
+use crate::runtime::{DatabaseEvents, EventCode};
+use crate::settings::Settings;
+use crate::snapshot::{Coding, IndexFiles, Published, SavedSnapshot, Snapshot};
+use crate::store::{Store, Tally};
+use crate::write::block_maintenance::BlockMaintenance;
+use crate::write::replay::replay;
+
+/// Loads one database.
+pub(crate) struct Loader<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) store: &'a Store,
+    pub(crate) index_files: &'a Arc<IndexFiles>,
+    pub(crate) events: &'a DatabaseEvents,
+    pub(crate) blocks: &'a mut BlockMaintenance,
+    /// Gets the number of records so far and returns whether to go on.
+    pub(crate) progress: &'a dyn Fn(usize) -> bool,
+}
+
+/// A database in memory.
+pub(crate) struct LoadedDatabase {
+    pub(crate) published: Published,
+    pub(crate) coding: Coding,
+    /// The saved snapshot, if it was used, and the records that were read after it. `None`: all records were read and
+    /// compared with the store's checksum.
+    pub(crate) saved: Option<(Saved, Tally)>,
+}
+
+impl Loader<'_> {
+    /// Loads the database.
+    ///
+    /// Index files that do not belong to the history of the store, or whose records are not as many as the store
+    /// counts, are removed. Then all records are read from the store, which checks them completely.
+    ///
+    /// # Errors
+    /// [`Error::Store`] when the store is damaged, [`Error::Closed`] when `progress` ends the load.
+    pub(crate) fn load(mut self) -> Result<LoadedDatabase, Error> {
+        let mut coding = Coding::untrained(self.settings.dimensions);
+        if let Some(loaded) = self.load_saved() {
+            let saved = Saved::of(&loaded.snapshot, loaded.stamp);
+            if let Some(basis) = loaded.basis {
+                // A basis without rotation is retrained: there may have been too few records, or no time.
+                coding.trained_at = if basis.is_rotated() {
+                    loaded.snapshot.records()
+                } else {
+                    0
+                };
+                coding.basis = basis;
+            }
+            let (published, replayed) = self.replay(&coding, loaded.snapshot)?;
+            let (records, counted) = (published.snapshot.records(), self.store.records());
+            if records as u64 == counted {
+                return Ok(LoadedDatabase {
+                    published,
+                    coding,
+                    saved: Some((saved, replayed)),
+                });
+            }
+            let text = format!("they lead to {records} records, but the store counts {counted}");
+            self.events.emit(EventCode::IndexFilesRebuilt, text);
+            coding = Coding::untrained(self.settings.dimensions);
+        }
+        self.index_files.clear();
+        let (published, _) = self.replay(&coding, Snapshot::empty())?;
+        Ok(LoadedDatabase {
+            published,
+            coding,
+            saved: None,
+        })
+    }
+
+    /// Reads the saved snapshot, if it can be used.
+    fn load_saved(&self) -> Option<SavedSnapshot> {
+        if self.store.restored().is_some() {
+            return None;
+        }
+        let removed = self.index_files.remove_temporary_files();
+        if !removed.is_empty() {
+            self.events
+                .emit(EventCode::TemporaryFilesRemoved, removed.join(", "));
+        }
+        match self.index_files.load(self.store) {
+            Ok(loaded) => Some(loaded),
+            Err(unusable) => {
+                if !unusable.is_nothing_saved() {
+                    let text = unusable.to_string();
+                    self.events.emit(EventCode::IndexFilesRebuilt, text);
+                }
+                None
+            }
+        }
+    }
+
+    fn replay(&mut self, coding: &Coding, snapshot: Snapshot) -> Result<(Published, Tally), Error> {
+        let replayed = replay(
+            self.settings,
+            coding,
+            self.blocks,
+            snapshot,
+            self.store,
+            self.progress,
+        )?;
+        self.index_files.measure();
+        Ok(replayed)
+    }
+}

@@ -1,0 +1,90 @@
+//! Maintenance: what the writer does after commands to keep the database fast. It never fails a write.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use crate::background::DatabaseJobs;
+use crate::snapshot::IndexFiles;
+use crate::write::block_maintenance::BlockMaintenance;
+use crate::write::committer::Committer;
+use crate::write::reclaim::Reclaim;
+use crate::write::retention::Retention;
+
+/// Nothing is written when no command came for so long.
+const IDLE_AFTER: Duration = Duration::from_secs(2);
+
+/// The maintenance of one database.
+pub(crate) struct Maintenance {
+    pub(crate) jobs: DatabaseJobs,
+    pub(crate) blocks: BlockMaintenance,
+    pub(crate) index_files: Arc<IndexFiles>,
+    reclaim: Reclaim,
+    retention: Retention,
+}
+
+/// What the writer does when no command comes.
+pub(crate) enum Wait {
+    /// Run maintenance for an idle database after the time.
+    Idle(Duration),
+    /// Run maintenance after the time.
+    Wake(Duration),
+}
+
+impl Maintenance {
+    pub(crate) fn new(
+        jobs: DatabaseJobs,
+        blocks: BlockMaintenance,
+        index_files: Arc<IndexFiles>,
+        keep_changes: Duration,
+    ) -> Self {
+        Self {
+            jobs,
+            blocks,
+            index_files,
+            reclaim: Reclaim::Idle,
+            retention: Retention::new(keep_changes),
+        }
+    }
+
+    /// How long the writer waits for a command.
+    pub(crate) fn wait(&self, committer: &Committer) -> Wait {
+        if self.reclaim == Reclaim::Running {
+            Wait::Idle(Duration::ZERO)
+        } else if DatabaseJobs::is_due_when_idle(&committer.snapshot(), &committer.coding)
+            || self.reclaim.is_due(&committer.store)
+        {
+            Wait::Idle(IDLE_AFTER)
+        } else {
+            Wait::Wake(self.retention.due_in())
+        }
+    }
+
+    /// Applies job results, maintains blocks, submits the next job, frees disk space, removes old changes. `idle`:
+    /// nothing was written for a while.
+    pub(crate) fn run(&mut self, committer: &mut Committer, idle: bool) {
+        let results = self.jobs.take_results();
+        let blocks = &mut self.blocks;
+        let more = committer.publish(|next, coding| {
+            next.apply_job_results(results, coding);
+            blocks.run(next, coding)
+        });
+        if more {
+            self.jobs.wake_writer();
+        }
+        let snapshot = committer.snapshot();
+        let store = &mut committer.store;
+        self.jobs
+            .start_due_job(&snapshot, store, &committer.coding, idle);
+        let events = &committer.shared.events;
+        if idle {
+            self.reclaim.step(store, events);
+        } else {
+            self.reclaim.pause();
+        }
+        self.retention
+            .step(store, self.jobs.saved_version(), events);
+        let bytes = store.file_bytes() + self.index_files.disk_bytes();
+        committer.shared.disk_bytes.store(bytes, Relaxed);
+    }
+}

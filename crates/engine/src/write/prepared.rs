@@ -1,0 +1,168 @@
+//! Prepared records: parsed and checked, waiting for the vectors of their texts.
+
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::record::ValidationError;
+use crate::settings::Settings;
+use crate::write::parsing::NewRecord;
+
+/// The format of a request's records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A JSON object `{"records": [...]}`: a bad record fails the whole request.
+    Batch,
+    /// One record per line: bad lines are reported and left out.
+    Lines {
+        /// The number of the first line, for reports.
+        first: u64,
+    },
+}
+
+/// A bad line of a stream.
+#[derive(Clone, Debug)]
+pub struct LineError {
+    /// The number of the line in the stream, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub problem: ValidationError,
+}
+
+/// Records that were checked and wait for the vectors of their texts.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The epoch of the database that the records were prepared for.
+    pub(crate) epoch: [u8; 16],
+    inner: Mutex<PreparedRecords>,
+    /// Bad lines that were left out.
+    pub problems: Vec<LineError>,
+}
+
+/// The records of a [`Prepared`], and the texts of which a commit needs vectors.
+#[derive(Debug)]
+pub(crate) struct PreparedRecords {
+    /// The settings of the database that the texts were made for.
+    pub(crate) settings: Settings,
+    /// Whether a commit found that other texts are needed.
+    pub(super) outdated: bool,
+    pub(crate) records: Vec<PreparedRecord>,
+    pub(crate) texts: Vec<String>,
+    /// The number of distinct column names that the database may have.
+    pub(crate) max_columns: usize,
+}
+
+/// One record.
+#[derive(Debug)]
+pub(crate) struct PreparedRecord {
+    /// The number of the record's line; `None` in a batch.
+    pub(crate) line: Option<u64>,
+    pub(crate) new: NewRecord,
+    /// `data` as it is stored.
+    pub(crate) json: Vec<u8>,
+    pub(crate) hash: [u8; 16],
+    /// The hash that an older engine may have stored.
+    pub(super) former_hash: [u8; 16],
+    pub(crate) vector: VectorSource,
+}
+
+impl PreparedRecord {
+    /// Whether a record that is stored with `hash` has the same content.
+    pub(crate) fn is_same(&self, hash: &[u8; 16]) -> bool {
+        self.hash == *hash || self.former_hash == *hash
+    }
+
+    /// The number of values of the vector that the caller gave.
+    pub(crate) fn given_values(&self) -> Option<usize> {
+        match &self.vector {
+            VectorSource::Given(vector) => Some(vector.len()),
+            VectorSource::Text(_) | VectorSource::None | VectorSource::Unchanged => None,
+        }
+    }
+}
+
+/// Where the vector of a record comes from.
+#[derive(Debug)]
+pub(crate) enum VectorSource {
+    /// The caller gave it.
+    Given(Vec<i32>),
+    /// The text of this number is embedded.
+    Text(usize),
+    /// The record has no text, so it has no vector.
+    None,
+    /// The record has not changed, so the store has its vector.
+    Unchanged,
+}
+
+impl Prepared {
+    pub(super) fn new(epoch: [u8; 16], records: PreparedRecords, problems: Vec<LineError>) -> Self {
+        Self {
+            epoch,
+            inner: Mutex::new(records),
+            problems,
+        }
+    }
+
+    /// The texts to embed. A commit expects their vectors in this order.
+    ///
+    /// The vectors of a commit must be those of the last call's texts: call again after
+    /// [`Error::Stale`](crate::Error::Stale).
+    #[must_use]
+    pub fn texts(&self) -> Vec<String> {
+        let mut inner = self.lock();
+        inner.renew_texts();
+        inner.texts.clone()
+    }
+
+    /// The epoch of the database that the records were prepared for, in 32 hexadecimal digits. A database that is
+    /// created later with the same id has another epoch.
+    #[must_use]
+    pub fn epoch(&self) -> String {
+        format!("{:032x}", u128::from_be_bytes(self.epoch))
+    }
+
+    /// The number of records.
+    #[must_use]
+    pub fn records(&self) -> usize {
+        self.lock().records.len()
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, PreparedRecords> {
+        self.inner.lock()
+    }
+}
+
+impl PreparedRecords {
+    /// Makes the texts outdated: a commit fails until they are made again, for a database with `settings`.
+    pub(crate) fn outdate(&mut self, settings: &Settings) {
+        self.settings.clone_from(settings);
+        self.outdated = true;
+    }
+
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.outdated
+    }
+
+    /// Makes the texts of all records that came without a vector, if the texts are outdated.
+    fn renew_texts(&mut self) {
+        if !std::mem::take(&mut self.outdated) {
+            return;
+        }
+        self.texts.clear();
+        for at in 0..self.records.len() {
+            if self.records[at].given_values().is_none() {
+                self.add_text(at);
+            }
+        }
+    }
+
+    /// Adds the text of a record to the texts to embed, if the record has a text.
+    pub(super) fn add_text(&mut self, at: usize) {
+        let record = &mut self.records[at];
+        record.vector = match self.settings.text_of(&record.new.data) {
+            Some(text) => {
+                self.texts.push(text);
+                VectorSource::Text(self.texts.len() - 1)
+            }
+            None => VectorSource::None,
+        };
+    }
+}

@@ -1,0 +1,65 @@
+//! The parts of a stage: its writes, and its view of the records.
+
+use std::collections::HashMap;
+
+use crate::record::{RecordId, RecordRow, RecordUuid};
+use crate::snapshot::{Published, Times};
+use crate::store::Identity;
+
+/// A write of the stage. The writes of a stage are in order.
+#[derive(Debug)]
+pub(crate) enum StagedWrite {
+    /// Store `rows[row]` of the stage.
+    Put {
+        row: usize,
+        created: bool,
+        json: Vec<u8>,
+        hash: [u8; 16],
+    },
+    /// Update the time of last sync.
+    Touch {
+        id: RecordId,
+        synced: i64,
+    },
+    Delete {
+        id: RecordId,
+        at: i64,
+    },
+}
+
+/// A record with the earlier writes of the stage applied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StagedRecord {
+    pub(super) uuid: RecordUuid,
+    pub(super) hash: [u8; 16],
+    pub(super) times: Times,
+    pub(super) row: StagedRow,
+}
+
+/// Where the newest version of a staged record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StagedRow {
+    /// In the published snapshot.
+    Published(RecordRow),
+    /// In the rows of the stage.
+    New(usize),
+}
+
+/// What a stage reads to find records.
+pub(crate) struct Context<'a> {
+    pub(crate) published: &'a Published,
+    /// Stored hashes, by id, of the records that the commit may change.
+    pub(crate) stored: &'a HashMap<u64, Identity>,
+    /// The time of the commit, milliseconds since 1970.
+    pub(crate) now: i64,
+}
+
+/// How a record of an upsert compares with the record of the same identity.
+pub(crate) enum Comparison {
+    /// There is no record of either identity.
+    New,
+    /// The record has the same content.
+    Same(RecordId),
+    /// The record has other content.
+    Different(RecordId),
+}
