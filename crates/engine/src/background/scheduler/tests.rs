@@ -80,7 +80,7 @@ fn a_training_keeps_no_other_job_waiting() {
     let (queued, never) = submit(&scheduler, Lane::Training, |_| FINISHED);
     for lane in [Lane::Maintenance, Lane::Check, Lane::Maintenance] {
         let (_handle, ended) = submit(&scheduler, lane, |_| FINISHED);
-        assert!(ended.recv().expect("it runs beside the training"));
+        assert!(ended.recv().expect("it runs while the training runs"));
     }
     drop(queued);
     assert!(never.recv().is_err(), "a cancelled job is not run");
