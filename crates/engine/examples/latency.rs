@@ -1,4 +1,4 @@
-//! Times searches in the engine over vectors of a file, beside a plain read of the codes.
+//! Measures the latency and throughput of searches in the engine over vectors of a file.
 //!
 //! `cargo run --release -p cosift-engine --example latency -- VECTORS.f32 HEADER_BYTES RECORDS QUERIES DIRECTORY`
 //!
@@ -78,8 +78,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         time(&engine, name, members, &vectors)?;
     }
     pages(&engine, &vectors)?;
-    for riders in [2, 4, 8, 16, 32, 64] {
-        throughput(&engine, riders, &vectors)?;
+    for clients in [2, 4, 8, 16, 32, 64] {
+        throughput(&engine, clients, &vectors)?;
     }
     let start = Instant::now();
     engine.close();
@@ -185,22 +185,23 @@ fn pages(engine: &Arc<Engine>, vectors: &[Vec<f32>]) -> Result<(), Error> {
     Ok(())
 }
 
-fn throughput(engine: &Arc<Engine>, riders: usize, vectors: &[Vec<f32>]) -> Result<(), Error> {
-    let per_rider = 2 * vectors.len() / riders.min(vectors.len()) + 4;
+fn throughput(engine: &Arc<Engine>, clients: usize, vectors: &[Vec<f32>]) -> Result<(), Error> {
+    let per_client = 2 * vectors.len() / clients.min(vectors.len()) + 4;
     let start = Instant::now();
     std::thread::scope(|scope| {
-        for rider in 0..riders {
+        for client in 0..clients {
             scope.spawn(move || {
-                for at in 0..per_rider {
-                    search(engine, "", &vectors[(rider * 7 + at) % vectors.len()]).expect("search");
+                for at in 0..per_client {
+                    search(engine, "", &vectors[(client * 7 + at) % vectors.len()])
+                        .expect("search");
                 }
             });
         }
     });
     let seconds = start.elapsed().as_secs_f64();
     println!(
-        "{riders} at once: {:.0} searches a second",
-        (riders * per_rider) as f64 / seconds
+        "{clients} at once: {:.0} searches a second",
+        (clients * per_client) as f64 / seconds
     );
     Ok(())
 }

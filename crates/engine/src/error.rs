@@ -1,4 +1,4 @@
-//! What can go wrong: facts in fields, a kind for callers, a text for people.
+//! Errors of the engine: facts in fields, a stable code for programs, a message for people.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,18 +13,18 @@ use crate::store::StoreError;
 /// An error of the engine.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The request breaks a rule; each problem points at its place.
+    /// The request is not valid.
     #[error("{}", first_detail(.problems))]
     Invalid {
         /// The stable code of the kind of request that is wrong, `invalid_filter`.
         code: &'static str,
-        /// What is wrong, and where.
+        /// The problems, with pointers.
         problems: Vec<ValidationError>,
     },
-    /// A vector that cannot be compared.
+    /// A vector that is not valid.
     #[error(transparent)]
     Vector(#[from] InvalidVector),
-    /// A vector of another length than the database's.
+    /// A vector whose length is not that of the database's vectors.
     #[error("vector has {got} values, database expects {expected}")]
     Dimensions {
         /// Values a vector of the database has.
@@ -32,13 +32,13 @@ pub enum Error {
         /// Values the given vector has.
         got: usize,
     },
-    /// No database of this id.
+    /// There is no database with this id.
     #[error("there is no database {id:?}")]
     DatabaseNotFound {
         /// The id asked for.
         id: String,
     },
-    /// The database exists with other settings.
+    /// A database with this id and other settings exists.
     #[error("database {id:?} exists with other settings: {existing}")]
     DatabaseExists {
         /// Its id.
@@ -52,7 +52,7 @@ pub enum Error {
         /// Its id.
         id: String,
     },
-    /// No record of this identity.
+    /// There is no record with this identity.
     #[error("there is no record {id} in database {database:?}")]
     RecordNotFound {
         /// The database.
@@ -65,12 +65,12 @@ pub enum Error {
     IdentityConflict {
         /// Where in the request.
         pointer: String,
-        /// What clashes.
+        /// Which identities conflict.
         detail: String,
     },
-    /// The position is not one of this change feed: the database was made again, or put back to an earlier state.
+    /// The position belongs to another change feed: the database was created again, or restored to an earlier state.
     #[error(
-        "the change feed of database {id:?} is another one than the position is of: begin again, after 0"
+        "the position belongs to another change feed of database {id:?}: start again after position 0"
     )]
     FeedRestarted {
         /// The database.
@@ -80,26 +80,26 @@ pub enum Error {
     },
     /// Changes after the position are no longer kept.
     #[error(
-        "changes up to position {removed} of database {id:?} are no longer kept: read the records, then go on after {removed}"
+        "changes up to position {removed} of database {id:?} are no longer kept: read the records, then continue after {removed}"
     )]
     ChangesRemoved {
         /// The database.
         id: String,
-        /// Place of the last change that is not kept.
+        /// The position of the last change that is not kept.
         removed: u64,
     },
     /// The texts must be embedded again: a record or the database's settings changed, or another model embedded them.
-    #[error("records or the model changed meanwhile: embed the texts again")]
+    #[error("the records or the model changed in the meantime: embed the texts again")]
     Stale,
-    /// The stop flag of the call was set; nothing of it is kept.
+    /// The stop flag of the call was set. The call had no effect.
     #[error("stopped")]
     Stopped,
     /// A queue is full.
     #[error("too many {what} are waiting (limit {limit})")]
     Busy {
-        /// What waits.
+        /// What is waiting.
         what: &'static str,
-        /// How many may.
+        /// How many may wait.
         limit: usize,
     },
     /// The engine is closed or closing.
@@ -111,18 +111,18 @@ pub enum Error {
         /// The database.
         id: String,
     },
-    /// The database could not be brought to memory.
+    /// The database could not be opened.
     #[error("database {id:?} could not be opened: {reason}")]
     NotOpened {
         /// The database.
         id: String,
-        /// The stable code of what went wrong.
+        /// The stable code of the cause.
         reason: &'static str,
     },
     /// The lock of the data directory could not be taken.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The store refused or failed.
+    /// The store refused the operation or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// An index file is damaged or can't be read.
@@ -133,7 +133,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A panic was caught. It is a bug of the engine.
@@ -167,7 +167,7 @@ fn first_detail(problems: &[ValidationError]) -> String {
 }
 
 impl Error {
-    /// An invalid request with a single problem.
+    /// An invalid request with one problem.
     pub(crate) fn invalid(
         code: &'static str,
         pointer: impl Into<String>,
@@ -219,7 +219,7 @@ impl Error {
         }
     }
 
-    /// Facts for callers who handle the code, as a JSON object.
+    /// Facts for programs that handle the code, as a JSON object.
     #[must_use]
     pub fn facts(&self) -> Value {
         match self {
@@ -233,7 +233,7 @@ impl Error {
         }
     }
 
-    /// The places in the request that are wrong.
+    /// The problems of the request, with pointers.
     #[must_use]
     pub fn problems(&self) -> Vec<ValidationError> {
         match self {

@@ -1,19 +1,19 @@
-//! What the engine takes at most from a request.
+//! Limits of requests and of the change feed.
 
 use std::time::Duration;
 
-/// Limits of requests, and how long changes are kept; whoever opens the engine may set them.
+/// Limits of requests and of the change feed, set when the engine is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How large a filter may be.
+    /// Limits of a filter.
     pub filter: FilterLimits,
-    /// Records of a batch.
+    /// Maximal number of records of a batch.
     pub batch_records: usize,
-    /// Bytes of one record of a batch as JSON.
+    /// Maximal bytes of one record of a batch, as JSON.
     pub record_bytes: usize,
-    /// Bytes of the records on one page. A page always holds at least one record.
+    /// Maximal bytes of the records of a page. A page always has at least one record.
     pub page_bytes: usize,
-    /// Distinct column names of a database. A database that has more keeps them.
+    /// Maximal number of distinct column names of a database. A database that has more already keeps them.
     pub database_columns: usize,
     /// How long the change feed keeps a change.
     pub keep_changes: Duration,
@@ -32,14 +32,14 @@ impl Default for Limits {
     }
 }
 
-/// How large a filter may be.
+/// Limits of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilterLimits {
-    /// Nested groups, the outermost counted.
+    /// Maximal depth of nested groups; the outermost group has depth 1.
     pub depth: usize,
-    /// Comparisons in all.
+    /// Maximal number of rules.
     pub rules: usize,
-    /// Bytes of a string value.
+    /// Maximal bytes of a string value.
     pub value_bytes: usize,
 }
 

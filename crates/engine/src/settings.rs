@@ -1,4 +1,4 @@
-//! What a database is made with: fixed at its creation.
+//! The settings of a database.
 
 use serde_json::{Map, Value, json};
 
@@ -6,21 +6,21 @@ use crate::error::Error;
 use crate::json::write_number;
 use crate::record::{Data, OwnedValue};
 
-/// Most dimensions a vector may have.
+/// Maximal number of dimensions of a vector.
 pub(crate) const MAX_DIMENSIONS: usize = 4096;
 
-/// The settings of a database.
+/// The settings of a database, given when it is created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// Columns whose values are embedded, in order; `None`: every string column as `column: value`.
+    /// The columns whose values are embedded, in order; `None` embeds every string column as `column: value`.
     pub embed: Option<Vec<String>>,
-    /// Name of the model that embeds; `None`: callers give the vectors.
+    /// The name of the embedding model; `None` if callers give the vectors.
     pub model: Option<String>,
-    /// What the model's vectors depend on; another fingerprint means other vectors.
+    /// Identifies everything that the vectors of the model depend on: another fingerprint means other vectors.
     pub fingerprint: Option<String>,
-    /// Components of a vector.
+    /// The number of components of a vector.
     pub dimensions: usize,
-    /// Whether it keeps an index for searches that may be approximate.
+    /// Whether the database has an index for approximate searches.
     pub approximate: bool,
 }
 
@@ -28,7 +28,7 @@ impl Settings {
     /// Reads settings from JSON.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with a pointer for whatever does not fit.
+    /// [`Error::Invalid`] with a pointer to each invalid member.
     pub(crate) fn parse(json: &str) -> Result<Self, Error> {
         let invalid =
             |pointer: &str, detail: &str| Error::invalid("invalid_request", pointer, detail);
@@ -89,12 +89,12 @@ impl Settings {
         members
     }
 
-    /// Whether a record has a vector: the caller's, or that of its text.
+    /// Whether a record has a vector: one that the caller gives, or the vector of its text.
     pub(crate) fn has_vector(&self, data: &Data) -> bool {
         self.model.is_none() || self.has_text(data)
     }
 
-    /// Whether a column that is embedded holds more than whitespace and control characters.
+    /// Whether an embedded column has a value of more than white space and control characters.
     fn has_text(&self, data: &Data) -> bool {
         let is_blank = |text: &str| text.chars().all(|c| c.is_whitespace() || c.is_control());
         match &self.embed {
@@ -110,10 +110,9 @@ impl Settings {
         }
     }
 
-    /// The text of a record that is embedded; `None` where there is none, so that the record has no vector.
+    /// The text of a record to embed; `None` if it has none, and therefore no vector.
     ///
-    /// Chosen columns: their values that are not empty, a line each. Otherwise every string column as
-    /// a line `column: value`.
+    /// With chosen columns, each non-empty value is a line. Otherwise each string column is a line `column: value`.
     #[must_use]
     pub(crate) fn text_of(&self, data: &Data) -> Option<String> {
         if !self.has_text(data) {
@@ -156,6 +155,6 @@ impl Settings {
                 }
             }
         }
-        Some(String::from_utf8(text).expect("pieces of strings, joined"))
+        Some(String::from_utf8(text).expect("concatenated strings are UTF-8"))
     }
 }

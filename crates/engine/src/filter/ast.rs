@@ -1,4 +1,4 @@
-//! A filter as it was written.
+//! Filters as requests contain them.
 
 use crate::record::{OwnedValue, Variant};
 
@@ -12,7 +12,7 @@ pub(crate) enum Condition {
 }
 
 impl Condition {
-    /// The condition of that name.
+    /// Returns the condition with this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "AND" => Some(Self::And),
@@ -21,7 +21,7 @@ impl Condition {
         }
     }
 
-    /// What a group without a condition means under `variant`; `None`: it must have one.
+    /// The condition of a group that gives none; `None` if `variant` requires one.
     pub(crate) fn default_of(variant: Variant) -> Option<Self> {
         match variant {
             Variant::A => None,
@@ -30,10 +30,10 @@ impl Condition {
     }
 }
 
-/// What a rule asks of a column.
+/// How a rule compares the value of a column.
 ///
-/// The positive ones are false for a record that lacks the column, has null there or a value of
-/// another type; each negative one is the exact complement of its positive one.
+/// A positive operator is false for a record that lacks the column, has null or has a value of another type. Each negative
+/// operator is the exact complement of its positive one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Operator {
     /// Same type and same value.
@@ -42,11 +42,11 @@ pub(crate) enum Operator {
     NotEquals,
     /// A greater number.
     GreaterThan,
-    /// A lesser number.
+    /// A smaller number.
     LessThan,
     /// A greater or equal number.
     GreaterThanOrEquals,
-    /// A lesser or equal number.
+    /// A smaller or equal number.
     LessThanOrEquals,
     /// A string with this substring.
     Contains,
@@ -79,7 +79,7 @@ impl Operator {
         (Self::IsNotEmpty, "is_not_empty"),
     ];
 
-    /// The operator of that name.
+    /// Returns the operator with this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -87,7 +87,7 @@ impl Operator {
             .map(|(operator, _)| *operator)
     }
 
-    /// Its name in a request.
+    /// The name of the operator in requests.
     pub(crate) fn name(self) -> &'static str {
         // `ALL` lists the operators in the order of the enum.
         Self::ALL[self as usize].1
@@ -104,9 +104,9 @@ impl Operator {
 pub(crate) struct Rule {
     /// The column's name.
     pub(crate) column: String,
-    /// What is asked of it.
+    /// How the value of the column is compared.
     pub(crate) operator: Operator,
-    /// What it is compared with: of a type that the operator takes, `None` only where it takes none.
+    /// The value to compare with, of a type that the operator takes; `None` for operators without a value.
     pub(crate) value: Option<OwnedValue>,
 }
 
@@ -128,7 +128,7 @@ pub(crate) enum Node {
     Rule(Rule),
 }
 
-/// A filter that parsed: a group of rules and groups.
+/// A parsed filter: a group of rules and groups.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Filter {
     /// The outermost group.
@@ -136,7 +136,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// What all of these let through; everything where there are none.
+    /// A filter that a record passes if it passes all of `filters`.
     pub(crate) fn and(filters: Vec<Self>) -> Self {
         let rules = filters
             .into_iter()

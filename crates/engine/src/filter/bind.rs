@@ -21,7 +21,7 @@ impl Filter {
 }
 
 fn bind_group(group: &Group, names: &ColumnNames) -> BoundNode {
-    let rules = group
+    let rules: Vec<Arc<BoundNode>> = group
         .rules
         .iter()
         .map(|node| match node {
@@ -48,7 +48,7 @@ fn bind_group(group: &Group, names: &ColumnNames) -> BoundNode {
 }
 
 /// Replaces rules that search the same column for different substrings by one multi-pattern search.
-fn combine(rules: &Vec<Arc<BoundNode>>, condition: Condition) -> Vec<Arc<BoundNode>> {
+fn combine(rules: &[Arc<BoundNode>], condition: Condition) -> Vec<Arc<BoundNode>> {
     // The indexes of the rules that can be combined, by column and negation.
     let mut searches: BTreeMap<(Option<ColumnId>, bool), Vec<usize>> = BTreeMap::new();
     for (at, rule) in rules.iter().enumerate() {

@@ -10,7 +10,7 @@ impl Filter {
     /// Parses a filter from JSON text; see [`Filter::parse`].
     ///
     /// # Errors
-    /// As [`Filter::parse`]; what is wrong with the JSON itself comes alone.
+    /// As [`Filter::parse`]; if the text is not valid JSON, only that problem.
     pub(crate) fn from_json(
         bytes: &[u8],
         limits: &FilterLimits,
@@ -21,8 +21,7 @@ impl Filter {
         Self::parse(&tree, limits, default_condition)
     }
 
-    /// Parses a filter. A group without `condition` gets `default_condition`, or is refused where
-    /// that is `None`.
+    /// Parses a filter. A group without `condition` gets `default_condition`, or is a problem if that is `None`.
     ///
     /// # Errors
     /// Every problem found, with pointers relative to the filter such as `/rules/1/operator`.
@@ -39,7 +38,7 @@ impl Filter {
         };
         let root = parser.group(json, "", 1);
         let problems = parser.problems;
-        // A group is left out only with a problem that says why.
+        // If there is no group, there is a problem that says why.
         let root = root.unwrap_or(Group {
             condition: Condition::And,
             rules: Vec::new(),
@@ -136,7 +135,7 @@ impl Parser<'_> {
         };
         let mut nodes = Vec::new();
         for (at, rule) in rules.iter().enumerate() {
-            // What is too large is not looked at further.
+            // A filter with too many rules is not parsed further.
             if self.rules > self.limits.rules {
                 return None;
             }
@@ -234,7 +233,7 @@ impl Parser<'_> {
                 let operator = Operator::from_name(name);
                 if operator.is_none() {
                     let guess = did_you_mean(name, &Operator::ALL.map(|(_, name)| name));
-                    // A name may be as long as the request; the answer is not.
+                    // A name may be as long as the request, so the message contains its beginning only.
                     let shown: String = name.chars().take(40).collect();
                     let detail = format!("unknown operator {shown:?}{guess}");
                     self.report(

@@ -1,4 +1,4 @@
-//! The members that several requests share.
+//! The members that several kinds of requests have.
 
 use serde_json::{Map, Value};
 
@@ -8,16 +8,16 @@ use crate::json::parse_time;
 use crate::limits::{FilterLimits, Limits};
 use crate::record::{TimeRange, ValidationError, Variant, content_hash};
 
-/// Members with a filter; all of them hold.
+/// The members with a filter. A record must pass all of them.
 const FILTER_MEMBERS: [&str; 2] = ["forced_filter", "filter"];
 
-/// Largest page of one request.
+/// The maximal page size.
 const MAX_LIMIT: usize = 10_000;
 
-/// What makes two filters one.
+/// Identifies the filters of a request.
 pub(crate) type FilterKey = [u8; 16];
 
-/// Reads the members that requests share.
+/// Reads the members that several kinds of requests have.
 pub(crate) struct RequestReader {
     pub(crate) members: Map<String, Value>,
     limits: FilterLimits,
@@ -42,7 +42,7 @@ impl RequestReader {
         any.then(|| self.hash_of(|member| members.contains(&member)))
     }
 
-    /// A hash of the members that count.
+    /// A hash of the members for which `counts` holds.
     pub(crate) fn hash_of(&self, counts: impl Fn(&str) -> bool) -> [u8; 16] {
         let members: Vec<String> = self
             .members
@@ -103,7 +103,7 @@ impl RequestReader {
         }
     }
 
-    /// The caller's filter and the forced one, both of which must hold.
+    /// The filter of the caller and the forced filter of the key, combined.
     pub(crate) fn filter(&self, variant: Variant) -> Result<Option<Filter>, Error> {
         let mut filters = Vec::new();
         for name in FILTER_MEMBERS {
@@ -116,7 +116,7 @@ impl RequestReader {
         })
     }
 
-    /// The filter in one member.
+    /// The filter of one member.
     pub(crate) fn filter_of(&self, name: &str, variant: Variant) -> Result<Option<Filter>, Error> {
         let Some(json) = self.get(name) else {
             return Ok(None);
@@ -182,6 +182,7 @@ impl RequestReader {
     }
 }
 
+/// Prefixes the pointers of problems with the name of the member.
 fn below(name: &str, problems: Vec<ValidationError>) -> Error {
     let problems = problems
         .into_iter()

@@ -1,4 +1,4 @@
-//! What a record may hold.
+//! Limits of the parts of a record.
 
 use crate::record::{ValidationCode, ValidationError};
 

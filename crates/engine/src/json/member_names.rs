@@ -1,4 +1,4 @@
-//! The names of an object that is being read.
+//! The member names of an object, to find duplicates.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

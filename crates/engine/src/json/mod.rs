@@ -1,5 +1,6 @@
-//! Strict JSON: what is read is refused rather than guessed at, what is written JavaScript would write.
+//! Strict JSON: ambiguous text is refused, and values are written as JavaScript writes them.
 
+mod calendar;
 mod limits;
 mod member_names;
 mod number;
@@ -9,9 +10,10 @@ mod time;
 mod tree;
 mod write;
 
+pub(crate) use calendar::{civil_from_days, days_from_civil};
 pub(crate) use limits::check_column;
 pub(crate) use reader::{Reader, Shape};
-pub(crate) use time::{civil_from_days, days_from_civil, parse_time, write_time};
+pub(crate) use time::{parse_time, write_time};
 pub use tree::check;
 pub(crate) use tree::{Json, parse};
 pub(crate) use write::{write_cells, write_integer, write_number, write_string, write_value};

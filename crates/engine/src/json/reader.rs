@@ -6,7 +6,7 @@ use crate::json::member_names::Names;
 use crate::json::number;
 use crate::record::{ValidationCode, ValidationError};
 
-/// What the next value is.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     Null,
@@ -18,7 +18,7 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// The type with its article, for messages.
+    /// The name of the type with its article, for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -31,8 +31,8 @@ impl Shape {
     }
 }
 
-/// Reads values front to back. Duplicate names, lone surrogates, numbers beyond a double and
-/// nesting beyond the limit are refused wherever they occur.
+/// Reads values front to back. Duplicate names, lone surrogates, numbers outside the range of a double and nesting beyond
+/// the limit are errors.
 pub(crate) struct Reader<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the front of a document of at most `max_depth` nested arrays and objects.
+    /// Starts to read a document of at most `max_depth` nested arrays and objects.
     pub(crate) fn new(bytes: &'a [u8], max_depth: usize) -> Result<Self, ValidationError> {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| malformed("invalid UTF-8", error.valid_up_to()))?;
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// The next byte that is not white space, not taken.
+    /// The next byte that is not white space, without consuming it.
     fn peek(&mut self) -> Option<u8> {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.byte() {
             self.at += 1;
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
         self.byte()
     }
 
-    /// Bytes that are not taken yet.
+    /// The number of bytes that were not consumed yet.
     pub(crate) fn rest(&self) -> usize {
         self.text.len() - self.at
     }
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What the next value is, judged by its first byte.
+    /// The type of the next value, by its first byte.
     pub(crate) fn shape(&mut self) -> Result<Shape, ValidationError> {
         match self.peek() {
             Some(b'n') => Ok(Shape::Null),
@@ -106,13 +106,13 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Takes `null`.
+    /// Consumes `null`.
     pub(crate) fn null(&mut self) -> Result<(), ValidationError> {
         self.peek();
         self.word("null")
     }
 
-    /// Takes `true` or `false`.
+    /// Consumes `true` or `false`.
     pub(crate) fn boolean(&mut self) -> Result<bool, ValidationError> {
         if self.peek() == Some(b't') {
             self.word("true").map(|()| true)
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes a number; it is finite.
+    /// Consumes a number, which is finite.
     pub(crate) fn number(&mut self) -> Result<f64, ValidationError> {
         self.peek();
         let rest = &self.text[self.at..];
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// Takes an array, handing each element to `each`, which must take it.
+    /// Consumes an array. `each` must consume each element.
     pub(crate) fn array(
         &mut self,
         mut each: impl FnMut(&mut Self, usize) -> Result<(), ValidationError>,
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         } else {
             for at in 0.. {
                 each(self, at).map_err(|problem| problem.within(at))?;
-                if !self.goes_on(b']')? {
+                if !self.has_next(b']')? {
                     break;
                 }
             }
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Takes an object, handing each member's name to `each`, which must take the value.
+    /// Consumes an object. `each` gets the name of each member and must consume its value.
     pub(crate) fn object(
         &mut self,
         mut each: impl FnMut(&mut Self, &Cow<'a, str>) -> Result<(), ValidationError>,
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
                 }
                 each(self, &name).map_err(|problem| problem.within(&name))?;
                 names.add(name);
-                if !self.goes_on(b'}')? {
+                if !self.has_next(b'}')? {
                     break;
                 }
             }
@@ -195,8 +195,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Takes the comma (true) or the closing bracket (false).
-    fn goes_on(&mut self, close: u8) -> Result<bool, ValidationError> {
+    /// Consumes a comma and returns true, or the closing bracket and returns false.
+    fn has_next(&mut self, close: u8) -> Result<bool, ValidationError> {
         match self.peek() {
             Some(b',') => {
                 self.at += 1;
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Takes any value and forgets it.
+    /// Consumes any value.
     pub(crate) fn skip(&mut self) -> Result<(), ValidationError> {
         match self.shape()? {
             Shape::Null => self.null(),
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Makes sure that nothing but white space is left.
+    /// Checks that only white space is left.
     pub(crate) fn end(&mut self) -> Result<(), ValidationError> {
         if self.peek().is_none() {
             Ok(())

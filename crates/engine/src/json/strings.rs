@@ -6,7 +6,7 @@ use crate::json::reader::{Reader, malformed};
 use crate::record::{ValidationCode, ValidationError};
 
 impl<'a> Reader<'a> {
-    /// Takes a string; borrowed unless it has escapes.
+    /// Consumes a string. It is borrowed unless it has escapes.
     pub(crate) fn string(&mut self) -> Result<Cow<'a, str>, ValidationError> {
         self.take(b'"')?;
         let start = self.at;
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
             .count();
     }
 
-    /// Takes what follows a backslash.
+    /// Consumes an escape after its backslash.
     fn escape(&mut self) -> Result<char, ValidationError> {
         let byte = self
             .byte()
@@ -103,8 +103,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The top bit of each byte that ends a run of plain text; exact up to and with the lowest such
-/// byte, which is all that is asked.
+/// Sets the top bit of each byte that is a quote, a backslash or a control character. Bits above the lowest set bit may be
+/// wrong; the caller uses the lowest one only.
 ///
 /// Source: "Determine if a word has a byte less than n",
 /// <https://graphics.stanford.edu/~seander/bithacks.html#HasLessInWord>.

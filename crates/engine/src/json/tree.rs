@@ -1,4 +1,4 @@
-//! JSON as a tree, for small documents such as filters.
+//! JSON values as a tree, for small documents such as filters.
 
 use crate::json::reader::{Reader, Shape};
 use crate::record::ValidationError;
@@ -21,7 +21,7 @@ pub(crate) enum Json {
 }
 
 impl Json {
-    /// The type with its article, for messages.
+    /// The name of the type with its article, for messages.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Self::Null => Shape::Null,
@@ -38,8 +38,8 @@ impl Json {
 /// Parses a whole document of at most `max_depth` nested arrays and objects.
 ///
 /// # Errors
-/// The first [`ValidationError`]: malformed, nested too deep, a duplicate name, a lone surrogate, a number
-/// beyond a double.
+/// The first [`ValidationError`]: malformed text, too deep nesting, a duplicate name, a lone surrogate, or a number outside
+/// the range of a double.
 pub(crate) fn parse(bytes: &[u8], max_depth: usize) -> Result<Json, ValidationError> {
     let mut reader = Reader::new(bytes, max_depth)?;
     let value = value(&mut reader)?;
@@ -72,7 +72,7 @@ fn value(reader: &mut Reader<'_>) -> Result<Json, ValidationError> {
     })
 }
 
-/// Checks a whole document as [`parse`] does, keeping nothing.
+/// Checks a whole document without keeping its values.
 ///
 /// # Errors
 /// As [`parse`].

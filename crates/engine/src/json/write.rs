@@ -1,10 +1,10 @@
-//! JSON text as JavaScript writes it, appended to bytes.
+//! Writes JSON text as JavaScript does.
 
 use std::io::Write;
 
 use crate::record::{Data, Value};
 
-/// What a byte becomes inside a string: 0 itself, `u` the long form, else a backslash and this.
+/// The escape of each byte in a string: 0 for none, `u` for `\u00XX`, otherwise the byte after the backslash.
 const ESCAPES: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -26,7 +26,7 @@ const ESCAPES: [u8; 256] = {
 pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let bytes = text.as_bytes();
-    // Folded without an early exit, the usual case is one pass of vector code and one copy.
+    // Without an early exit the compiler vectorises this loop, and most strings need no escape.
     let special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
     if !bytes.iter().fold(false, |any, &byte| any | special(byte)) {
         out.extend_from_slice(bytes);
@@ -95,7 +95,7 @@ pub(crate) fn write_value(value: Value<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a record's data as parsed, the same bytes as [`write_data`] for the same record.
+/// Appends parsed data of a record: the same bytes as [`crate::columns::write_data`] writes for the record.
 pub(crate) fn write_cells(data: &Data, out: &mut Vec<u8>) {
     out.push(b'{');
     for (at, (name, value)) in data.cells().iter().enumerate() {

@@ -1,10 +1,10 @@
-//! What the engine has done since it was opened, and what waits.
+//! Counters of the engine.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
-/// The counters that all databases of an engine share: those of a dropped one must not go backwards.
+/// The counters of an engine. All databases share them, so that the counters do not decrease when a database is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     commits: AtomicU64,
@@ -13,16 +13,16 @@ pub(crate) struct Metrics {
     scanned_bytes: AtomicU64,
 }
 
-/// The engine's counters at one moment.
+/// The counters of an engine at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MetricsReading {
-    /// Transactions that were made durable; calls that came together share one.
+    /// Durable transactions. Calls that arrive together share a transaction.
     pub commits: u64,
-    /// Time they took, until what they wrote was searchable.
+    /// Total time of the transactions in microseconds, until their records were searchable.
     pub commit_micros: u64,
-    /// Writes not yet begun.
+    /// Writes that have not started yet.
     pub writes_waiting: usize,
-    /// Bytes of codes that scans went through.
+    /// Bytes of codes that scans read.
     pub scanned_bytes: u64,
 }
 
@@ -37,7 +37,7 @@ impl Metrics {
         self.writes_waiting.fetch_add(1, Relaxed);
     }
 
-    /// A write that waited began or was refused.
+    /// A waiting write started or was refused.
     pub(crate) fn write_waits_no_more(&self) {
         self.writes_waiting.fetch_sub(1, Relaxed);
     }

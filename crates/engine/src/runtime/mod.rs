@@ -1,4 +1,4 @@
-//! What every room may use: stop flags, events, metrics, panics and the clock.
+//! What every other module may use: stop flags, events, metrics, panics and the clock.
 
 mod clock;
 mod events;

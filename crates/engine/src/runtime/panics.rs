@@ -1,4 +1,4 @@
-//! Panics, turned into errors at the engine's edges.
+//! Messages of caught panics.
 
 use std::any::Any;
 

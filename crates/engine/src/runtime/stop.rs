@@ -1,30 +1,30 @@
-//! When the tests of a filter end early.
+//! Stop flags, which end calls early.
 
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Set by a caller who no longer wants the answer; looked at between blocks.
+/// Set by a caller who no longer needs the result. The engine checks it between blocks.
 pub type StopFlag = Arc<AtomicBool>;
 
-/// Bytes that are tested between two looks at the stop flag: about a millisecond.
+/// Bytes of values that are tested between two checks of the stop flag: about a millisecond.
 pub(crate) const CHECK_BYTES: usize = 1 << 20;
 
-/// The stop flag of a call was set before the filter was tested on all records.
+/// The stop flag of a call was set before its filter was evaluated on all records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
-/// Looks at the stop flag of a call while one thread tests a filter for it.
+/// Checks the stop flag of a call while one thread evaluates a filter for it.
 #[derive(Debug)]
 pub(crate) struct StopCheck<'a> {
     stop: Option<&'a AtomicBool>,
-    /// Bytes tested since the last look.
+    /// Bytes tested since the last check.
     tested: Cell<usize>,
 }
 
 impl<'a> StopCheck<'a> {
-    /// Ends the tests once `stop` is set.
+    /// Stops the evaluation once `stop` is set.
     pub(crate) fn new(stop: &'a AtomicBool) -> Self {
         Self {
             stop: Some(stop),
@@ -32,7 +32,7 @@ impl<'a> StopCheck<'a> {
         }
     }
 
-    /// Never ends them.
+    /// Never stops the evaluation.
     pub(crate) fn never() -> Self {
         Self {
             stop: None,
@@ -40,10 +40,10 @@ impl<'a> StopCheck<'a> {
         }
     }
 
-    /// Notes that `bytes` are about to be tested.
+    /// Counts `bytes` that are about to be tested, and checks the stop flag after every [`CHECK_BYTES`].
     ///
     /// # Errors
-    /// [`Stopped`] once the flag is set; noticed after [`CHECK_BYTES`] at most.
+    /// [`Stopped`] if the flag is set.
     #[inline]
     pub(crate) fn before_testing(&self, bytes: usize) -> Result<(), Stopped> {
         let tested = self.tested.get() + bytes;
