@@ -9,6 +9,8 @@ mod approximate;
 mod background;
 mod columns;
 mod disk;
+#[cfg(test)]
+mod disk_faults;
 mod error;
 mod facets;
 mod filter;

@@ -50,7 +50,8 @@ pub(crate) fn swap_directories(disk: &dyn Disk, root: &Path, id: &str) -> io::Re
         })
 }
 
-/// Finishes the swaps that a crash interrupted.
+/// Finishes the swaps that a crash interrupted, and makes the names in `root` survive a power cut, which an earlier
+/// process may have failed to do.
 ///
 /// # Errors
 /// The system's.
@@ -61,7 +62,7 @@ pub(crate) fn finish_swaps(disk: &dyn Disk, root: &Path) -> io::Result<()> {
             take_place(disk, root, id, &path)?;
         }
     }
-    Ok(())
+    disk.sync_directory(root)
 }
 
 /// Renames `ready` to the directory of a database. An existing directory of the database is renamed too, and the caller

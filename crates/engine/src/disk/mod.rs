@@ -3,6 +3,8 @@
 
 mod directories;
 mod directory_swap;
+#[cfg(test)]
+pub(crate) mod faulty;
 mod file_error;
 mod interface;
 mod lock;
