@@ -38,7 +38,7 @@ export interface ReembedOptions extends CallOptions {
   cancelOnAbort?: boolean;
 }
 
-/** A part of the change feed to read. */
+/** The part of the change feed to read. */
 export interface ChangesRequest {
   /** Position after which changes are returned. Default: 0, the start of the feed. */
   after?: number;
@@ -49,7 +49,7 @@ export interface ChangesRequest {
    * so over HTTP the time is rounded up, and `change_wait_seconds` of the service is the maximum.
    */
   waitMs?: number;
-  /** The feed that `after` is a position of, from an earlier result. Default: the feed that there is. */
+  /** The feed that `after` is a position of, from an earlier result. Default: the current feed. */
   epoch?: string;
 }
 
@@ -97,7 +97,7 @@ export interface Database {
 
   /**
    * Writes NDJSON, one record a line. Yields each problem of a line, the progress after each commit, and a summary at
-   * the end. A line with a problem does not keep the others from being stored.
+   * the end. A line with a problem does not prevent the others from being stored.
    */
   upsertLines(chunks: AsyncIterable<Uint8Array>, options?: CallOptions): AsyncIterable<LineEvent>;
 
@@ -161,7 +161,8 @@ export interface Database {
 
   /**
    * Gives every record a vector of another model, and waits until that is done. Searches and writes continue meanwhile;
-   * the database switches to the new vectors at once. A process that ends meanwhile continues after its next start.
+   * the database switches to the new vectors at once. If the process ends first, its next start continues the
+   * re-embedding.
    *
    * @throws {CosiftError} `invalid_request` when there is no such model.
    */

@@ -11,7 +11,7 @@ export interface Databases extends AsyncDisposable {
    */
   createDatabase(id: string, settings?: DatabaseSettings, options?: CallOptions): Promise<Database>;
 
-  /** Returns a handle of a database without a check whether the database exists: the first call on it finds out. */
+  /** Returns a handle without checking whether the database exists; if it does not, calls on the handle fail. */
   database(id: string): Database;
 
   /** Describes all databases, ordered by id. */

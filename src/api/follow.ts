@@ -3,8 +3,8 @@ import type { Change } from '../schema/index.js';
 import { checkOptions } from '../schema/options.js';
 import type { CallOptions, Database, FollowRequest } from './database.js';
 
-/** Changes of one call: the maximum. */
-const CHANGES = 1000;
+/** The maximum number of changes that one call returns. */
+const MAX_CHANGES = 1000;
 const DEFAULT_WAIT_MS = 30_000;
 const MIN_WAIT_MS = 1_000;
 
@@ -20,11 +20,11 @@ export async function* follow(
   let wait = waitMs;
   for (;;) {
     try {
-      const page = await database.changes({ ...position, limit: CHANGES, waitMs: wait }, options);
+      const page = await database.changes({ ...position, limit: MAX_CHANGES, waitMs: wait }, options);
       yield* page.changes;
       position = { after: page.position, epoch: page.epoch };
     } catch (error) {
-      // A service may allow shorter waits only. Never 0: that would ask without a pause.
+      // A service may allow only shorter waits. The wait is never 0, which would send requests without a pause.
       if (!isCode(error, 'invalid_request') || wait <= MIN_WAIT_MS) throw error;
       wait = Math.max(MIN_WAIT_MS, Math.floor(wait / 2));
     }

@@ -16,7 +16,7 @@ const POLL_MS = 200;
 
 /**
  * Begins to embed a database with another model, or continues after a failure, and waits until that is done. When the
- * signal is aborted, what this call began is cancelled, unless `cancelOnAbort` is false.
+ * signal is aborted, a re-embedding that this call began is cancelled, unless `cancelOnAbort` is false.
  *
  * @throws {CosiftError} what `start` throws, and the problem that ended the re-embedding.
  */
@@ -43,7 +43,7 @@ export async function reembed(
       state = await readNext(reembedder, state, options);
     }
   } catch (error) {
-    // It may have ended meanwhile: then there is nothing to cancel.
+    // If the re-embedding has ended by now, there is nothing to cancel.
     if (cancels && signal?.aborted) await reembedder.cancel().catch(() => undefined);
     throw error;
   }

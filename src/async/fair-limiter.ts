@@ -8,7 +8,7 @@ export interface FairLimiterOptions {
   total: number;
   /** Calls of one caller that run at once. */
   perCaller: number;
-  /** Calls of one caller that may wait; default: as many as of all callers together. */
+  /** Calls of one caller that may wait. Default: as many as all callers together may have. */
   waitingPerCaller?: number;
 }
 
@@ -53,8 +53,8 @@ export class FairLimiter {
 
   #end(caller: string): void {
     this.#running -= 1;
-    const rest = (this.#runningOf.get(caller) ?? 0) - 1;
-    if (rest > 0) this.#runningOf.set(caller, rest);
+    const remaining = (this.#runningOf.get(caller) ?? 0) - 1;
+    if (remaining > 0) this.#runningOf.set(caller, remaining);
     else this.#runningOf.delete(caller);
     for (const [next, calls] of this.#waiting) {
       if (!this.#mayRun(next)) continue;
@@ -79,18 +79,18 @@ export class FairLimiter {
     return new Promise((resolve, reject) => {
       const calls = this.#waiting.get(caller) ?? new Set();
       this.#waiting.set(caller, calls);
-      const leave = () => {
+      const stopWaiting = () => {
         this.#waitingCount -= 1;
         calls.delete(begin);
         signal?.removeEventListener('abort', abort);
       };
       const begin = () => {
-        leave();
+        stopWaiting();
         this.#start(caller);
         resolve();
       };
       const abort = () => {
-        leave();
+        stopWaiting();
         if (calls.size === 0 && this.#waiting.get(caller) === calls) this.#waiting.delete(caller);
         reject(signal?.reason);
       };

@@ -20,7 +20,7 @@ export interface Backend {
    * loaded; only requests that need one of them fail.
    */
   loadModels(): Promise<{ model: string; error: unknown }[]>;
-  /** Returns whether requests are served. Every request asks, so it costs nothing. */
+  /** Returns whether requests are served. It must be cheap, because every request calls it. */
   readiness(): Promise<Readiness>;
   /** Returns the state of every database, including those that could not be opened. */
   databases(): Promise<DatabaseState[]>;
@@ -34,7 +34,7 @@ export interface Backend {
   describeDatabase(id: string, options?: DescribeOptions): Promise<DatabaseDescription>;
   dropDatabase(id: string): Promise<void>;
 
-  /** Begins to embed the database with another model in the background, or continues after a failure. */
+  /** Begins to embed the records with another model in the background, or continues after a failure. */
   startReembedding(id: string, model: string): Promise<Reembedding>;
   /**
    * Returns the state of the last re-embedding.
@@ -78,13 +78,13 @@ export interface Backend {
   stats(): Promise<BackendStats>;
   /** Removes and returns the events since the last call. It works after `close`, too, because closing adds events. */
   takeEvents(): StoreEvents;
-  /** Refuses new calls, finishes the calls under way, and releases what is open. Each call returns the same promise. */
+  /** Refuses new calls, finishes those in progress, and releases what is open. Each call returns the same promise. */
   close(): Promise<void>;
 }
 
 /** What the key of a caller adds to a request: a record outside `forcedFilter` does not exist for the caller. */
 export interface Scope {
-  /** The id of the key: keys take turns where requests wait. */
+  /** The id of the key. Keys take turns where requests wait. */
   caller?: string;
   forcedFilter?: FilterGroup;
 }
@@ -97,12 +97,12 @@ export interface ScopedOptions {
 
 export interface PageOptions extends ScopedOptions {
   variant: Variant;
-  /** Called right before the store is asked. An error that it throws ends the call. */
+  /** Called right before the call to the store. An error that `check` throws ends the call. */
   check?: () => void;
 }
 
 export interface DescribeOptions {
-  /** The id of the caller's key: descriptions are made one after the other, and keys take turns. */
+  /** The id of the caller's key. Descriptions are made one after the other, and keys take turns. */
   caller?: string;
 }
 
@@ -116,12 +116,12 @@ export interface BatchOptions {
 
 export type UpsertBatch = Backend['upsertBatch'];
 
-/** Records of a caller. */
+/** The records that a caller passes. */
 export type Source<R> = Iterable<R> | AsyncIterable<R>;
 
 export interface LinesOptions {
   signal?: AbortSignal;
-  /** Called before each batch is embedded and committed. An error that it throws ends the stream. */
+  /** Called before each batch is embedded and committed. An error that `check` throws ends the stream. */
   check?: () => void | Promise<void>;
   /** The id of the caller's key. */
   caller?: string;
@@ -133,7 +133,7 @@ export interface ChangesRequest {
   limit: number;
   /** How long a response without changes may wait for a first change, in milliseconds. */
   waitMs: number;
-  /** The feed that `after` is a position of; undefined for the present feed. */
+  /** The feed that `after` is a position of; undefined for the current feed. */
   epoch?: string | undefined;
 }
 

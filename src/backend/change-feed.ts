@@ -11,10 +11,10 @@ const EMPTY = /^\{"changes":\[\]/;
 /** Reads the change feeds of the databases, and lets a reader wait for the next change. */
 export class ChangeFeed {
   readonly #store: RecordStore;
-  /** Aborted once the backend closes: nobody waits any more. */
+  /** Aborted once the backend closes, which ends every wait. */
   readonly #closing: AbortSignal;
   readonly #written = new EventEmitter().setMaxListeners(0);
-  /** One read of a feed through a filter may test 10,000 changes. */
+  /** Reads are limited, because one read through a filter may test 10,000 changes. */
   readonly #reads = new FairLimiter({ total: 8, perCaller: 6 });
 
   constructor(store: RecordStore, closing: AbortSignal) {
@@ -68,5 +68,5 @@ export class ChangeFeed {
   }
 }
 
-/** The prefix keeps the name of a database apart from events that emitters treat in their own way, such as `error`. */
+/** Event names have a prefix, because emitters treat some names specially, such as `error`. */
 const eventOf = (id: string) => `written:${id}`;

@@ -8,7 +8,7 @@ import type { WriteBarrier } from './write-barrier.js';
 export interface Destination {
   store: RecordStore;
   id: string;
-  /** Returns the barrier that the writes of the database pass now. */
+  /** Returns the current write barrier of the database; a database that is created again has another one. */
   barrier: () => WriteBarrier;
   embed: EmbedTexts;
   /** Aborted once the backend closes: a stream is then read no further. */
@@ -19,19 +19,19 @@ export interface Destination {
 
 export interface CommitOptions {
   signal?: AbortSignal | undefined;
-  /** Called right before the commit. An error that it throws ends the call. */
+  /** Called right before the commit. An error that `check` throws ends the call. */
   check?: (() => void | Promise<void>) | undefined;
 }
 
-/** What a commit did, and how many texts were longer than the model takes. */
+/** The result of a commit, and the number of texts that were longer than the model takes. */
 export interface Committed extends CommitResult {
   truncated: number;
 }
 
-/** How often a commit is tried when other calls change its records, or the model, at the same time. */
+/** Maximum number of attempts when other calls change the records or the model at the same time. */
 const MAX_ATTEMPTS = 8;
 
-/** What is committed with records that need no vectors. */
+/** The vectors of records that need none. */
 const NO_TEXTS: EmbeddedTexts = { vectors: new Float32Array(), truncated: 0 };
 
 /**
@@ -48,9 +48,9 @@ export async function commitRecords(
   embedded?: EmbeddedTexts,
 ): Promise<Committed> {
   const { store, id, barrier, refresh } = destination;
-  let made = embedded;
+  let given = embedded;
   for (let attempt = 1; ; attempt += 1) {
-    const current = made ?? (await embedTexts(destination, prepared, signal));
+    const current = given ?? (await embedTexts(destination, prepared, signal));
     signal?.throwIfAborted();
     try {
       const result = await barrier().run(async () => {
@@ -66,12 +66,12 @@ export async function commitRecords(
         throw new CosiftError('busy', detail, { cause: error });
       }
     }
-    made = undefined;
+    given = undefined;
     await refresh();
   }
 }
 
-/** Embeds the texts that the records need vectors of now. */
+/** Embeds the texts that still need a vector. */
 export async function embedTexts(
   { embed }: Destination,
   prepared: PreparedRecords,

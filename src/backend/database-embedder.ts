@@ -5,7 +5,7 @@ import type { EmbeddedVectors } from '../store/record-store.js';
 import type { DatabaseInfoCache } from './database-info-cache.js';
 import type { Models } from './models.js';
 
-/** Vectors of texts, and how many of the texts are longer than the model takes. */
+/** Vectors of texts, and the number of texts that are longer than the model takes. */
 export interface EmbeddedTexts extends EmbeddedVectors {
   truncated: number;
 }
@@ -16,7 +16,7 @@ export type EmbedTexts = (texts: readonly string[], signal?: AbortSignal) => Pro
 export interface WriteOrigin {
   /** The id of the caller's key: keys take turns where texts wait for the model. */
   caller?: string | undefined;
-  /** Whether to wait for room in the queue of the model for as long as it takes. */
+  /** Whether to wait for room in the queue of the model without a time limit. */
   waitForRoom: boolean;
 }
 
@@ -31,26 +31,26 @@ export class DatabaseEmbedder {
   }
 
   /**
-   * Returns a function that embeds the texts of one write. Each call of it uses the model that the database has then.
+   * Returns a function that embeds the texts of one write, each time with the current model of the database.
    *
-   * @throws {CosiftError} `model_mismatch` or `not_ready` when texts could not be embedded now.
+   * @throws {CosiftError} `model_mismatch` or `not_ready` when the model of the database cannot embed texts.
    */
-  async ofWrite(id: string, origin: WriteOrigin): Promise<EmbedTexts> {
+  async forWrite(id: string, origin: WriteOrigin): Promise<EmbedTexts> {
     const call = {};
-    const embedderNow = async () => {
+    const currentEmbedder = async () => {
       const { model, fingerprint } = await this.#infos.get(id);
       return model === null ? undefined : this.#embedderOf(id, model, fingerprint);
     };
-    await embedderNow();
+    await currentEmbedder();
     return async (texts, signal) => {
-      const embedder = await embedderNow();
+      const embedder = await currentEmbedder();
       if (embedder === undefined) return { vectors: new Float32Array(), truncated: 0 };
       const embedded = await embedder.embedPassages(texts, { ...origin, call, signal });
       return { ...embedded, fingerprint: embedder.fingerprint };
     };
   }
 
-  /** Returns the query vector of a search and the fingerprint of the model that made it; null for a given vector. */
+  /** Returns the query vector of a search and the fingerprint of its model; null for a vector of the caller. */
   async queryVector(
     id: string,
     search: SearchRequest['search'],
@@ -87,7 +87,11 @@ export class DatabaseEmbedder {
     return { vector, fingerprint: embedder.fingerprint };
   }
 
-  /** Returns the embedder of a database. Its model must be the very model that made the vectors of the records. */
+  /**
+   * Returns the embedder of a database.
+   *
+   * @throws {CosiftError} `model_mismatch` unless its fingerprint is that of the vectors of the database.
+   */
   async #embedderOf(id: string, model: string, fingerprint: string | null): Promise<Embedder> {
     if (!this.#models.has(model)) {
       const detail =
@@ -102,7 +106,7 @@ export class DatabaseEmbedder {
     });
     if (embedder.fingerprint !== fingerprint) {
       const detail =
-        `database "${id}" was embedded with another version of model "${model}" than this service has; ` +
+        `database "${id}" was embedded with a different version of model "${model}" than this service has; ` +
         `embed it again: POST /v1/databases/${id}/reembedding, or cosift reembed ${id} --model ${model}`;
       throw new CosiftError('model_mismatch', detail);
     }

@@ -261,7 +261,7 @@ export class EmbeddingBackend implements Backend {
   async #close(): Promise<void> {
     const calls = this.#calls.close();
     const results = await Promise.allSettled([calls, this.#reembeddings.close()]);
-    // The store and the models close last, because the calls under way need both.
+    // The store and the models close last, because the calls in progress need both.
     results.push(...(await Promise.allSettled([this.#store.close()])));
     results.push(...(await Promise.allSettled([this.#models.close()])));
     for (const result of results) if (result.status === 'rejected') throw result.reason;

@@ -3,7 +3,7 @@ import { createEmbedder, type Embedder, type EmbedderStats } from '../embedding/
 import { CosiftError, type Problem } from '../errors.js';
 import { suggest } from '../schema/index.js';
 
-/** The directories of the models beside the built-in model, by the name of the model. */
+/** Directories of the models other than the built-in one, by model name. */
 export type ModelDirectories = Readonly<Record<string, string>>;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -21,7 +21,7 @@ export function checkModelDirectories(directories: ModelDirectories = {}): void 
   }
 }
 
-/** The wait after a failed load until the next try, in milliseconds: each try reads the complete model. */
+/** Milliseconds between a failed load and the next attempt, because each attempt reads the complete model. */
 const RETRY_MS = 1_000;
 
 /** The models that databases can have. Each model is loaded once, when it is needed for the first time. */
@@ -122,8 +122,8 @@ export class Models {
     const names = [...this.#directories.keys()];
     const meant = suggest(model, names);
     const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
-    const there = names.map((name) => `"${name}"`).join(', ');
-    const detail = `there is no model "${model}"; this service has ${there}${hint}`;
+    const available = names.map((name) => `"${name}"`).join(', ');
+    const detail = `there is no model "${model}"; this service has ${available}${hint}`;
     const problems: Problem[] = [{ pointer: '/model', code: 'invalid_value', detail }];
     return new CosiftError('invalid_request', detail, { problems });
   }

@@ -13,7 +13,7 @@ export interface BackendOptions {
   embedWorkers?: number | undefined;
   /** The maximum sizes of requests. Default: {@link LIMITS}. */
   limits?: Limits | undefined;
-  /** Models beside the built-in model: directories in sentence-transformers layout, by name. */
+  /** Models other than the built-in one: directories in sentence-transformers layout, by name. */
   models?: ModelDirectories | undefined;
   /** Whether interrupted re-embeddings continue by themselves. Default: true. */
   resume?: boolean | undefined;
@@ -23,8 +23,8 @@ export interface BackendOptions {
  * Opens the store and begins to load its databases; await `ready` before the first call. This module alone chooses the
  * store.
  *
- * @throws {CosiftError} `data_locked` when another process has the directory open; `invalid_request` for the name of a
- * model that is not allowed.
+ * @throws {CosiftError} `data_locked` when another process has the directory open; `invalid_request` for a model name
+ * that is not allowed.
  */
 export function beginBackend(options: BackendOptions): Backend {
   const { directory, threads, embedWorkers, limits = LIMITS, models, resume = true } = options;

@@ -16,7 +16,7 @@ export interface RecordWriterDependencies {
   feed: ChangeFeed;
   /** Aborted once the backend closes. */
   closing: AbortSignal;
-  /** Bytes of one line of a stream. */
+  /** Maximum number of bytes of one line of a stream. */
   maxLineBytes: number;
 }
 
@@ -69,10 +69,10 @@ export class RecordWriter {
     return { deleted };
   }
 
-  /** Returns where the records of one write go. Fails at once when their texts could not be embedded. */
+  /** Returns the destination of one write. Fails at once when the model of the database cannot embed texts. */
   async #destination(id: string, origin: WriteOrigin): Promise<Destination> {
     const { store, infos, embedder, barriers, closing } = this.#dependencies;
-    const embed = await embedder.ofWrite(id, origin);
+    const embed = await embedder.forWrite(id, origin);
     const refresh = () => infos.refresh(id);
     return { store, id, barrier: () => barriers.of(id), embed, refresh, closing };
   }

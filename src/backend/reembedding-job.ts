@@ -7,7 +7,7 @@ import { StaleError } from '../store/stale-error.js';
 import type { DatabaseInfoCache } from './database-info-cache.js';
 import type { WriteBarriers } from './write-barrier.js';
 
-/** The caller of the texts where callers take turns. No key has this id. */
+/** The caller id under which re-embeddings take turns with the keys. No key has this id. */
 const CALLER = 'reembedding';
 
 /** Milliseconds until the next try when the store is busy. */
@@ -19,11 +19,11 @@ export interface ReembeddingDependencies {
   barriers: WriteBarriers;
 }
 
-/** The facts that a job starts with. */
+/** The initial state of a job. */
 export interface ReembeddingFacts {
   /** The new model. */
   model: string;
-  /** The model of the present vectors; null for vectors of the callers. */
+  /** The model of the current vectors; null when callers provided them. */
   from: string | null;
   /** Records that have their new vector already. */
   done: number;
@@ -42,7 +42,7 @@ export class ReembeddingJob {
   #done: number;
   #startedAt: string;
   #problem: Reembedding['problem'];
-  /** Resolves, and never rejects, once the job does nothing any more. */
+  /** Resolves, and never rejects, once the job has ended. */
   #ended: Promise<void> = Promise.resolve();
 
   constructor(
@@ -78,17 +78,17 @@ export class ReembeddingJob {
   }
 
   /** Marks the job as done: the database has the model already. */
-  skip(): void {
+  markDone(): void {
     this.#state = 'done';
   }
 
-  /** Marks the job as waiting for a model that the service does not have. */
-  waitForModel(): void {
+  /** Marks the job as waiting, because the service does not have its model. */
+  markWaiting(): void {
     this.#state = 'waiting';
     this.#problem = { code: 'model_mismatch', detail: `this service does not have model "${this.model}"` };
   }
 
-  /** Begins, and then runs in the background. Rejects when the store cannot begin. */
+  /** Begins the re-embedding and continues it in the background. Rejects when the store cannot begin it. */
   async start(embedder: Embedder): Promise<void> {
     const begun = this.#begin(embedder);
     this.#ended = begun.then(() => this.#run(embedder)).catch((error) => this.#fail(error));
@@ -110,7 +110,7 @@ export class ReembeddingJob {
     this.#stopped.abort();
   }
 
-  /** Ends the job; resolves once it does nothing any more. What it has stored stays. */
+  /** Ends the job; resolves once it has ended. The vectors that it has stored stay. */
   async stop(): Promise<void> {
     this.abort();
     await this.#ended;
@@ -126,7 +126,7 @@ export class ReembeddingJob {
   async #run(embedder: Embedder): Promise<void> {
     const { store, infos, barriers } = this.#dependencies;
     await this.#catchUp(embedder);
-    // Most of the work of the switch is done while writes go on.
+    // Most of the work of the switch is done while writes continue.
     await store.warmReembedding(this.#id);
     for (;;) {
       await this.#catchUp(embedder);
@@ -176,7 +176,7 @@ export class ReembeddingJob {
   }
 }
 
-/** Repeats a call for as long as the store is busy: no caller waits for it. */
+/** Repeats a call while the store is busy. There is no time limit, because no caller waits for the call. */
 async function retryWhileBusy<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (;;) {
     try {

@@ -38,7 +38,7 @@ export class Reembeddings {
     await infos.get(id);
     const embedder = await this.#models.embedder(model);
     const info = await infos.get(id);
-    // Nothing is awaited from here until the job is added, because another call may start one.
+    // Nothing is awaited from here until the job is added, so that no other call can start one in between.
     const running = this.#jobs.get(id);
     if (running?.state === 'running' || running?.state === 'switching') {
       if (running.model !== model) {
@@ -49,7 +49,7 @@ export class Reembeddings {
     }
     const startedAt = new Date().toISOString();
     const job = this.#add(id, { model, from: info.model, done: 0, startedAt });
-    if (info.model === model && info.fingerprint === embedder.fingerprint) job.skip();
+    if (info.model === model && info.fingerprint === embedder.fingerprint) job.markDone();
     else await job.start(embedder);
     return this.#describe(id, job);
   }
@@ -58,14 +58,14 @@ export class Reembeddings {
   async resume(ids: readonly string[]): Promise<void> {
     const { store, infos } = this.#dependencies;
     for (const id of ids) {
-      // A re-embedding that cannot be read does not block the start; the next start of it reports the error.
-      const left = await store.reembedding(id).catch(() => null);
-      if (left === null) continue;
-      const { model, done, startedAt } = left;
+      // A re-embedding that cannot be read does not block the start. A request to start it reports the error.
+      const unfinished = await store.reembedding(id).catch(() => null);
+      if (unfinished === null) continue;
+      const { model, done, startedAt } = unfinished;
       const { model: from } = await infos.get(id);
       const job = this.#add(id, { model, from, done, startedAt });
       if (this.#models.has(model)) job.resume(() => this.#models.embedder(model));
-      else job.waitForModel();
+      else job.markWaiting();
     }
   }
 
@@ -88,7 +88,7 @@ export class Reembeddings {
     this.#jobs.delete(id);
   }
 
-  /** Forgets the re-embedding of a database that is dropped. */
+  /** Stops and forgets the re-embedding of a database that is being dropped. */
   async forget(id: string): Promise<void> {
     await this.#jobs.get(id)?.stop();
     this.#jobs.delete(id);

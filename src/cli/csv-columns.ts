@@ -42,7 +42,7 @@ export class CsvColumns {
     return this.id < 0 ? ['without-id'] : PARTS;
   }
 
-  /** Returns whether the column is data. The key column is data too, because its text cannot be read from the UUID. */
+  /** Returns whether the column is data. The key column is data: its UUID does not contain its text. */
   isData = (at: number): boolean => at !== this.id && at !== this.uuid;
 
   #find(name: string, option: string): number {

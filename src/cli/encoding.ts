@@ -40,7 +40,7 @@ async function* checkedUtf8(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<U
     rest = bytes.subarray(complete.length);
     yield complete;
   }
-  // The rest is a file of less than three bytes, or a character that the end of the file cuts off.
+  // `rest` is a file of less than three bytes, or a character that the end of the file cuts off.
   if (!isUtf8(rest)) throw notUtf8(position, rest);
   if (rest.length > 0) yield rest;
 }

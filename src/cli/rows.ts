@@ -11,8 +11,8 @@ export interface Row {
 export type OnBadLine = (line: number, detail: string) => void;
 
 /**
- * The two parts of a file. The service gives a record without an id an id above all existing ids. So the records with an
- * id are sent first: the others then cannot get the same ids.
+ * The two parts of a file. The service assigns ids above all existing ids. The records with an id are sent first, so
+ * that no other record gets the same id.
  */
 export const PARTS = ['with-id', 'without-id'] as const;
 export type Part = (typeof PARTS)[number];

@@ -11,8 +11,8 @@ import { unreachable } from './unreachable.js';
 const MAX_LINE_BYTES = 4 << 20;
 
 /**
- * Posts NDJSON and yields the events of the response while it is sent. Not with `fetch`, which may keep the response
- * back until the request has ended.
+ * Posts NDJSON and yields the events of the response while the request is sent. It does not use `fetch`, which may hold
+ * back the response until the request has ended.
  *
  * @throws {CosiftError} what the service reports; `unreachable` when the response is missing or ends early.
  */

@@ -35,7 +35,7 @@ export function parseResponse(text: string, shape: Shape, url: string): unknown 
   } catch (cause) {
     throw new CosiftError('internal', `the response of ${url} is not JSON`, { cause });
   }
-  if (!hasShape(value, shape)) throw foreign(url);
+  if (!hasShape(value, shape)) throw notFromCosift(url);
   return value;
 }
 
@@ -45,17 +45,17 @@ export function parseEvent(line: string, url: string): LineEvent {
   try {
     event = JSON.parse(line);
   } catch (cause) {
-    throw foreign(url, cause);
+    throw notFromCosift(url, cause);
   }
-  if (!isEvent(event)) throw foreign(url);
+  if (!isEvent(event)) throw notFromCosift(url);
   if (event.type === 'error') {
     throw new CosiftError(isErrorCode(event.code) ? event.code : 'internal', event.detail);
   }
   return event;
 }
 
-function foreign(url: string, cause?: unknown): CosiftError {
-  return new CosiftError('internal', `the response of ${url} is not one of cosift`, { cause });
+function notFromCosift(url: string, cause?: unknown): CosiftError {
+  return new CosiftError('internal', `the response of ${url} is not a cosift response`, { cause });
 }
 
 /** Returns the error that a response with the status of a failure or a redirect reports. */
@@ -77,7 +77,7 @@ export function failureOf(status: number, location: string | null | undefined, t
     const detail = `the server redirects to ${location ?? 'another address'}, which is not followed: use that address`;
     return new CosiftError('internal', detail);
   }
-  return new CosiftError('internal', `the server answered ${status}, which is no answer of cosift`, {
+  return new CosiftError('internal', `the server answered ${status}, which is not a cosift response`, {
     fields: { status, body: text.slice(0, 200) },
   });
 }

@@ -49,7 +49,7 @@ export class Transport {
    * Sends a request whose response is JSON of a shape. The members that `shape` lacks are not checked.
    *
    * @throws {CosiftError} with the code, detail and problems of the service; `unreachable` when it gave no response;
-   * `internal` when the response is not one of cosift.
+   * `internal` when the response is not from cosift.
    */
   async json<T>(
     method: Method,
@@ -78,7 +78,7 @@ export class Transport {
     yield* postLines(this.#base + path, this.#key, chunks, options.signal);
   }
 
-  /** Returns the body of the response; '' where an earlier attempt may have deleted what is not found now. */
+  /** Returns the body of the response; '' when an earlier attempt may have deleted what is no longer found. */
   async #call(method: Method, path: string, body: unknown, options: CallOptions = {}): Promise<string> {
     checkOptions('call', options);
     const { signal } = options;
@@ -94,7 +94,7 @@ export class Transport {
       } catch (error) {
         if (signal?.aborted || error instanceof CosiftError) throw error;
         mayBeDone = true;
-        // A second attempt would create a second secret; every other operation finds its work done.
+        // A second attempt would create a second secret. Every other operation is idempotent.
         const createsSecret = method === 'POST' && CREATES_SECRET.test(path);
         if (isLast || createsSecret) throw unreachable(this.#base, error);
         await sleep(backoffMs(attempt), signal);

@@ -32,7 +32,7 @@ export class AddressPolicy {
     return this.#ranges.some(([base, bits]) => base.kind() === parsed.kind() && matches(parsed, base, bits));
   }
 
-  /** Whether no address of `host` can be allowed, as far as this is known without DNS. */
+  /** Whether every address of `host` is refused, as far as can be told without DNS. */
   refusesHost(host: string): boolean {
     const address = parse(host);
     if (address !== undefined) return !this.allows(host, address.toString());

@@ -17,7 +17,7 @@ export interface ResolvedConfig {
   warnings: string[];
 }
 
-// Variables that other commands than `serve` read, or that name the config file.
+// Variables that commands other than `serve` read, or that name the config file.
 const OTHER_ENV = ['COSIFT_CONFIG', 'COSIFT_URL', 'COSIFT_KEY', 'COSIFT_KERNEL'];
 
 /**
@@ -43,7 +43,7 @@ export function resolveConfig(
   const file = readConfigFile((flags.config as string | undefined) ?? env.COSIFT_CONFIG);
   const values = new Map<string, unknown>();
   const settings = SETTINGS.map((setting) => {
-    const { given, origin, source } = find(setting, flags, ownEnv, file);
+    const { given, origin, source } = findValue(setting, flags, ownEnv, file);
     let value: unknown;
     try {
       value = given === undefined ? undefined : setting.parse(given);
@@ -75,7 +75,7 @@ interface Found {
   source: string;
 }
 
-function find(
+function findValue(
   setting: Setting,
   flags: Readonly<Record<string, unknown>>,
   env: Readonly<Record<string, string | undefined>>,

@@ -61,12 +61,12 @@ export interface EmbedderOptions {
   model?: string | undefined;
   /** Worker threads, each with a copy of the model. Default: one per core, at most four. */
   workers?: number | undefined;
-  /** Queue length of each caller for queries, and as much for record texts. Default 4096. */
+  /** Maximum queue length of each caller, for queries and for record texts separately. Default: 4,096. */
   maxQueue?: number | undefined;
-  /** How long a call waits for room in the queue before it fails with `busy`. Default 10,000. */
+  /** How long a call waits for room in the queue before it fails with `busy`. Default: 10,000. */
   maxWaitMs?: number | undefined;
-  /** JavaScript heap of a worker in MiB. A worker that needs more is replaced. Default 1,024. */
+  /** JavaScript heap of a worker in MiB. A worker that needs more is replaced. Default: 1,024. */
   workerMemoryMb?: number | undefined;
-  /** Size of the cache of query vectors in bytes. Default 16 MiB. */
+  /** Size of the cache of query vectors in bytes. Default: 16 MiB. */
   cacheBytes?: number | undefined;
 }

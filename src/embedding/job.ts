@@ -1,7 +1,7 @@
 /** The purpose of a text: a search or a record. Models may have a different prompt for each. */
 export type Kind = 'query' | 'passage';
 
-/** Where texts come from. Callers take turns, and so do the calls of one caller, so that none waits for all others. */
+/** Where texts come from. Callers take turns, and so do the calls of one caller: no call waits for all others. */
 export interface Origin {
   caller: string;
   /** The same object for all texts of one call. */
@@ -12,7 +12,7 @@ export interface Origin {
 export interface Embedded {
   /** The values of all vectors, one vector after the other. */
   vectors: Float32Array;
-  /** Number of texts with more tokens than the model takes, of which only the beginning was embedded. */
+  /** Number of texts with more tokens than the model takes. Only their beginning was embedded. */
   truncated: number;
 }
 

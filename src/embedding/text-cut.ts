@@ -36,7 +36,8 @@ const SPACE = /^\s$/;
  *
  * A text can be cut before a space that follows another character, because the tokens before it do not depend on the
  * text after it: words are tokenised separately, the case of a letter depends only on its word, and a combining mark
- * belongs to the character before it. A text can be cut between two ideographs if the tokenizer makes each a word.
+ * belongs to the character before it. A text can be cut between two ideographs if the tokenizer makes each of them a
+ * word.
  */
 export function cutPointsOf(config: { normalizer?: Part; pre_tokenizer?: Part }): CutPoint | undefined {
   const normalizers = partsOf(config.normalizer, 'normalizers');
@@ -62,7 +63,7 @@ function partsOf(part: Part | undefined, list: 'pretokenizers' | 'normalizers'):
   return part.type === 'Sequence' ? (part[list] as Part[]).flatMap((inner) => partsOf(inner, list)) : [part];
 }
 
-/** Whether the character is in the main block of CJK unified ideographs, each of which BERT's tokenizer makes a word. */
+/** Whether the character is in the main block of CJK unified ideographs. BERT's tokenizer makes each of them a word. */
 function isIdeograph(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   return code >= 0x4e00 && code <= 0x9fff;

@@ -23,6 +23,7 @@ const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 export class TextTokenizer {
   readonly #tokenizer: Tokenizer;
   readonly #lowerCase: boolean;
+  /** Maximum number of tokens of a text, without special ones. */
   readonly #room: number;
   readonly #cutPoint: CutPoint | undefined;
   readonly #before: readonly number[];
@@ -35,19 +36,19 @@ export class TextTokenizer {
     this.#lowerCase = directory.lowerCase;
     this.#cutPoint = cutPointsOf(config);
     // The special tokens around every text, such as [CLS] before and [SEP] after it in BERT.
-    const bare = this.#bare('a');
+    const plain = this.#encodePlain('a');
     const full: number[] = this.#tokenizer.encode('a').ids;
-    const start = full.findIndex((_, i) => bare.every((id, j) => full[i + j] === id));
+    const start = full.findIndex((_, i) => plain.every((id, j) => full[i + j] === id));
     this.#before = full.slice(0, start);
-    this.#after = full.slice(start + bare.length);
+    this.#after = full.slice(start + plain.length);
     this.#room = directory.maxTokens - this.#before.length - this.#after.length;
   }
 
   /** The tokens of a text. Only the beginning of a long text is tokenised. */
   encode(text: string): Encoded {
-    const bare = this.#beginning(text);
-    const truncated = bare.length > this.#room;
-    return { ids: [...this.#before, ...bare.slice(0, this.#room), ...this.#after], truncated };
+    const plain = this.#beginning(text);
+    const truncated = plain.length > this.#room;
+    return { ids: [...this.#before, ...plain.slice(0, this.#room), ...this.#after], truncated };
   }
 
   /** Whether a text has any token besides the special ones. */
@@ -56,18 +57,19 @@ export class TextTokenizer {
     return LETTER_OR_DIGIT.test(text) || this.#beginning(text).length > 0;
   }
 
-  /** The tokens of a text without special ones. For a long text, only the first, but more than the model takes. */
+  /** The tokens of a text, without special ones. For a long text: its first tokens, more than the model takes. */
   #beginning(text: string): number[] {
     for (let size = this.#room * CHARACTERS_PER_TOKEN; size < text.length; size *= GROWTH) {
       const end = this.#cutPoint?.(text, size);
       if (end === undefined) break;
-      const bare = this.#bare(text.slice(0, end));
-      if (bare.length > this.#room) return bare;
+      const plain = this.#encodePlain(text.slice(0, end));
+      if (plain.length > this.#room) return plain;
     }
-    return this.#bare(text);
+    return this.#encodePlain(text);
   }
 
-  #bare(text: string): number[] {
+  /** The tokens of a text, without special ones. */
+  #encodePlain(text: string): number[] {
     const seen = this.#lowerCase ? text.toLowerCase() : text;
     return this.#tokenizer.encode(seen, { add_special_tokens: false }).ids;
   }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** Memory of an entry besides its characters and values: a map entry and two object headers. */
+/** Memory of an entry in addition to its characters and values: a map entry and two object headers. */
 const ENTRY_BYTES = 200;
 
 export type VectorCache = LRUCache<string, Float32Array>;

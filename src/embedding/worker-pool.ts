@@ -54,7 +54,7 @@ export class WorkerPool {
       filename: WORKER,
       minThreads: workers,
       maxThreads: workers,
-      // Never more tasks than workers. They wait only while a thread is being replaced.
+      // There are never more tasks than workers. A task waits only while a thread is being replaced.
       maxQueue: workers,
       recordTiming: false,
       resourceLimits: { maxOldGenerationSizeMb: workerMemoryMb },
@@ -107,7 +107,7 @@ export class WorkerPool {
     const { origin, waitForRoom, signal } = call;
     signal?.throwIfAborted();
     if (this.#closed) {
-      throw closed();
+      throw closedError();
     }
     const job = new Job(kind, texts, origin, this.#dimensions);
     if (texts.length === 0) {
@@ -124,14 +124,14 @@ export class WorkerPool {
     if (mayTimeOut && this.#maxWaitMs === 0) refuse();
     const timer = mayTimeOut ? setTimeout(refuse, this.#maxWaitMs) : undefined;
     // The signal is not passed to piscina, which would end the worker and its loaded model.
-    const leave = () => abandon(signal?.reason);
-    signal?.addEventListener('abort', leave, { once: true });
+    const abort = () => abandon(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
     this.#dispatch();
     try {
       return await job.embedded;
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', leave);
+      signal?.removeEventListener('abort', abort);
     }
   }
 
@@ -141,7 +141,7 @@ export class WorkerPool {
     }
     this.#closed = true;
     for (const job of this.#queue.clear()) {
-      job.fail(closed());
+      job.fail(closedError());
     }
     await Promise.all(this.#tasks);
     await this.#everyWorker({ kind: 'release' });
@@ -200,6 +200,6 @@ export class WorkerPool {
   }
 }
 
-function closed(): CosiftError {
+function closedError(): CosiftError {
   return new CosiftError('stopped', 'the embedder is closed');
 }

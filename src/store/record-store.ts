@@ -48,7 +48,7 @@ export interface RecordStore {
    * Writes prepared records with the vectors of their texts. The records are durable and searchable when the promise
    * resolves. Either all of them are written or none.
    *
-   * @throws {StaleError} when the vectors do not fit the database or the records any more.
+   * @throws {StaleError} when the vectors no longer fit the database or the records.
    */
   commit(id: string, prepared: PreparedRecords, embedded: EmbeddedVectors): Promise<CommitResult>;
   /** Returns the JSON of one record; `recordId` is an integer or a UUID. */
@@ -59,7 +59,7 @@ export interface RecordStore {
   /**
    * Returns the page of the records nearest to `vector`, best first. Aborting `signal` stops the running search.
    *
-   * @throws {StaleError} when another model than `embedded_by` made the vectors of the database.
+   * @throws {StaleError} when the vectors of the database come from a model other than `embedded_by`.
    */
   search(
     id: string,
@@ -72,20 +72,20 @@ export interface RecordStore {
   /** Returns the JSON of a `Changes` at once, also when there are no changes after the position. */
   changes(id: string, request: StoreChangesRequest, signal?: AbortSignal): Promise<Uint8Array>;
 
-  /** Starts to store vectors of another model beside the present ones, or continues an interrupted re-embedding. */
+  /** Starts to store vectors of another model besides the current ones, or continues an interrupted re-embedding. */
   beginReembedding(id: string, settings: ReembeddingSettings): Promise<StoredReembedding>;
   /** Returns the unfinished re-embedding of a database; null when there is none. */
   reembedding(id: string): Promise<StoredReembedding | null>;
   /** Reads the next records whose texts need a vector of the new model. */
   prepareReembedding(id: string): Promise<ReembeddingBatch>;
-  /** Stores the new vectors of a batch; resolves with the number of records that have theirs. */
+  /** Stores the new vectors of a batch; resolves with the number of records that have a new vector. */
   commitReembedding(
     id: string,
     batch: ReembeddingBatch,
     vectors: Float32Array,
     fingerprint: string,
   ): Promise<number>;
-  /** Does the work of the switch that writes need not wait for. */
+  /** Does the part of the switch that can run while writes continue. */
   warmReembedding(id: string): Promise<void>;
   /**
    * Replaces the vectors of the database by the new ones, and its model by the new one.
@@ -105,7 +105,7 @@ export interface RecordStore {
   stats(): Promise<StoreStats>;
   /** Removes and returns the events since the last call. It works after `close`, too, because closing adds events. */
   takeEvents(): StoreEvents;
-  /** Finishes the calls under way and releases what the store holds. */
+  /** Finishes the calls in progress and releases what the store holds. */
   close(): Promise<void>;
 }
 
@@ -125,15 +125,15 @@ export type StoredDatabase = Omit<DatabaseDescription, 'reembedding'>;
 
 /** Validated records that wait for the vectors of their texts. Only the store that made them can commit them. */
 export interface PreparedRecords {
-  /** Identifies the database that the records were prepared for, among all databases that ever had its id. */
+  /** Identifies the database that the records were prepared for. A database that is created again has another epoch. */
   readonly epoch: string;
   /** The texts to embed, in the order in which `commit` expects their vectors. */
   texts(): string[];
-  /** The lines that were left out because they are not valid. */
+  /** The lines that were left out because they are invalid. */
   problems(): BadLine[];
 }
 
-/** Records that wait for their vectors of another model. Only the store that made the batch can commit it. */
+/** Records that wait for vectors of another model. Only the store that made the batch can commit it. */
 export interface ReembeddingBatch {
   /** Whether the database had no further records to embed when the batch was made. */
   readonly isLast: boolean;
@@ -160,7 +160,7 @@ export interface CommitResult {
   created: number;
   changed: number;
   unchanged: number;
-  /** Lines that turned out not to be valid during the commit. */
+  /** Lines that the commit found to be invalid. */
   problems: BadLine[];
 }
 
@@ -200,7 +200,7 @@ export interface StorePage {
 export interface StoreChangesRequest extends Visibility {
   after: number;
   limit: number;
-  /** The feed that `after` is a position of; undefined for the present feed. */
+  /** The feed that `after` is a position of; undefined for the current feed. */
   epoch?: string | undefined;
 }
 
@@ -230,11 +230,11 @@ export interface DatabaseProgress {
   records: number;
   memoryBytes: number;
   diskBytes: number;
-  /** Why the database could not be opened, or `drop_failed` when it could not be dropped. It is not served. */
+  /** Why the database could not be opened, or `drop_failed` when it could not be dropped. Such a database is not served. */
   problem?: { code: string; detail: string };
 }
 
-/** The work of a store. Totals count from the moment at which the store was opened. */
+/** The work of a store. Totals count from the opening of the store. */
 export interface StoreStats {
   searches: SearchStats;
   commits: CommitStats;

@@ -1,10 +1,10 @@
 import { CosiftError, type ErrorFacts } from '../errors.js';
 
 /**
- * A commit or a search was refused, and nothing was stored or searched, because its vectors do not fit the database any
- * more: another model made them, or the records need the vectors of other texts by now.
+ * A commit or a search was refused because its vectors no longer fit the database: the database has another model now,
+ * or other calls changed the records, so that other texts need vectors. Nothing was stored or searched.
  *
- * The caller reads the model of the database again, embeds again, and repeats the call.
+ * The caller reads the model of the database again, embeds the texts again, and repeats the call.
  */
 export class StaleError extends CosiftError {
   constructor(detail: string, facts?: ErrorFacts) {

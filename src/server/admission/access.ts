@@ -97,13 +97,13 @@ export function databaseNotFound(id: string): CosiftError {
 }
 
 /** The caller, if the request has a valid key. */
-export async function keyIn(request: FastifyRequest, keys: KeyStore): Promise<Caller | undefined> {
+export async function findCaller(request: FastifyRequest, keys: KeyStore): Promise<Caller | undefined> {
   const key = request.headers['x-api-key'];
   return typeof key === 'string' && key !== '' ? keys.authenticate(key) : undefined;
 }
 
 async function authenticate(keys: KeyStore, request: FastifyRequest): Promise<Caller> {
-  const caller = await keyIn(request, keys);
+  const caller = await findCaller(request, keys);
   if (caller === undefined && !request.headers['x-api-key']) {
     throw new CosiftError('unauthorized', 'send a key in the header x-api-key');
   }

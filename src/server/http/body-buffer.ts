@@ -11,12 +11,13 @@ export class BodyBuffer {
   #buffer = Buffer.alloc(0);
   #length = 0;
 
-  /** `reserve` throws when the request may not hold so many more bytes. */
+  /** `reserve` reserves `bytes` more bytes; it throws when that exceeds a limit. */
   constructor(maxBytes: number, reserve: (bytes: number) => void) {
     this.#maxBytes = maxBytes;
     this.#reserve = reserve;
   }
 
+  /** Reserves and allocates `size` bytes in total. */
   grow(size: number): void {
     this.#reserve(size - this.#buffer.length);
     const larger = Buffer.allocUnsafeSlow(size);
@@ -40,13 +41,14 @@ export class BodyBuffer {
 /**
  * Reads a body to its end into `buffer`. A refused body is not destroyed, so that the response can still be sent.
  *
- * @throws {CosiftError} `request_timeout` after `timeoutMs`; `stopped` when the body breaks off; what `buffer` throws.
+ * @throws {CosiftError} `request_timeout` after `timeoutMs`; `stopped` when the connection closes before the end of the
+ * body; what `buffer` throws.
  */
 export function collectBody(payload: Readable, buffer: BodyBuffer, timeoutMs: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const finish = (error?: CosiftError) => {
       clearTimeout(timer);
-      payload.off('data', store).off('end', finish).off('close', breakOff).off('error', breakOff);
+      payload.off('data', store).off('end', finish).off('close', fail).off('error', fail);
       if (error === undefined) return resolve(buffer.bytes());
       // The rest of the body is read and dropped. An error of the stream must not end the process.
       payload.on('error', () => undefined).resume();
@@ -60,11 +62,11 @@ export function collectBody(payload: Readable, buffer: BodyBuffer, timeoutMs: nu
       }
     };
     // The caller has gone, so nobody reads this error.
-    const breakOff = () => finish(new CosiftError('stopped', 'the body ended early'));
+    const fail = () => finish(new CosiftError('stopped', 'the body ended early'));
     const expire = () =>
       finish(new CosiftError('request_timeout', `the body did not arrive within ${timeoutMs} ms`));
     const timer = setTimeout(expire, timeoutMs);
-    payload.on('data', store).on('end', finish).on('close', breakOff).on('error', breakOff);
+    payload.on('data', store).on('end', finish).on('close', fail).on('error', fail);
   });
 }
 

@@ -7,8 +7,8 @@ const NEWLINE = 0x0a;
  * Yields the chunks of an NDJSON body. When the iterator ends early, the rest of the body is read and dropped, so that
  * the client can read the response.
  *
- * @throws {CosiftError} `request_timeout` when no line was completed for `idleMs`; `stopped` when the body breaks off;
- * the signal's reason.
+ * @throws {CosiftError} `request_timeout` when no line was completed for `idleMs`; `stopped` when the
+ * connection closes before the end of the body; the signal's reason.
  */
 export async function* bodyChunks(
   body: Readable,

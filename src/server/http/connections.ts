@@ -63,7 +63,7 @@ export function limitConnections(
     throw new CosiftError('busy', detail, { fields: { retry_after: 1 } });
   });
 
-  const cutStalled = setInterval(() => {
+  const closeStalled = setInterval(() => {
     const now = performance.now();
     for (const [socket, connection] of connections) {
       const sent = socket.bytesWritten - socket.writableLength;
@@ -75,7 +75,7 @@ export function limitConnections(
       }
     }
   }, sendMs / 4).unref();
-  app.addHook('onClose', async () => clearInterval(cutStalled));
+  app.addHook('onClose', async () => clearInterval(closeStalled));
 
   app.addHook('preClose', async () => {
     stopping = true;

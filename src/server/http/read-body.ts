@@ -16,11 +16,11 @@ declare module 'fastify' {
 
 export interface BodyOptions {
   limits: Limits;
-  /** For a JSON body to arrive. */
+  /** Maximum time for a JSON body to arrive. */
   timeoutMs: number;
-  /** Reserves memory for so many more bytes of the body of a request; throws when the request may not have it. */
+  /** Reserves memory for `bytes` more bytes of the body of a request; throws when that exceeds a limit. */
   reserve: (request: FastifyRequest, bytes: number) => void;
-  /** Large bodies of different callers are parsed in turn. */
+  /** Returns the caller. Callers take turns when large bodies are parsed. */
   callerOf: (request: FastifyRequest) => string;
 }
 
@@ -39,8 +39,8 @@ export function readBodies(
   app.removeAllContentTypeParsers();
   app.addHook('onResponse', async ({ raw }) => {
     if (raw.complete) return;
-    const cut = setTimeout(() => raw.complete || raw.destroy(), timeoutMs).unref();
-    raw.once('close', () => clearTimeout(cut));
+    const closing = setTimeout(() => raw.complete || raw.destroy(), timeoutMs).unref();
+    raw.once('close', () => clearTimeout(closing));
   });
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
     checkCoding(request);

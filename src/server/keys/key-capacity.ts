@@ -2,7 +2,7 @@ import { CosiftError } from '../../errors.js';
 import type { Caller } from './caller.js';
 import type { KeyEntry, StoredKey } from './key-entry.js';
 
-/** The maximum size of all keys as JSON; room for about 12,000 keys without filters. */
+/** The maximum size of all keys as JSON; about 12,000 keys without filters. */
 const MAX_BYTES = 4 << 20;
 
 /** The maximum size of the keys that one key has issued, directly or through other keys. The admin key has no such limit. */

@@ -11,8 +11,8 @@ export function openKeyStore(dataDirectory: string, adminKey: string): Promise<K
 }
 
 /**
- * Opens the keys of a data directory for a command that may run beside a service. A service that runs on the directory
- * reads the keys again when they change.
+ * Opens the keys of a data directory for a command that may run at the same time as a service on the directory. The
+ * service reads the keys again when they change.
  *
  * @throws {CosiftError} `damaged` when the stored keys were changed by another program.
  */

@@ -1,10 +1,10 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { BackendStats } from '../../backend/index.js';
 
-/** Returns the statistics of the backend for the text that is being made. */
+/** Returns the statistics of the backend for the current scrape. */
 export type ReadStats = () => BackendStats | undefined;
 
-/** Registers the metrics of the backend and of each database. They read `stats` when the text is made. */
+/** Registers the metrics of the backend and of each database. They read `stats` in each scrape. */
 export function addBackendMetrics(registers: Registry[], stats: ReadStats): void {
   type Value = (stats: BackendStats) => number | undefined;
   const gauge = (name: string, help: string, value: Value) =>

@@ -13,7 +13,7 @@ export class Metrics {
   readonly #latency: Histogram<'operation'>;
   readonly #stages: Histogram<'stage'>;
   readonly #backend: Backend;
-  /** Read once for each text, so that its numbers belong together. */
+  /** Read once in each scrape, so that all numbers are of the same moment. */
   #stats: BackendStats | undefined;
 
   constructor(backend: Backend, inFlight: InFlight) {

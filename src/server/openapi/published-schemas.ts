@@ -1,6 +1,6 @@
 import { COMPONENTS, type Limits, time } from '../../schema/index.js';
 
-/** The schemas for generators of clients, with the limits that are in force. */
+/** The schemas for generators of clients, with the configured limits. */
 export function publishedSchemas(limits: Limits): Record<string, object> {
   const published = JSON.parse(
     JSON.stringify(COMPONENTS, (name, value: unknown) => {

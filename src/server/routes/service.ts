@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { FairLimiter } from '../../async/fair-limiter.js';
-import { callerOf, keyIn, sees } from '../admission/access.js';
+import { callerOf, findCaller, sees } from '../admission/access.js';
 import { docsPage } from '../openapi/docs-page.js';
 import { openApiDocument } from '../openapi/document.js';
 import type { Dependencies, Handlers } from './dependencies.js';
 
-/** Maximum number of waiting requests of one key for the metrics. */
+/** Maximum number of scrapes of one key that may wait. */
 const MAX_WAITING = 64;
 
 /** Handlers of health, metrics and the OpenAPI document. */
@@ -19,8 +19,8 @@ export function serviceHandlers({
   inFlight,
 }: Dependencies): Handlers {
   let document: { json: string; page: string } | undefined;
-  // One at a time, because making the text blocks the event loop for milliseconds.
-  const measuring = new FairLimiter({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
+  // One at a time, because a scrape blocks the event loop for milliseconds.
+  const scrapes = new FairLimiter({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
   const described = () => {
     if (document === undefined) {
       const openApi = openApiDocument(limits);
@@ -32,7 +32,7 @@ export function serviceHandlers({
   /** The caller if its key is valid. Unreadable keys give undefined, because they must not make the service unready. */
   const knownCaller = async (request: FastifyRequest) => {
     try {
-      return await keyIn(request, keys);
+      return await findCaller(request, keys);
     } catch {
       return undefined;
     }
@@ -71,7 +71,7 @@ export function serviceHandlers({
 
     async metrics(request, reply) {
       const { keyId, databases } = callerOf(request);
-      const text = await measuring.run(keyId, async () => {
+      const text = await scrapes.run(keyId, async () => {
         await setImmediate();
         return metrics.text(databases);
       });

@@ -23,9 +23,9 @@ export interface Delivery {
   times: DeliveryTimes;
   policy: AddressPolicy;
   /**
-   * Returns whether the key of this id may still have webhooks of a database.
+   * Returns whether the key with this id may still have webhooks of a database.
    *
-   * @throws {CosiftError} when that is not known, as while the keys cannot be read.
+   * @throws {CosiftError} when the keys cannot be read.
    */
   isAllowed: (keyId: string, database: string) => Promise<boolean>;
 }

@@ -7,7 +7,10 @@ import type { DeliveryFailure } from '../../schema/index.js';
 
 /** Why a delivery failed. */
 export interface PostFailure {
-  /** For those who list webhooks: `unreachable` for every cause but a response, so that it reveals no network. */
+  /**
+   * For callers who list webhooks: `unreachable` for every cause but a response, so that it tells nothing about the
+   * network.
+   */
   kind: DeliveryFailure;
   /** For the log. */
   detail: string;

@@ -8,7 +8,7 @@ export interface StoredWebhook {
   position: number;
   /** The feed that `position` belongs to; absent until the feed was read for the first time. */
   epoch?: string | undefined;
-  /** How often the feed began again. */
+  /** Number of restarts of the feed. */
   restarts?: number;
   created_at: string;
   /** The id of the key that created the webhook. Older releases did not store it. */

@@ -10,6 +10,6 @@ export interface WebhookStore {
   /** Stores the position of a webhook. Does nothing for a webhook that was removed. */
   update(webhook: StoredWebhook): Promise<void>;
   remove(webhookIds: readonly string[]): Promise<void>;
-  /** Resolves once no change is under way. */
+  /** Resolves once no change is in progress. */
   close(): Promise<void>;
 }

@@ -15,13 +15,13 @@ const FEED_WAIT_MS = 30_000;
 
 /** Follows the change feed of one database and posts the changes in order, each until the receiver accepts it. */
 export class Webhook {
-  /** Its position moves on with every delivery. */
+  /** `position` increases with every delivery. */
   readonly stored: StoredWebhook;
   readonly #delivery: Delivery;
   readonly #log: Logger | undefined;
   readonly #stopped = new AbortController();
-  /** Also ends the post that is under way. */
-  readonly #cut = new AbortController();
+  /** Aborts the post in progress. */
+  readonly #posts = new AbortController();
   #failures = 0;
   #lastFailure: DeliveryFailure | undefined;
 
@@ -45,7 +45,7 @@ export class Webhook {
   }
 
   /**
-   * Runs until the webhook is stopped, its database is dropped, or its key may not have it any more. `save` stores the
+   * Runs until the webhook is stopped, its database is dropped, or its key may no longer have it. `save` stores the
    * position after each delivery.
    */
   async run(save: () => Promise<void>): Promise<'stopped' | 'gone'> {
@@ -76,15 +76,15 @@ export class Webhook {
     return 'stopped';
   }
 
-  /** Starts no further post. A post that is under way may still be accepted, so that it need not be repeated. */
+  /** Starts no further post. A post in progress may still be accepted, so that it need not be repeated. */
   stop(): void {
     this.#stopped.abort();
   }
 
-  /** Stops, and ends the post that is under way. */
-  cut(): void {
+  /** Stops, and aborts the post in progress. */
+  abort(): void {
     this.#stopped.abort();
-    this.#cut.abort();
+    this.#posts.abort();
   }
 
   /** Waits for changes and delivers them. */
@@ -104,7 +104,7 @@ export class Webhook {
     await save();
   }
 
-  /** @throws {CosiftError} `unauthorized` once the key that created the webhook may not have it any more. */
+  /** @throws {CosiftError} `unauthorized` once the key that created the webhook may no longer have it. */
   async #checkKey(): Promise<void> {
     const { created_by, database } = this.stored;
     if (created_by === undefined || (await this.#delivery.isAllowed(created_by, database))) return;
@@ -114,7 +114,7 @@ export class Webhook {
   /** Posts `body` until the receiver accepts it. The message id stays the same, so that a repetition is recognised. */
   async #deliver(body: string, position: number, signal: AbortSignal): Promise<void> {
     const { webhook_id, secret, url, restarts = 0 } = this.stored;
-    // The same positions occur again after the feed began again.
+    // The same positions occur again after a restart of the feed.
     const messageId = [webhook_id, ...(restarts > 0 ? [restarts] : []), position].join('_');
     for (;;) {
       const headers = {
@@ -122,7 +122,7 @@ export class Webhook {
         'content-type': 'application/json',
       };
       const { policy, times } = this.#delivery;
-      using end = new LinkedAbort(this.#cut.signal, AbortSignal.timeout(times.responseMs));
+      using end = new LinkedAbort(this.#posts.signal, AbortSignal.timeout(times.responseMs));
       const failure = await post(url, headers, body, policy, end.signal);
       this.#lastFailure = failure?.kind;
       if (failure === undefined) {

@@ -11,7 +11,7 @@ import type { StoredWebhook } from './stored-webhook.js';
 import { Webhook } from './webhook.js';
 import type { WebhookStore } from './webhook-store.js';
 
-/** How long a stop waits for the responses to posts that are under way, in milliseconds. */
+/** How long a stop waits for the responses to posts in progress, in milliseconds. */
 const STOP_MS = 1000;
 
 export interface WebhookOptions {
@@ -53,7 +53,7 @@ export class Webhooks {
   }
 
   /**
-   * Creates a webhook that ends with the key of the id `creator`.
+   * Creates a webhook that ends with the key whose id is `creator`.
    *
    * @throws {CosiftError} `invalid_request`, `database_not_found`; `busy` when there are too many webhooks.
    */
@@ -88,7 +88,7 @@ export class Webhooks {
     await this.#end(webhookId);
   }
 
-  /** Ends the webhooks of a database that was dropped: nothing more of it is delivered. */
+  /** Ends the webhooks of a database that was dropped: no further change is delivered. */
   async endOf(database: string): Promise<void> {
     try {
       const ids = (await this.#store.list())
@@ -108,7 +108,7 @@ export class Webhooks {
     const running = [...this.#running.values()];
     for (const { webhook } of running) webhook.stop();
     const timer = setTimeout(() => {
-      for (const { webhook } of running) webhook.cut();
+      for (const { webhook } of running) webhook.abort();
     }, STOP_MS);
     await Promise.all(running.map(({ done }) => done));
     clearTimeout(timer);
@@ -133,7 +133,7 @@ export class Webhooks {
   async #end(webhookId: string): Promise<void> {
     const found = this.#running.get(webhookId);
     this.#running.delete(webhookId);
-    found?.webhook.cut();
+    found?.webhook.abort();
     await found?.done;
   }
 

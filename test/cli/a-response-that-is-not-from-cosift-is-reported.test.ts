@@ -64,11 +64,11 @@ test.each([
   '{"type":"problem"}',
   '{"type":"constructor"}',
 ])('success with %s', async (body) => {
-  for (const text of await failures(200, body)) expect(text).toMatch(/is not one of cosift$/);
+  for (const text of await failures(200, body)) expect(text).toMatch(/is not a cosift response$/);
 });
 
 test.each(['x', '[[['])('success with %s, which is not JSON', async (body) => {
-  for (const text of await failures(200, body)) expect(text).toMatch(/is not (one of cosift|JSON)$/);
+  for (const text of await failures(200, body)) expect(text).toMatch(/is not (a cosift response|JSON)$/);
 });
 
 test.each([
@@ -80,7 +80,7 @@ test.each([
   [700, '{}'],
 ])('failure %i with %s', async (status, body) => {
   for (const text of await failures(status, body))
-    expect(text).toBe(`the server answered ${status}, which is no answer of cosift`);
+    expect(text).toBe(`the server answered ${status}, which is not a cosift response`);
 });
 
 test('a redirect tells where to, for every call', async () => {
@@ -89,7 +89,7 @@ test('a redirect tells where to, for every call', async () => {
 });
 
 test('a response without a body where one is needed', async () => {
-  for (const text of await failures(204, '')) expect(text).toMatch(/not JSON$|no answer of cosift$/);
+  for (const text of await failures(204, '')) expect(text).toMatch(/not JSON$|not a cosift response$/);
 });
 
 test('a server that switches protocols gives no response', async () => {
