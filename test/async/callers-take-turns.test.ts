@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { FairLimiter } from '../../src/async/fair-limiter.js';
 
-/** A call that ends when it is told to. */
+/** A call that ends when `end` is called. */
 function call(turns: FairLimiter, log: string[], caller: string, name: string, signal?: AbortSignal) {
   let end = () => {};
   const told = new Promise<void>((resolve) => {

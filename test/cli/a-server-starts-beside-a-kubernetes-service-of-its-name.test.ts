@@ -7,7 +7,7 @@ test('what Kubernetes injects for that service is passed over with a warning', a
     COSIFT_SERVICE_HOST: '10.0.0.1',
     COSIFT_PORT_8080_TCP_ADDR: '10.0.0.1',
   });
-  await command.says('stdout', /listening on http:/);
+  await command.waitFor('stdout', /listening on http:/);
   for (const name of ['COSIFT_PORT', 'COSIFT_SERVICE_HOST', 'COSIFT_PORT_8080_TCP_ADDR']) {
     expect(command.stderr).toMatch(new RegExp(`warning: environment variable ${name} is ignored`));
   }

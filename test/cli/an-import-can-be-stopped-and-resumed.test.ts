@@ -11,12 +11,12 @@ test('into a data directory: what it says is stored is stored, and the same comm
   const data = join(directory, 'data');
   const args = ['--database', 'd', '--dimensions', '4', '--data', data];
   const command = new Command(['import', '-', ...args]);
-  // A bad line in the middle tells that the import is under way; the pipe stays open behind it.
+  // The report of the bad line shows that the import is running. The pipe stays open.
   command.child.stdin.write(`${lines(1, 700)}{}\n${lines(701, 4_000)}`);
-  await command.says('stderr', /line 701: /);
+  await command.waitFor('stderr', /line 701: /);
   command.child.kill('SIGINT');
   expect(await command.ended()).toBe(130);
-  const [, stored] = await command.says(
+  const [, stored] = await command.waitFor(
     'stderr',
     /stopped: ([\d,]+) records are stored\. Run the same command/,
   );
@@ -32,7 +32,7 @@ test('into a running server', async () => {
   await changesOf(`${url}/v1/databases/d`);
   command.child.kill('SIGINT');
   expect(await command.ended()).toBe(130);
-  await command.says('stderr', /stopped: [\d,]+ records are stored/);
+  await command.waitFor('stderr', /stopped: [\d,]+ records are stored/);
   await streamsEnded(url);
   const { records } = await get(`${url}/v1/databases/d`);
   await expectResumed(directory, args, records as number);
@@ -52,7 +52,7 @@ test('a stop before the first batch ends the import with its own reason, and lea
     }
     const events = backend.upsertLines('d', chunks(), { signal: stop.signal });
     await expect(events[Symbol.asyncIterator]().next()).rejects.toThrow('stopped');
-    // Rejections without a handler are told after the microtasks of a turn.
+    // Node reports rejections without a handler after the microtasks of a turn.
     await new Promise((resolve) => setImmediate(resolve));
     expect(unhandled).toEqual([]);
   } finally {

@@ -257,7 +257,7 @@ test('options of CSV are refused for NDJSON, and a file that cannot be read twic
   expect(device).toMatchObject({ code: 1, stderr: expect.stringContaining('is not a regular file') });
 });
 
-test('a file that grows while it is read is not taken for complete', async () => {
+test('a file that grows while it is read is reported as changed', async () => {
   const { file } = await setUp('a.ndjson', '{"id":1,"data":{}}\n');
   const stop = new AbortController();
   const input = await openInput(file, {}, () => undefined, stop.signal);
@@ -302,7 +302,7 @@ test.each(['a.csv', 'a.ndjson'])(
       [4, 'd'],
       [9, 'f'],
     ]);
-    // The report says how to go on.
+    // The report says how to continue.
     await writeFile(file, content([[3, 'a'], ...rows.slice(1), [5, 'e'], [9, 'f']]));
     expect(await load()).toMatchObject({ code: 0, stderr: '' });
     expect(await records()).toHaveLength(6);

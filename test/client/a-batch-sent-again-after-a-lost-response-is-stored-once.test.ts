@@ -64,7 +64,7 @@ test.each(['database', 'key'])('a %s whose deletion got no response counts as de
   };
   await remove();
   expect(counts.writes).toBe(2);
-  // Without a lost response, what is not there is still told.
+  // Without a lost response, a missing record is still an error.
   await expect(client.database('gone').drop()).rejects.toMatchObject({ code: 'database_not_found' });
   proxy.close();
 });

@@ -158,7 +158,7 @@ describe('against a service in trouble', () => {
     return { url, calls: () => calls, [Symbol.asyncDispose]: async () => void server.close() };
   };
 
-  test('tries again as it is told', async () => {
+  test('repeats a request after 429 and 503', async () => {
     const server = await troubled([429, 503, 503]);
     expect(await new Client({ url: server.url, key: 'k' }).databases()).toEqual([]);
     expect(server.calls()).toBe(4);

@@ -178,7 +178,7 @@ export function describeDatabases(open: OpenBackend): void {
       expect(results[0]!.id).toBe(1);
     });
 
-    test('the state tells of every database', async () => {
+    test('the state includes every database', async () => {
       const database = await shared.create();
       await database.put({ id: 1, data: {}, vector: [1, 0] });
       const { backend } = shared;

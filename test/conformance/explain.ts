@@ -23,7 +23,7 @@ const REQUESTS: [Operation, object][] = [
   ['query', {}],
 ];
 
-/** What `explain` tells: which rules held, and nothing of a forced filter. */
+/** What `explain` contains: which rules held, and nothing about a forced filter. */
 export function describeExplain(open: OpenBackend): void {
   describe('explain', () => {
     const shared = SharedBackend.use(open);

@@ -131,7 +131,7 @@ export function describeFilters(open: OpenBackend): void {
 
     test('the golden cases of the predicate hold', async () => {
       const database = await shared.create();
-      // A column tells each case from the others.
+      // A column identifies each case.
       const records = golden.matches.map(({ data }, at) => ({
         id: at + 1,
         data: Object.fromEntries([...Object.entries(data), ['golden case', at]]),

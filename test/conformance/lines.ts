@@ -6,7 +6,7 @@ import { chunksOf } from './test-database.js';
 
 const UUID = '00000000-0000-4000-8000-000000000001';
 
-/** Upserts of NDJSON, which are committed while the stream goes on. */
+/** Upserts of NDJSON, which are committed while the stream is being sent. */
 export function describeLines(open: OpenBackend): void {
   describe('a stream of lines', () => {
     const shared = SharedBackend.use(open);

@@ -182,7 +182,7 @@ export function describePages(open: OpenBackend): void {
       }
     });
 
-    test('show each record that stays once beside writers that never pause', async () => {
+    test('show each record that stays exactly once during constant writes', async () => {
       const { random, database, oracle } = await filled(shared, 18);
       const stays = ({ id }: { id: string | number }) => Number(id) % 2 === 0;
       const vector = randomVector(random);

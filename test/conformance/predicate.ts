@@ -1,6 +1,6 @@
 import type { Data, FilterGroup, FilterRule } from '../../src/schema/index.js';
 
-/** Whether a record satisfies a filter: the definition of the twelve operators, rule by rule. */
+/** Returns whether a record satisfies a filter. It defines the twelve operators. */
 export function satisfies(data: Data, node: FilterGroup | FilterRule): boolean {
   if ('rules' in node) {
     const holds = (rule: FilterGroup | FilterRule) => satisfies(data, rule);

@@ -5,7 +5,7 @@ import type { Random } from './random.js';
 /** Values of a vector of a random record. */
 export const DIMENSIONS = 12;
 
-/** Texts that stores tend to confuse: case, wildcards, quotes, normalisation, code points beyond 16 bits. */
+/** Strings that stores tend to confuse: case, wildcards, quotes, normalisation, code points beyond 16 bits. */
 const WORDS = [
   '',
   ' ',
@@ -65,7 +65,7 @@ export function randomVector(random: Random): number[] {
   });
 }
 
-/** Most columns, now and then of another type than usual. */
+/** Values for most columns. The values of `mixed` and `rare` have any type. */
 export function randomData(random: Random): Data {
   const columns = COLUMNS.filter((column) => random.chance(column === 'rare' ? 4 : 85));
   // `fromEntries` gives the object a column of its own that is called `__proto__`.
@@ -87,7 +87,7 @@ function randomValue(random: Random, column: string): string | number | boolean 
   }
 }
 
-/** A filter of groups in groups, `depth` at most, that uses every operator sooner or later. */
+/** A filter of at most `depth` nested groups. Many such filters use every operator. */
 export function randomFilter(random: Random, depth: number): FilterGroup {
   const rules = Array.from({ length: 1 + random.below(3) }, () =>
     depth > 1 && random.chance(35) ? randomFilter(random, depth - 1) : randomRule(random),

@@ -178,7 +178,7 @@ export function describeRefusedRecords(open: OpenBackend): void {
       expect(await database.ids('query', { sort: { column: 'none' } })).toEqual([1, 2, 4]);
     });
 
-    test('a filter that the raised limits allow is taken', async () => {
+    test('a filter within the raised limits is accepted', async () => {
       const database = await shared.create();
       await database.put({ id: 1, data: { a: 1 }, vector: [1, 0] });
       let filter: FilterGroup = { condition: 'AND', rules: [{ column: 'a', operator: 'equals', value: 1 }] };

@@ -34,7 +34,7 @@ export interface Page {
   explain?: Record<string, unknown>;
 }
 
-/** Who asks, and how. The default is variant B without a forced filter. */
+/** Options of a request. The default is variant B without a forced filter. */
 export interface Asking {
   variant?: Variant;
   forcedFilter?: FilterGroup;
@@ -209,7 +209,7 @@ export class TestDatabase {
   }
 }
 
-/** Texts as a stream of bytes. */
+/** Yields each text as a chunk of bytes. */
 export async function* chunksOf(texts: Iterable<string>): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield Buffer.from(text);
 }

@@ -39,7 +39,7 @@ export function describeUpserts(open: OpenBackend): void {
       expect(await database.count()).toBe(4);
     });
 
-    test('an empty batch is taken', async () => {
+    test('an empty batch is accepted', async () => {
       const database = await shared.create();
       expect(await database.upsert([])).toMatchObject({ results: [], created: 0 });
     });
@@ -177,7 +177,7 @@ export function describeUpserts(open: OpenBackend): void {
       expect(results[0]!.status).toBe('created');
     });
 
-    test('the largest id is taken, and no further id is made after it', async () => {
+    test('the largest id is accepted, and no further id is assigned after it', async () => {
       const database = await shared.create();
       expect(await database.put({ id: Number.MAX_SAFE_INTEGER, data: {}, vector: [1, 0] })).toBe('created');
       await expect(database.upsert([{ data: {}, vector: [1, 0] }])).rejects.toMatchObject({
@@ -261,7 +261,7 @@ export function describeUpserts(open: OpenBackend): void {
       expect(new Set(all.map(({ uuid }) => uuid)).size).toBe(36);
     });
 
-    test('vectors may come beside the batch', async () => {
+    test('vectors may be passed separately from the batch', async () => {
       const database = await shared.create();
       const vectors = Float32Array.from([1, 0, 0, 1]);
       await database.upsert(

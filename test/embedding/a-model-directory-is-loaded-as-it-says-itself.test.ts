@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true });
 });
 
-/** The built-in model's directory under another name, with some of its files written anew (null: left out). */
+/** The built-in model's directory under another name, with some of its files replaced (null: left out). */
 function variant(name: string, files: Record<string, unknown>): string {
   const path = join(root, name);
   cpSync(MODEL, path, { recursive: true, filter: (source) => !source.endsWith('.onnx') });

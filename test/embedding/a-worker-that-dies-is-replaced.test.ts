@@ -17,7 +17,7 @@ test('its text gets an error, every other one its vector', { timeout: 120_000 },
     expect(failed).toMatchObject({ status: 'rejected', reason: { code: 'internal' } });
     expect(import_.status).toBe('fulfilled');
     expect(query.status).toBe('fulfilled');
-    // Both workers' places, several times: the queue goes on with the same vectors.
+    // Both workers are replaced several times, and the vectors stay the same.
     for (let round = 0; round < 2; round += 1) {
       await expect(embedder.embedQuery(`${TOO_MUCH}${round}`)).rejects.toMatchObject({ code: 'internal' });
       const { vectors } = await embedder.embedPassages(['a text', 'a text']);

@@ -31,7 +31,7 @@ function queueOf(limit = LIMIT) {
   };
 }
 
-test('record texts get their share however many queries wait, and queries theirs beside an import', () => {
+test('record texts get their share however many queries wait, and queries theirs during an import', () => {
   const { queue, add } = queueOf();
   const texts = { query: 0, passage: 0 };
   for (let at = 0; at < 200; at += 1) add('query', job('query', 1));
@@ -84,7 +84,7 @@ test.each([
   },
 );
 
-test('a single record is next but one beside six imports of the same caller', () => {
+test('a single record does not wait for six imports of the same caller', () => {
   const { add, take } = queueOf();
   for (let at = 0; at < 6; at += 1) {
     const call = {};

@@ -106,7 +106,7 @@ test('a tokenizer of another kind sees the whole text', () => {
   ).toBeUndefined();
 });
 
-test('texts without a token are told from those with one', () => {
+test('hasTokens is false exactly for the texts without a token', () => {
   for (const text of ['', ' \n\t ', '\u200b\u200d', '\u0000\u0007', '\u00a0\u3000', '\u0301'])
     expect(tokenizer.hasTokens(text), JSON.stringify(text)).toBe(tokensOf(text).length > 0);
   for (const text of ['a', '.', '😀', ' 1 ', '漢', `${' '.repeat(5_000)}!`])

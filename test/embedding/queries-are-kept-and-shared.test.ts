@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => embedder.close());
 
-test('a query asked again is not run again, until others have taken its place', async () => {
+test('a repeated query is not run again until its vector is evicted', async () => {
   for (const text of ['one', 'two', 'one', 'three', 'one']) {
     await embedder.embedQuery(text);
   }
@@ -47,7 +47,7 @@ test('one who leaves does not take the run from the others', async () => {
   expect(embedder.stats().inferences).toBe(2);
 });
 
-test('when all have left the text is never run, and asking anew runs it', async () => {
+test('a text whose callers have all left is never run, and a new call runs it', async () => {
   const busy = embedder.embedQuery('ahead of them');
   const leaving = new AbortController();
   const left = [1, 2].map(() => embedder.embedQuery('shared', { signal: leaving.signal }));

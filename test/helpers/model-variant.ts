@@ -13,13 +13,13 @@ export function modelVariant(directory: string, file: string, content: unknown):
   return directory;
 }
 
-/** One that takes the vector of the first token instead of the mean. */
+/** Makes a model whose vectors are those of the first token instead of the mean. */
 export function firstTokenModel(directory: string): string {
   const pooling = { word_embedding_dimension: 384, pooling_mode_cls_token: true };
   return modelVariant(directory, '1_Pooling/config.json', pooling);
 }
 
-/** One that sees only the first words of a text. */
+/** Makes a model that takes only the first words of a text. */
 export function shortModel(directory: string): string {
   return modelVariant(directory, 'sentence_bert_config.json', { max_seq_length: 5 });
 }

@@ -29,13 +29,13 @@ export class Command {
     running.add(this);
   }
 
-  /** Exit code, or the signal that ended the process, once all its output is read. */
+  /** Resolves with the exit code, or the signal that ended the process, once all its output is read. */
   ended(): Promise<number | NodeJS.Signals> {
     return this.#ended;
   }
 
-  /** Resolves once `stream` holds a match; fails when the process ends without one. */
-  async says(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpMatchArray> {
+  /** Resolves with the first match in `stream`; fails when the process ends without one. */
+  async waitFor(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpMatchArray> {
     for (;;) {
       const match = this[stream].match(pattern);
       if (match) return match;
@@ -73,10 +73,10 @@ export async function temporaryDirectory(): Promise<string> {
 
 export const KEY = 'key-of-the-command-line-tests';
 
-/** A server on a free port, with `KEY` as its admin key. */
+/** Starts a server on a free port, with `KEY` as its admin key. */
 export async function serve(data: string, ...args: string[]): Promise<{ command: Command; url: string }> {
   const command = new Command(['serve', '--port', '0', '--data', data, ...args], { COSIFT_ADMIN_KEY: KEY });
-  const [, url = ''] = await command.says('stdout', /listening on (http:\S+)\n/);
+  const [, url = ''] = await command.waitFor('stdout', /listening on (http:\S+)\n/);
   return { command, url };
 }
 

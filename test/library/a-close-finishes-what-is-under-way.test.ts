@@ -33,7 +33,7 @@ async function reopened<T>(read: (cosift: Cosift) => Promise<T>): Promise<T> {
   }
 }
 
-test('upserts, searches and deletes that were begun are answered, and waits end at once', async () => {
+test('upserts, searches and deletes in progress finish, and waits end at once', async () => {
   const { cosift, database } = await opened();
   const facts = await cosift.createDatabase('facts');
   const quiet = await cosift.createDatabase('quiet', { dimensions: 2 });
@@ -120,7 +120,7 @@ test('iterators end at the next page, and an asynchronous source is read no furt
   });
 });
 
-test('lines that were read are committed, and a stream that has ended is answered to its end', async () => {
+test('lines that were read are committed, and a stream that has ended gets all its events', async () => {
   const backend = await openBackend({ directory });
   await backend.createDatabase('lines', { embed: { columns: ['text'] } });
   const lines = (first: number, count: number) =>

@@ -79,7 +79,7 @@ test('every code that is thrown is a row, and every row has a place that makes i
   }
 });
 
-test('no operation answers a bad request with 422, and every one can say who is not let in', () => {
+test('no operation documents 422, and each that needs a key documents 401', () => {
   for (const [operationId, operation] of Object.entries(OPERATIONS)) {
     const codes = errorsOf(operation);
     expect(codes.map((code) => ERRORS[code].status)).not.toContain(422);

@@ -32,7 +32,7 @@ describe('the filter schema agrees with the engine', () => {
   });
 });
 
-test('variant B joins by AND where variant A wants to be told', () => {
+test('an absent condition is AND in variant B and invalid in variant A', () => {
   const filter = { rules: [{ column: 'a', operator: 'is_empty' }] };
   expect(() => checkSearchRequest({ search: { text: 'x' }, filter }, 'b')).not.toThrow();
   expect(() => check(filter)).toThrow(/condition/);

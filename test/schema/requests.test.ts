@@ -170,14 +170,14 @@ describe('limits', () => {
   const nested = (depth: number): unknown =>
     depth === 1 ? { rules: [rule] } : { rules: [nested(depth - 1)] };
 
-  test('a filter as deep as allowed is taken, one deeper is not', () => {
+  test('a filter of the maximum depth is valid, a deeper one is not', () => {
     expect(() => checkQueryRequest({ filter: nested(LIMITS.filter_depth) }, 'b')).not.toThrow();
     expect(refusal(() => checkQueryRequest({ filter: nested(LIMITS.filter_depth + 1) }, 'b')).code).toBe(
       'invalid_filter',
     );
   });
 
-  test('1,000 rules are taken, 1,001 are not', () => {
+  test('1,000 rules are valid, 1,001 are not', () => {
     const rules = Array.from({ length: LIMITS.filter_rules }, () => rule);
     expect(() => checkQueryRequest({ filter: { rules } }, 'b')).not.toThrow();
     expect(refusal(() => checkQueryRequest({ filter: { rules: [...rules, rule] } }, 'b')).code).toBe(

@@ -43,7 +43,7 @@ function begin() {
   return { app, inFlight, counts, ask };
 }
 
-test('a change is answered although its response has no room; a search is refused', async () => {
+test('a change gets its response although the limit of unsent bytes is reached; a search is refused', async () => {
   const changes = begin();
   expect(await Promise.all([changes.ask('/writes'), changes.ask('/writes')])).toEqual([200, 200]);
   const searches = begin();

@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const directory of directories.splice(0)) await rm(directory, { recursive: true, force: true });
 });
 
-test('port and data are free although the first step fails, and the stop tells of it', async () => {
+test('port and data are freed although the first step fails, and the stop reports the failure', async () => {
   const data = await mkdtemp(path.join(tmpdir(), 'cosift-stop-'));
   directories.push(data);
   const { config } = resolveConfig({ port: 0, data, logLevel: 'silent' }, {});

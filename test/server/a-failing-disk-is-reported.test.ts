@@ -26,7 +26,7 @@ test.skipIf(process.platform !== 'linux')(
       LD_PRELOAD: library,
       FAULTS: faults,
     });
-    const [, url = ''] = await command.says('stdout', /listening on (http:\S+)\n/);
+    const [, url = ''] = await command.waitFor('stdout', /listening on (http:\S+)\n/);
     const call = async (method: string, target: string, body?: unknown, key = KEY) => {
       const answer = await fetch(url + target, {
         method,
@@ -65,7 +65,7 @@ test.skipIf(process.platform !== 'linux')(
     const search = { search: { vector: [1, 0] } };
     expect((await call('POST', '/v1/databases/broken/search', search)).status).toBe(200);
 
-    const [line = ''] = await command.says('stderr', /^.*"code":"writes_refused".*$/m);
+    const [line = ''] = await command.waitFor('stderr', /^.*"code":"writes_refused".*$/m);
     expect(JSON.parse(line)).toMatchObject({
       level: 50,
       database: 'broken',

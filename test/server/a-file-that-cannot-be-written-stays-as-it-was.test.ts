@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 
 const SECRET_FILE = fileURLToPath(new URL('../../src/server/files/secret-file.ts', import.meta.url));
 
-/** In a process of few descriptors: writes with 0, 1, 2 … of them left, and tells what came of each. */
+/** In a process of few descriptors: writes with 0, 1, 2 … of them left, and reports the result of each. */
 const PROGRAM = `
   import { closeSync, openSync, readFileSync, readdirSync } from 'node:fs';
   import { writeSecret } from ${JSON.stringify(SECRET_FILE)};

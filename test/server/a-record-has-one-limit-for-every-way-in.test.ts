@@ -48,7 +48,7 @@ test('a line of NDJSON gets a problem, and the others are stored', async () => {
   expect(await records()).toBe(2);
 });
 
-test('the client is told the same', async () => {
+test('the client gets the same error', async () => {
   const database = new Client({ url: service.url, key: service.adminKey }).database('db');
   await expect(database.upsert([JSON.parse(ofBytes(6, LIMIT + 1))])).rejects.toMatchObject({
     code: 'too_large',

@@ -64,7 +64,7 @@ const CALLERS = `
   Promise.all(asked).then((responses) => parentPort.postMessage(responses));
 `;
 
-test('answers requests of connections that a busy server has not accepted yet', async () => {
+test('responds to requests of connections that a busy server has not accepted yet', async () => {
   const service = await Service.start();
   const count = 50;
   const shared = new SharedArrayBuffer(4);

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('a search that may be approximate says so in its answer, and is exact otherwise', async () => {
+test('the page of an approximate search says so, and other searches are exact', async () => {
   for (const path of ['/v1/databases/fast', '/v1/databases/fast/records']) {
     const variant = path.endsWith('records') ? 'a' : 'b';
     const exact = await service.call('POST', `${path}/search`, { search });
@@ -34,7 +34,7 @@ test('a search that may be approximate says so in its answer, and is exact other
   }
 });
 
-test('the description tells of the index', async () => {
+test('the description contains the state of the index', async () => {
   const fast = await service.call('GET', '/v1/databases/fast');
   expect(fast.body).toMatchObject({ approximate: true, approximate_records: 0 });
   const exact = await service.call('GET', '/v1/databases/exact');

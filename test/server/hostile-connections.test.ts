@@ -48,7 +48,7 @@ const KINDS: Record<string, (key: string) => string> = {
     'NONSENSE\r\n\r\n',
 };
 
-test('10,000 hostile connections leave nothing in flight, and another key is served beside them', {
+test('10,000 hostile connections leave nothing in flight, and another key is served meanwhile', {
   timeout: 300_000,
 }, async () => {
   const other = await issueKey(service);
@@ -80,7 +80,7 @@ test('10,000 hostile connections leave nothing in flight, and another key is ser
       hostile = await issueKey(service);
     }
   }
-  console.log(`another key beside them: ${Math.max(...times).toFixed(0)} ms at most`);
+  console.log(`another key meanwhile: ${Math.max(...times).toFixed(0)} ms at most`);
   await untilGauges(service, ALL_ZERO);
   await searchAndWrite(service, hostile.key, 'fan');
   expect((await service.call('GET', '/v1/databases/fan')).body.records).toBeGreaterThanOrEqual(500);

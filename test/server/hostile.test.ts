@@ -83,7 +83,7 @@ test('a body over its limit is refused before it was read, another media type at
 });
 
 // A connection that is closed on a caller who still sends takes the answer with it.
-test('a body over its limit that is sent to its end gets its answer, and the connection goes on', async () => {
+test('a body over its limit that is sent to its end gets a response, and the connection stays usable', async () => {
   const text = await new Promise<string>((resolve, reject) => {
     let received = '';
     const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
@@ -140,7 +140,7 @@ test.each([
   if (status === 405) expect(answer.headers.get('allow')).toBeTruthy();
 });
 
-test('what is not even HTTP is answered with a problem, too', async () => {
+test('bytes that are not HTTP get a problem response, too', async () => {
   const answer = await new Promise<string>((resolve, reject) => {
     let text = '';
     const socket = connect(Number(new URL(service.url).port), '127.0.0.1', () =>

@@ -85,7 +85,7 @@ test('a key does what its actions say, and nothing else', async () => {
   expect(body.databases.map(({ id }: { id: string }) => id)).toEqual(['one']);
 });
 
-describe('a database that a key does not see answers as one that does not exist', () => {
+describe('a database that a key does not see looks like one that does not exist', () => {
   test.each([
     ['a good request', {}],
     ['a bad request', { serach: 1 }],

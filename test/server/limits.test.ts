@@ -64,7 +64,7 @@ test('limits that were lowered refuse what the defaults let through', async () =
   }
 });
 
-test('a vector of another length is told from one that cannot be used', async () => {
+test('a vector of another length and an unusable vector have different codes', async () => {
   const service = await begin({});
   const post = (vector: number[]) =>
     service.call('POST', '/v1/databases/some/records', { records: [{ id: 1, data: {}, vector }] });

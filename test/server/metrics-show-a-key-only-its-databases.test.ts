@@ -26,7 +26,7 @@ test('a key of every database sees all of it', async () => {
   expect(text).toMatch(/^cosift_http_requests_total\{/m);
 });
 
-test('a key of one database sees what is told of that one, and nothing of the service', async () => {
+test('a key for one database sees the metrics of that database, and none of the service', async () => {
   const text = await metrics(['one']);
   expect(named(text)).toEqual(['one']);
   expect(text).toMatch(

@@ -71,7 +71,7 @@ test('every metric is there and moves with the work it counts', async () => {
   expect(dropped.get('cosift_commits_total')).toBe(after.get('cosift_commits_total'));
 });
 
-test('a re-embedding is told of until it is done or cancelled', async () => {
+test('the metrics show a re-embedding until it is done or cancelled', async () => {
   const service = await Service.start({ embedWorkers: 1 });
   services.push(service);
   await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });

@@ -44,7 +44,7 @@ test('a key that issues many keys does not put off its revocation', async () => 
   const { ended, done } = outcomes(Array.from({ length: 40 }, () => store.issue(REQUEST, caller)));
   await store.revoke(id, ADMIN);
   await done;
-  // The one under way, and one that may have been next.
+  // The change in progress, and one that may have been next.
   expect(ended.filter((outcome) => outcome === 'issued').length).toBeLessThan(3);
   expect(ended.filter((outcome) => outcome === 'unauthorized').length).toBeGreaterThan(37);
 });
@@ -71,7 +71,7 @@ test('the keys that one key issues have a limit of bytes, and expired ones make 
   await issue(caller, { expires_at: new Date(expires).toISOString() });
   for (let i = 0; i < 2; i++) await issue(caller);
   await expect(issue(caller)).rejects.toMatchObject({ code: 'busy' });
-  // Others go on, up to the limit of all keys.
+  // Other keys still issue keys, up to the limit of all keys.
   await issue(ADMIN);
   await expect(issue(ADMIN)).rejects.toMatchObject({ code: 'busy' });
   await store.issue(REQUEST, caller);

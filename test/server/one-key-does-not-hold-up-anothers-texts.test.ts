@@ -18,7 +18,7 @@ afterAll(() => service.stop());
 const search = (text: string, headers = {}) =>
   service.call('POST', `${AT}/search`, { search: { text } }, headers);
 
-test('searches and writes of another key are answered beside 150 clients and an import', {
+test('searches and writes of another key get responses during the load of 150 clients and an import', {
   timeout: 120_000,
 }, async () => {
   let answered = 0;
@@ -43,7 +43,7 @@ test('searches and writes of another key are answered beside 150 clients and an 
     expect(write.body).toMatchObject({ created: 1 });
     const found = await search(`a record of another key ${round}`, other);
     expect(found.body.results[0]).toMatchObject({ id: 10_000 + round });
-    // Where searches went before records, the write would wait for as long as the clients go on.
+    // If searches had absolute priority over records, the write would wait until the clients stop.
     expect(answered - before).toBeLessThan(2_000);
   }
   going = false;

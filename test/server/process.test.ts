@@ -20,7 +20,7 @@ const begin = async (flags: Record<string, unknown> = {}) => {
 const SEARCH = '/v1/databases/fan/search';
 const search = { search: { vector: [1, 0] } };
 
-test('a stop answers what is in flight, frees port and data, and loses nothing', async () => {
+test('a stop finishes the requests in flight, frees port and data, and loses nothing', async () => {
   const service = await begin();
   const { running, url, directory } = service;
   const waiting = service.call('GET', '/v1/databases/fan/changes?after=20&wait=60');
@@ -103,7 +103,7 @@ test('a new admin key is shown, and only then', async () => {
   }
 });
 
-test('a key beyond its rate waits as long as it is told', async () => {
+test('a key beyond its rate gets 429 with retry-after', async () => {
   const service = await begin({ rateLimit: '5' });
   const first = await service.call('POST', SEARCH, search);
   expect(first.headers.get('ratelimit-policy')).toBe('"default";q=5;w=60');
@@ -150,7 +150,7 @@ test('a search that takes too long is given up', async () => {
   expect((await service.call('POST', SEARCH, search)).status).toBe(200);
 });
 
-test('metrics count answers by operation, and hold neither keys nor texts', async () => {
+test('metrics count responses by operation, and contain neither keys nor texts', async () => {
   const service = await begin();
   await service.call('POST', SEARCH, search);
   await service.call('POST', SEARCH, { search: { text: 'a secret text' } });

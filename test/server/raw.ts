@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { expect, vi } from 'vitest';
-import { type Answer, JSON_TYPE, type Service } from './service.js';
+import { JSON_TYPE, type Service, type ServiceResponse } from './service.js';
 
-/** A connection of a caller who speaks HTTP by hand. */
+/** A TCP connection whose caller writes HTTP by hand. */
 export class Raw {
   readonly socket: Socket;
   received = '';
@@ -11,7 +11,7 @@ export class Raw {
   constructor(service: Service, options: { reads?: boolean } = {}) {
     this.socket = connect(Number(new URL(service.url).port), '127.0.0.1');
     this.socket.setNoDelay(true);
-    // What the service does to a hostile caller is seen in the gauges.
+    // The gauges show what the service does to a hostile caller.
     this.socket.on('error', () => undefined);
     this.closed = new Promise((resolve) => this.socket.once('close', () => resolve()));
     if (options.reads !== false) {
@@ -79,7 +79,7 @@ export async function issueKey(
   return issued.body;
 }
 
-/** Every gauge of what is in flight, by its name and kind. */
+/** The values of all gauges of requests in flight, by name and kind. */
 export async function gauges(service: Service): Promise<Record<string, number>> {
   const { text } = await service.call('GET', '/metrics');
   const lines = text.matchAll(/^cosift_(in_flight(?:_bytes)?)\{kind="(\w+)"\} (\d+)$/gm);
@@ -110,7 +110,7 @@ export async function searchAndWrite(service: Service, key: string, database: st
   const headers = { 'x-api-key': key, ...JSON_TYPE };
   const search = { search: { vector: [1, 0], threshold: 0 }, pagination: { limit: 1 } };
   const records = [{ id: 999_999, data: { n: start }, vector: [1, 0] }];
-  const answers: Answer[] = await Promise.all([
+  const answers: ServiceResponse[] = await Promise.all([
     service.call('POST', `/v1/databases/${database}/search`, search, headers),
     service.call('POST', `/v1/databases/${database}/records`, { records }, headers),
   ]);

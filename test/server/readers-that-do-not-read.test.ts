@@ -48,7 +48,7 @@ test('pages of many bytes have fewer records, and no record is lost over them', 
   expect(found.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, i) => i + 1));
 });
 
-test('readers that never read hold no search and few bytes, and another key is served beside them', {
+test('readers that never read hold no search and few bytes, and another key is served meanwhile', {
   timeout: 120_000,
 }, async () => {
   const [hostile, other] = await Promise.all([issueKey(service, ['search']), issueKey(service)]);
@@ -65,7 +65,7 @@ test('readers that never read hold no search and few bytes, and another key is s
   await untilGauges(service, { 'in_flight searches': 0 });
   expect((await gauges(service))['in_flight_bytes unsent']).toBeGreaterThan(56 * MIB);
   await searchAndWrite(service, other.key, 'other');
-  // The key itself is told that its responses must be taken first.
+  // The same key is refused until it has read its responses.
   const headers = { 'x-api-key': hostile.key };
   const refused = await service.call('POST', QUERY, { pagination: { limit: 100 } }, headers);
   expect([refused.status, refused.body.code]).toEqual([503, 'busy']);

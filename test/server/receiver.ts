@@ -11,7 +11,7 @@ interface Delivery {
   signed: boolean;
 }
 
-/** Accepts deliveries, after refusing the first few. */
+/** A webhook receiver that refuses the first `refusals` posts and accepts the others. */
 export class Receiver {
   readonly #server: Server;
   readonly deliveries: Delivery[] = [];
@@ -39,7 +39,7 @@ export class Receiver {
       checkSchema('WebhookDelivery', body);
       this.deliveries.push({ id, body, signed: request.headers['webhook-signature'] === `v1,${signature}` });
       response.writeHead(204).end();
-      this.#server.emit('taken');
+      this.#server.emit('accepted');
     });
   }
 
@@ -49,14 +49,14 @@ export class Receiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`;
   }
 
-  /** Resolves once `count` changes were taken. */
+  /** Resolves with all accepted changes, such as `created 1`, once there are `count`. */
   async changes(count: number): Promise<string[]> {
-    const taken = () =>
+    const accepted = () =>
       this.deliveries.flatMap(({ body }) =>
         body.changes.map(({ kind, id }: { kind: string; id: number }) => `${kind} ${id}`),
       );
-    while (taken().length < count) await once(this.#server, 'taken');
-    return taken();
+    while (accepted().length < count) await once(this.#server, 'accepted');
+    return accepted();
   }
 
   close(): void {

@@ -140,7 +140,7 @@ describe('a stream of lines', () => {
     expect((await service.call('GET', at)).body.records).toBe(2);
   });
 
-  test('of ten thousand bad lines is answered line by line', async () => {
+  test('of ten thousand bad lines gets a problem for each line', async () => {
     const at = await fresh();
     const { text } = await service.call('POST', `${at}/records`, '{"data":1}\n'.repeat(10_000), LINES_TYPE);
     const told = events(text);
@@ -219,7 +219,7 @@ describe('the change feed', () => {
   });
 });
 
-/** An upload whose answer is read line by line while it goes on. */
+/** An upload whose response is read line by line during the upload. */
 function stream(target: string) {
   const request = httpRequest(service.url + target, {
     method: 'POST',

@@ -71,7 +71,7 @@ describe.each(['a', 'b'] as const)('variant %s', (variant) => {
   });
 });
 
-test('only variant A wants to be told the condition', async () => {
+test('only variant A requires the condition', async () => {
   const filter = { rules: [{ column: 'size', operator: 'less_than', value: 3 }] };
   const a = await service.call('POST', `${PATHS.a}/search`, { search, filter });
   expect(a.status).toBe(400);
@@ -111,14 +111,14 @@ test('a time range ends before its start: 400', async () => {
   expect(body.code).toBe('invalid_time');
 });
 
-test('a vector of the wrong length, and a text without a model, are told apart', async () => {
+test('a vector of the wrong length, and a text without a model, are different errors', async () => {
   const vector = await service.call('POST', `${PATHS.b}/search`, { search: { vector: [1, 0, 0] } });
   expect([vector.status, vector.body.code]).toEqual([400, 'invalid_dimensions']);
   const text = await service.call('POST', `${PATHS.b}/search`, { search: { text: 'x' } });
   expect([text.status, text.body.errors[0].pointer]).toEqual([400, '/search/text']);
 });
 
-test('an answer tells its times and carries the id of its request', async () => {
+test('a response has its times and the id of its request', async () => {
   const { headers } = await service.call(
     'POST',
     `${PATHS.b}/search`,

@@ -12,7 +12,7 @@ const document = openApiDocument();
 export const JSON_TYPE = { 'content-type': 'application/json' };
 export const LINES_TYPE = { 'content-type': 'application/x-ndjson' };
 
-export interface Answer {
+export interface ServiceResponse {
   status: number;
   headers: Headers;
   text: string;
@@ -58,7 +58,7 @@ export class Service {
     target: string,
     payload?: unknown,
     headers: Record<string, string> = {},
-  ): Promise<Answer> {
+  ): Promise<ServiceResponse> {
     const raw = typeof payload === 'string' || payload instanceof Uint8Array;
     const response = await fetch(this.url + target, {
       method,
@@ -72,9 +72,9 @@ export class Service {
     const text = await response.text();
     const [type = ''] = (response.headers.get('content-type') ?? '').split(';');
     const body = /[/+]json$/.test(type) ? JSON.parse(text) : text;
-    const answer = { status: response.status, headers: response.headers, text, body };
-    checkDocumented(method, target, type, answer);
-    return answer;
+    const received = { status: response.status, headers: response.headers, text, body };
+    checkDocumented(method, target, type, received);
+    return received;
   }
 
   async stop(): Promise<void> {
@@ -83,8 +83,13 @@ export class Service {
   }
 }
 
-/** Every answer in every test must be one that the OpenAPI document tells of. */
-function checkDocumented(method: string, target: string, type: string, { status, text, body }: Answer): void {
+/** Every response in every test must be documented in the OpenAPI document. */
+function checkDocumented(
+  method: string,
+  target: string,
+  type: string,
+  { status, text, body }: ServiceResponse,
+): void {
   const segments = target.split('?', 1)[0]?.split('/') ?? [];
   const operations = Object.entries(document.paths).flatMap(([template, methods]) => {
     const parts = template.split('/');
@@ -100,10 +105,10 @@ function checkDocumented(method: string, target: string, type: string, { status,
     checkSchema('Problem', body);
     return;
   }
-  const told = found.responses[status];
-  expect(told, `${method} ${target} answered ${status}: ${text.slice(0, 500)}`).toBeDefined();
+  const documented = found.responses[status];
+  expect(documented, `${method} ${target} responded ${status}: ${text.slice(0, 500)}`).toBeDefined();
   if (status === 204) return;
-  const content = told?.content as Record<string, { schema: { $ref?: string } }>;
+  const content = documented?.content as Record<string, { schema: { $ref?: string } }>;
   expect(Object.keys(content), `${method} ${target}`).toContain(type);
   const name = content[type]?.schema.$ref?.split('/').at(-1);
   if (name !== undefined) checkSchema(name as ComponentName, body);

@@ -83,7 +83,7 @@ test('a stream stores nothing once its key has expired', async () => {
   stream.socket.destroy();
 });
 
-test('a stream does not go on in a database that was made anew under the same name', async () => {
+test('a stream does not continue in a new database with the same id', async () => {
   const service = await begin();
   const stream = await open(service, service.adminKey, 1);
   expect((await service.call('DELETE', '/v1/databases/lines')).status).toBe(204);

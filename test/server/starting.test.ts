@@ -45,7 +45,7 @@ const freePort = async () => {
   return port;
 };
 
-test('until it is ready a service tells of its state, and answers nothing else', async () => {
+test('until a service is ready, it reports its state and refuses everything else', async () => {
   const { directory, adminKey } = await stopped('fan');
   const headers = { 'x-api-key': adminKey, ...JSON_TYPE };
   const printed: string[] = [];
@@ -188,7 +188,7 @@ test('a damaged database is named and left out, and the others are served', asyn
   const metrics = await fetch(`${url}/metrics`, { headers: { 'x-api-key': adminKey } });
   expect(await metrics.text()).toMatch(/^cosift_database_loaded\{database="broken"\} 0$/m);
 
-  // What is left of it can still be dropped, and made anew.
+  // What is left of the database can still be dropped, and created again.
   expect((await ask('DELETE', '/v1/databases/broken')).status).toBe(204);
   expect((await ask('PUT', '/v1/databases/broken', { dimensions: 2 })).status).toBe(201);
   expect((await ask('GET', '/readyz')).body).toEqual({ status: 'ok' });
@@ -199,7 +199,7 @@ test('a database that cannot be dropped says so, and can be dropped again', asyn
   const service = await Service.start();
   services.push(service);
   await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });
-  // A file where the directory is to be renamed to.
+  // A file at the path to which the directory will be renamed.
   const obstacle = path.join(service.directory, 'databases/.dropped-fan');
   await writeFile(obstacle, '');
   expect((await service.call('DELETE', '/v1/databases/fan')).status).toBe(503);
@@ -215,7 +215,7 @@ test('a database that cannot be dropped says so, and can be dropped again', asyn
   expect((await service.call('PUT', '/v1/databases/fan', { dimensions: 2 })).status).toBe(201);
 });
 
-test('a model that the service lacks keeps only what needs it from being answered', async () => {
+test('a missing model makes only the requests that need it fail', async () => {
   const { directory, adminKey } = await stopped('fan');
   const engine = LocalStore.open(directory, LIMITS);
   await engine.load();

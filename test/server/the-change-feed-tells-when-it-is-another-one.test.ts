@@ -25,7 +25,7 @@ async function begin(): Promise<Service> {
 const changes = (service: Service, query: string, headers: Record<string, string> = {}) =>
   service.call('GET', `/v1/databases/fan/changes?${query}`, undefined, headers);
 
-test('a follower of a database that was made again is told to begin again', async () => {
+test('a follower of a database that was created again gets feed_restarted', async () => {
   const service = await begin();
   await service.call('POST', '/v1/databases/fan/records', { records: RECORDS.slice(0, 3) });
   const { epoch, position } = (await changes(service, 'after=0')).body;
@@ -47,7 +47,7 @@ test('a follower of a database that was made again is told to begin again', asyn
   }
 });
 
-test('who waits for changes of a database that is dropped is told at once', async () => {
+test('a request that waits for changes of a database gets an error as soon as the database is dropped', async () => {
   const service = await begin();
   await service.call('POST', '/v1/databases/fan/records', { records: RECORDS.slice(0, 1) });
   const waiting = changes(service, 'after=1&wait=60');
@@ -58,7 +58,7 @@ test('who waits for changes of a database that is dropped is told at once', asyn
   expect(await waiting).toMatchObject({ status: 404, body: { code: 'database_not_found' } });
 });
 
-test('an answer that waits comes with the first change that the filter of the key shows', async () => {
+test('a waiting response is sent with the first change that the filter of the key shows', async () => {
   const service = await begin();
   const filter = { condition: 'AND', rules: [{ column: 'even', operator: 'equals', value: true }] };
   const issued = await service.call('POST', '/v1/keys', {
@@ -125,7 +125,7 @@ test('a webhook begins again with the feed of a database that was put back', asy
   expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
 }, 60_000);
 
-test('a follower of a directory put back without `acknowledged` is told to begin again, whatever was written since', async () => {
+test('a follower of a directory put back without `acknowledged` gets feed_restarted, whatever was written since', async () => {
   const service = await begin();
   const { config } = resolveConfig({ port: 0, data: service.directory, logLevel: 'silent' }, {});
   const database = path.join(service.directory, 'databases', 'fan');

@@ -50,7 +50,7 @@ test('a body that does not arrive is not waited for', async () => {
   raw.socket.destroy();
 });
 
-test('a call that takes too long is given up, and counts as under way until it is done', async () => {
+test('a call that takes too long is given up, and counts as in flight until it is done', async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'cosift-timeouts-'));
   const local = await openBackend({ directory });
   let release = () => {};

@@ -78,7 +78,7 @@ test.each(['1.1.1.1', '93.184.216.34', '2606:4700::1111', '::ffff:1.1.1.1'])('%s
   expect(new AddressPolicy().allows('example.org', address)).toBe(true);
 });
 
-test('the setting allows ranges, addresses and names, and nothing beside them', () => {
+test('the setting allows ranges, addresses and names, and nothing else', () => {
   const policy = new AddressPolicy(['10.1.0.0/16', '192.168.0.7', 'fd00::/8', 'receiver.internal']);
   const allowed = (host: string, address = host) => policy.allows(host, address);
   expect([allowed('10.1.2.3'), allowed('10.2.2.3')]).toEqual([true, false]);

@@ -23,7 +23,7 @@ const begin = async (refusals = 0) => {
   return { service, receiver, url: await receiver.listen() };
 };
 
-test('changes are posted in order, signed, and repeated until they are taken', async () => {
+test('changes are posted in order, signed, and repeated until they are acknowledged', async () => {
   const { service, receiver, url } = await begin(3);
   await service.call('POST', '/v1/databases/fan/records', { records: RECORDS.slice(0, 2) });
   const created = await service.call('POST', '/v1/databases/fan/webhooks', { url });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { WriteBarrier } from '../../src/backend/write-barrier.js';
 
-/** A write that ends when it is told to. */
+/** A write that ends when `end` is called. */
 function write(barrier: WriteBarrier, log: string[], name: string) {
   let end = () => {};
   const told = new Promise<void>((resolve) => {
@@ -15,7 +15,7 @@ function write(barrier: WriteBarrier, log: string[], name: string) {
   return { end, done };
 }
 
-test('it closes once no write is under way; those that come then wait', async () => {
+test('it closes once no write is running; later writes wait', async () => {
   const barrier = new WriteBarrier();
   const log: string[] = [];
   const first = write(barrier, log, 'first');
