@@ -12,7 +12,7 @@ const LEADING: usize = 352;
 /// Power iterations. The axes of embeddings change little after the second.
 const ITERATIONS: usize = 3;
 
-/// Vectors, or columns, that are multiplied between two looks at the stop flag.
+/// Vectors, or columns, that are multiplied between two checks of the stop flag.
 pub(crate) const CHUNK: usize = 64;
 
 /// An orthonormal matrix, `dims x dims`. Its columns are the directions in which a sample is longest, longest first.
@@ -20,7 +20,7 @@ pub(crate) const CHUNK: usize = 64;
 /// `sample` holds vectors of `dimensions` components, one after the other. It is not centred, because a score is a
 /// product with the whole vector. Beyond [`MAX_COMPLETE`] dimensions only the leading axes are computed, by block power
 /// iteration (<https://arxiv.org/abs/0909.4061>, algorithm 4.4); the other columns complete the basis in no order.
-/// `None` when there is no sample or `stop` says so, which it is asked often.
+/// `None` when there is no sample, or when `stop`, which is called often, returns true.
 pub(crate) fn principal_axes(
     dimensions: usize,
     dims: usize,
@@ -37,7 +37,7 @@ pub(crate) fn principal_axes(
     complete(&leading, stop)
 }
 
-/// The eigenvectors of a symmetric matrix by falling eigenvalue, and these.
+/// The eigenvectors of a symmetric matrix by falling eigenvalue, and the eigenvalues.
 fn sorted(matrix: DMatrix<f64>) -> (DMatrix<f64>, Vec<f64>) {
     let eigen = SymmetricEigen::new(matrix);
     let mut order: Vec<usize> = (0..eigen.eigenvalues.len()).collect();
@@ -103,7 +103,7 @@ fn leading_axes(
     Some(axes.resize_vertically(dims, 0.0))
 }
 
-/// Makes the columns orthonormal (Gram-Schmidt, twice). One that depends on those before it is replaced.
+/// Makes the columns orthonormal (Gram-Schmidt, twice). A column that depends on the columns before it is replaced.
 fn orthonormalize(
     columns: &mut DMatrix<f64>,
     noise: &mut Noise,
@@ -176,7 +176,7 @@ fn complete(leading: &DMatrix<f64>, stop: &dyn Fn() -> bool) -> Option<DMatrix<f
     Some(whole)
 }
 
-/// Numbers between -1 and 1 in no order, the same ones every time (SplitMix64).
+/// Pseudorandom numbers between -1 and 1, the same every time (SplitMix64).
 struct Noise(u64);
 
 impl Noise {

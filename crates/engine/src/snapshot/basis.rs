@@ -1,4 +1,4 @@
-//! The basis in which vectors are coded: rotated so that the first dimensions tell the most.
+//! The basis in which vectors are coded: rotated so that the first dimensions have the largest variance.
 
 use std::borrow::Cow;
 use std::f64::consts::PI;
@@ -12,8 +12,8 @@ use crate::snapshot::file_id::FileId;
 
 /// How a block's vectors were turned into codes.
 ///
-/// A basis is fixed once made. It is orthonormal, so it changes no score, only how soon a code tells
-/// that a record cannot qualify: exactness never depends on the data it was trained on.
+/// A basis never changes. It is orthonormal, so it changes no score, only how soon a code shows that a record cannot
+/// qualify: exactness never depends on the data that the basis was trained on.
 #[derive(Debug)]
 pub(crate) struct Basis {
     pub(crate) file_id: FileId,
@@ -28,11 +28,11 @@ const FINE_DIMENSIONS: usize = 64;
 /// Coarse dimensions that the head of a rotated code may have.
 const COARSE_DIMENSIONS: [usize; 4] = [64, 128, 192, 256];
 
-/// Axes of a band that are mixed with each other at most, so that mixing takes seconds however many there are.
+/// Maximum number of axes of a band that are mixed with each other, so that mixing takes seconds for any dimension.
 const MAX_MIXED: usize = 1024;
 
-/// Products that rotating the sample takes at most for each head that is judged: all of a sample of 8,192 vectors up
-/// to 1,448 dimensions, 1,024 of its vectors with 4,096.
+/// Maximum number of products that rotating the sample takes for each head that is compared: the whole sample of 8,192
+/// vectors up to 1,448 dimensions, 1,024 vectors of it with 4,096 dimensions.
 const MAX_JUDGED_PRODUCTS: usize = 1 << 34;
 
 impl Basis {
@@ -51,7 +51,7 @@ impl Basis {
     /// Learns the basis of a sample: its principal axes, with the head that makes searches cheapest.
     ///
     /// `sample` holds unit vectors of `dimensions` components, one after the other, out of `records`. `None`
-    /// when the unrotated codes are as cheap, or when `stop` says so: it is asked every few hundred million products.
+    /// when the unrotated codes are as cheap, or when `stop`, called every few hundred million products, returns true.
     pub(crate) fn train(
         dimensions: usize,
         sample: &[f32],
@@ -96,12 +96,12 @@ impl Basis {
         })
     }
 
-    /// Whether it was learned.
+    /// Whether the basis was learned from a sample.
     pub(crate) fn is_rotated(&self) -> bool {
         self.rotation.is_some()
     }
 
-    /// Where the codes of this basis keep what.
+    /// The layout of the codes of this basis.
     pub(crate) fn layout(&self) -> Layout {
         self.codec.layout()
     }
@@ -130,7 +130,7 @@ impl Basis {
         }
     }
 
-    /// The parts that make this basis again: layout, steps, rotation.
+    /// The basis as bytes: layout, steps, rotation.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let (layout, steps) = (self.codec.layout(), self.codec.steps());
         let mut out = Vec::new();
@@ -200,8 +200,8 @@ fn pad(vector: &[f32], dims: usize) -> Cow<'_, [f32]> {
 
 /// Rows of an orthonormal matrix: the axes, those of each band of a layout mixed with each other.
 ///
-/// The few long axes of a band would set the step that all of its codes are rounded by. Mixed, the
-/// components are about as long as each other, and the same bits leave out a sixth less. `None` when `stop` says so.
+/// The few long axes of a band would set the step that all codes of the band are rounded by. Mixed, the components have
+/// about the same length, and codes of the same size have an error smaller by a sixth. `None` when `stop` returns true.
 fn mixed_within_bands(
     axes: &DMatrix<f64>,
     layout: &Layout,
@@ -229,8 +229,8 @@ fn mixed_within_bands(
     Some(mixed.iter().map(|&part| part as f32).collect())
 }
 
-/// The orthonormal matrix of the discrete cosine transform: every entry of a column is of like size,
-/// so a component is made of all axes alike.
+/// The orthonormal matrix of the discrete cosine transform: every entry of a column has about the same
+/// size, so each axis contributes equally to a component.
 fn cosines(width: usize) -> DMatrix<f64> {
     let size = width as f64;
     DMatrix::from_fn(width, width, |axis, wave| {

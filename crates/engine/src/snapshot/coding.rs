@@ -1,4 +1,4 @@
-//! How new records are coded.
+//! The coding of new records.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::snapshot::basis::Basis;
 pub(crate) struct Coding {
     pub(crate) dimensions: usize,
     pub(crate) basis: Arc<Basis>,
-    /// Records there were when a basis was last learned.
+    /// Number of records when a basis was last learned.
     pub(crate) trained_at: usize,
 }
 

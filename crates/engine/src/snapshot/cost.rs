@@ -1,28 +1,28 @@
-//! What a search costs with one kind of code or another, judged by a sample.
+//! The cost of a search with some kind of codes, estimated from a sample.
 
 use cosift_kernels::{BLOCK_RECORDS, Codec, Codes, Scan, TILE_RECORDS, scan_codes};
 
 use crate::columns::Mask;
 
-/// Bytes of a head that go through a core in a nanosecond, from the cache …
+/// Bytes of heads that a core scans in a nanosecond when they are in the cache.
 const CACHED_SPEED: f64 = 40.0;
-/// … and from memory.
+/// Bytes of heads that a core scans in a nanosecond when they are in memory.
 const MEMORY_SPEED: f64 = 20.0;
 
-/// Bytes of heads that the last cache of a server holds.
+/// Bytes of heads that fit into the last-level cache of a server.
 const CACHE: f64 = (32 << 20) as f64;
 
-/// Nanoseconds that a look at a record's full code counts for: it takes 65, and a scan looks at twice as
-/// many as its final bar would let it, since it has to find that bar.
+/// Nanoseconds for the full code of a record in the sample's estimate: reading a full code takes 65, and a scan reads
+/// twice as many as its final score floor requires, because the floor rises during the scan.
 const REFINE: f64 = 130.0;
 
-/// Places of a usual page.
+/// Results of the page that the estimate assumes.
 const PAGE: f64 = 51.0;
 
 /// Sample vectors that are searched for.
 const QUERIES: usize = 32;
 
-/// Rough nanoseconds that a search among so many records spends on each.
+/// Estimates the nanoseconds per record of a search among `records`.
 ///
 /// `rotated` holds a sample of them in the codec's basis; some are searched for among the others.
 pub(crate) fn of_search(codec: &Codec, rotated: &[f32], records: usize) -> f64 {

@@ -1,4 +1,4 @@
-//! Numbers for index files, never used twice in a data directory.
+//! Ids of index files, never used twice in a data directory.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
@@ -11,12 +11,12 @@ use crate::runtime::now_ms;
 pub(crate) struct FileId(pub(crate) u64);
 
 impl FileId {
-    /// The next file_id: the clock at the start of the process, then counting.
+    /// The next file id: the first one is the time of the process's start, and each later one is greater by 1.
     pub(crate) fn next() -> Self {
         Self(Self::last().fetch_add(1, Relaxed) + 1)
     }
 
-    /// Notes a file_id that is in use: the next is greater, also when the clock has gone back since.
+    /// Notes a file id that is in use: the next one is greater, even if the clock was set back.
     pub(crate) fn seen(self) -> Self {
         Self::last().fetch_max(self.0, Relaxed);
         self

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use parking_lot::{RwLock, RwLockReadGuard};
 
-use crate::snapshot::view::{IdentityIndex, Snapshot};
+use crate::snapshot::identity_index::IdentityIndex;
+use crate::snapshot::view::Snapshot;
 
 /// A snapshot, and the index of its living records.
 pub(crate) struct Published {

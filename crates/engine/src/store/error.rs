@@ -10,7 +10,8 @@ use crate::store::paths::{acknowledged_path, log_path};
 /// An error of the store, its lock or its files.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The disk or the quota is full. The commit was rolled back; reads go on, and so do writes once there is room.
+    /// The disk or the quota is full. The commit was rolled back. Reads go on, and writes succeed again once there is
+    /// space.
     #[error("the disk is full")]
     DiskFull,
     /// A record's row does not match its checksum.
@@ -22,7 +23,7 @@ pub enum StoreError {
     /// SQLite found its own structures damaged.
     #[error("the database file is damaged: {source}")]
     Corrupt {
-        /// What SQLite said.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
     /// Parts of the file do not match each other: records are missing, or there are too many.
@@ -31,7 +32,7 @@ pub enum StoreError {
         /// What does not match.
         what: String,
     },
-    /// The main file is missing, although there was one.
+    /// The main file is missing, although its log or the file `acknowledged` exists.
     #[error("{} is missing. Put the file or a backup of it back, or delete the database", path.display())]
     FileMissing {
         /// The main file.
@@ -48,19 +49,19 @@ pub enum StoreError {
         path: PathBuf,
         /// The last commit that was acknowledged.
         acknowledged: u64,
-        /// The last commit that is there.
+        /// The last commit that was found.
         found: u64,
     },
-    /// A program outside kept the file locked for longer than the store waits.
+    /// Another program kept the file locked for longer than the store waits.
     #[error("the database file is locked by another program")]
     Busy,
     /// The file may not be written.
     #[error("the database file is read-only")]
     ReadOnly,
-    /// An earlier write failed in a way that leaves unknown what is on disk: nothing is written until it is reopened.
+    /// An earlier write failed, and its effect on disk is unknown: nothing is written until the store is opened again.
     #[error("an earlier write failed; the database takes no writes until it is reopened")]
     Poisoned,
-    /// A database is there already.
+    /// A database exists already.
     #[error("there is a database at {} already", path.display())]
     Exists {
         /// The file.
@@ -105,13 +106,13 @@ pub enum StoreError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// Any other failure of SQLite.
     #[error("SQLite failed: {source}")]
     Sqlite {
-        /// What SQLite said.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
 }
@@ -145,7 +146,7 @@ impl StoreError {
     /// Whether a failed write leaves unknown what reached the disk.
     ///
     /// After a failed fsync the kernel may have dropped the pages and report success the next time,
-    /// so only failures that are known to have written nothing are forgiven.
+    /// so only failures that are known to have written nothing leave the store usable.
     pub(super) fn poisons(&self) -> bool {
         !matches!(
             self,

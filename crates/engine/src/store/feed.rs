@@ -28,7 +28,7 @@ pub(crate) enum FeedData {
 impl Reader {
     /// Gives the id of every record that a commit after `version` deleted to `each`, in the order of deletion.
     ///
-    /// A record created anew under its old id is among them too: apply deletions before [`Reader::load`].
+    /// The ids include those of records that were created again later, so apply deletions before [`Reader::load`].
     pub(crate) fn deleted_since(
         &self,
         version: u64,

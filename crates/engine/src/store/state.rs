@@ -16,9 +16,9 @@ pub(super) const STATE_BYTES: usize = 4 * 8 + 16 + 4;
 pub(crate) struct State {
     /// Number of the last commit, 0 before the first.
     pub(crate) version: u64,
-    /// Place of the last change in the feed, 0 before the first.
+    /// Position of the last change in the feed, 0 before the first.
     pub(crate) position: u64,
-    /// One above every id there ever was.
+    /// One above every id that was ever given.
     pub(crate) next_id: u64,
     /// Rows of `records`, and a checksum over them.
     pub(crate) tally: Tally,

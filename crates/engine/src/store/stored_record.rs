@@ -39,7 +39,7 @@ pub(super) fn encode_vector(vector: &[i32], into: &mut Vec<u8>) {
     }
 }
 
-/// Parts of a record that its checksum covers: all but *synced* and the version, which touching moves.
+/// Parts of a record that its checksum covers: all but *synced* and the version, which a touch changes.
 pub(super) struct Checked<'a> {
     pub(super) id: u64,
     pub(super) uuid: &'a [u8; 16],
@@ -65,7 +65,7 @@ impl Checked<'_> {
     }
 }
 
-/// Reads and checks a record; `vector` is where its components are put.
+/// Reads and checks a record; the components of its vector are written to `vector`.
 ///
 /// # Errors
 /// [`StoreError::Damaged`] when the checksum fails, a value has another type, or half of the record is missing.

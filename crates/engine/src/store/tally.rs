@@ -3,9 +3,10 @@
 use crate::store::error::StoreError;
 use crate::store::record_row::RecordRow;
 
-/// The number of rows of `records` and the sum of their digests, modulo 2^128: the order of the rows does not matter.
+/// The number of rows of `records` and the sum of their digests, modulo 2^128: it does not depend on
+/// the order of the rows.
 ///
-/// A row that is lost, that appears, or that changed on disk changes the sum, but for a chance of 2^-128.
+/// A row that is lost, that is added, or that changes on disk changes the sum, with a probability of 1 - 2^-128.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) records: u64,

@@ -26,7 +26,7 @@ pub(crate) enum Write<'a> {
         /// Whether it must be new or must exist.
         kind: PutKind,
     },
-    /// Moves *synced* of an unchanged record.
+    /// Sets *synced* of an unchanged record.
     Touch {
         /// Integer id.
         id: u64,
@@ -56,6 +56,6 @@ pub(crate) enum PutKind {
 pub(crate) struct Commit {
     /// Its number; every row it wrote carries it.
     pub(crate) version: u64,
-    /// The places of its changes in the feed; empty when it only touched.
+    /// The positions of its changes in the feed; empty when it only touched records.
     pub(crate) positions: Range<u64>,
 }

@@ -115,7 +115,7 @@ impl Store {
         self.status.state.position
     }
 
-    /// One above every id there ever was, including deleted ones, so that an id is never given twice.
+    /// One above every id that was ever given, including those of deleted records, so that an id is never given twice.
     pub(crate) fn next_id(&self) -> u64 {
         self.status.state.next_id
     }

@@ -1,6 +1,9 @@
 //! A disk for tests: its operations fail, stall, or are followed by a power cut.
 
+mod fault;
 mod unsynced;
+
+pub(crate) use fault::{Fault, IO_ERROR, NO_SPACE, TOO_MANY_FILES, can_fail};
 
 use std::fs::{self, TryLockError};
 use std::io;
@@ -9,34 +12,12 @@ use std::path::{Path, PathBuf};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tempfile::TempDir;
 
+use crate::disk::faulty::fault::{
+    CREATE_DIRECTORY, LIST, OPEN, OPEN_FOR_WRITING, REMOVE_DIRECTORY, SET_LENGTH, SYNC_DIRECTORY,
+    WRITE, WRITE_AT,
+};
 use crate::disk::faulty::unsynced::Unsynced;
 use crate::disk::{Disk, OpenFile, RealDisk};
-
-/// A fault that a [`FaultyDisk`] makes. Operations are counted from 0 since the fault was set.
-#[derive(Debug, Clone)]
-pub(crate) enum Fault {
-    /// Operation `at` fails with an error of the operating system, and so do all later ones where `lasting`. An operation
-    /// that cannot have this error succeeds.
-    Error { at: usize, code: i32, lasting: bool },
-    /// The power fails after operation `after`: the directory without its unsynced changes is copied to `image`, and
-    /// every later operation fails.
-    PowerCut { after: usize, image: PathBuf },
-}
-
-/// The codes of the errors "no space left on device", "input/output error" and "too many open files".
-pub(crate) const NO_SPACE: i32 = 28;
-pub(crate) const IO_ERROR: i32 = 5;
-pub(crate) const TOO_MANY_FILES: i32 = 24;
-
-const CREATE_DIRECTORY: &str = "create directory";
-const LIST: &str = "list";
-const SYNC_DIRECTORY: &str = "sync directory";
-const OPEN: &str = "open";
-const OPEN_FOR_WRITING: &str = "open for writing";
-const WRITE: &str = "write";
-const WRITE_AT: &str = "write at";
-const SET_LENGTH: &str = "set length";
-const REMOVE_DIRECTORY: &str = "remove directory";
 
 /// The real disk below a directory, with faults.
 #[derive(Debug)]
@@ -147,21 +128,6 @@ impl FaultyDisk {
             }
             _ => Ok(state),
         }
-    }
-}
-
-/// Whether an operation can fail with an error: a rename needs no file descriptor, and a removal no space.
-pub(crate) fn can_fail(operation: &str, code: i32) -> bool {
-    match code {
-        NO_SPACE => matches!(
-            operation,
-            CREATE_DIRECTORY | OPEN_FOR_WRITING | WRITE | WRITE_AT | SET_LENGTH
-        ),
-        TOO_MANY_FILES => matches!(
-            operation,
-            LIST | SYNC_DIRECTORY | OPEN | OPEN_FOR_WRITING | WRITE | REMOVE_DIRECTORY
-        ),
-        _ => true,
     }
 }
 

@@ -1,4 +1,4 @@
-//! One process works in a data directory; a second one is told which.
+//! One process uses a data directory, and the error of a second one names the first.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;

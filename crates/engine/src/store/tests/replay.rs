@@ -1,4 +1,4 @@
-//! Whatever is written, any reader that catches up from any version or position arrives at the truth.
+//! Whatever is written, any reader that catches up from any version or position has the same records as the model.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -52,7 +52,7 @@ fn catching_up_from_any_version_arrives_at_the_truth() {
         let mut kinds = Vec::new();
         for _ in 0..random.below(12) + 1 {
             let id = random.below(40) + 1;
-            // Now and then a record comes twice in one commit, or is deleted and made anew.
+            // Now and then a record comes twice in one commit, or is deleted and created again.
             let known = records.iter().rposition(|record: &Record| record.id == id);
             let exists = known.map_or(model.contains_key(&id), |index| kinds[index] != 'd');
             kinds.push(match (exists, random.below(3)) {

@@ -21,7 +21,7 @@ fn an_older_or_a_newer_file_is_recognised() {
     drop(store);
     let mut epochs = BTreeSet::new();
     for backup in [&backups[0], &backups[2], &backups[1], &backups[1]] {
-        fs::write(&path, backup).expect("put back");
+        fs::write(&path, backup).expect("restored");
         let mut store = open_store(&path).expect("it opens");
         assert!(store.restored().is_some());
         read(&store).expect("it is whole");
@@ -48,7 +48,7 @@ fn a_file_of_another_database_is_recognised() {
     assert!(store.restored().is_some());
     drop(store);
     fs::remove_file(&path).expect("deleted");
-    let mut store = create_store(&path, b"{}").expect("made again");
+    let mut store = create_store(&path, b"{}").expect("created again");
     assert_eq!(store.restored(), None);
     commit(&mut store);
     drop(store);
