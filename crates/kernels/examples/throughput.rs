@@ -1,8 +1,8 @@
-//! Time of a head step over a million records, for batches of several sizes, beside a plain read
-//! of the same bytes.
+//! Measures pruning pass 1 over a million records for batches of several sizes, and for comparison a plain read of the
+//! same bytes.
 //!
 //! `cargo run --release -p cosift-kernels --example throughput [records]`, with `COSIFT_KERNEL` to
-//! name a kernel.
+//! select a kernel.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -73,7 +73,7 @@ unsafe fn refine_by_part<L: Lanes, P: Part>(
         }
         let mut candidate = found[index];
         let slot = usize::from(candidate.slot);
-        // SAFETY: as above; there are bytes to read behind the last row.
+        // SAFETY: as above; the last row is followed by readable bytes.
         let dot = unsafe { P::dot::<L>(rows.add(slot * row_bytes + part.start), query) };
         P::narrow(&mut candidate, dot, &codes.meta(slot), &query.weights);
         if candidate.may_lie_in(floor, ceiling) {

@@ -1,4 +1,4 @@
-//! Every record's true cosine lies inside the bounds of either step, whatever the vectors.
+//! The true cosine of every record is inside the bounds of every pruning pass, for all kinds of vectors.
 
 mod common;
 

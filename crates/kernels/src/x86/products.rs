@@ -56,7 +56,7 @@ pub(super) unsafe fn scan_by_products<M: Multiplier>(codes: &Codes, scans: &mut 
 
     // SAFETY: passed on. A tile has 1024 bytes for each 64 fine dimensions, then the packed
     // nibbles of the coarse ones, of which `unpack` makes as many; `packed` has a group's operands
-    // in the same order. Meta lies behind.
+    // in the same order. The scales and norms follow.
     unsafe {
         M::begin();
         for tile in 0..codes.records().div_ceil(TILE_RECORDS) {
