@@ -190,7 +190,7 @@ export class EmbeddingBackend implements Backend {
     using _call = this.#calls.begin();
     const isAsync = (source: Source<R>): source is AsyncIterable<R> => Symbol.asyncIterator in Object(source);
     const source = isAsync(records) ? this.#calls.untilClosing(records) : records;
-    // Not `this.upsertBatch`: a batch of a call that began before the close must not be refused.
+    // `this.upsertBatch` would refuse the batches of this call once a close has begun.
     return await work(source, (id, body, options) => this.#writer.upsertBatch(id, body, options));
   }
 

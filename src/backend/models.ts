@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { createEmbedder, type Embedder, type EmbedderStats } from '../embedding/index.js';
 import { CosiftError, type Problem } from '../errors.js';
-import { suggest } from '../schema/index.js';
+import { didYouMean } from '../schema/index.js';
 
 /** Directories of the models other than the built-in one, by model name. */
 export type ModelDirectories = Readonly<Record<string, string>>;
@@ -120,10 +120,8 @@ export class Models {
 
   #unknown(model: string): CosiftError {
     const names = [...this.#directories.keys()];
-    const meant = suggest(model, names);
-    const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
     const available = names.map((name) => `"${name}"`).join(', ');
-    const detail = `there is no model "${model}"; this service has ${available}${hint}`;
+    const detail = `there is no model "${model}"; this service has ${available}${didYouMean(model, names)}`;
     const problems: Problem[] = [{ pointer: '/model', code: 'invalid_value', detail }];
     return new CosiftError('invalid_request', detail, { problems });
   }

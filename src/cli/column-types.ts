@@ -1,4 +1,4 @@
-import { suggest } from '../schema/index.js';
+import { didYouMean } from '../schema/index.js';
 
 export const COLUMN_TYPES = ['string', 'number', 'boolean'] as const;
 export type ColumnType = (typeof COLUMN_TYPES)[number];
@@ -64,8 +64,7 @@ export function parseColumnTypes(text: string, before: Record<string, ColumnType
     const type = pair.slice(at + 1).trim();
     if (column === '') throw new Error(`"${pair}" is not COLUMN=TYPE`);
     if (!isColumnType(type)) {
-      const meant = suggest(type, COLUMN_TYPES);
-      const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
+      const hint = didYouMean(type, COLUMN_TYPES);
       throw new Error(`"${type}" is not one of ${COLUMN_TYPES.join(', ')}${hint}`);
     }
     types[column] = type;

@@ -1,4 +1,4 @@
-import { suggest } from '../schema/index.js';
+import { didYouMean } from '../schema/index.js';
 import type { ColumnType, ColumnTypes } from './column-types.js';
 import { type ColumnOptions, PARTS, type Part } from './rows.js';
 
@@ -48,8 +48,6 @@ export class CsvColumns {
   #find(name: string, option: string): number {
     const at = this.names.indexOf(name);
     if (at >= 0) return at;
-    const meant = suggest(name, this.names);
-    const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
-    throw new Error(`${option}: the CSV header has no column "${name}"${hint}`);
+    throw new Error(`${option}: the CSV header has no column "${name}"${didYouMean(name, this.names)}`);
   }
 }

@@ -64,7 +64,7 @@ export function failureOf(status: number, location: string | null | undefined, t
   try {
     problem = JSON.parse(text);
   } catch {
-    // Not from the service: a proxy, or another server.
+    // The response comes from a proxy or another server.
   }
   if (isProblem(problem)) {
     const { code, detail, errors = [], request_id } = problem as ProblemBody;

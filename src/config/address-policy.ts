@@ -57,6 +57,11 @@ function parse(address: string): Address | undefined {
   return isIP(address) === 0 ? undefined : ipaddr.process(address);
 }
 
+/** Returns the host of a URL: a name, or an address without the brackets of IPv6. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '');
+}
+
 function isPublic(address: Address): boolean {
   if (address.range() !== 'unicast') return false;
   return address.kind() === 'ipv4' || address.match(GLOBAL_V6);

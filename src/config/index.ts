@@ -1,6 +1,6 @@
-export { AddressPolicy } from './address-policy.js';
+export { AddressPolicy, hostOf } from './address-policy.js';
 export { type Config, ConfigError } from './config.js';
 export { isLoopback } from './loopback.js';
 export { modelDirectories } from './parsers.js';
-export { type Origin, type ResolvedConfig, resolveConfig } from './resolve.js';
+export { resolveConfig } from './resolve.js';
 export { SETTINGS } from './settings.js';

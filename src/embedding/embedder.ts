@@ -32,7 +32,7 @@ export interface PassageOptions extends EmbedOptions {
 /**
  * Turns texts into unit vectors. The vector of a text is the same to the bit, whatever else is embedded concurrently.
  *
- * While both wait, queries get three quarters of the workers' time and record texts one quarter. Callers take turns, and
+ * While queries and record texts wait, queries get three quarters of the workers' time. Callers take turns, and
  * so do the calls of a caller.
  *
  * @throws {CosiftError} `busy` from either method when the queue of the caller stays full for some seconds.

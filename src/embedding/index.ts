@@ -1,3 +1,2 @@
-export type { Embedder, EmbedderOptions, EmbedderStats, EmbedOptions, PassageOptions } from './embedder.js';
-export type { Embedded } from './job.js';
+export type { Embedder, EmbedderOptions, EmbedderStats, EmbedOptions } from './embedder.js';
 export { createEmbedder } from './local-embedder.js';

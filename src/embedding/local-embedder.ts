@@ -22,7 +22,7 @@ class LocalEmbedder implements Embedder {
   readonly dimensions: number;
   readonly #pool: WorkerPool;
   readonly #cache: VectorCache;
-  // Not `fetch` of the cache: its signal ends the call for all callers, and an eviction ends it, too.
+  // The `fetch` method of the cache is not used: its signal, and an eviction, would end the call for all callers.
   readonly #inferences = new SingleFlight<Float32Array>();
   #cacheHits = 0;
   #cacheMisses = 0;

@@ -131,7 +131,7 @@ function refused(code: ErrorCode, problem: Problem): CosiftError {
   return new CosiftError(code, `${problem.pointer}: ${problem.detail}`, { problems: [problem] });
 }
 
-/** Checks the depth and the size of the filter. Runs before the schema check, which takes time for all of the filter. */
+/** Checks the depth and the size of the filter, before the schema check, whose time grows with the filter. */
 function checkFilterSize(value: unknown, limits: Limits): void {
   const filter: unknown = (value as { filter?: unknown } | null | undefined)?.filter;
   let rules = 0;

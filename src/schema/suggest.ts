@@ -15,6 +15,12 @@ export function suggest(given: string, known: readonly string[]): string | undef
   return best;
 }
 
+/** Returns `; did you mean "…"?` with the word that was probably meant; '' if none is close enough. */
+export function didYouMean(given: string, known: readonly string[]): string {
+  const meant = suggest(given, known);
+  return meant === undefined ? '' : `; did you mean "${meant}"?`;
+}
+
 /** Restricted Damerau–Levenshtein distance: insertions, deletions, replacements and swaps of adjacent characters. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];

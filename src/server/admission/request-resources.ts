@@ -43,7 +43,7 @@ export class RequestResources {
     }
   }
 
-  /** Ends the request because its caller is gone, unless its handler runs. */
+  /** Ends the request because its caller has disconnected, unless its handler runs. */
   abandon(): void {
     if (!this.#running) this.end();
   }

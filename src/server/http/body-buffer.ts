@@ -61,7 +61,7 @@ export function collectBody(payload: Readable, buffer: BodyBuffer, timeoutMs: nu
         finish(error as CosiftError);
       }
     };
-    // The caller has gone, so nobody reads this error.
+    // The caller has disconnected, so nobody reads this error.
     const fail = () => finish(new CosiftError('stopped', 'the body ended early'));
     const expire = () =>
       finish(new CosiftError('request_timeout', `the body did not arrive within ${timeoutMs} ms`));

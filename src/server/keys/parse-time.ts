@@ -10,7 +10,7 @@ export function parseTime(text: string): number | undefined {
     .map((part) => Number(part ?? 0));
   const milliseconds = Number((parts[7] ?? '').padEnd(3, '0').slice(0, 3));
   const date = new Date(0);
-  // Not Date.UTC, which takes the years 0 to 99 for 1900 to 1999.
+  // `Date.UTC` would take the years 0 to 99 for 1900 to 1999.
   date.setUTCFullYear(year, month - 1, day);
   const exists = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
   if (!exists || hour > 23 || minute > 59 || second > 59) return undefined;

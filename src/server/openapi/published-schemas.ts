@@ -4,7 +4,7 @@ import { COMPONENTS, type Limits, time } from '../../schema/index.js';
 export function publishedSchemas(limits: Limits): Record<string, object> {
   const published = JSON.parse(
     JSON.stringify(COMPONENTS, (name, value: unknown) => {
-      // Only affects the error messages of the validator.
+      // `discriminator` only affects the error messages of the validator.
       if (name === 'discriminator') return undefined;
       // The engine checks times, because its errors are more precise, so the schema of the validator has no format.
       if (value === time) return { ...time, anyOf: [{ format: 'date-time' }, { format: 'date' }] };
@@ -37,6 +37,6 @@ function isChoice(value: unknown): value is Choice {
 
 function alternatives(schema: object): object[] {
   if (isChoice(schema)) return [schema.then, ...alternatives(schema.else)];
-  // A last `else` without a name accepts nothing. It is there only for its error message.
+  // A last `else` without a `$ref` accepts nothing. It exists only for its error message.
   return '$ref' in schema ? [schema] : [];
 }

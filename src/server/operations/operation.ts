@@ -35,7 +35,7 @@ export interface Operation {
   lines?: ComponentName;
   query?: readonly Parameter[];
   success: readonly Success[];
-  /** Besides the errors that {@link errorsOf} adds. */
+  /** Errors in addition to those that {@link errorsOf} adds. */
   errors?: readonly ErrorCode[];
   /** The number of concurrent requests of each kind is limited. */
   kind?: 'searches' | 'reads' | 'writes' | 'waits';

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import type { AddressPolicy } from '../../config/index.js';
+import { type AddressPolicy, hostOf } from '../../config/index.js';
 import type { DeliveryFailure } from '../../schema/index.js';
 
 /** Why a delivery failed. */
@@ -30,7 +30,7 @@ export async function post(
   signal: AbortSignal,
 ): Promise<PostFailure | undefined> {
   const target = new URL(url);
-  const host = target.hostname.replace(/^\[|\]$/g, '');
+  const host = hostOf(target);
   if (policy.refusesHost(host)) return { kind: 'unreachable', detail: refusal(host) };
   try {
     const status = await send(target, headers, body, checkedLookup(policy), signal);

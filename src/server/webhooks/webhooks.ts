@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Backend } from '../../backend/index.js';
-import { AddressPolicy } from '../../config/index.js';
+import { AddressPolicy, hostOf } from '../../config/index.js';
 import { CosiftError, type Problem } from '../../errors.js';
 import type { CreatedWebhook, WebhookDescription, WebhookRequest } from '../../schema/index.js';
 import type { Logger } from '../observability/logger.js';
@@ -139,7 +139,7 @@ export class Webhooks {
 
   #checkUrl(url: string): void {
     if (!URL.canParse(url)) throw invalidUrl('is not a URL');
-    const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+    const host = hostOf(new URL(url));
     if (!this.#delivery.policy.refusesHost(host)) return;
     throw invalidUrl(
       `${host} is not a public address; webhooks reach it where the setting webhook_allow of the service lists it`,
