@@ -88,7 +88,7 @@ pub(crate) fn stage_commit(
     let dimensions = settings.dimensions;
     let problems = check_given(settings, &prepared.records)?;
     if prepared.settings != *settings {
-        prepared.outdate(settings);
+        prepared.mark_outdated(settings);
     }
     // A commit may be retried with the same vectors, so it must not change the texts that they are for.
     if prepared.is_outdated()
@@ -173,7 +173,7 @@ pub(crate) fn stage_commit(
             .push(stage.put(context, &compared, record, vector, names, uuids));
     }
     if stale {
-        prepared.outdate(settings);
+        prepared.mark_outdated(settings);
         return Err(Error::Stale);
     }
     Ok(committed)

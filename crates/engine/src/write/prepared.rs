@@ -132,7 +132,7 @@ impl Prepared {
 
 impl PreparedRecords {
     /// Makes the texts outdated: a commit fails until they are made again, for a database with `settings`.
-    pub(crate) fn outdate(&mut self, settings: &Settings) {
+    pub(crate) fn mark_outdated(&mut self, settings: &Settings) {
         self.settings.clone_from(settings);
         self.outdated = true;
     }

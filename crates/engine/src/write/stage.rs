@@ -6,7 +6,7 @@ use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::record::{MAX_RECORD_ID, OwnedValue, RecordId, RecordRow, RecordUuid, UuidMaker};
 use crate::snapshot::{NewRow, Published, Times};
-use crate::store::{PutKind, Write};
+use crate::store::Write;
 use crate::write::prepared::PreparedRecord;
 use crate::write::staged::{Comparison, Context, StagedRecord, StagedRow, StagedWrite};
 use crate::write::upserted::{Status, Upserted};
@@ -224,38 +224,7 @@ impl Stage {
     /// The writes as the store takes them.
     pub(crate) fn store_writes(&self) -> Vec<Write<'_>> {
         let writes = self.writes.iter();
-        writes
-            .map(|write| match write {
-                StagedWrite::Put {
-                    row,
-                    created,
-                    json,
-                    hash,
-                } => {
-                    let row = &self.rows[*row];
-                    Write::Put {
-                        id: row.id.0,
-                        uuid: row.uuid.0,
-                        data: json,
-                        vector: &row.vector,
-                        hash: *hash,
-                        created: row.times.created,
-                        changed: row.times.changed,
-                        synced: row.times.synced,
-                        kind: if *created {
-                            PutKind::Created
-                        } else {
-                            PutKind::Changed
-                        },
-                    }
-                }
-                StagedWrite::Touch { id, synced } => Write::Touch {
-                    id: id.0,
-                    synced: *synced,
-                },
-                StagedWrite::Delete { id, at } => Write::Delete { id: id.0, at: *at },
-            })
-            .collect()
+        writes.map(|write| write.for_store(&self.rows)).collect()
     }
 
     /// What the stage changes in memory.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::record::{RecordId, RecordRow, RecordUuid};
-use crate::snapshot::{Published, Times};
-use crate::store::Identity;
+use crate::snapshot::{NewRow, Published, Times};
+use crate::store::{Identity, PutKind, Write};
 
 /// A write of the stage. The writes of a stage are in order.
 #[derive(Debug)]
@@ -25,6 +25,42 @@ pub(crate) enum StagedWrite {
         id: RecordId,
         at: i64,
     },
+}
+
+impl StagedWrite {
+    /// The write as the store takes it. `rows` are the rows of the stage.
+    pub(super) fn for_store<'a>(&'a self, rows: &'a [NewRow]) -> Write<'a> {
+        match self {
+            Self::Put {
+                row,
+                created,
+                json,
+                hash,
+            } => {
+                let row = &rows[*row];
+                Write::Put {
+                    id: row.id.0,
+                    uuid: row.uuid.0,
+                    data: json,
+                    vector: &row.vector,
+                    hash: *hash,
+                    created: row.times.created,
+                    changed: row.times.changed,
+                    synced: row.times.synced,
+                    kind: if *created {
+                        PutKind::Created
+                    } else {
+                        PutKind::Changed
+                    },
+                }
+            }
+            Self::Touch { id, synced } => Write::Touch {
+                id: id.0,
+                synced: *synced,
+            },
+            Self::Delete { id, at } => Write::Delete { id: id.0, at: *at },
+        }
+    }
 }
 
 /// A record with the earlier writes of the stage applied.

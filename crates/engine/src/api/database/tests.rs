@@ -119,7 +119,7 @@ fn row_numbers_do_not_run_out() {
     let found = DeletionMatches::untested(deletion, StopFlag::default()).bind(database.published());
     let found = found.test().expect("nobody stops it");
     assert_eq!(found.records().count(), 5_000);
-    // As after four billion changed records: ten more rows, and the numbers wrap.
+    // The state after four billion changed records: with ten more rows, the numbers wrap.
     database.published().update(|published| {
         let snapshot = published.snapshot.renumbered(RecordRow(u32::MAX - 5_010));
         *published = Published {
@@ -147,7 +147,7 @@ fn row_numbers_do_not_run_out() {
             "{id}"
         );
     }
-    // What was found under the old numbers is searched for again.
+    // Matches with the old row numbers are searched again.
     let found = found
         .bind(database.published())
         .test()
@@ -207,7 +207,7 @@ fn reads_wait_for_no_creation_or_drop() {
     let directory = tempfile::tempdir().expect("a directory");
     let engine = with_database(directory.path());
     put(&engine, 1..2, &json!({ "name": "first" })).expect("committed");
-    // As while a drop waits for the writer of its database.
+    // The same as while a drop waits for the writer of its database.
     let files = engine.catalog.lock_files();
     let created: Vec<_> = (0..8)
         .map(|at| {
