@@ -54,3 +54,17 @@ test('a key that was revoked a moment ago issues and revokes no other', async ()
   expect(again).toEqual({ status: 'rejected', reason: refused });
   expect(await keys.list(ADMIN)).toEqual([]);
 });
+
+test('a request that waits for changes gets none after the revocation, even when the server stops', async () => {
+  const stopping = await Service.start();
+  await stopping.call('PUT', '/v1/databases/quiet', { dimensions: 2 });
+  const wanted = { name: 'k', actions: ['records.read'], databases: '*' };
+  const { key, key_id } = (await stopping.call('POST', '/v1/keys', wanted)).body;
+  const waiting = stopping.call('GET', '/v1/databases/quiet/changes?wait=30', undefined, {
+    'x-api-key': key,
+  });
+  while (!/kind="waits"\} 1/.test((await stopping.call('GET', '/metrics')).text));
+  expect((await stopping.call('DELETE', `/v1/keys/${key_id}`)).status).toBe(204);
+  await stopping.stop();
+  expect((await waiting).status).toBe(401);
+});

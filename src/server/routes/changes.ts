@@ -31,19 +31,19 @@ export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: De
           using stop = new LinkedAbort(aborted, inFlight.closing);
           return await backend.changes(id, { after, limit, waitMs, epoch }, { scope, signal: stop.signal });
         });
-      // When the server stops, waiting requests get the changes that exist now.
+      let changes: Uint8Array | undefined;
       if (waitSeconds > 0 && !inFlight.closing.aborted) {
-        try {
-          const changes = await waitForChanges(waitSeconds * 1000);
-          await checkKeyAgain(keys, request);
-          return sendJson(reply, changes);
-        } catch (error) {
+        changes = await waitForChanges(waitSeconds * 1000).catch((error) => {
           if (!inFlight.closing.aborted) throw error;
-        }
+          return undefined;
+        });
       }
-      const changes = await withTimeout(request, timeouts.responseMs, () =>
+      // When the server stops, waiting requests get the changes that exist now.
+      changes ??= await withTimeout(request, timeouts.responseMs, () =>
         backend.changes(id, { after, limit, waitMs: 0, epoch }, { scope }),
       );
+      // The key may have been revoked or have expired during the wait.
+      if (waitSeconds > 0) await checkKeyAgain(keys, request);
       return sendJson(reply, changes);
     },
   };
