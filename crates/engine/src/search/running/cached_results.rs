@@ -4,7 +4,6 @@ use crate::record::Hit;
 use crate::search::caches::SearchKey;
 
 /// The key of a search in the caches, and the hits that were found there.
-#[derive(Default)]
 pub(crate) struct CachedResults {
     /// `None` for a first page that counts nothing: it takes nothing from the caches and leaves nothing in them.
     pub(crate) key: Option<SearchKey>,
