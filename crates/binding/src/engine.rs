@@ -116,7 +116,7 @@ impl NativeEngine {
     /// How busy the scan threads are.
     #[napi]
     pub fn scan_stats(&self) -> NativeScanStats {
-        self.engine.scanner_stats().into()
+        self.engine.search_stats().into()
     }
 
     /// What has been done since the engine was opened, and what waits.

@@ -1,6 +1,6 @@
 //! Results as objects of JavaScript.
 
-use cosift_engine::{Committed, LineError, MetricsReading, Page, ScannerStats, Status};
+use cosift_engine::{Committed, LineError, MetricsReading, Page, SearchStats, Status};
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 
@@ -77,17 +77,17 @@ impl From<Page> for NativePage {
 pub struct NativeScanStats {
     /// Searches not yet on a pass.
     pub waiting: u32,
-    /// Passes under way.
+    /// Shared scans in progress.
     pub passes: u32,
     /// Searches answered since the start.
     pub answered: f64,
 }
 
-impl From<ScannerStats> for NativeScanStats {
-    fn from(stats: ScannerStats) -> Self {
+impl From<SearchStats> for NativeScanStats {
+    fn from(stats: SearchStats) -> Self {
         Self {
             waiting: stats.waiting as u32,
-            passes: stats.passes as u32,
+            passes: stats.shared_scans as u32,
             answered: stats.answered as f64,
         }
     }

@@ -34,6 +34,6 @@ pub use limits::{FilterLimits, Limits};
 pub use record::{InvalidVector, RecordId, RecordUuid, ValidationCode, ValidationError};
 pub use reembedding::ReembeddingBatch;
 pub use runtime::{Event, EventCode, EventLevel, MetricsReading, StopFlag, TakenEvents};
-pub use search::{Page, ScannerStats};
+pub use search::{Page, SearchStats};
 pub use store::{StoreError, sqlite_version};
 pub use write::{Committed, Embedded, Format, LineError, Prepared, Status, Upserted};

@@ -16,7 +16,7 @@ use crate::disk::{DataLock, Disk, RealDisk};
 use crate::error::{Done, Error};
 use crate::limits::Limits;
 use crate::runtime::{EventQueue, Metrics, MetricsReading, TakenEvents};
-use crate::search::{Scanner, ScannerStats};
+use crate::search::{SearchScheduler, SearchStats};
 use crate::write::Reply;
 
 /// The databases of a data directory. Holds the lock of the directory until it is closed.
@@ -29,7 +29,7 @@ pub struct Engine {
     pub(crate) catalog: Catalog,
     pub(crate) reembeddings: Reembeddings,
     pub(crate) threads: Threads,
-    pub(crate) scanner: Scanner,
+    pub(crate) searches: SearchScheduler,
     scheduler: Arc<Scheduler>,
     metrics: Arc<Metrics>,
     pub(crate) events: Arc<EventQueue>,
@@ -81,7 +81,7 @@ impl Engine {
             scheduler: Arc::clone(&dependencies.scheduler),
             reembeddings: Reembeddings::new(Arc::clone(&dependencies.disk), root.clone()),
             catalog: Catalog::open(root, dependencies).map_err(file)?,
-            scanner: Scanner::start(threads, Arc::clone(&metrics)).map_err(file)?,
+            searches: SearchScheduler::start(threads, Arc::clone(&metrics)).map_err(file)?,
             metrics,
             threads: Threads::start().map_err(file)?,
             lock: Mutex::new(Some(lock)),
@@ -96,8 +96,8 @@ impl Engine {
 
     /// How busy the scan threads are.
     #[must_use]
-    pub fn scanner_stats(&self) -> ScannerStats {
-        self.scanner.stats()
+    pub fn search_stats(&self) -> SearchStats {
+        self.searches.stats()
     }
 
     /// The counters since the engine was opened, and how many writes wait.
@@ -146,7 +146,7 @@ impl Engine {
         self.catalog.begin_close();
         // Held to the end: of two concurrent calls, the second returns when the first is done.
         let mut lock = self.lock.lock();
-        self.scanner.close();
+        self.searches.close();
         self.threads.close();
         self.reembeddings.clear();
         self.catalog.close_databases();

@@ -79,7 +79,7 @@ impl Engine {
         });
         match checked {
             Ok((database, search, vector)) => {
-                self.scanner
+                self.searches
                     .submit(Arc::clone(&database.searchable), search, vector, stop, done)
             }
             Err(error) => done(Err(error)),

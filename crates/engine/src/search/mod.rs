@@ -32,6 +32,6 @@ pub(crate) use listing::Query;
 pub use page::Page;
 pub(crate) use record_writer::write_record;
 pub(crate) use request::{Search, not_approximate};
-pub(crate) use scheduler::Scanner;
-pub use scheduler::ScannerStats;
+pub(crate) use scheduler::SearchScheduler;
+pub use scheduler::SearchStats;
 pub(crate) use searchable::Searchable;

@@ -5,5 +5,5 @@ mod stats;
 mod threads;
 mod worker;
 
-pub use stats::ScannerStats;
-pub(crate) use threads::Scanner;
+pub use stats::SearchStats;
+pub(crate) use threads::SearchScheduler;

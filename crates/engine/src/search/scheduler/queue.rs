@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::search::running::{RunningSearch, WaitingSearch};
-use crate::search::scheduler::stats::ScannerStats;
+use crate::search::scheduler::stats::SearchStats;
 use crate::search::shared_scan::SharedScan;
 
 /// Searches that may wait. One more is refused as busy.
@@ -96,9 +96,9 @@ impl Queue {
     }
 
     /// Adds the load of this queue to `stats`.
-    pub(crate) fn add_to(&self, stats: &mut ScannerStats) {
+    pub(crate) fn add_to(&self, stats: &mut SearchStats) {
         stats.waiting += self.waiting();
-        stats.passes += self.scans.len();
+        stats.shared_scans += self.scans.len();
         stats.answered += self.answered;
     }
 

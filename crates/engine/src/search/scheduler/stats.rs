@@ -2,11 +2,11 @@
 
 /// The load of the scan threads.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ScannerStats {
+pub struct SearchStats {
     /// Searches that wait for a scan.
     pub waiting: usize,
-    /// Shared scans under way.
-    pub passes: usize,
+    /// Shared scans in progress.
+    pub shared_scans: usize,
     /// Searches answered since the start.
     pub answered: u64,
 }

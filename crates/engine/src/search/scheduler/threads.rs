@@ -9,21 +9,21 @@ use parking_lot::Mutex;
 use crate::runtime::{Metrics, StopFlag};
 use crate::search::request::Search;
 use crate::search::running::{Reply, WaitingSearch};
-use crate::search::scheduler::stats::ScannerStats;
+use crate::search::scheduler::stats::SearchStats;
 use crate::search::scheduler::worker::Group;
 use crate::search::searchable::Searchable;
 
 /// The scan threads.
 ///
 /// Searches whose filter takes long have threads of their own, so that no other search waits for them.
-pub(crate) struct Scanner {
+pub(crate) struct SearchScheduler {
     group: Arc<Group>,
     expensive: Arc<Group>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     expensive_threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-impl Scanner {
+impl SearchScheduler {
     /// Starts `threads` scan threads, and as many for expensive searches.
     ///
     /// # Errors
@@ -59,8 +59,8 @@ impl Scanner {
         });
     }
 
-    pub(crate) fn stats(&self) -> ScannerStats {
-        let mut stats = ScannerStats::default();
+    pub(crate) fn stats(&self) -> SearchStats {
+        let mut stats = SearchStats::default();
         self.group.add_to(&mut stats);
         self.expensive.add_to(&mut stats);
         stats

@@ -13,7 +13,7 @@ use crate::search::block_scan::Scratch;
 use crate::search::graph_search::rank_from_index;
 use crate::search::running::{RunningSearch, Scope, WaitingSearch};
 use crate::search::scheduler::queue::{Queue, Step};
-use crate::search::scheduler::stats::ScannerStats;
+use crate::search::scheduler::stats::SearchStats;
 use crate::search::shared_scan::SharedScan;
 
 /// A group of scan threads with one queue.
@@ -54,7 +54,7 @@ impl Group {
     }
 
     /// Adds the load of this group to `stats`.
-    pub(crate) fn add_to(&self, stats: &mut ScannerStats) {
+    pub(crate) fn add_to(&self, stats: &mut SearchStats) {
         self.queue.lock().add_to(stats);
     }
 
