@@ -207,7 +207,7 @@ export interface NativeProblem {
 export interface NativeScanStats {
   /** Searches not yet on a pass. */
   waiting: number
-  /** Passes under way. */
+  /** Shared scans in progress. */
   passes: number
   /** Searches answered since the start. */
   answered: number
