@@ -1,5 +1,5 @@
 /** The purpose of a text: a search or a record. Models may have a different prompt for each. */
-export type Kind = 'query' | 'passage';
+export type TextKind = 'query' | 'passage';
 
 /** Where texts come from. Callers take turns, and so do the calls of one caller: no call waits for all others. */
 export interface Origin {
@@ -18,7 +18,7 @@ export interface Embedded {
 
 /** Texts of one call that are queued or being embedded. */
 export class Job {
-  readonly kind: Kind;
+  readonly kind: TextKind;
   readonly texts: readonly string[];
   readonly origin: Origin;
   readonly embedded: Promise<Embedded>;
@@ -31,7 +31,7 @@ export class Job {
   /** Index of the first text that no worker has started. */
   next = 0;
 
-  constructor(kind: Kind, texts: readonly string[], origin: Origin, dimensions: number) {
+  constructor(kind: TextKind, texts: readonly string[], origin: Origin, dimensions: number) {
     this.kind = kind;
     this.texts = texts;
     this.origin = origin;

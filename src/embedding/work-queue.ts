@@ -1,5 +1,5 @@
 import { FairQueue } from './fair-queue.js';
-import type { Job, Kind } from './job.js';
+import type { Job, TextKind } from './job.js';
 
 /** Consecutive texts of one job that one worker embeds at a time. */
 export interface Slice {
@@ -13,7 +13,7 @@ const SLICE_TEXTS = 16;
 const SLICE_CHARACTERS = 2_000;
 
 /** Shares of the workers' time while texts of both kinds wait. */
-const WEIGHTS: Readonly<Record<Kind, number>> = { query: 3, passage: 1 };
+const WEIGHTS: Readonly<Record<TextKind, number>> = { query: 3, passage: 1 };
 
 // Approximate cost of a text, in characters: `TEXT_COST` plus its length. The input size of the model bounds the length.
 const TEXT_COST = 40;
@@ -26,9 +26,9 @@ const MAX_LENGTH_COST = 1_200;
  * wait, and its work counts only while texts of the other kind wait.
  */
 export class WorkQueue {
-  readonly #queues: Readonly<Record<Kind, FairQueue>>;
+  readonly #queues: Readonly<Record<TextKind, FairQueue>>;
   /** Work done, in characters, divided by the weight of the kind. The kind with the smaller value is next. */
-  readonly #served: Record<Kind, number> = { query: 0, passage: 0 };
+  readonly #served: Record<TextKind, number> = { query: 0, passage: 0 };
 
   /** `limit` is the limit of each of the two {@link FairQueue}s. */
   constructor(limit: number) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Piscina } from 'piscina';
 import { CosiftError } from '../errors.js';
-import { type Embedded, Job, type Kind, type Origin } from './job.js';
+import { type Embedded, Job, type Origin, type TextKind } from './job.js';
 import { type ModelDirectory, PACKAGE_ROOT } from './model-directory.js';
 import { NativeCalls } from './native-calls.js';
 import { loadRuntime } from './runtime.js';
@@ -103,7 +103,7 @@ export class WorkerPool {
    * @throws {CosiftError} `busy` when the queue stays full for `maxWaitMs`; `stopped` when the pool is closed; the
    * signal's reason.
    */
-  async embed(kind: Kind, texts: readonly string[], call: EmbedCall): Promise<Embedded> {
+  async embed(kind: TextKind, texts: readonly string[], call: EmbedCall): Promise<Embedded> {
     const { origin, waitForRoom, signal } = call;
     signal?.throwIfAborted();
     if (this.#closed) {

@@ -1,13 +1,13 @@
 import { workerData } from 'node:worker_threads';
 import { env, InferenceSession, Tensor } from 'onnxruntime-node';
-import type { Embedded, Kind } from './job.js';
+import type { Embedded, TextKind } from './job.js';
 import type { ModelDirectory } from './model-directory.js';
 import { NativeCalls } from './native-calls.js';
 import { poolInto } from './pooling.js';
 import { TextTokenizer } from './tokenizer.js';
 
 /** Embeds texts, each with the prompt of its kind, or releases the model of this worker. */
-export type Task = { kind: Kind; texts: readonly string[] } | { kind: 'release' };
+export type Task = { kind: TextKind; texts: readonly string[] } | { kind: 'release' };
 
 /** The `workerData` of a worker. */
 export interface WorkerData {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { Job, type Kind } from '../../src/embedding/job.js';
+import { Job, type TextKind } from '../../src/embedding/job.js';
 import { WorkQueue } from '../../src/embedding/work-queue.js';
 
 const LIMIT = 4_096;
 const TEXT = 'about as long as a short record';
 
-function job(kind: Kind, count: number, caller = 'a', call: object = {}): Job {
+function job(kind: TextKind, count: number, caller = 'a', call: object = {}): Job {
   return new Job(
     kind,
     Array.from({ length: count }, () => TEXT),

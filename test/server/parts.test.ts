@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { TokenBuckets } from '../../src/server/admission/token-bucket.js';
-import { keyIdOf, makeKey } from '../../src/server/keys/key-format.js';
+import { generateKey, keyIdOf } from '../../src/server/keys/key-format.js';
 import { parseTime } from '../../src/server/keys/parse-time.js';
 
 describe('times', () => {
@@ -34,13 +34,13 @@ describe('times', () => {
 
 describe('keys', () => {
   test('no two are alike, and each carries its id', () => {
-    const made = Array.from({ length: 1000 }, makeKey);
+    const made = Array.from({ length: 1000 }, generateKey);
     expect(new Set(made.map(({ key }) => key)).size).toBe(1000);
     for (const { key, keyId } of made) expect(keyIdOf(key)).toBe(keyId);
   });
 
   test('one wrong letter anywhere is noticed', () => {
-    const { key } = makeKey();
+    const { key } = generateKey();
     for (let i = 0; i < key.length; i++) {
       const letter = key[i] === 'x' ? 'y' : 'x';
       expect(keyIdOf(key.slice(0, i) + letter + key.slice(i + 1)), `letter ${i}`).toBeUndefined();

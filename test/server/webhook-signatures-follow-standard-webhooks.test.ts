@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { makeSecret, signatureHeaders } from '../../src/server/webhooks/signature.js';
+import { generateSecret, signatureHeaders } from '../../src/server/webhooks/signature.js';
 
 // The example that the libraries of Standard Webhooks are tested with.
 test('a delivery is signed as in the published example', () => {
@@ -18,7 +18,7 @@ test('a delivery is signed as in the published example', () => {
 });
 
 test('a secret has 256 random bits behind its prefix', () => {
-  const secrets = Array.from({ length: 50 }, makeSecret);
+  const secrets = Array.from({ length: 50 }, generateSecret);
   expect(new Set(secrets).size).toBe(50);
   for (const secret of secrets) expect(Buffer.from(secret.slice('whsec_'.length), 'base64')).toHaveLength(32);
 });

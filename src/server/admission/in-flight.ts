@@ -7,10 +7,10 @@ import { keyOf } from './access.js';
 import { CapacityLimiter } from './capacity-limiter.js';
 import { RequestResources } from './request-resources.js';
 
-export type Kind = NonNullable<Operation['kind']> | 'streams';
+export type RequestKind = NonNullable<Operation['kind']> | 'streams';
 
 /** Maximum number of concurrent requests of each kind; further ones are refused with `busy`. */
-export type Capacity = Record<Kind, number>;
+export type Capacity = Record<RequestKind, number>;
 
 /** Maximum number of bytes that requests hold. */
 export interface ByteCapacity {
@@ -20,7 +20,7 @@ export interface ByteCapacity {
   unsent: { total: number; perKey: number };
 }
 
-const KINDS: Record<Kind, string> = {
+const KINDS: Record<RequestKind, string> = {
   searches: 'searches under way',
   reads: 'reads under way',
   writes: 'writes under way',
@@ -35,7 +35,7 @@ const NDJSON = /^\s*application\/x-ndjson\s*(;|$)/i;
 
 /** Counts the requests in flight and the bytes they hold, refuses those beyond the limits, and ends them at a stop. */
 export class InFlight {
-  readonly #limiters: Record<Kind, CapacityLimiter>;
+  readonly #limiters: Record<RequestKind, CapacityLimiter>;
   readonly #bodies: CapacityLimiter;
   readonly #unsent: CapacityLimiter;
   readonly #closing = new AbortController();
@@ -43,7 +43,7 @@ export class InFlight {
   constructor(capacity: Capacity, bytes: ByteCapacity) {
     // One listener for each request in flight. The limiters bound their number.
     setMaxListeners(0, this.#closing.signal);
-    const limiter = (kind: Kind) =>
+    const limiter = (kind: RequestKind) =>
       new CapacityLimiter(KINDS[kind], { total: capacity[kind], perKey: shareOf(capacity[kind]) });
     this.#limiters = {
       searches: limiter('searches'),
@@ -62,7 +62,7 @@ export class InFlight {
   }
 
   /** Requests in flight by kind. */
-  counts(): Record<Kind, number> {
+  counts(): Record<RequestKind, number> {
     const { searches, reads, writes, streams, waits } = this.#limiters;
     return {
       searches: searches.held,
@@ -130,7 +130,7 @@ function shareOf(capacity: number): number {
   return Math.max(1, Math.floor((capacity * 3) / 4));
 }
 
-function kindOf(request: FastifyRequest): Kind | undefined {
+function kindOf(request: FastifyRequest): RequestKind | undefined {
   const { operation } = request.routeOptions.config;
   if (operation?.lines !== undefined && NDJSON.test(request.headers['content-type'] ?? '')) return 'streams';
   return operation?.kind;

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { CosiftError } from '../../errors.js';
 import { readIfExists, removeTemporaries, writeSecret } from '../files/secret-file.js';
-import { keyIdOf, makeKey } from './key-format.js';
+import { generateKey, keyIdOf } from './key-format.js';
 
 export interface AdminKey {
   key: string;
@@ -30,7 +30,7 @@ export async function adminKey(dataDirectory: string, given: string | undefined)
     }
     return { key: stored, made: false, file };
   }
-  const { key } = makeKey();
+  const { key } = generateKey();
   await writeSecret(file, `${key}\n`);
   return { key, made: true, file };
 }

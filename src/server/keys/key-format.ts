@@ -3,15 +3,15 @@ import { crc32 } from 'node:zlib';
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 const ID_LENGTH = 12;
-// 43 letters of 62 hold 256 bits.
+// 43 letters from an alphabet of 62 have 256 bits.
 const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 const SHAPE = new RegExp(`^cosift_([0-9a-z]{${ID_LENGTH}})_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
 
 /**
- * Makes a new key `cosift_<id>_<secret><checksum>`. Secret scanners find the prefix; the checksum reveals typing errors.
+ * Generates a key `cosift_<id>_<secret><checksum>`. Secret scanners find the prefix; the checksum reveals typing errors.
  */
-export function makeKey(): { keyId: string; key: string } {
+export function generateKey(): { keyId: string; key: string } {
   const keyId = randomLetters(ID_LENGTH, 36);
   const unchecked = `cosift_${keyId}_${randomLetters(SECRET_LENGTH, 62)}`;
   return { keyId, key: unchecked + checksum(unchecked) };
@@ -34,13 +34,13 @@ export function sameHash(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-function randomLetters(length: number, of: number): string {
-  // Bytes at or above the largest multiple of `of` are skipped, so that every letter is equally likely.
-  const end = 256 - (256 % of);
+function randomLetters(length: number, alphabetSize: number): string {
+  // Bytes at or above the largest multiple of `alphabetSize` are skipped, so that every letter is equally likely.
+  const end = 256 - (256 % alphabetSize);
   let letters = '';
   while (letters.length < length) {
     for (const byte of randomBytes(length)) {
-      if (byte < end && letters.length < length) letters += ALPHABET[byte % of];
+      if (byte < end && letters.length < length) letters += ALPHABET[byte % alphabetSize];
     }
   }
   return letters;

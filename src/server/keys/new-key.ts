@@ -2,7 +2,7 @@ import { CosiftError, type Problem, type ProblemCode } from '../../errors.js';
 import type { Action, FilterGroup, KeyRequest } from '../../schema/index.js';
 import { ADMIN, type Caller } from './caller.js';
 import { type StoredKey, withConditions } from './key-entry.js';
-import { hashKey, makeKey } from './key-format.js';
+import { generateKey, hashKey } from './key-format.js';
 import { parseTime } from './parse-time.js';
 
 /**
@@ -17,7 +17,7 @@ export function newKey(request: KeyRequest, issuer: Caller): { key: string; stor
   const expiresAt = request.expires_at === undefined ? issuer.expiresAt : expiryOf(request.expires_at);
   checkFilteredActions(actions, filter);
   checkWithinIssuer(request, expiresAt, issuer);
-  const { keyId, key } = makeKey();
+  const { keyId, key } = generateKey();
   const stored: StoredKey = {
     key_id: keyId,
     name,

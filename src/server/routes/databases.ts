@@ -56,7 +56,7 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies):
       const id = databaseOf(request);
       await withTimeout(request, writeMs, async () => {
         await backend.dropDatabase(id);
-        await webhooks.endOf(id);
+        await webhooks.deleteOf(id);
       });
       return reply.code(204).send();
     },

@@ -2,8 +2,8 @@ import { createHmac, randomBytes } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 
-/** Makes a secret in the form of Standard Webhooks: `whsec_` and 256 bits as base64. */
-export function makeSecret(): string {
+/** Generates a secret in the form of Standard Webhooks: `whsec_` and 256 bits as base64. */
+export function generateSecret(): string {
   return PREFIX + randomBytes(32).toString('base64');
 }
 

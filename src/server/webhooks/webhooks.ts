@@ -6,7 +6,7 @@ import type { CreatedWebhook, WebhookDescription, WebhookRequest } from '../../s
 import type { Logger } from '../observability/logger.js';
 import { DELIVERY_TIMES, type Delivery, type DeliveryTimes } from './delivery.js';
 import { startPosition } from './feed-position.js';
-import { makeSecret } from './signature.js';
+import { generateSecret } from './signature.js';
 import type { StoredWebhook } from './stored-webhook.js';
 import { Webhook } from './webhook.js';
 import type { WebhookStore } from './webhook-store.js';
@@ -63,7 +63,7 @@ export class Webhooks {
       webhook_id: randomBytes(6).toString('hex'),
       database,
       url,
-      secret: makeSecret(),
+      secret: generateSecret(),
       ...(await startPosition(this.#delivery.backend, database, after)),
       created_at: new Date().toISOString(),
       created_by: creator,
@@ -88,8 +88,8 @@ export class Webhooks {
     await this.#end(webhookId);
   }
 
-  /** Ends the webhooks of a database that was dropped: no further change is delivered. */
-  async endOf(database: string): Promise<void> {
+  /** Deletes the webhooks of a database that was dropped. No further change is delivered. */
+  async deleteOf(database: string): Promise<void> {
     try {
       const ids = (await this.#store.list())
         .filter((stored) => stored.database === database)
