@@ -64,7 +64,7 @@ export class RecordWriter {
     const { store, infos, barriers, feed } = this.#dependencies;
     await infos.get(id);
     const deletion = { ...request, forced_filter: scope?.forcedFilter };
-    const deleted = await barriers.of(id).run(() => store.deleteRecords(id, deletion, signal));
+    const deleted = await barriers.of(id).run(() => store.deleteRecords(id, deletion, signal), signal);
     if (deleted > 0) feed.notify(id);
     return { deleted };
   }

@@ -1,3 +1,4 @@
+import { unlessAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
 
 /** Writes that may wait at a closed barrier; a further write is refused as busy. */
@@ -11,7 +12,7 @@ export class WriteBarrier {
   #onIdle: (() => void) | undefined;
 
   /**
-   * Runs `write` once the barrier is open.
+   * Runs `write` once the barrier is open. A write whose signal is aborted no longer waits.
    *
    * @throws {CosiftError} `busy` when too many writes wait; the signal's reason.
    */
@@ -21,8 +22,11 @@ export class WriteBarrier {
         throw new CosiftError('busy', `too many writes are waiting (limit ${MAX_WAITING})`);
       }
       this.#waiting += 1;
-      await this.#closed;
-      this.#waiting -= 1;
+      try {
+        await (signal === undefined ? this.#closed : unlessAborted(this.#closed, signal));
+      } finally {
+        this.#waiting -= 1;
+      }
     }
     signal?.throwIfAborted();
     this.#running += 1;

@@ -10,7 +10,7 @@ import type { Operation } from '../../src/server/operations/operation.js';
 /** Two responses of this size exceed the share of a key. */
 const BYTES = 4_000;
 
-/** An app with a route that changes something, one that searches, and little room for responses. */
+/** An app with a route that changes something, one that searches, one that reads, and little room for responses. */
 function begin() {
   const room = { total: 100_000, perKey: 5_000 };
   const inFlight = new InFlight(CAPACITY, { bodies: room, unsent: room });
@@ -26,9 +26,9 @@ function begin() {
   });
   inFlight.guard(app);
   app.setErrorHandler((error, _, reply) => reply.code(asCosiftError(error).status).send('refused'));
-  for (const kind of ['writes', 'searches'] as const) {
+  for (const kind of ['writes', 'searches', 'reads'] as const) {
     app.route({
-      method: 'POST',
+      method: kind === 'reads' ? 'GET' : 'POST',
       url: `/${kind}`,
       config: { operation: { kind } as Operation },
       handler: holdingResources(async () => {
@@ -39,7 +39,8 @@ function begin() {
       }),
     });
   }
-  const ask = async (url: string) => (await app.inject({ method: 'POST', url })).statusCode;
+  const ask = async (url: string, method: 'GET' | 'HEAD' | 'POST' = 'POST') =>
+    (await app.inject({ method, url })).statusCode;
   return { app, inFlight, counts, ask };
 }
 
@@ -48,6 +49,12 @@ test('a change gets its response although the limit of unsent bytes is reached; 
   expect(await Promise.all([changes.ask('/writes'), changes.ask('/writes')])).toEqual([200, 200]);
   const searches = begin();
   const statuses = await Promise.all([searches.ask('/searches'), searches.ask('/searches')]);
+  expect(statuses.sort()).toEqual([200, 503]);
+});
+
+test.each(['GET', 'HEAD'] as const)('a read by %s is refused at the limit of unsent bytes', async (method) => {
+  const { ask } = begin();
+  const statuses = await Promise.all([ask('/reads', method), ask('/reads', method)]);
   expect(statuses.sort()).toEqual([200, 503]);
 });
 

@@ -55,3 +55,22 @@ test('a closed gate keeps a limited number waiting, and none that gave up', asyn
   expect(passed).toBe(1023);
   await pass();
 });
+
+test('a write that is aborted while the barrier is closed rejects at once and makes room for another', async () => {
+  const barrier = new WriteBarrier();
+  const open = await barrier.close();
+  const written: number[] = [];
+  const stop = new AbortController();
+  const write = (i: number, signal?: AbortSignal) =>
+    barrier.run(async () => {
+      written.push(i);
+    }, signal);
+  const waiting = Array.from({ length: 1024 }, (_, i) => write(i, i === 0 ? stop.signal : undefined));
+  await expect(write(1024)).rejects.toMatchObject({ code: 'busy' });
+  stop.abort(new Error('the caller went away'));
+  await expect(waiting[0]).rejects.toThrow('the caller went away');
+  waiting[0] = write(1024);
+  open();
+  await Promise.all(waiting);
+  expect(written.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 1024 }, (_, i) => i + 1));
+});

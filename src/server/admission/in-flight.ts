@@ -137,7 +137,7 @@ function kindOf(request: FastifyRequest): RequestKind | undefined {
 }
 
 function isChange({ method, routeOptions }: FastifyRequest): boolean {
-  return method !== 'GET' && routeOptions.config.operation?.kind !== 'searches';
+  return !['GET', 'HEAD'].includes(method) && routeOptions.config.operation?.kind !== 'searches';
 }
 
 function lengthOf(payload: unknown): number {
