@@ -52,11 +52,14 @@ test('a change gets its response although the limit of unsent bytes is reached; 
   expect(statuses.sort()).toEqual([200, 503]);
 });
 
-test.each(['GET', 'HEAD'] as const)('a read by %s is refused at the limit of unsent bytes', async (method) => {
-  const { ask } = begin();
-  const statuses = await Promise.all([ask('/reads', method), ask('/reads', method)]);
-  expect(statuses.sort()).toEqual([200, 503]);
-});
+test.each(['GET', 'HEAD'] as const)(
+  'a read by %s is refused at the limit of unsent bytes',
+  async (method) => {
+    const { ask } = begin();
+    const statuses = await Promise.all([ask('/reads', method), ask('/reads', method)]);
+    expect(statuses.sort()).toEqual([200, 503]);
+  },
+);
 
 test('a change whose key has no room for a response does not begin', async () => {
   const { app, inFlight, counts, ask } = begin();
