@@ -152,8 +152,7 @@ export class EmbeddingBackend implements Backend {
 
   async dropDatabase(id: string): Promise<void> {
     using _call = this.#calls.begin();
-    await this.#reembeddings.forget(id);
-    await this.#store.dropDatabase(id);
+    await this.#reembeddings.drop(id, () => this.#store.dropDatabase(id));
     this.#infos.delete(id);
     this.#barriers.delete(id);
     // Readers that wait for changes learn at once that the database is gone.

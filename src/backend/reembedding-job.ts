@@ -88,6 +88,14 @@ export class ReembeddingJob {
     this.#problem = { code: 'model_mismatch', detail: `this service does not have model "${this.model}"` };
   }
 
+  /** Marks a job that was stopped for a drop of its database as failed, unless it had ended before. */
+  markStopped(error: unknown): void {
+    if (this.#state !== 'running' && this.#state !== 'switching') return;
+    this.#state = 'failed';
+    const detail = `it was stopped, because database "${this.#id}" was being dropped, but the drop failed`;
+    this.#problem = { code: codeOf(error), detail };
+  }
+
   /** Begins the re-embedding and continues it in the background. Rejects when the store cannot begin it. */
   async start(embedder: Embedder): Promise<void> {
     const begun = this.#begin(embedder);
@@ -167,13 +175,17 @@ export class ReembeddingJob {
   async #fail(error: unknown): Promise<void> {
     if (this.#stopped.signal.aborted) return;
     this.#state = 'failed';
-    const code = error instanceof CosiftError ? error.code : 'internal';
+    const code = codeOf(error);
     this.#problem = { code, detail: error instanceof Error ? error.message : String(error) };
     // The unfinished vectors would keep the disk full.
     if (code === 'disk_full') {
       await this.#dependencies.store.cancelReembedding(this.#id).catch(() => undefined);
     }
   }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof CosiftError ? error.code : 'internal';
 }
 
 /** Repeats a call while the store is busy. There is no time limit, because no caller waits for the call. */

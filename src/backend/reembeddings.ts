@@ -88,9 +88,19 @@ export class Reembeddings {
     this.#jobs.delete(id);
   }
 
-  /** Stops and forgets the re-embedding of a database that is being dropped. */
-  async forget(id: string): Promise<void> {
-    await this.#jobs.get(id)?.stop();
+  /**
+   * Stops the re-embedding of a database, drops the database with `drop`, and forgets the re-embedding. When `drop`
+   * fails, the re-embedding is kept as failed, because its vectors may still be stored.
+   */
+  async drop(id: string, drop: () => Promise<void>): Promise<void> {
+    const job = this.#jobs.get(id);
+    await job?.stop();
+    try {
+      await drop();
+    } catch (error) {
+      job?.markStopped(error);
+      throw error;
+    }
     this.#jobs.delete(id);
   }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -183,6 +183,27 @@ test('it goes on after a restart, waits where its model is missing, and can be c
   expect((await service.call('GET', PATH)).status).toBe(404);
   await service.stop();
 }, 120_000);
+
+test('a re-embedding is known until its database is dropped, also when a drop fails', async () => {
+  const service = await Service.start({ models, embedWorkers: 1 });
+  try {
+    await fill(service, 100);
+    await service.call('POST', PATH, { model: 'first' });
+    // A file at the path to which the directory will be renamed.
+    const obstacle = path.join(service.directory, 'databases/.dropped-db');
+    writeFileSync(obstacle, '');
+    expect((await service.call('DELETE', '/v1/databases/db')).status).toBe(503);
+    expect(await service.call('GET', PATH)).toMatchObject({
+      status: 200,
+      body: { model: 'first', state: 'failed', problem: { code: 'store_failed' } },
+    });
+    rmSync(obstacle);
+    expect((await service.call('DELETE', '/v1/databases/db')).status).toBe(204);
+    expect((await service.call('GET', PATH)).body.code).toBe('database_not_found');
+  } finally {
+    await service.stop();
+  }
+}, 60_000);
 
 test('another version of a model is refused with the way out, which works', async () => {
   const data = path.join(root, 'versions');
