@@ -1,6 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
-import { resolveConfig } from '../../src/config/index.js';
+import type { Backend } from '../../src/backend/index.js';
+import { AddressPolicy, resolveConfig } from '../../src/config/index.js';
+import { CosiftError } from '../../src/errors.js';
 import { start } from '../../src/server/main.js';
+import { Webhook } from '../../src/server/webhooks/webhook.js';
 import { Receiver } from './receiver.js';
 import { fan, Service } from './service.js';
 
@@ -85,6 +88,24 @@ test('writes do not wait for a receiver that takes nothing', async () => {
   const { body } = await service.call('GET', '/v1/databases/fan/webhooks');
   expect(body.webhooks[0]).toMatchObject({ position: 0 });
   expect(body.webhooks[0].failures).toBeGreaterThan(0);
+});
+
+test('a failure to read the change feed is not a failed delivery', async () => {
+  let reads = 0;
+  const backend = {
+    changes: async () => {
+      reads += 1;
+      throw new CosiftError('not_ready', 'the database is being loaded');
+    },
+  } as unknown as Backend;
+  const delivery = { backend, times: deliveryTimes, policy: new AddressPolicy(), isAllowed: async () => true };
+  const stored = { webhook_id: 'w', database: 'fan', url: 'http://x/', secret: '', position: 0, created_at: '' };
+  const webhook = new Webhook(stored, delivery, undefined);
+  const ended = webhook.run(async () => undefined);
+  await expect.poll(() => reads).toBeGreaterThan(3);
+  expect(webhook.describe().failures).toBe(0);
+  webhook.stop();
+  expect(await ended).toBe('stopped');
 });
 
 test('a URL of another kind is refused, and a database that is not there', async () => {

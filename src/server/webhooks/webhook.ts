@@ -22,6 +22,7 @@ export class Webhook {
   readonly #stopped = new AbortController();
   /** Aborts the post in progress. */
   readonly #posts = new AbortController();
+  /** Failed attempts of the next delivery. */
   #failures = 0;
   #lastFailure: DeliveryFailure | undefined;
 
@@ -51,9 +52,11 @@ export class Webhook {
   async run(save: () => Promise<void>): Promise<'stopped' | 'gone'> {
     const { signal } = this.#stopped;
     const { webhook_id } = this.stored;
+    let otherFailures = 0;
     while (!signal.aborted) {
       try {
         await this.#deliverNext(save, signal);
+        otherFailures = 0;
       } catch (error) {
         if (signal.aborted) break;
         if (isCode(error, 'database_not_found')) return 'gone';
@@ -70,7 +73,9 @@ export class Webhook {
           continue;
         }
         this.#log?.error({ err: error, webhook_id }, 'change feed failed');
-        await this.#pause(signal);
+        otherFailures += 1;
+        // A stop ends the pause, and then the loop.
+        await this.#pause(otherFailures, signal).catch(() => undefined);
       }
     }
     return 'stopped';
@@ -131,16 +136,19 @@ export class Webhook {
       }
       signal.throwIfAborted();
       this.#log?.warn({ webhook_id, position, fault: failure.detail }, 'delivery failed');
-      await this.#pause(signal);
+      this.#failures += 1;
+      await this.#pause(this.#failures, signal);
       await this.#checkKey();
     }
   }
 
-  /** Waits, twice as long after each failure. Rejects with the signal's reason as soon as the signal is aborted. */
-  async #pause(signal: AbortSignal): Promise<void> {
+  /**
+   * Waits after `failures` failures in a row, twice as long after each. Rejects with the signal's reason as soon as the
+   * signal is aborted.
+   */
+  async #pause(failures: number, signal: AbortSignal): Promise<void> {
     const { firstRetryMs, maxRetryMs } = this.#delivery.times;
-    const maxMs = Math.min(firstRetryMs * 2 ** this.#failures, maxRetryMs);
-    this.#failures += 1;
+    const maxMs = Math.min(firstRetryMs * 2 ** (failures - 1), maxRetryMs);
     // The random half keeps the webhooks of one failed receiver from retrying at the same time.
     const ms = maxMs * (0.5 + Math.random() / 2);
     await sleep(ms, signal);
