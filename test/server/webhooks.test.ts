@@ -98,8 +98,20 @@ test('a failure to read the change feed is not a failed delivery', async () => {
       throw new CosiftError('not_ready', 'the database is being loaded');
     },
   } as unknown as Backend;
-  const delivery = { backend, times: deliveryTimes, policy: new AddressPolicy(), isAllowed: async () => true };
-  const stored = { webhook_id: 'w', database: 'fan', url: 'http://x/', secret: '', position: 0, created_at: '' };
+  const delivery = {
+    backend,
+    times: deliveryTimes,
+    policy: new AddressPolicy(),
+    isAllowed: async () => true,
+  };
+  const stored = {
+    webhook_id: 'w',
+    database: 'fan',
+    url: 'http://x/',
+    secret: '',
+    position: 0,
+    created_at: '',
+  };
   const webhook = new Webhook(stored, delivery, undefined);
   const ended = webhook.run(async () => undefined);
   await expect.poll(() => reads).toBeGreaterThan(3);
