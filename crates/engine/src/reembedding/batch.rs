@@ -1,7 +1,5 @@
 //! A batch of a re-embedding.
 
-use parking_lot::Mutex;
-
 use crate::store::{CommitRange, CopiedRecord};
 use crate::write::VectorSource;
 
@@ -13,7 +11,7 @@ pub struct ReembeddingBatch {
     pub(super) since: u64,
     pub(super) commits: CommitRange,
     /// Each record with the source of its vector. For an unchanged record, the store has the vector.
-    pub(super) records: Mutex<Vec<(CopiedRecord, VectorSource)>>,
+    pub(super) records: Vec<(CopiedRecord, VectorSource)>,
 }
 
 impl ReembeddingBatch {

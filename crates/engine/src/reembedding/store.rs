@@ -5,8 +5,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 use crate::disk::{Disk, remove_if_exists};
 use crate::error::Error;
 use crate::record::{record_hash, text_vector};
@@ -186,7 +184,7 @@ impl ReembeddingStore {
             texts,
             since,
             commits,
-            records: Mutex::new(records),
+            records,
         })
     }
 
@@ -219,7 +217,8 @@ impl ReembeddingStore {
         Ok(embedded)
     }
 
-    /// Copies the commits of a batch, with the vectors of its texts, one after the other.
+    /// Copies the commits of a batch, with the vectors of its texts, one after the other. After an error nothing is
+    /// copied, and the same batch can be committed again.
     ///
     /// # Errors
     /// [`Error::Stale`] when another model made the vectors, or another batch was committed meanwhile; [`Error::Dimensions`],
@@ -242,12 +241,12 @@ impl ReembeddingStore {
             let got = vectors.len();
             return Err(Error::Dimensions { expected, got });
         }
-        let mut records = batch.records.lock();
-        let records = std::mem::take(&mut *records)
-            .into_iter()
+        let records = batch
+            .records
+            .iter()
             .map(|(record, source)| {
                 let vector = match source {
-                    VectorSource::Given(vector) => Some(vector),
+                    VectorSource::Given(vector) => Some(vector.clone()),
                     VectorSource::Text(text) => {
                         Some(text_vector(&vectors[text * dimensions..][..dimensions])?)
                     }

@@ -1,5 +1,7 @@
 //! Writes the commits of another store into a store that follows it, such as one with the vectors of another model.
 
+use std::borrow::Borrow;
+
 use rusqlite::{OptionalExtension, Transaction};
 
 use crate::store::batch::one;
@@ -22,7 +24,7 @@ impl Store {
     pub(crate) fn copy_commits(
         &mut self,
         range: &CommitRange,
-        records: &[(CopiedRecord, Option<Vec<i32>>)],
+        records: &[(impl Borrow<CopiedRecord>, Option<Vec<i32>>)],
     ) -> Result<i64, StoreError> {
         let before = self.status.state;
         self.status.state = self.write(|transaction| {
@@ -34,7 +36,7 @@ impl Store {
                 }
             }
             for (record, vector) in records {
-                put(transaction, record, vector.as_deref(), &mut tally)?;
+                put(transaction, record.borrow(), vector.as_deref(), &mut tally)?;
             }
             let last = range.changes.last();
             let state = State {

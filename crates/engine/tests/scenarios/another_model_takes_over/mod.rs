@@ -2,6 +2,7 @@
 
 mod cut_off;
 mod earlier_state;
+mod failed_commit;
 mod written_meanwhile;
 
 use std::sync::Arc;

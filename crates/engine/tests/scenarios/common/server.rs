@@ -110,10 +110,10 @@ impl Server {
     pub(crate) fn commit_reembedding(
         &self,
         id: &str,
-        batch: ReembeddingBatch,
+        batch: impl Into<Arc<ReembeddingBatch>>,
         embedded: Embedded,
     ) -> Result<u64, Error> {
-        let batch = Arc::new(batch);
+        let batch = batch.into();
         Pending::of(|done| self.engine.commit_reembedding(id, batch, embedded, done)).wait()
     }
 
