@@ -54,8 +54,8 @@ struct Task {
     on_end: OnEnd,
 }
 
-/// Called after the last step with whether the job made progress; with `false` after a panic, and not at all when the
-/// job is cancelled.
+/// Called after the last step with whether the job made progress; with `false` after a panic. It is not called for a job
+/// that is cancelled before its last step.
 pub(crate) type OnEnd = Box<dyn FnOnce(bool) + Send>;
 
 /// A submitted job. Dropping the handle cancels the job and waits for its current step to return.
@@ -168,12 +168,10 @@ impl Shared {
         mut task: Task,
     ) {
         let start = Instant::now();
-        let rest = MutexGuard::unlocked(state, || {
+        let unfinished = MutexGuard::unlocked(state, || {
             let stepped = task.guarded(|task| task.job.step(&id.stop));
             match stepped.unwrap_or(Step::Finished { progress: false }) {
-                Step::Continue if !id.stop.load(Relaxed) => Some(task),
-                // The job was cancelled.
-                Step::Continue => None,
+                Step::Continue => Some(task),
                 Step::Finished { progress } => {
                     task.end(progress);
                     None
@@ -182,9 +180,14 @@ impl Shared {
         });
         let now = Instant::now();
         state.lanes.stepped(lane, now, now - start);
-        match rest {
-            Some(task) if !state.closed => state.lanes.push(lane, id, task),
-            _ => id.ended.store(true, Release),
+        match unfinished {
+            // Read under the lock: a job that is cancelled later is removed from its queue by the cancellation.
+            Some(task) if !id.stop.load(Relaxed) => state.lanes.push(lane, id, task),
+            cancelled => {
+                // Frees the snapshot of the job, which may take a moment.
+                MutexGuard::unlocked(state, || drop(cancelled));
+                id.ended.store(true, Release);
+            }
         }
         self.changed.notify_all();
     }
