@@ -111,7 +111,13 @@ export class EmbeddingBackend implements Backend {
 
   async databases(): Promise<DatabaseState[]> {
     const databases = await this.#store.progress();
-    return databases.map(({ memoryBytes: _m, diskBytes: _d, ...state }) => state);
+    return databases.map(({ id, loaded, writable, records, problem }) => ({
+      id,
+      loaded,
+      writable,
+      records,
+      ...(problem && { problem }),
+    }));
   }
 
   async listDatabases({ caller = '' }: DescribeOptions = {}): Promise<DatabaseDescription[]> {

@@ -186,11 +186,17 @@ export function describeDatabases(open: OpenBackend): void {
       expect(await backend.loadModels()).toEqual([]);
       expect(await backend.readiness()).toEqual({ ready: true, reasons: [] });
       const states = await backend.databases();
-      expect(states).toContainEqual(
-        expect.objectContaining({ id: database.id, loaded: true, writable: true, records: 1 }),
-      );
+      expect(states).toContainEqual({ id: database.id, loaded: true, writable: true, records: 1 });
       const stats = await backend.stats();
       expect(stats.databases.map(({ id }) => id).toSorted()).toEqual(states.map(({ id }) => id).toSorted());
+      expect(stats.databases).toContainEqual({
+        id: database.id,
+        loaded: true,
+        writable: true,
+        records: 1,
+        memoryBytes: expect.any(Number),
+        diskBytes: expect.any(Number),
+      });
     });
   });
 }

@@ -173,10 +173,15 @@ export class LocalStore implements RecordStore {
 
   async progress(): Promise<DatabaseProgress[]> {
     const { databases } = JSON.parse(this.#native.progress()) as { databases: NativeProgress[] };
-    return databases.map(({ memory_bytes, disk_bytes, ...state }) => ({
-      ...state,
+    // Only these members, because the engine reports more.
+    return databases.map(({ id, loaded, writable, records, memory_bytes, disk_bytes, problem }) => ({
+      id,
+      loaded,
+      writable,
+      records,
       memoryBytes: memory_bytes,
       diskBytes: disk_bytes,
+      ...(problem && { problem }),
     }));
   }
 
