@@ -175,7 +175,7 @@ export class EmbeddingBackend implements Backend {
     await this.#infos.get(id);
     const state = await this.#reembeddings.state(id);
     if (state !== undefined) return state;
-    throw new CosiftError('reembedding_not_found', `database "${id}" is not being embedded again`);
+    throw new CosiftError('reembedding_not_found', `database "${id}" has no re-embedding`);
   }
 
   async cancelReembedding(id: string): Promise<void> {

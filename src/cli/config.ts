@@ -5,7 +5,7 @@ import { table } from './table.js';
 
 /** Adds a flag for every setting of the server, so that the help and the settings always agree. */
 export function withSettings(command: Command): Command {
-  command.option('--config <file>', 'config file (env COSIFT_CONFIG, default: cosift.json when it is there)');
+  command.option('--config <file>', 'config file (env COSIFT_CONFIG, default: cosift.json if it exists)');
   for (const { name, flag, env, help, default: standard, repeat } of SETTINGS) {
     if (flag === undefined) continue;
     const option = command.createOption(

@@ -28,22 +28,22 @@ export function importCommand(): Command {
     )
     .argument(
       '<file>',
-      'NDJSON, one {"id"?, "uuid"?, "data", …} a line; or .csv with a header; or - for NDJSON from a pipe',
+      'NDJSON, one {"id"?, "uuid"?, "data", …} per line; or .csv with a header; or - for NDJSON from a pipe',
     )
-    .requiredOption('--database <id>', 'database to store in, made when it is missing', checkDatabase)
+    .requiredOption('--database <id>', 'database to store in, created if missing', checkDatabase)
     .option(
       '--embed <columns>',
       'columns to search by meaning, comma-separated (default: every text)',
       parseColumns,
     )
-    .option('--dimensions <n>', 'for a database of your own vectors: values a vector', parseCount)
-    .option('--approximate', 'make the database with an index for approximate searches')
+    .option('--dimensions <n>', 'for a database of your own vectors: numbers per vector', parseCount)
+    .option('--approximate', 'create the database with an index for approximate searches')
     .option('--id-column <name>', 'CSV: column with the integer ids of the records (default: id)')
     .option('--key-column <name>', 'column whose text identifies a record: its UUID is made from it')
     .option(
       '--types <column=type>',
-      `CSV: ${COLUMN_TYPES.join(', ')}, comma-separated; may be repeated (default: number or boolean where ` +
-        'every value of the column is written exactly so, string otherwise)',
+      `CSV: ${COLUMN_TYPES.join(', ')}, comma-separated; may be repeated (default: number for a column of ` +
+        'plain numbers such as 12 or -0.5, boolean for a column of true and false, otherwise string)',
       parseTypes,
     )
     .option(

@@ -15,7 +15,7 @@ export function reembedCommand(): Command {
     .description('embed the records of a database with another model')
     .argument('<database>', 'the database', checkDatabase)
     .option('--model <name>', 'the model: the built-in one, or one of --models')
-    .option('--cancel', 'end one that was begun; the database stays as it was')
+    .option('--cancel', 'cancel the unfinished re-embedding; the database stays as it was')
     .action(run);
 }
 
