@@ -25,7 +25,7 @@ export declare class NativeEngine {
   dropDatabase(id: string): Promise<undefined | NativeFailure>
   /** Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none. */
   prepareBatch(id: string, body: Uint8Array, vectors: Float32Array): Promise<Prepared | NativeFailure>
-  /** Checks lines of JSON, of which the first has number `first_line`. */
+  /** Checks lines of JSON. `first_line` is the number of the first line. */
   prepareLines(id: string, body: Uint8Array, firstLine: number): Promise<Prepared | NativeFailure>
   /**
    * Writes prepared records with the vectors of their texts, one after the other, and the fingerprint of the

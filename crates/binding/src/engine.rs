@@ -54,7 +54,7 @@ promises! { impl NativeEngine {
     #[doc = " Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none."]
     fn prepare_batch(self, id: String, body: Uint8Array, vectors: Float32Array) -> Prepared,
         |done| self.engine.prepare(&id, body.to_vec(), vectors.to_vec(), Format::Batch, done);
-    #[doc = " Checks lines of JSON, of which the first has number `first_line`."]
+    #[doc = " Checks lines of JSON. `first_line` is the number of the first line."]
     fn prepare_lines(self, id: String, body: Uint8Array, first_line: f64) -> Prepared, |done| {
         let lines = Format::Lines { first: first_line as u64 };
         self.engine.prepare(&id, body.to_vec(), Vec::new(), lines, done)

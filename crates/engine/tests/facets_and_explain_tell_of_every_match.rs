@@ -1,5 +1,5 @@
-//! Facets agree with all the pages of a request taken together, and what explains an answer tells
-//! nothing of a forced filter.
+//! Facets agree with the records of all pages of a request, and `explain` reveals
+//! nothing about a forced filter.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn wait<T: Send + 'static>(call: impl FnOnce(Done<T>)) -> Result<T, Error> {
 struct Random(u64);
 
 impl Random {
-    /// Below `end`.
+    /// An integer below `end`.
     fn below(&mut self, end: usize) -> usize {
         // Xorshift64*, <https://doi.org/10.18637/jss.v008.i14>.
         self.0 ^= self.0 >> 12;
@@ -65,7 +65,7 @@ impl Server {
     fn start(random: &mut Random) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let engine =
-            Engine::open(directory.path(), Some(2), Limits::default()).expect("nobody else has it");
+            Engine::open(directory.path(), Some(2), Limits::default()).expect("the lock is free");
         let settings = json!({ "model": null, "dimensions": DIMENSIONS }).to_string();
         wait(|done| engine.create_database("db".into(), settings, done)).expect("made");
         for batch in records(random).chunks(1000) {
@@ -75,7 +75,7 @@ impl Server {
             wait(|done| engine.commit("db", Arc::new(prepared), Embedded::default(), done))
                 .expect("committed");
         }
-        // Some are gone and some replaced: neither counts.
+        // Deleted records and replaced versions must not be counted.
         wait(|done| {
             engine.delete(
                 "db",
@@ -128,7 +128,7 @@ fn rule(column: &str, operator: &str, value: Value) -> Value {
     json!({ "condition": "AND", "rules": [{ "column": column, "operator": operator, "value": value }] })
 }
 
-/// Counts by a text that tells types apart, `1` from `"1"`.
+/// Counts by a text that distinguishes types, such as `1` and `"1"`.
 fn tally(values: impl Iterator<Item = String>) -> BTreeMap<String, u64> {
     values.fold(BTreeMap::new(), |mut counts, value| {
         *counts.entry(value).or_default() += 1;
@@ -229,7 +229,7 @@ fn facets_agree_with_all_pages_together() {
                 .as_f64()
                 .expect("every record has one");
             let start = (size / 2.5).floor() * 2.5;
-            // As the answer writes it: a whole number without decimals.
+            // The response writes an integral number without decimals.
             if start.fract() == 0.0 {
                 format!("{start:.0}")
             } else {
@@ -254,7 +254,7 @@ fn facets_agree_with_all_pages_together() {
             "{request}"
         );
 
-        // The same on every page, whether or not the total is asked for.
+        // The facets are the same on every page, with or without a total.
         if let Some(cursor) = page["pagination"].get("next_cursor") {
             request["cursor"] = cursor.clone();
             request["total"] = json!(false);
@@ -269,14 +269,14 @@ fn facets_agree_with_all_pages_together() {
 }
 
 #[test]
-fn counts_that_were_kept_end_with_the_next_write() {
+fn cached_counts_end_with_the_next_write() {
     let random = &mut Random(0x5eed_e4b2);
     let server = Server::start(random);
     let request = json!({
         "threshold": 0, "limit": 10, "total": true, "facets": [{ "column": "team", "limit": 10 }],
     });
     let first = server.ask(false, &request);
-    // The second time it is found among what was counted, on another page too.
+    // Later requests use the cached counts, also for another page.
     let mut next = request.clone();
     next["cursor"] = first["pagination"]["next_cursor"].clone();
     for again in [&request, &next] {
@@ -284,13 +284,13 @@ fn counts_that_were_kept_end_with_the_next_write() {
         assert_eq!(page["total"], first["total"]);
         assert_eq!(page["facets"], first["facets"]);
     }
-    // A change to any part of the request is another search.
+    // A request with another threshold has its own counts.
     let mut other = request.clone();
     other["threshold"] = json!(0.5);
     assert_ne!(server.ask(false, &other)["total"], first["total"]);
 
-    let gone = json!({ "ids": [first["results"][0]["id"]] }).to_string();
-    wait(|done| server.engine.delete("db", &gone, Arc::default(), done)).expect("deleted");
+    let deleted = json!({ "ids": [first["results"][0]["id"]] }).to_string();
+    wait(|done| server.engine.delete("db", &deleted, Arc::default(), done)).expect("deleted");
     let count = first["total"]["value"].as_u64().expect("a number");
     let after = server.ask(false, &request);
     assert_eq!(after["total"]["value"], json!(count - 1));
@@ -310,7 +310,7 @@ fn explain_tells_what_the_callers_rules_did_and_nothing_of_a_forced_filter() {
         { "column": "colour", "operator": "equals", "value": "red" },
     ] });
     let forced = rule("team", "equals", json!("t1"));
-    let seen = server.all(true, &json!({ "filter": forced })).len();
+    let visible = server.all(true, &json!({ "filter": forced })).len();
     for query in [false, true] {
         let asked = json!({ "filter": filter, "explain": true, "limit": 100 });
         let mut scoped = asked.clone();
@@ -318,18 +318,18 @@ fn explain_tells_what_the_callers_rules_did_and_nothing_of_a_forced_filter() {
         let page = server.ask(query, &scoped);
         assert_eq!(
             page["explain"]["records"],
-            json!(seen),
-            "what the caller may not see does not exist"
+            json!(visible),
+            "records that the caller may not see are not counted"
         );
-        let within_seen = |name: &str| {
+        let within_visible = |name: &str| {
             page["explain"][name]
                 .as_u64()
-                .is_none_or(|count| count <= seen as u64)
+                .is_none_or(|count| count <= visible as u64)
         };
         assert!(
             ["rotated", "scanned", "refined", "scored", "matches"]
                 .into_iter()
-                .all(within_seen),
+                .all(within_visible),
             "{}",
             page["explain"]
         );

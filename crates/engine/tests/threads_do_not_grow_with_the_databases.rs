@@ -1,4 +1,5 @@
-//! Background jobs of all databases share a fixed number of threads. A process of its own, because it counts threads.
+//! Background jobs of all databases share a fixed number of threads. The test has its own binary because it counts the
+//! threads of its process.
 #![cfg(target_os = "linux")]
 
 use std::fs;

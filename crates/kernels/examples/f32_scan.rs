@@ -1,4 +1,4 @@
-//! A brute-force scan of f32 vectors, written as well as one can be: the yardstick of the bench.
+//! An optimised brute-force scan of f32 vectors, which is the baseline of the benchmark.
 //!
 //! `cargo run --release -p cosift-kernels --example f32_scan FILE RECORDS DIMENSIONS` reads
 //! `RECORDS x DIMENSIONS` little-endian f32 values, and the rest of the file as queries. Each line
@@ -182,7 +182,7 @@ impl PartialOrd for Hit {
     }
 }
 
-/// The best hits so far; `floor` is what a score must reach.
+/// The best hits so far; `floor` is the lowest score of a new hit.
 struct Best {
     limit: usize,
     floor: f32,

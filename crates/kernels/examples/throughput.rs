@@ -69,7 +69,7 @@ fn measure(name: &str, layout: Layout, records: usize) {
     });
     let per_record = |seconds: f64| seconds * 1e9 / records as f64;
     println!(
-        "{name}: {} bytes a record in the head, encode {:.0} ns, plain read {:.2} ns ({:.1} GB/s)",
+        "{name}: {} head bytes per record, encode {:.0} ns, plain read {:.2} ns ({:.1} GB/s)",
         bytes / records,
         encode * 1e6,
         per_record(read),
@@ -170,7 +170,7 @@ fn best<T>(mut work: impl FnMut() -> T) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-/// Sums the bytes as numbers, eight running sums so that memory is what limits it.
+/// Sums the bytes as numbers in eight running sums, so that memory bandwidth is the limit.
 fn read(bytes: &[u8]) -> u64 {
     let mut sums = [0_u64; 8];
     for line in bytes.as_chunks::<64>().0 {

@@ -225,7 +225,7 @@ pub(crate) fn skipped(reason: &str) {
     let line = format!("\nskipped: {test}: {reason}\n");
     std::io::stderr()
         .write_all(line.as_bytes())
-        .expect("stderr takes a line");
+        .expect("stderr is writable");
 }
 
 #[cfg(test)]

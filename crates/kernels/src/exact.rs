@@ -1,4 +1,4 @@
-//! The exact dot product, of which the score is made.
+//! The exact dot product, from which the score is computed.
 
 /// The dot product of two vectors of Q30 components, in Q60.
 ///

@@ -105,7 +105,7 @@ impl Layout {
         self.meta_offset() + META_BYTES
     }
 
-    /// Bytes of the head for so many records.
+    /// Bytes of the head of `records` records.
     #[must_use]
     pub fn head_bytes(&self, records: usize) -> usize {
         records.div_ceil(TILE_RECORDS) * self.tile_bytes()
@@ -117,7 +117,7 @@ impl Layout {
         self.coarse / 2 + self.tail()
     }
 
-    /// Bytes of the rest for so many records.
+    /// Bytes of the rest of `records` records.
     #[must_use]
     pub fn rest_bytes(&self, records: usize) -> usize {
         records * self.row_bytes()

@@ -1,4 +1,4 @@
-//! NEON with the dot product instructions: four records of a tile to each of four registers.
+//! NEON with the dot product instructions. Each of four registers holds four records of a tile.
 
 use std::arch::aarch64::{
     float32x4_t, int8x16_t, int32x4_t, uint8x16_t, vaddq_f32, vaddvq_s32, vaddvq_u32, vandq_u8,
@@ -21,10 +21,10 @@ pub(crate) static NEON_DOT: Kernel = kernel!(
 
 struct Neon;
 
-/// The intrinsic for this is not stable in the oldest Rust that must build this.
+/// The intrinsic is not stable in the minimum supported Rust version.
 #[inline(always)]
 unsafe fn sdot(mut sums: int32x4_t, codes: int8x16_t, operand: int8x16_t) -> int32x4_t {
-    // SAFETY: the caller vouches for the CPU; the instruction works on these registers alone.
+    // SAFETY: the caller guarantees the CPU; the instruction uses only these registers.
     unsafe {
         asm!(
             ".arch_extension dotprod",
@@ -39,9 +39,9 @@ unsafe fn sdot(mut sums: int32x4_t, codes: int8x16_t, operand: int8x16_t) -> int
 }
 
 impl Lanes for Neon {
-    // Four sums and as many floats of the fine band for each of two queries, of 32 registers.
+    // Two queries use four sums and four floats of the fine band each, of 32 registers.
     const GROUP: usize = 2;
-    // The instruction multiplies signed bytes, which flipping the top bit makes of code + 128.
+    // The instruction multiplies signed bytes. Flipping the top bit of code + 128 gives the signed code.
     const BYTE_OFFSET: i32 = 0;
 
     type Codes = [int8x16_t; 4];

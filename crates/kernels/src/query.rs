@@ -169,7 +169,7 @@ fn remainder(steps: Steps, bands: &[Band; 3], rounding: f64) -> (BandCodes, Rema
     (codes, weights)
 }
 
-/// The steps of the remainder are so many times finer: half a step is 127 of them.
+/// The steps of the remainder are this many times finer: 127 of them are half a step.
 const FINER: f64 = 254.0;
 
 /// The codes that are multiplied with low (`first` is 0) or high (`first` is 4) nibbles: four of every eight.

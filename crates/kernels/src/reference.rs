@@ -1,4 +1,4 @@
-//! The reference: what every kernel must return, without optimisations.
+//! The reference implementation without optimisations. Every kernel must return the same results.
 
 use crate::codes::Codes;
 use crate::layout::TILE_RECORDS;
@@ -110,7 +110,7 @@ fn head_bounds(codes: &Codes, query: &Query, slot: usize) -> Candidate {
     }
 }
 
-/// Codes of bytes, which are codes plus 128.
+/// Converts bytes, which are codes plus 128, to codes.
 fn signed(bytes: &[u8]) -> Vec<i8> {
     bytes
         .iter()
@@ -118,7 +118,7 @@ fn signed(bytes: &[u8]) -> Vec<i8> {
         .collect()
 }
 
-/// Codes, in the order of dimensions, of nibbles, which are codes plus 8.
+/// Converts nibbles, which are codes plus 8, to codes in the order of dimensions.
 fn unpacked(nibbles: &[u8]) -> Vec<i8> {
     let group = |bytes: &[u8]| {
         let low = bytes.iter().map(|byte| (byte & 15).cast_signed() - 8);

@@ -11,8 +11,8 @@ use crate::remainder::refine_by_remainder;
 use crate::scan::Candidate;
 use crate::scan_codes::CACHE_LINE;
 
-/// Rows are prefetched so many candidates ahead, because they are scattered: a memory access takes about as long as the
-/// work on so many rows.
+/// Rows are prefetched this many candidates ahead, because they are scattered: a memory access takes about as long as
+/// the work on this many rows.
 const AHEAD: usize = 12;
 
 /// Narrows the bounds of each candidate by all of its codes, and drops the candidates outside `floor..=ceiling`.

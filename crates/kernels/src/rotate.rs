@@ -2,15 +2,15 @@
 
 use crate::lanes::Lanes;
 
-/// Running sums of one component, one a lane.
+/// Running sums of one component, one for each lane.
 const LANES: usize = 16;
-/// Components taken in one step: their four products in a lane are added to each other before
+/// Components in one step: the four products in a lane are added to each other before
 /// they are added to the running sum.
 const STEP: usize = 4 * LANES;
 /// Vectors that share the read of a row.
 const GROUP: usize = 2;
 
-/// Multiplies a square matrix with vectors, one after the other, a component of `out` a row.
+/// Multiplies a square matrix with concatenated vectors. Each row gives one component of `out`.
 ///
 /// Each component is 16 running sums of four products at a time, then halved until one is left,
 /// without fused operations, so the result has the same bits on every CPU. The slack of a

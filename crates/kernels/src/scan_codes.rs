@@ -19,7 +19,7 @@ pub(crate) unsafe fn scan_codes<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>])
         if !is_sequential && let Some(&next) = needed.get(at + AHEAD) {
             let tile = codes.tile(usize::from(next));
             for line in tile.chunks(CACHE_LINE) {
-                // SAFETY: passed on; any address may be fetched ahead.
+                // SAFETY: the caller's contract; any address may be prefetched.
                 unsafe { L::prefetch(line.as_ptr()) };
             }
         }
@@ -44,7 +44,7 @@ pub(crate) unsafe fn scan_codes<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>])
     }
 }
 
-/// If tiles are skipped, tiles are prefetched so many ahead.
+/// The prefetch distance in tiles, if tiles are skipped.
 const AHEAD: usize = 2;
 
 /// Bytes of a cache line.

@@ -35,8 +35,8 @@ fn hold(dims: usize, fine: usize, coarse: usize, seed: u64) {
     let mut random = Random(seed);
     let layout = Layout::new(dims, fine, coarse).expect("valid bands");
     let vectors = vectors(&mut random, dims);
-    // Back by the inverse of a rotation and forth by the rotation, so that the certificate has its
-    // rounding to cover and the bands still have their shape.
+    // Applies the inverse of a rotation and then the rotation, so that the bounds must cover its
+    // rounding, and the bands keep their distribution.
     let matrix = rotation(&mut random, dims);
     let inverse: Vec<f32> = (0..dims * dims)
         .map(|at| matrix[at % dims * dims + at / dims])
@@ -46,7 +46,7 @@ fn hold(dims: usize, fine: usize, coarse: usize, seed: u64) {
     let mut rotated = vec![0.0; vectors.len()];
     rotate(&matrix, &original, &mut rotated);
 
-    // Only the first half is in the sample: some of the others are clipped.
+    // Only the first half is in the sample, so some of the other vectors are clipped.
     let codec = Codec::new(
         layout,
         Steps::train(&layout, &rotated[..RECORDS / 2 * dims]),
@@ -78,7 +78,7 @@ fn hold(dims: usize, fine: usize, coarse: usize, seed: u64) {
         };
         head_error += found.iter().map(check).sum::<f32>();
         for candidate in &found {
-            // The edge runs through every bound there is, so the remainder of the query refines it.
+            // The floor is the true cosine, so it is inside the bounds and the remainder of the query narrows them.
             let mut alone = vec![*candidate];
             let edge = cosine_with(candidate.slot) as f32;
             refine(&codes, &prepared, edge, f32::INFINITY, &mut alone);
@@ -104,11 +104,11 @@ fn hold(dims: usize, fine: usize, coarse: usize, seed: u64) {
     );
     assert!(
         coarse == 0 || mean(sharp_error) < 0.8 * mean(full_error),
-        "the remainder of the query says something"
+        "the remainder of the query narrows the bounds"
     );
     assert!(
         mean(head_error) < 0.25 && mean(full_error) < 0.07,
-        "the bounds say something"
+        "the bounds are narrow"
     );
 }
 
@@ -118,7 +118,7 @@ fn rotation(random: &mut Random, dims: usize) -> Vec<f32> {
     for _ in 0..dims {
         let random_row = random.unit_near(&vec![0.0; dims], 1.0);
         let mut row: Vec<f64> = random_row.into_iter().map(f64::from).collect();
-        // Twice: the first pass leaves what rounding it made.
+        // Two passes, because the first leaves rounding errors.
         for _ in 0..2 {
             for other in &rows {
                 let along: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
@@ -135,7 +135,7 @@ fn rotation(random: &mut Random, dims: usize) -> Vec<f32> {
         .collect()
 }
 
-/// Spread out, in clusters, and with nearly all their weight in one dimension.
+/// Vectors that are spread out, in clusters, or with nearly all their length in one dimension.
 fn vectors(random: &mut Random, dims: usize) -> Vec<f32> {
     let nowhere = vec![0.0; dims];
     let centres: Vec<Vec<f64>> = (0..5)

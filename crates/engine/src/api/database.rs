@@ -246,8 +246,8 @@ impl Database {
 }
 
 impl Drop for Database {
-    /// Ends the writer of a database that was not closed. The writer holds a sender of its own queue, so the queue never
-    /// closes by itself.
+    /// Ends the writer of a database that was not closed. The writer holds a sender of its own queue, so dropping all
+    /// other senders does not close the queue.
     fn drop(&mut self) {
         self.close();
     }

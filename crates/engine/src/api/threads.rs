@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::api::workers::Workers;
 
-/// Threads of a kind of which one call must not keep all others waiting.
+/// The number of threads for a kind of calls that must not all wait for one slow call.
 const SEVERAL: usize = 2;
 
 /// A queue and threads for each kind of call.

@@ -112,7 +112,7 @@ impl<T, C> Lanes<T, C> {
         queues.flat_map(|queue| queue.waiting.drain(..)).collect()
     }
 
-    /// The tasks of which a step is running.
+    /// The tasks that have a running step.
     pub(crate) fn running(&self) -> impl Iterator<Item = &Arc<C>> {
         self.queues
             .iter()

@@ -14,7 +14,7 @@ const FARTHEST: f64 = EXACT / 2.0;
 /// How numbers are grouped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Grain {
-    /// Each number by itself.
+    /// Each number separately.
     Value,
     /// Intervals `[k * width, (k + 1) * width)`, the products rounded to doubles.
     Interval(f64),
@@ -29,7 +29,7 @@ pub(crate) struct NumberCounts {
 }
 
 impl Grain {
-    /// The bucket of a number; `None` for one that is counted by itself.
+    /// The bucket of a number; `None` for a number that is counted separately.
     #[inline]
     fn bucket(self, number: f64) -> Option<i64> {
         match self {

@@ -156,7 +156,8 @@ fn score(block: &Block, search: &RunningSearch, slot: usize, highest: f32) -> Re
     }
 }
 
-/// Moves the `count` candidates with the highest estimates before the others, of which there is at least one.
+/// Moves the `count` candidates with the highest estimates before the others. There must be more than
+/// `count` candidates.
 fn move_best_to_front(candidates: &mut [Candidate], count: usize) {
     candidates.select_nth_unstable_by(count, |a, b| b.estimate.total_cmp(&a.estimate));
 }

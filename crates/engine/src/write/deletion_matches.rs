@@ -43,7 +43,7 @@ pub(crate) struct BoundDeletion {
 }
 
 impl DeletionMatches {
-    /// A deletion of which nothing is tested yet.
+    /// A deletion without any tested record.
     pub(crate) fn untested(deletion: Deletion, stop: StopFlag) -> Self {
         Self {
             deletion: Arc::new(deletion),

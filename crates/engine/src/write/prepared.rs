@@ -37,7 +37,7 @@ pub struct Prepared {
     pub problems: Vec<LineError>,
 }
 
-/// The records of a [`Prepared`], and the texts of which a commit needs vectors.
+/// The records of a [`Prepared`], and the texts whose vectors a commit needs.
 #[derive(Debug)]
 pub(crate) struct PreparedRecords {
     /// The settings of the database that the texts were made for.

@@ -121,7 +121,7 @@ impl SnapshotBuilder {
         }
     }
 
-    /// Appends rows in blocks, of which none crosses a multiple of the block size.
+    /// Appends rows in blocks that do not cross a multiple of the block size.
     pub(crate) fn append(&mut self, rows: &[NewRow], coding: &Coding) {
         let mut rest = rows;
         while !rest.is_empty() {

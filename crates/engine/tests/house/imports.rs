@@ -29,14 +29,14 @@ impl fmt::Display for Import {
     }
 }
 
-/// A name that a `use` brings in, with its whole path.
+/// A name that a `use` imports, with its full path.
 pub(crate) struct Leaf {
     pub(crate) name: String,
     pub(crate) path: Vec<String>,
     span: Span,
 }
 
-/// Every import between two files of the tree. What a `mod.rs` re-exports is no import of its own.
+/// Every import between two files of the tree. A re-export in a `mod.rs` does not count as an import.
 pub(crate) fn of(tree: &Tree) -> Vec<Import> {
     let mut imports = Vec::new();
     for (module, file) in &tree.files {
@@ -75,7 +75,7 @@ pub(crate) fn is_test(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// The names that a `use` brings in.
+/// The names that a `use` imports.
 pub(crate) fn leaves(tree: &UseTree) -> Vec<Leaf> {
     let mut found = Vec::new();
     collect(tree, &mut Vec::new(), &mut found);

@@ -42,7 +42,7 @@ fn imports_point_only_downward() {
     assert_eq!(
         rooms,
         BTreeSet::from(ROOMS),
-        "the rooms are those of the list"
+        "the rooms are those of `ROOMS`"
     );
     let floor = |file: &str| ROOMS.iter().position(|name| *name == room(file));
     let upward: Vec<String> = imports::of(&tree)
@@ -107,7 +107,7 @@ fn ancestors(file: &str) -> impl Iterator<Item = &str> {
     std::iter::once("").chain(file.match_indices('/').map(|(end, _)| &file[..end]))
 }
 
-/// The two different entries of `folder` that an import connects, if it does.
+/// The two entries of `folder` that an import connects; `None` unless it connects two different ones.
 fn siblings(folder: &str, import: &Import) -> Option<(String, String)> {
     let entry = |file: &str| {
         let inside = if folder.is_empty() {
@@ -118,11 +118,11 @@ fn siblings(folder: &str, import: &Import) -> Option<(String, String)> {
         Some(format!("{folder}/{}", room(inside)))
     };
     let (from, to) = (entry(&import.from)?, entry(&import.to)?);
-    // A folder's own file, such as `job.rs` beside `job/`, counts as part of the folder.
+    // A folder's own file, such as `job.rs` next to `job/`, counts as part of the folder.
     (from != to).then_some((from, to))
 }
 
-/// Describes every circle of the graph whose edges `edge` makes of the imports.
+/// Describes every cycle of a graph. `edge` maps an import to an edge of the graph.
 fn circles(imports: &[Import], edge: impl Fn(&Import) -> Option<(String, String)>) -> Vec<String> {
     let mut next: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (from, to) in imports.iter().filter_map(&edge) {
@@ -151,7 +151,7 @@ fn circles(imports: &[Import], edge: impl Fn(&Import) -> Option<(String, String)
     described
 }
 
-/// Every node that can be reached from `start` by one edge or more.
+/// Every node that can be reached from `start` by at least one edge.
 fn reach(next: &BTreeMap<String, BTreeSet<String>>, start: &str) -> BTreeSet<String> {
     let mut reached = BTreeSet::new();
     let mut waiting = vec![start.to_owned()];

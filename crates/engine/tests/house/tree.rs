@@ -9,12 +9,12 @@ use crate::imports::{is_test, leaves};
 
 /// The parsed files of a crate, without those that are compiled for tests only.
 pub(crate) struct Tree {
-    /// By the path of the module, such as `search/job/bind`; `lib` is the root.
+    /// The files by the path of their module, such as `search/job/bind`; `lib` is the root.
     pub(crate) files: BTreeMap<String, File>,
 }
 
 pub(crate) struct File {
-    /// Such as `crates/engine/src/lib.rs`.
+    /// The path of the file, such as `crates/engine/src/lib.rs`.
     pub(crate) path: PathBuf,
     pub(crate) syntax: syn::File,
     lines: usize,
@@ -53,7 +53,7 @@ impl Tree {
             .collect()
     }
 
-    /// The file that defines what `path`, counted from the root of the crate, names.
+    /// The file that defines the item at `path`, relative to the root of the crate.
     pub(crate) fn definition(&self, path: &[String]) -> Option<String> {
         let mut module = String::from("lib");
         for (at, segment) in path.iter().enumerate() {
@@ -73,7 +73,7 @@ impl Tree {
         Some(module)
     }
 
-    /// A path as it is written in `module`, counted from the root of the crate; `None` when it leads to another crate.
+    /// Makes a path that is written in `module` relative to the root of the crate; `None` if it leads to another crate.
     pub(crate) fn absolute(&self, module: &str, path: &[String]) -> Option<Vec<String>> {
         let first = path.first()?;
         let known = matches!(first.as_str(), "crate" | "super" | "self");

@@ -4,10 +4,10 @@ use serde_json::Map;
 
 use crate::common::{Known, Random, Server};
 
-/// A basis of so many dimensions takes minutes to learn in full.
+/// Learning a basis of this many dimensions takes minutes.
 const DIMENSIONS: usize = 4096;
 
-/// A close saves some hundred megabytes. It took two minutes when it waited for the basis.
+/// A close saves several hundred megabytes. A close that waits for the basis takes about two minutes.
 const CLOSED: Duration = Duration::from_secs(40);
 
 fn closed_in_time(server: Server) {
@@ -23,7 +23,7 @@ fn however_many_dimensions_the_vectors_have() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());
     server.create("db", DIMENSIONS);
-    // From 8,192 records on a basis is learned.
+    // The engine learns a basis once a database has 8,192 records.
     for first in (1..8_400).step_by(400) {
         let known = |id| {
             let vector = (0..DIMENSIONS).map(|_| random.normal()).collect();
@@ -33,7 +33,7 @@ fn however_many_dimensions_the_vectors_have() {
         server.put_batch("db", &batch).wait().expect("committed");
     }
     closed_in_time(server);
-    // It begins again after the next start.
+    // The engine starts learning the basis again after the next start.
     let server = Server::open(directory.path());
     assert_eq!(server.state("db")["records"], 8_400);
     closed_in_time(server);

@@ -1,5 +1,5 @@
-//! Index files hide nothing: whatever is damaged in `records.sqlite`, a database shows all of its records, or it is
-//! refused, at once or after the check that follows the start.
+//! Index files hide no damage: whatever is damaged in `records.sqlite`, a database either shows all of its records or
+//! is refused, at the start or by the check that follows it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn store(directory: &Path) -> PathBuf {
     directory.join("databases/db/records.sqlite")
 }
 
-/// Copies the files of a directory, and those below it.
+/// Copies a directory recursively.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("made");
     for entry in fs::read_dir(from)
@@ -64,7 +64,7 @@ fn written(directory: &Path) -> Oracle {
         .expect("deleted");
     oracle.records.retain(|id, _| *id > 100);
     server.close();
-    // The store knows the stamps of the last two saves.
+    // The store accepts the stamps of the last two saves.
     copy(saved.path(), &derived);
     fs::write(derived.join("snapshot"), snapshot).expect("written");
     oracle
@@ -83,7 +83,7 @@ fn checked(server: &Server) -> Value {
     }
 }
 
-/// Whether all records are there; where they are not, the database is refused.
+/// Returns whether all records are there, and asserts that the database is refused otherwise.
 fn is_whole_or_refused(directory: &Path, oracle: &Oracle) -> bool {
     let server = Server::open(directory);
     let state = checked(&server);
@@ -111,7 +111,7 @@ fn is_whole_or_refused(directory: &Path, oracle: &Oracle) -> bool {
         let settings = json!({ "model": null, "dimensions": DIMENSIONS });
         let refused = server.create_with("db", &settings).expect_err("refused");
         assert_eq!(refused.facts()["reason"], reason);
-        // A first page that is not SQLite's, or not this engine's, is told as such.
+        // A first page that is not SQLite's, or not this engine's, is reported as `store_failed`.
         assert!(reason == "damaged" || reason == "store_failed", "{state}");
     }
     server.close();
@@ -168,10 +168,10 @@ fn whatever_another_program_changes() {
         other.execute_batch(sql).expect(sql);
         drop(other);
         let whole = is_whole_or_refused(copied.path(), &oracle);
-        // Too few deletions show in the count, and everything is read from the store.
+        // Missing deletions change the count, so the engine reads everything from the store.
         let expected = sql.starts_with("SELECT") || sql.starts_with("DELETE FROM changes");
         assert_eq!(whole, expected, "{sql}");
-        // The records themselves are whole where only the feed was changed: the next start finds them all.
+        // If only the feed was changed, the records are intact, and the next start finds all of them.
         let whole = is_whole_or_refused(copied.path(), &oracle);
         assert_eq!(whole, expected || sql.contains("changes"), "{sql}");
     }

@@ -1,4 +1,4 @@
-//! Whatever `records.sqlite` is put in the place of the one that was there, what is served is what is in it.
+//! When `records.sqlite` is replaced by another file, the engine serves the records of that file.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -83,7 +83,7 @@ fn codes(server: &Server) -> Vec<String> {
         .collect()
 }
 
-/// Copies a data directory as kill -9 leaves it: without the lock and without the index of the log.
+/// Copies a data directory as `kill -9` leaves it: without the lock file and without SQLite's `-shm` file.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("made");
     for entry in fs::read_dir(from)
@@ -168,7 +168,7 @@ fn index_files_of_another_history_are_not_believed_whatever_the_number_of_commit
         server.put_known("db", &mut oracle, records);
     }
     server.close();
-    // As many commits as there were before, and more: but others.
+    // At least as many commits as before, but different ones.
     fs::remove_dir_all(&derived).expect("removed");
     copy(other_history.path(), &derived);
     let server = Server::open(world.path());
@@ -206,7 +206,7 @@ fn a_database_whose_file_is_missing_is_damaged_until_it_is_dropped_and_then_empt
     copy(world.path(), killed.path());
     server.close();
     for directory in [world.path().to_owned(), killed.path().to_owned()] {
-        // Its log, its index files and the file `acknowledged` stay.
+        // The write-ahead log, the index files and the file `acknowledged` stay.
         fs::remove_file(directory.join("databases/db/records.sqlite")).expect("deleted");
         let next = directory.join("databases/.next-db");
         fs::create_dir(&next).expect("made");
@@ -226,7 +226,7 @@ fn a_database_whose_file_is_missing_is_damaged_until_it_is_dropped_and_then_empt
             assert_eq!(codes(&server), ["open_failed"]);
             server.close();
         }
-        // What was to take its place may be all that is left of the records.
+        // A prepared replacement may hold the only remaining copy of the records, so it is kept.
         assert!(next.exists());
         let server = Server::open(&directory);
         server.drop_database("db").wait().expect("dropped");

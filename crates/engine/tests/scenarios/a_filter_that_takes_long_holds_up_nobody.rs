@@ -1,4 +1,4 @@
-//! Filters of hundreds of substrings over long texts take seconds: they end when they are stopped, and neither writes
+//! Filters of hundreds of substrings over long texts take seconds. They end when they are stopped, and neither writes
 //! nor other reads wait for them.
 
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,12 +9,12 @@ use crate::common::{Server, stop_flag};
 
 const RECORDS: u64 = 3_000;
 
-/// Half of a text of 20 kB: no rule of it can be told from a text by its beginning.
+/// A pattern of 10 kB that differs from the texts only at its end, so that a comparison does not end early.
 fn pattern(at: usize) -> String {
     format!("{}{at}", "x".repeat(9_990))
 }
 
-/// Rules that hold for no record. Each one searches all texts.
+/// Rules that hold for no record. Each rule searches all texts.
 fn heavy(rules: usize, operator: &str) -> Value {
     let condition = if operator == "contains" { "OR" } else { "AND" };
     let rules: Vec<Value> = (0..rules)
@@ -45,7 +45,7 @@ fn and_ends_when_it_is_stopped() {
     let filter = heavy(900, "contains");
     let total = json!({ "filter": filter, "total": true, "facets": [{ "column": "size" }] });
 
-    // More than there are threads of any kind.
+    // More calls than there are threads of any kind.
     let stop = stop_flag();
     let search = json!({ "filter": filter, "explain": true });
     let stopped = stop_flag();
@@ -62,7 +62,7 @@ fn and_ends_when_it_is_stopped() {
         .map(|_| server.start_delete("db", &json!({ "filter": filter }), stopped.clone()))
         .collect();
 
-    // Calls that take less time, meanwhile: writes, reads of every kind, and control calls.
+    // Meanwhile, faster calls complete: writes, reads of every kind, and control calls.
     let record = json!([{ "id": 1, "data": { "text": "new", "size": 0 }, "vector": [0, 1] }]);
     server.upsert("db", &record).expect("written");
     assert_eq!(server.record("db", "1").expect("there")["data"]["size"], 0);
@@ -100,7 +100,8 @@ fn and_a_deletion_takes_what_matches_when_it_is_committed() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());
     fill(&server);
-    // All records but those with one of the patterns: while they are found, records come, change and go.
+    // The filter matches all records without any of the patterns. While the deletion looks for its matches, records are
+    // inserted, changed and deleted.
     let mut filter = heavy(40, "not_contains");
     let size = json!({ "column": "size", "operator": "greater_than", "value": 1000 });
     filter["rules"].as_array_mut().expect("rules").push(size);
@@ -110,14 +111,14 @@ fn and_a_deletion_takes_what_matches_when_it_is_committed() {
     let changes: Vec<Value> = (0..200)
         .flat_map(|at| {
             [
-                // Matched, and no longer does, by one rule or the other.
+                // Matched before, and no longer matches because of one rule or the other.
                 change(1_100 + at, &kept, 5_000),
                 change(1_400 + at, "short", 1),
-                // Did not match, and now does.
+                // Did not match before, and matches now.
                 change(100 + at, "short", 2_000),
                 // Still matches, with other data.
                 change(2_000 + at, "other", 3_000),
-                // New ones.
+                // New records.
                 change(10_000 + at, "new", 4_000),
                 change(20_000 + at, &kept, 4_000),
             ]
@@ -131,7 +132,7 @@ fn and_a_deletion_takes_what_matches_when_it_is_committed() {
         .expect("deleted");
     let deleted = deletion.wait().expect("deleted");
     let left = server.query("db", &json!({ "filter": filter, "total": true }));
-    // Whenever it was committed: what is left to match was written after it.
+    // Whenever the deletion was committed, the records that still match were written after that commit.
     let left = left["total"]["value"].as_u64().expect("a total");
     let again = server
         .delete("db", &json!({ "filter": filter }))

@@ -135,7 +135,7 @@ fn and_a_cursor_that_is_none_is_refused() {
     server.close();
 }
 
-/// The request of a page after a cursor.
+/// The request for the page after `page`; `None` after the last page.
 fn after(request: &Value, page: &Value) -> Option<Value> {
     let cursor = page["pagination"]["next_cursor"].as_str()?;
     assert!(
@@ -157,7 +157,7 @@ fn by_texts_of_any_length_with_cursors_of_a_bounded_one() {
     let shared = "x".repeat(20_000);
     let texts: Vec<Value> = (0..120)
         .map(|at| match at % 10 {
-            // The same text many times, its beginnings, and texts that differ at the end alone.
+            // The same text many times, its prefixes, and texts that differ only at the end.
             0 | 1 => json!(shared),
             2 => json!(&shared[..19_000 + at]),
             3 => json!(format!("{}é", "x".repeat(1_023))),
@@ -194,7 +194,7 @@ fn by_texts_of_any_length_with_cursors_of_a_bounded_one() {
         });
         assert!(texts_in_order, "{request}");
 
-        // All pages, each after the cursor's record was deleted or changed, and some of those around it.
+        // All pages. Before each one, the cursor's record and some of its neighbours are deleted or changed.
         let mut gone = Vec::new();
         let mut found = Vec::new();
         let mut next = Some(request.clone());
@@ -203,7 +203,7 @@ fn by_texts_of_any_length_with_cursors_of_a_bounded_one() {
             let shown = hits(&page);
             next = after(&request, &page);
             let around = shown.iter().rev().take(1 + random.below(3)).chain(
-                // The record that comes next, too.
+                // The next record as well.
                 expected
                     .iter()
                     .skip_while(|known| shown.last().is_some_and(|last| known["id"] != last["id"]))
@@ -231,15 +231,15 @@ fn by_texts_of_any_length_with_cursors_of_a_bounded_one() {
             stays.cloned().collect()
         };
         assert_same(&stay(&found), &stay(&expected), &request);
-        assert!(gone.len() > 8, "{} went", gone.len());
-        // As it was, for the next round.
+        assert!(gone.len() > 8, "{} deleted", gone.len());
+        // Restore all records for the next round.
         for (at, text) in texts.iter().enumerate() {
             let record = json!([{ "id": at + 1, "data": { "text": text }, "vector": [1, at] }]);
             server.upsert("db", &record).expect("written");
         }
     }
 
-    // Everything that a cursor names is changed: said, never guessed.
+    // When every record that a cursor names has changed, the engine reports an error and does not guess a position.
     let request = json!({ "limit": 3, "sort": { "column": "text", "direction": "desc" } });
     let page = server.query("db", &request);
     let next = after(&request, &page).expect("more");

@@ -10,7 +10,7 @@ use crate::common::{Known, Oracle, Random, Server, Vectors, hits, random_data, r
 const DIMENSIONS: usize = 32;
 const BLOCK: u64 = 4_096;
 
-/// Nothing here is built for a fraction of it.
+/// Timeout. Every build in this file takes a small fraction of it.
 const NEVER: Duration = Duration::from_secs(120);
 
 struct Filled {
@@ -62,15 +62,15 @@ fn request(members: Value) -> Value {
     request
 }
 
-/// A result without what explains it.
+/// A result without its `explain` member.
 fn bare(hit: &Value) -> Value {
     let mut hit = hit.clone();
     hit.as_object_mut().expect("a result").remove("explain");
     hit
 }
 
-/// Checks all but completeness: results are matches with their true score, in order, none twice. Returns which share
-/// of the exact page was found.
+/// Checks everything except completeness: results are matches with their true score, in order, without duplicates.
+/// Returns the share of the exact page that was found.
 fn recall(found: &[Value], exact: &[Value], request: &Value) -> f64 {
     let place: HashMap<u64, usize> = exact
         .iter()
@@ -94,17 +94,18 @@ fn recall(found: &[Value], exact: &[Value], request: &Value) -> f64 {
 }
 
 impl Filled {
-    /// Searches until the index holds `records` that are alive: beside additions too, every result must be right.
+    /// Searches until the index holds `records` live records. Every result must be correct, also during additions.
     fn wait_for(&mut self, records: u64) {
         let start = Instant::now();
-        // Its own: how often this looks is up to the clock, and what follows is to be the same every time.
+        // A separate generator: the number of searches here depends on the clock, and the rest of the test must be
+        // deterministic.
         let mut random = Random::new(records);
         loop {
             let query = self.vectors.draw(&mut random);
             let request = request(json!({ "limit": 10 }));
             let page = self.server.search("db", &request, &query);
             let exact = self.oracle.search(&request, &query);
-            // How much is found is judged by the mean: of thousands, one may end up in a wrong cluster.
+            // Only the mean recall is checked: one search of thousands may end in a wrong cluster.
             recall(&hits(&page), &exact, &request);
             if page["explain"]["approximate"]["indexed"].as_u64() >= Some(records) {
                 break;
@@ -121,10 +122,10 @@ impl Filled {
         assert!(bytes > Some(held * DIMENSIONS as u64), "{described}");
     }
 
-    /// The mean recall of some searches, each of which must go the way `plan`.
+    /// The mean recall of several searches. Each search must use `plan`.
     fn mean_recall(&mut self, members: Value, plan: &str) -> f64 {
         let request = request(members);
-        // The oracle knows one filter.
+        // The oracle supports only one filter.
         let mut known = request.clone();
         if !request["forced_filter"].is_null() {
             known["filter"] = request["forced_filter"].clone();
@@ -155,8 +156,8 @@ fn and_only_matches_with_their_true_scores() {
     println!("recall {share}");
     assert!(share >= 0.95, "{share}");
 
-    // Rules, a time range and a forced filter hold for every result, whatever the way. A walk that ends in a wrong
-    // cluster misses a whole small page, so less is asked of the mean.
+    // Rules, a time range and a forced filter hold for every result of every plan. A graph search that ends in a wrong
+    // cluster misses a whole small page, so the required mean is lower.
     let third = json!({ "rules": [{ "column": "third", "operator": "not_equals", "value": 0 }] });
     let share = all.mean_recall(json!({ "filter": third, "limit": 10 }), "approximate");
     assert!(share >= 0.9, "filtered: {share}");
@@ -176,12 +177,12 @@ fn and_only_matches_with_their_true_scores() {
         recall(&hits(&page), &all.oracle.search(&request, &query), &request);
     }
 
-    // Where few pass, a scan is right and fast: nothing is missed.
+    // If few records pass the filter, the engine scans them, and the result is exact.
     let few = json!({ "rules": [{ "column": "hundredth", "operator": "equals", "value": 7 }] });
     let share = all.mean_recall(json!({ "filter": few }), "filtered scan");
     assert_eq!(share, 1.0, "few pass");
 
-    // Nothing is missed by a search that does not say that it may.
+    // A search without `approximate` is exact.
     for _ in 0..5 {
         let request = json!({ "threshold": 0.2, "limit": 50, "total": true });
         let query = all.vectors.draw(&mut all.random);
@@ -248,7 +249,7 @@ fn as_soon_as_they_are_written() {
         assert_eq!(page["explain"]["plan"], "approximate");
         hits(&page).first().map(bare)
     };
-    // A new record, one of the index that gets another vector, and one that is deleted.
+    // A new record, an indexed record that gets another vector, and a record that is deleted.
     for id in [900_000, 77] {
         let query = all.vectors.draw(&mut all.random);
         let known = Known::new(id, random_data(&mut all.random), query.clone(), 5);
@@ -268,7 +269,7 @@ fn as_soon_as_they_are_written() {
     let after = first(&all, &gone.vector).expect("a result");
     assert_ne!(after["id"], json!(99));
 
-    // All records anew: what the index holds dies, and one of living records takes its place.
+    // All records are replaced: every record of the index becomes dead, and a new index of live records replaces it.
     let records = some(1..=8 * BLOCK, &all.vectors, &mut all.random);
     all.server.put_known("db", &mut all.oracle, records);
     all.wait_for(6 * BLOCK);
@@ -278,7 +279,7 @@ fn as_soon_as_they_are_written() {
 }
 
 fn graphs(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory.join("databases/db/derived")).expect("derived files");
+    let entries = fs::read_dir(directory.join("databases/db/derived")).expect("index files");
     entries
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|kind| kind == "graph"))
@@ -301,7 +302,7 @@ fn with_the_index_that_was_saved() {
     let mut all = reopen(all);
     let saved = graphs(all.directory.path());
     assert_eq!(saved.len(), 1);
-    // It is not written again while it is the same.
+    // An unchanged index is not written again.
     all = reopen(all);
     assert_eq!(graphs(all.directory.path()), saved);
     for round in 0..4 {
@@ -320,11 +321,11 @@ fn with_the_index_that_was_saved() {
         }
         all = reopen(all);
         all = reopen(all);
-        let anew = graphs(all.directory.path());
-        assert_eq!(anew.len(), 1, "the damaged one is gone");
-        assert_ne!(anew[0], graph, "built and saved anew");
+        let rebuilt = graphs(all.directory.path());
+        assert_eq!(rebuilt.len(), 1, "the damaged one is gone");
+        assert_ne!(rebuilt[0], graph, "built and saved again");
     }
-    // Another part of the derived files: the blocks are others then, and so is the index.
+    // Another index file is damaged: the blocks are then rebuilt, and so is the index.
     all.server.close();
     fs::remove_file(all.directory.path().join("databases/db/derived/snapshot")).expect("removed");
     let server = Server::open(all.directory.path());
@@ -373,7 +374,7 @@ fn only_where_it_was_asked_for() {
         "db",
         json!({ "approximate": true, "facets": [{ "column": "third" }] }),
     );
-    // Before there is an index, the answer is there all the same.
+    // Before an index exists, the search still responds.
     let page = server.search("db", &request(json!({})), &query);
     assert_eq!(page["approximate"], json!(true));
     assert_eq!(

@@ -33,9 +33,9 @@ fn in_a_batch() {
     server.create("db", 2);
     server
         .upsert("db", &json!([record(1, &["a", "b"])]))
-        .expect("room for two");
+        .expect("two columns are allowed");
 
-    // The second record alone is too much; the batch is stored whole or not at all.
+    // The second record alone exceeds the limit, and a batch is stored completely or not at all.
     let batch = json!([record(2, &["a", "c"]), record(3, &["c", "b", "d/e", "f"])]);
     let error = server.upsert("db", &batch).expect_err("too many columns");
     let Error::Invalid { code, problems } = &error else {
@@ -50,7 +50,7 @@ fn in_a_batch() {
 
     server
         .upsert("db", &json!([record(2, &["a", "c"])]))
-        .expect("room for one more");
+        .expect("one more column is allowed");
     server
         .upsert("db", &json!([record(2, &["c", "b", "a"])]))
         .expect("no new name");
@@ -78,13 +78,13 @@ fn in_a_stream_of_lines() {
         .prepare("db", body, Vec::new(), format)
         .expect("prepared");
     let committed = server.commit("db", prepared).wait().expect("written");
-    let told: Vec<_> = committed
+    let reported: Vec<_> = committed
         .problems
         .iter()
         .map(|bad| (bad.line, &*bad.problem.pointer, bad.problem.code.as_str()))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             (12, "/data/c", "too_many_columns"),
             (14, "/data/d", "too_many_columns")

@@ -46,7 +46,7 @@ fn by_identity_filter_or_time_range() {
                 json!({ "time_range": { "start_time": time(start), "end_time": time(start + 50_000) } })
             }
         };
-        // The oracle's query has no ids: they are picked from what the rest finds.
+        // The oracle's query does not support ids, so the test selects them from the matches of the other members.
         let mut narrowed = json!({ "variant": "a", "time_range": request["time_range"], "filter": request["filter"] });
         if request["filter"].is_null() {
             narrowed["filter"] = request["forced_filter"].clone();
@@ -119,7 +119,7 @@ fn and_a_made_id_never_comes_back() {
     assert_eq!(server.describe("db")["records"], 0);
     assert_eq!(made(&server), 5);
 
-    // A caller may give a deleted id again: it is a new record.
+    // A caller may use a deleted id again for a new record.
     let again = server.upsert("db", &record(Some(2))).expect("written");
     assert_eq!(again.results[0].status, Status::Created);
     assert_eq!(

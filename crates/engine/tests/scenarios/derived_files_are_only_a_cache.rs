@@ -5,8 +5,8 @@ use serde_json::json;
 
 use crate::common::{Known, Oracle, Random, Server, Vectors, random_data};
 
-fn derived(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory.join("databases/db/derived")).expect("derived files");
+fn index_files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory.join("databases/db/derived")).expect("index files");
     let mut paths: Vec<PathBuf> = entries
         .map(|entry| entry.expect("an entry").path())
         .collect();
@@ -41,10 +41,10 @@ fn whatever_happens_to_them() {
     server.put_known("db", &mut oracle, records);
     server.close();
     for round in 0..30 {
-        let files = derived(directory.path());
+        let files = index_files(directory.path());
         assert!(
             files.len() >= 8,
-            "blocks, codes, a basis and the snapshot are saved anew: {files:?}"
+            "blocks, codes, a basis and the snapshot are saved again: {files:?}"
         );
         let path = if round % 4 == 0 {
             &files[files.len() - 1]
@@ -65,7 +65,7 @@ fn whatever_happens_to_them() {
         let server = Server::open(directory.path());
         let request = json!({ "threshold": 0.2, "limit": 100, "total": true, "variant": "a" });
         server.check("db", &oracle, &request, &vectors.draw(&mut random));
-        // A write afterwards: the damaged snapshot must not be what the next start reads.
+        // A write afterwards, so that the next start must not read the damaged snapshot.
         let id = 1 + random.below(9_500) as u64;
         server.put_known(
             "db",
@@ -110,11 +110,11 @@ fn also_while_the_engine_runs() {
     let records = records.collect();
     server.put_known("db", &mut oracle, records);
     let request = json!({ "threshold": 0.1, "limit": 100, "total": true });
-    for path in derived(directory.path())
+    for path in index_files(directory.path())
         .iter()
         .filter(|path| path.extension().is_some_and(|kind| kind == "rows"))
     {
-        // Bits flip all over the vectors of a full block, which are read when a record is scored.
+        // Flip bits all over the vectors of a full block, which are read when a record is scored.
         let mut bytes = fs::read(path).expect("read");
         let end = bytes.len();
         (end / 2..end).step_by(97).for_each(|at| bytes[at] ^= 0x10);

@@ -35,13 +35,13 @@ fn that_is_stopped() {
         let other = server.start_search("db", &request, vector, stop_flag());
         late_flag.store(true, Relaxed);
         assert_eq!(early.wait().expect_err("it was stopped").code(), "stopped");
-        // Its flag was set somewhere between its start and its end: a page or an error, never both or neither.
+        // The flag was set while the call ran, so the result is a page or an error.
         if let Err(error) = late.wait() {
             assert_eq!(error.code(), "stopped");
         }
         assert!(
             other.wait().is_ok(),
-            "another search on the same pass goes on"
+            "another search of the same shared scan continues"
         );
     }
     server.close();
@@ -133,7 +133,7 @@ fn that_is_in_flight_when_the_engine_closes() {
             })
             .collect();
         let (searched, written) = std::thread::scope(|scope| {
-            // Beside the closing, more writes come: each is taken whole or refused.
+            // More writes arrive during the close. Each one is accepted as a whole or refused.
             let late = scope.spawn(|| {
                 let mut written = 0;
                 for id in 20_000_u64.. {
@@ -165,7 +165,7 @@ fn that_is_in_flight_when_the_engine_closes() {
                     .count(),
             )
         });
-        assert_eq!(searched, 300, "what was taken is answered");
+        assert_eq!(searched, 300, "every accepted search gets its response");
         assert_eq!(
             server
                 .try_search("db", &request, &vectors[0])
@@ -216,7 +216,7 @@ fn that_meets_a_database_being_dropped() {
             }
         }
         assert!(!directory.path().join("databases/db").exists());
-        // The id is free, and what comes there is empty.
+        // The id can be used again, and the new database is empty.
         server.create("db", 8);
         assert_eq!(server.describe("db")["records"], 0);
         assert_eq!(

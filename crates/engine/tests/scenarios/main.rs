@@ -1,4 +1,4 @@
-//! Whole scenarios over the engine's public face, each in a file named as the sentence that it holds the engine to.
+//! Scenarios that use only the engine's public API. Each file name states the property that the file tests.
 
 mod a_close_waits_for_no_background_job;
 mod a_damaged_store_is_never_served_short;

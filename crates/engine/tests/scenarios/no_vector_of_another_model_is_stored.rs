@@ -9,24 +9,24 @@ use cosift_engine::{Error, Format, Status};
 
 use crate::common::{Known, Model, Oracle, Random, Server, embed, embedded, fingerprint, settings};
 
-/// Equal dimensions: the length of a vector does not tell which model made it.
+/// Two models with equal dimensions, so that the length of a vector does not identify its model.
 const MODELS: [Model; 2] = [[8, 1], [8, 2]];
 
 const SWITCHES: usize = 200;
 const WRITERS: u64 = 8;
 const READERS: u64 = 2;
 
-/// Records that all writers write; beyond, each has its own.
+/// The number of records that all writers write. Each writer also writes `OWN` records of its own.
 const SHARED: u64 = 40;
 const OWN: u64 = 30;
 
 /// What all threads share.
 struct World {
     server: Server,
-    /// Writes pass; the last step of a switch holds it alone.
-    gate: RwLock<()>,
+    /// Writes hold the lock shared; the last step of a switch holds the lock exclusively.
+    switch_lock: RwLock<()>,
     over: AtomicBool,
-    /// The data that was acknowledged last, of the records that one writer writes.
+    /// The last acknowledged data of the records that only one writer writes.
     acknowledged: Mutex<BTreeMap<u64, Option<String>>>,
     /// Commits that had to be embedded again.
     again: AtomicUsize,
@@ -34,10 +34,10 @@ struct World {
     unchanged: AtomicUsize,
 }
 
-/// The model that a database has, as one that asks it is told.
-fn asked(server: &Server) -> Model {
-    let told = server.describe("db")["fingerprint"].clone();
-    let has = |&&model: &&Model| told == json!(fingerprint(model));
+/// The current model of the database, as the engine reports it.
+fn current_model(server: &Server) -> Model {
+    let current = server.describe("db")["fingerprint"].clone();
+    let has = |&&model: &&Model| current == json!(fingerprint(model));
     *MODELS.iter().find(has).expect("a model")
 }
 
@@ -45,7 +45,7 @@ fn text(id: u64, kind: usize) -> String {
     format!("record {id} of kind {kind}")
 }
 
-/// Holds `page` to what embedding the texts of its records again gives. Returns how many there are.
+/// Checks `page` against scores of newly embedded texts of its records. Returns the number of records.
 fn check_page(page: &Value, model: Model, query: &[f32]) -> usize {
     let results = page["results"].as_array().expect("results");
     let mut oracle = Oracle::default();
@@ -67,7 +67,7 @@ fn check_page(page: &Value, model: Model, query: &[f32]) -> usize {
     found.len()
 }
 
-/// Every stored text, embedded again, has the vector that is stored.
+/// Checks that embedding every stored text again gives the stored vector.
 fn check_all(world: &World, model: Model) {
     let query = embed(&["anything".to_owned()], model);
     let request = json!({ "threshold": 0, "limit": 10_000, "embedded_by": fingerprint(model) });
@@ -94,8 +94,8 @@ fn check_all(world: &World, model: Model) {
 fn write(world: &World, seed: u64) {
     let World { server, .. } = world;
     let mut random = Random::new(100 + seed);
-    // As a caller that learns only from a refusal that the model is another one.
-    let mut model = asked(server);
+    // The writer notices a model change only when a commit is refused.
+    let mut model = current_model(server);
     let first = 1 + SHARED + seed * OWN;
     while !world.over.load(Relaxed) {
         let mut ids: Vec<u64> = (0..1 + random.below(6))
@@ -107,7 +107,7 @@ fn write(world: &World, seed: u64) {
         ids.sort_unstable();
         ids.dedup();
         if random.chance(10) {
-            let _passed = world.gate.read().expect("no thread panicked");
+            let _shared = world.switch_lock.read().expect("no thread panicked");
             server
                 .delete("db", &json!({ "ids": ids }))
                 .expect("deleted");
@@ -115,7 +115,7 @@ fn write(world: &World, seed: u64) {
             acknowledged.extend(ids.iter().filter(|&&id| id >= first).map(|&id| (id, None)));
             continue;
         }
-        // Few contents: many records are as they were.
+        // There are few different texts, so that many records are unchanged.
         let texts: Vec<String> = ids.iter().map(|&id| text(id, random.below(2))).collect();
         let records: Vec<Value> = ids
             .iter()
@@ -128,7 +128,7 @@ fn write(world: &World, seed: u64) {
         let committed = loop {
             let embedded = embedded(&prepared.texts(), model);
             thread::yield_now();
-            let _passed = world.gate.read().expect("no thread panicked");
+            let _shared = world.switch_lock.read().expect("no thread panicked");
             match server.commit_with("db", Arc::clone(&prepared), embedded) {
                 Ok(committed) => {
                     let mut acknowledged = world.acknowledged.lock().expect("no thread panicked");
@@ -138,7 +138,7 @@ fn write(world: &World, seed: u64) {
                 }
                 Err(Error::Stale) => {
                     world.again.fetch_add(1, Relaxed);
-                    model = asked(server);
+                    model = current_model(server);
                 }
                 Err(error) => panic!("{error}"),
             }
@@ -151,7 +151,7 @@ fn write(world: &World, seed: u64) {
 
 fn read(world: &World, seed: u64) -> usize {
     let mut random = Random::new(200 + seed);
-    let mut model = asked(&world.server);
+    let mut model = current_model(&world.server);
     let mut pages = 0;
     while !world.over.load(Relaxed) {
         let query = embed(&[text(random.below(99) as u64, 0)], model);
@@ -161,7 +161,7 @@ fn read(world: &World, seed: u64) -> usize {
                 check_page(&page, model, &query);
                 pages += 1;
             }
-            Err(Error::Stale) => model = asked(&world.server),
+            Err(Error::Stale) => model = current_model(&world.server),
             Err(error) => panic!("{error}"),
         }
     }
@@ -193,7 +193,7 @@ fn by_a_commit_that_is_tried_again() {
         let refused = commit(&before, embedded(&texts, old));
         assert!(matches!(refused, Err(Error::Stale)));
     }
-    // Prepared for the new model, but embedded by one who still has the old.
+    // Prepared for the new model, but embedded with the old model.
     let after = prepare(2);
     for prepared in [&before, &after] {
         let refused = commit(prepared, embedded(&prepared.texts(), old));
@@ -226,7 +226,7 @@ fn nor_one_of_the_same_columns_in_another_order() {
         .begin_reembedding("db", &settings(new))
         .expect("begun");
     catch_up(&server, new);
-    // Changed and changed back, but for the order, between two batches.
+    // The columns are changed and changed back, except for their order, between two batches.
     assert_eq!(put(r#"{"a":"one","b":"three"}"#), Status::Changed);
     assert_eq!(put(r#"{"b":"two","a":"one"}"#), Status::Changed);
     catch_up(&server, new);
@@ -237,7 +237,7 @@ fn nor_one_of_the_same_columns_in_another_order() {
     server.close();
 }
 
-/// Embeds what the database has and its new vectors lack.
+/// Embeds every record that the re-embedding store lacks.
 fn catch_up(server: &Server, model: Model) {
     let mut last = false;
     while !last {
@@ -259,7 +259,7 @@ fn however_often_models_change_under_writers() {
         .expect("created");
     let world = World {
         server,
-        gate: RwLock::default(),
+        switch_lock: RwLock::default(),
         over: AtomicBool::new(false),
         acknowledged: Mutex::default(),
         again: AtomicUsize::new(0),
@@ -276,7 +276,7 @@ fn however_often_models_change_under_writers() {
                 scope.spawn(move || read(world, seed))
             })
             .collect();
-        // A failed check must end the writers too.
+        // A failed check must also end the writers.
         let switched = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             for switch in 1..=SWITCHES {
                 let model = MODELS[switch % 2];
@@ -286,7 +286,7 @@ fn however_often_models_change_under_writers() {
                     .expect("begun");
                 catch_up(&world.server, model);
                 world.server.warm_reembedding("db").expect("warm");
-                let _alone = world.gate.write().expect("no thread panicked");
+                let _exclusive = world.switch_lock.write().expect("no thread panicked");
                 check_all(&world, MODELS[(switch + 1) % 2]);
                 catch_up(&world.server, model);
                 world.server.switch_reembedding("db").expect("switched");

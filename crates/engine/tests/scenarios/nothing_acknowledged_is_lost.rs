@@ -12,12 +12,12 @@ const SEED: &str = "COSIFT_TEST_SEED";
 /// Rounds of writing and being killed, on one data directory.
 const ROUNDS: u64 = 16;
 
-/// One write, made anew from its seed by writer and judge alike.
+/// One write, which both the writer and the checking process derive from its seed.
 fn write(seed: u64, vectors: &Vectors) -> Write {
     let mut random = Random::new(seed);
     match random.below(6) {
         0 => Write::Delete((0..3).map(|_| 1 + random.below(900) as u64).collect()),
-        // Few ids: most records are there already, and are changed or only touched.
+        // There are few ids, so most records exist already and are changed or only get a new sync time.
         kind => Write::Put(
             (0..if kind == 1 { 600 } else { 5 })
                 .map(|_| {
@@ -42,7 +42,7 @@ fn vectors() -> Vectors {
     Vectors::new(8, &mut Random::new(1))
 }
 
-/// Writes until it is killed; tells before each write what comes and after it that it is acknowledged.
+/// Writes until it is killed. Prints a line before each write and after its acknowledgement.
 #[test]
 #[ignore = "run in a process of its own by another test"]
 fn child_process() {
@@ -54,7 +54,7 @@ fn child_process() {
     let vectors = vectors();
     let mut server = Server::open(directory.as_ref());
     for at in seed * 1_000.. {
-        // Now and then with a snapshot in between, from which the next start goes on.
+        // Sometimes a snapshot is saved in between, and the next start continues from it.
         if at % 400 == 150 {
             server.close();
             server = Server::open(directory.as_ref());
@@ -72,7 +72,7 @@ fn child_process() {
     }
 }
 
-/// The records after a write. A record keeps its creation, and its last change while its content stays.
+/// Applies a write to the oracle. A record keeps its creation time, and its change time while its content is unchanged.
 fn apply(oracle: &mut Oracle, write: Write) {
     match write {
         Write::Put(records) => oracle
@@ -82,7 +82,7 @@ fn apply(oracle: &mut Oracle, write: Write) {
     }
 }
 
-/// Identity, data and time of last sight of all records, by the oracle.
+/// UUID, data and last synced time of all records of the oracle.
 fn state(oracle: &Oracle) -> BTreeMap<u64, Value> {
     let shown = |known: &Known| json!([known.uuid, known.data, time(known.synced)]);
     oracle
@@ -92,7 +92,7 @@ fn state(oracle: &Oracle) -> BTreeMap<u64, Value> {
         .collect()
 }
 
-/// The same by the engine.
+/// UUID, data and last synced time of all records of the engine.
 fn found(server: &Server) -> BTreeMap<u64, Value> {
     let shown = |variant: &str| {
         let page = server.query(
@@ -133,18 +133,18 @@ fn when_the_process_is_killed_again_and_again() {
     server.create("db", 8);
     server.close();
     for round in 1..=ROUNDS {
-        let (done, begun) = killed(directory.path(), round, random.below(60) as u64);
+        let (done, started) = killed(directory.path(), round, random.below(60) as u64);
         for at in round * 1_000..done {
             apply(&mut oracle, write(at, &vectors));
         }
         let server = Server::open(directory.path());
         let found = found(&server);
-        // The write that was under way is there as a whole or not at all.
+        // The write that was interrupted is stored completely or not at all.
         if found != state(&oracle) {
             assert_eq!(
-                begun,
+                started,
                 done + 1,
-                "round {round}: nothing was under way after write {done}"
+                "round {round}: no write was interrupted after write {done}"
             );
             apply(&mut oracle, write(done, &vectors));
         }
@@ -156,7 +156,7 @@ fn when_the_process_is_killed_again_and_again() {
             );
         }
         assert_eq!(found.len(), oracle.records.len(), "round {round}");
-        // The vectors came back as well.
+        // The vectors are restored as well.
         let query = vectors.draw(&mut random);
         let page = server.search("db", &json!({ "threshold": 0, "limit": 10_000 }), &query);
         let scores = |hits: &[Value]| -> BTreeMap<u64, Value> {
@@ -179,8 +179,8 @@ fn when_the_process_is_killed_again_and_again() {
     }
 }
 
-/// Runs the writer and kills it once it has acknowledged `writes`; gives the numbers after the last write
-/// acknowledged and the last begun.
+/// Runs the writer and kills it once it has acknowledged `writes`. Returns one past the number of the last
+/// acknowledged write and one past the number of the last started write.
 fn killed(directory: &Path, seed: u64, writes: u64) -> (u64, u64) {
     let mut command = child("nothing_acknowledged_is_lost::child_process");
     let mut writer = command
@@ -189,7 +189,7 @@ fn killed(directory: &Path, seed: u64, writes: u64) -> (u64, u64) {
         .spawn()
         .expect("the child runs");
     let lines = BufReader::new(writer.stdout.take().expect("its output")).lines();
-    let (mut done, mut begun) = (seed * 1_000, seed * 1_000);
+    let (mut done, mut started) = (seed * 1_000, seed * 1_000);
     let mut alive = true;
     for line in lines.map_while(Result::ok) {
         let number = |name: &str| {
@@ -197,8 +197,8 @@ fn killed(directory: &Path, seed: u64, writes: u64) -> (u64, u64) {
                 .and_then(|rest| rest.parse::<u64>().ok())
         };
         if let Some(at) = number("write ") {
-            begun = at + 1;
-            // Killed in the middle of a write, not between two; what it still says on its way counts.
+            started = at + 1;
+            // The kill comes in the middle of a write. Lines that the writer printed before its end count as well.
             if alive && at >= seed * 1_000 + writes {
                 writer.kill().expect("killed");
                 alive = false;
@@ -208,7 +208,7 @@ fn killed(directory: &Path, seed: u64, writes: u64) -> (u64, u64) {
             done = at + 1;
         }
     }
-    writer.wait().expect("it has ended");
-    assert!(!alive, "the writer ended by itself");
-    (done, begun)
+    writer.wait().expect("the writer has ended");
+    assert!(!alive, "the writer ended without being killed");
+    (done, started)
 }

@@ -5,7 +5,7 @@ use crate::common::{Known, Oracle, Random, Server, Vectors, assert_same, hits};
 
 const PAGE_BYTES: usize = 20_000;
 
-/// Records from a few bytes to more than a page holds.
+/// Records whose sizes range from a few bytes to more than the limit of a page.
 fn filled() -> (tempfile::TempDir, Server, Oracle, Vectors, Random) {
     let mut random = Random::new(40);
     let directory = tempfile::tempdir().expect("a directory");
@@ -29,7 +29,7 @@ fn filled() -> (tempfile::TempDir, Server, Oracle, Vectors, Random) {
     (directory, server, oracle, vectors, random)
 }
 
-/// Follows cursors to the end, and checks that each page is as full as it may be.
+/// Follows cursors to the end and checks that each page is as full as the limit allows.
 fn drain(request: &Value, ask: impl Fn(&Value) -> Value) -> Vec<Value> {
     let mut request = request.clone();
     let mut all = Vec::new();
@@ -42,7 +42,7 @@ fn drain(request: &Value, ask: impl Fn(&Value) -> Value) -> Vec<Value> {
         assert!(bytes <= PAGE_BYTES || found.len() == 1, "{bytes} bytes");
         if let Some(&(before, count)) = pages.last() {
             let full = count == 100 || before + 1 + lengths[0] > PAGE_BYTES;
-            assert!(full, "the page before had room for another record");
+            assert!(full, "another record would have fit the previous page");
         }
         pages.push((bytes, found.len()));
         all.extend(found);

@@ -11,7 +11,7 @@ fn filled(seed: u64, count: u64) -> (tempfile::TempDir, Server, Oracle, Vectors,
     server.create("db", 8);
     let vectors = Vectors::new(8, &mut random);
     let mut oracle = Oracle::default();
-    // Few different vectors: most scores tie, and pages end within ties.
+    // There are few different vectors, so most scores tie and pages end within ties.
     let few: Vec<Vec<f32>> = (0..60).map(|_| vectors.draw(&mut random)).collect();
     let records = (1..=count).map(|id| {
         let vector = random.pick(&few).clone();
@@ -22,7 +22,7 @@ fn filled(seed: u64, count: u64) -> (tempfile::TempDir, Server, Oracle, Vectors,
     (directory, server, oracle, vectors, random)
 }
 
-/// Follows cursors to the end; every page may have another limit, and `between` runs after each.
+/// Follows cursors to the end. Every page may have another limit, and `between` runs after each page.
 fn drain(
     server: &Server,
     request: &Value,
@@ -81,7 +81,7 @@ fn of_a_search_at_any_limits() {
     server.close();
 }
 
-/// So many that scans leave out what they expect to be too low.
+/// Enough records that scans skip those below the score-floor estimate.
 #[test]
 fn of_a_search_among_many() {
     let (_directory, server, oracle, vectors, mut random) = filled(15, 36_000);
@@ -127,7 +127,7 @@ fn while_others_are_written() {
             }
         };
         let mut new = 100_000;
-        // Half of the records stay as they are; of the others some are changed, some deleted, some come anew.
+        // Half of the records stay unchanged. Of the others, some are changed, deleted or inserted again.
         let found = drain(
             &server,
             &request,
@@ -195,7 +195,7 @@ fn after_the_record_of_the_cursor_is_deleted_or_changed() {
                 .delete("db", &json!({ "ids": [id] }))
                 .expect("deleted");
         } else {
-            // To the very end of the order or to its very start: neither may move the page.
+            // Move the record to the end or the start of the order. Neither may change the page.
             let direction = if random.chance(50) { 1.0 } else { -1.0 };
             let vector: Vec<f32> = query
                 .iter()

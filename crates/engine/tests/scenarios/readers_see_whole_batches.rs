@@ -6,7 +6,7 @@ use crate::common::{Known, Random, Server, Vectors, hits};
 
 const RECORDS: u64 = 200;
 
-/// Every batch sets the same number in all records, and their count rises and falls with it.
+/// Every batch sets the same number in all records.
 fn batch(round: u64, vectors: &[Vec<f32>]) -> Vec<Known> {
     (1..=RECORDS)
         .map(|id| {
@@ -23,14 +23,14 @@ fn batch(round: u64, vectors: &[Vec<f32>]) -> Vec<Known> {
 }
 
 #[test]
-fn beside_a_writer_at_full_speed() {
+fn while_a_writer_runs_at_full_speed() {
     let mut random = Random::new(80);
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());
     server.create("db", 64);
     let drawn = Vectors::new(64, &mut random);
     let vectors: Vec<Vec<f32>> = (0..RECORDS).map(|_| drawn.draw(&mut random)).collect();
-    // Enough others that the blocks of the batches come, are joined and go.
+    // Enough other records that the blocks of the batches are added, merged and removed.
     let others: Vec<Known> = (1_000..7_000)
         .map(|id| Known::new(id, Map::new(), drawn.draw(&mut random), 0))
         .collect();
@@ -42,7 +42,7 @@ fn beside_a_writer_at_full_speed() {
             let mut round = 0;
             while !done.load(Relaxed) {
                 round += 1;
-                // Several wait at once: they share a transaction, and still only whole ones may be seen.
+                // Several batches wait at once and share a transaction; readers may still see only whole batches.
                 let pending: Vec<_> = (0..4)
                     .map(|ahead| server.put_batch("db", &batch(round + ahead, &vectors)))
                     .collect();
@@ -74,13 +74,16 @@ fn beside_a_writer_at_full_speed() {
                 rounds.iter().all(|&round| round == rounds[0]),
                 "parts of two batches: {rounds:?}"
             );
-            assert!(rounds[0] >= newest, "what was seen is not taken back");
+            assert!(
+                rounds[0] >= newest,
+                "a visible round never becomes invisible again"
+            );
             newest = rounds[0];
         }
         done.store(true, Relaxed);
         writer.join().expect("the writer")
     });
-    // What is acknowledged is seen by the next search.
+    // The next search sees every acknowledged write.
     let page = server.search("db", &json!({ "threshold": 0, "limit": 1, "filter": {
         "condition": "AND", "rules": [{ "column": "round", "operator": "equals", "value": last }] }, "total": true }), &vectors[0]);
     assert_eq!(page["total"]["value"], json!(RECORDS));

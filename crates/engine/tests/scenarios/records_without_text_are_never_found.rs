@@ -10,7 +10,7 @@ use crate::common::{Random, Server, image, stop_flag};
 
 const DIMENSIONS: usize = 8;
 
-/// Vectors of texts, as a model makes them. A text without a token, here one of zero-width spaces, has none.
+/// Vectors of texts from a fake model. A text without a token, here one of zero-width spaces, has no vector.
 fn embed(texts: &[String], dimensions: usize) -> Vec<f32> {
     let one = |text: &String| {
         if text.chars().all(|c| c == '\u{200b}') {
@@ -29,7 +29,7 @@ fn embed(texts: &[String], dimensions: usize) -> Vec<f32> {
     texts.iter().flat_map(one).collect()
 }
 
-/// Content without text in the column `text`, in every way there is.
+/// Content without text in the column `text`, in every possible form.
 fn without_text(random: &mut Random, id: u64) -> Value {
     let data = json!({ "n": id, "other": "words that are not embedded" });
     let text = match random.below(6) {
@@ -132,7 +132,7 @@ fn check(server: &Server, dimensions: usize, expected: &[u64], all: usize) {
     let listed = server.query("db", &json!({ "total": true, "limit": 1 }));
     assert_eq!(listed["total"]["value"], json!(all));
     assert_eq!(server.describe("db")["records"], json!(all));
-    // Many searches at once ride one pass.
+    // Many concurrent searches share one scan.
     let together: Vec<_> = (0..8)
         .map(|_| {
             let request = json!({ "threshold": 0, "limit": 5, "total": true });
@@ -163,7 +163,7 @@ fn by_any_search_at_any_threshold() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());
     create(&server, &settings(DIMENSIONS));
-    // Records with text and records without, and those that went from one to the other.
+    // Records with text, records without text, and records that gained or lost their text.
     let all = 9_500;
     let mut texts: Vec<bool> = (1..=all).map(|_| random.below(3) > 0).collect();
     let write = |random: &mut Random, texts: &[bool], from: u64, step: usize| {
@@ -191,7 +191,7 @@ fn by_any_search_at_any_threshold() {
     let feed = server.changes("db", 0, 1_000);
     assert_eq!(feed["changes"].as_array().map(Vec::len), Some(1_000));
 
-    // A copy as a crash leaves it, then a clean restart with saved files, then one without.
+    // A crash image, then a clean restart with saved files, then a restart without saved files.
     let crashed = tempfile::tempdir().expect("a directory");
     image(directory.path(), crashed.path());
     server.close();
@@ -204,7 +204,7 @@ fn by_any_search_at_any_threshold() {
         }
         let server = Server::open(directory.path());
         check(&server, DIMENSIONS, &expected(&texts), all as usize);
-        // The same records again are unchanged, whether they have text or not.
+        // Upserting the same records again leaves them unchanged, with or without text.
         let again = record(
             1,
             server.record("db", "1").expect("a record")["data"].clone(),
@@ -217,7 +217,7 @@ fn by_any_search_at_any_threshold() {
         server.close();
     }
 
-    // With another model.
+    // Switch to another model.
     let server = Server::open(directory.path());
     let other = 12;
     server
@@ -240,7 +240,7 @@ fn by_any_search_at_any_threshold() {
     server.close();
 }
 
-/// Turns a database without a model into one with a model, as if the model had made its vectors.
+/// Adds a model to the settings of a database that had none, as if the model had made its vectors.
 fn give_model(directory: &Path, settings: &Value) {
     let path = directory.join("databases/db/records.sqlite");
     let connection = rusqlite::Connection::open(path).expect("a store");
@@ -254,7 +254,7 @@ fn give_model(directory: &Path, settings: &Value) {
     fs::remove_dir_all(directory.join("databases/db/derived")).expect("removed");
 }
 
-/// Records without text used to be stored with the vector of an empty text.
+/// Earlier versions stored records without text with the vector of an empty text.
 #[test]
 fn not_even_those_stored_with_a_vector() {
     let mut random = Random::new(111);

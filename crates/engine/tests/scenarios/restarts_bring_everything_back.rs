@@ -33,7 +33,8 @@ fn from_a_snapshot_and_the_commits_after_it() {
 
     let server = Server::open(directory.path());
     check(&server, &oracle, &vectors, &mut random);
-    // After the snapshot: a whole block is replaced, records are changed, touched, deleted, made again.
+    // After the snapshot, a whole block is replaced, and records are changed, upserted unchanged, deleted and
+    // created again.
     server.put_known("db", &mut oracle, some(1..=4_200, &vectors, &mut random));
     let mut touched: Vec<Known> = (5_000..5_300)
         .map(|id| oracle.records[&id].clone())
@@ -98,10 +99,9 @@ fn however_often_with_however_few_records_between() {
         }
         server.close();
     }
-    // Blocks of like size are joined: there are about as many as the count has binary digits.
-    let derived =
-        fs::read_dir(directory.path().join("databases/db/derived")).expect("derived files");
-    let blocks = derived.filter(|entry| {
+    // Blocks of similar size are merged, so the number of blocks is about log2 of the number of records.
+    let files = fs::read_dir(directory.path().join("databases/db/derived")).expect("index files");
+    let blocks = files.filter(|entry| {
         let path = entry.as_ref().expect("an entry").path();
         path.extension().is_some_and(|kind| kind == "rows")
     });
@@ -121,7 +121,7 @@ fn also_when_all_records_of_a_block_among_small_ones_are_gone() {
     let vectors = Vectors::new(8, &mut random);
     let server = Server::open(directory.path());
     server.create("db", 8);
-    // Three blocks too unlike in size to be joined, of which the middle one empties.
+    // Three blocks whose sizes differ too much to be merged. The middle block becomes empty.
     server.put_known("db", &mut oracle, some(1..=500, &vectors, &mut random));
     server.close();
     let server = Server::open(directory.path());
@@ -134,7 +134,7 @@ fn also_when_all_records_of_a_block_among_small_ones_are_gone() {
         .delete("db", &json!({ "ids": gone }))
         .expect("deleted");
     oracle.records.retain(|id, _| !gone.contains(id));
-    // What comes must still fill blocks as it should.
+    // New records must still fill blocks correctly.
     let mut next = 621;
     for _ in 0..12 {
         let count = 400 + random.below(600) as u64;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::common::{Known, Random, Server, Vectors, child, skipped};
 
-/// Tells the child which data directory to search, and on how many threads.
+/// Environment variables that pass the data directory and the number of threads to the child process.
 const DIRECTORY: &str = "COSIFT_TEST_DIRECTORY";
 const THREADS: &str = "COSIFT_TEST_THREADS";
 
@@ -44,7 +44,7 @@ fn all_scores(server: &Server) -> Vec<String> {
             lines.push(format!("{filtered} {}", Value::Object(scores)));
         }
     }
-    // Whatever the plan: those without a filter agree with each other.
+    // All searches without a filter agree, whatever their plan.
     for same in lines.chunks(4) {
         assert_eq!((&same[0], &same[0]), (&same[1], &same[3]));
     }
@@ -113,7 +113,7 @@ fn on_any_kernel_threads_plan_and_basis() {
             })
             .collect()
     };
-    // A record more than once in the same basis, later in another: its score stays.
+    // All runs must give the same scores, several in the first basis and the last ones in a learned basis.
     server.put("db", &records(1, 8_000, &mut random));
     let before = all_scores(&server);
     server.close();
@@ -127,7 +127,7 @@ fn on_any_kernel_threads_plan_and_basis() {
     while server.search("db", &explain, &more[0].vector)["explain"]["rotated"] != json!(9_000) {
         assert!(
             start.elapsed().as_secs() < 60,
-            "the blocks are not coded anew"
+            "the blocks are not encoded again"
         );
     }
     let ids: Vec<u64> = more.iter().map(|known| known.id).collect();
@@ -139,7 +139,7 @@ fn on_any_kernel_threads_plan_and_basis() {
     );
     assert_eq!(all_scores(&server), before, "in the learned basis");
     server.close();
-    // Kernels that this CPU lacks fall back to its best: then that one is run again, and the kernel is skipped.
+    // A kernel that this CPU lacks falls back to the best available kernel; that run is reported as skipped.
     for (kernel, threads) in [
         ("scalar", 2),
         ("avx2", 1),

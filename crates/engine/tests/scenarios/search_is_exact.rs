@@ -6,7 +6,7 @@ use crate::common::{Known, Oracle, Random, Server, Vectors, random_data, random_
 
 const HOUR: i64 = 3_600_000;
 
-/// `count` records from `first` on; every seventh has the vector of another, so that scores tie.
+/// `count` records with ids from `first`. Every seventh has the vector of another record, so that scores tie.
 fn records(first: u64, count: usize, vectors: &Vectors, random: &mut Random) -> Vec<Known> {
     let mut made: Vec<Known> = Vec::with_capacity(count);
     for id in first..first + count as u64 {
@@ -41,7 +41,7 @@ fn random_request(random: &mut Random) -> Value {
     request
 }
 
-/// Random queries, and some that are a record's own vector or its opposite.
+/// A random query, which is sometimes the vector of a record or its negation.
 fn random_query(oracle: &Oracle, vectors: &Vectors, random: &mut Random) -> Vec<f32> {
     let any = |random: &mut Random| {
         let at = random.below(oracle.records.len());
@@ -118,7 +118,7 @@ fn in_64_dimensions_with_changes_and_deletions() {
 }
 
 #[test]
-fn before_while_and_after_blocks_are_coded_anew() {
+fn before_while_and_after_blocks_are_encoded_again() {
     let mut random = Random::new(3);
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());
@@ -128,7 +128,7 @@ fn before_while_and_after_blocks_are_coded_anew() {
     server.put_known("db", &mut oracle, records(1, 8_000, &vectors, &mut random));
     check(&server, &oracle, &vectors, &mut random, 20);
     assert_eq!(rotated(&server), 0, "too few records to learn a basis from");
-    // From here on a basis is learned, then block after block coded in it, while searches run.
+    // From here on, the engine learns a basis and encodes block after block in it while searches run.
     server.put_known(
         "db",
         &mut oracle,
@@ -139,11 +139,11 @@ fn before_while_and_after_blocks_are_coded_anew() {
     loop {
         assert!(
             start.elapsed().as_secs() < 60,
-            "the blocks are not coded anew"
+            "the blocks are not encoded again"
         );
         let coded = rotated(&server);
         mixed |= coded > 0 && coded < oracle.records.len() as u64;
-        // Written while blocks are coded anew: the newest block is then in the new basis before the old ones are.
+        // Write while old blocks are encoded again: the newest block then uses the new basis before the old blocks do.
         let one = records(oracle.records.len() as u64 + 1, 1, &vectors, &mut random);
         server.put_known("db", &mut oracle, one);
         check(&server, &oracle, &vectors, &mut random, 2);
@@ -152,7 +152,7 @@ fn before_while_and_after_blocks_are_coded_anew() {
         }
     }
     assert!(mixed, "no search met blocks of both bases");
-    // New records are coded in it at once, and changed ones.
+    // New and changed records are encoded in the new basis at once.
     server.put_known(
         "db",
         &mut oracle,
@@ -200,8 +200,8 @@ fn rotated(server: &Server) -> u64 {
     page["explain"]["rotated"].as_u64().expect("a number")
 }
 
-/// The best of a page lie in the blocks that a scan goes through first, and are too few to fill it: what it
-/// expects of the others is wrong, and must not cost a record.
+/// The best records lie in the blocks that a scan reads first, and are too few to fill the page. The score-floor
+/// estimate for the other blocks is then wrong, and must not exclude a match.
 #[test]
 fn where_the_first_blocks_mislead() {
     const BLOCK: usize = 4096;
@@ -212,7 +212,7 @@ fn where_the_first_blocks_mislead() {
     let mut oracle = Oracle::default();
     for block in 0..8 {
         let records = (0..BLOCK).map(|at| {
-            // Eleven of each block, and no others, are good; twelve of half the blocks are better.
+            // In half of the blocks, twelve records have a very high score. In the others, eleven have a high score.
             let near = match at {
                 0..12 if [0, 2, 5, 7].contains(&block) => 4.0,
                 0..11 => 1.0,
@@ -236,7 +236,7 @@ fn where_the_first_blocks_mislead() {
     }
 }
 
-/// What a filter lets through is kept; records come, change and go between its searches.
+/// The selection of a filter is cached. Records are inserted, changed and deleted between the searches of a filter.
 #[test]
 fn for_filters_that_come_again() {
     let mut random = Random::new(13);
@@ -254,7 +254,7 @@ fn for_filters_that_come_again() {
         let query = random_query(&oracle, &vectors, &mut random);
         server.check("db", &oracle, &request, &query);
         if round % 3 == 0 {
-            // Some are new, some take the place of others.
+            // Some records are new, some replace others.
             let from = 1 + random.below(9_000) as u64;
             let changed = records(from, 300, &vectors, &mut random);
             server.put_known("db", &mut oracle, changed);

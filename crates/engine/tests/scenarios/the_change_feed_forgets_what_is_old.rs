@@ -8,7 +8,7 @@ use crate::common::Server;
 const SECRET: &str = "a word that was deleted for good";
 
 fn put(server: &Server, id: u64, text: &str) {
-    // As old as a record may be: the age of a change is not the record's.
+    // The record's own time is old. The age of a change does not depend on it.
     let times = json!({ "last_changed_time": "1999-01-01" });
     let record =
         json!([{ "id": id, "data": { "text": text }, "timestamps": times, "vector": [1, id] }]);
@@ -39,7 +39,7 @@ fn and_says_so_to_those_who_were_away() {
         .expect("deleted"); // 4
     put(&server, 3, "kept"); // 5
     server.close();
-    // Kept for 30 days, the former texts too: a filtered feed needs them.
+    // Changes are kept for 30 days with the former texts, because a filtered feed needs those.
     assert!(on_disk(directory.path(), SECRET));
     let server = Server::open(directory.path());
     assert_eq!(
@@ -60,7 +60,7 @@ fn and_says_so_to_those_who_were_away() {
         assert_eq!(error.code(), "changes_removed");
         Some(error.facts())
     };
-    // The writer looks after it by itself; every wait ends with what is true for good.
+    // The writer removes old changes in the background; each wait ends with a state that does not change again.
     while refused(3).is_none() {
         std::thread::yield_now();
     }
@@ -79,7 +79,7 @@ fn and_says_so_to_those_who_were_away() {
     assert_eq!(records["results"][1]["data"]["text"], "other");
     server.close();
 
-    // Nothing comes back at the next start, with the index files or without.
+    // Removed changes stay removed at the next start, with index files and without.
     for without in [false, true] {
         if without {
             std::fs::remove_dir_all(directory.path().join("databases/db/derived"))

@@ -12,7 +12,7 @@ fn forced() -> Value {
     json!({ "condition": "AND", "rules": [{ "column": "team", "operator": "equals", "value": "red" }] })
 }
 
-/// The kinds and ids of the changes after a position, as the filter shows them, and where they end.
+/// The kinds and ids of the changes after a position that pass the filter, the new position, and whether more follow.
 fn shown(server: &Server, after: u64, limit: usize) -> (Vec<String>, u64, bool) {
     let request = json!({ "after": after, "limit": limit, "forced_filter": forced() });
     let feed = server.try_changes("db", &request).expect("changes");
@@ -60,13 +60,13 @@ fn and_tells_of_records_that_leave_it() {
     let expected = ["deleted 2", "deleted 3"].map(String::from).to_vec();
     assert_eq!(shown(&server, 7, 10), (expected, 10, false));
 
-    // Whoever was away meanwhile forgets all that it may have known.
+    // A reader that continues from the start is told to delete every record that it may have stored.
     let (all, ..) = shown(&server, 3, 10);
     for id in [1, 2, 3] {
         assert!(all.contains(&format!("deleted {id}")), "{all:?}");
     }
     server.close();
-    // And after a restart.
+    // The feed is the same after a restart.
     let server = Server::open(directory.path());
     assert_eq!(shown(&server, 3, 10).0, all);
     server.close();
@@ -95,7 +95,7 @@ fn and_goes_past_what_is_hidden() {
         shown(&server, 4_000, 1),
         (vec!["created 8000".into()], 8_000, true)
     );
-    // One call reads a bounded number of changes, and its position moves all the same.
+    // One call reads a bounded number of changes, and its position advances even if it shows none.
     assert_eq!(
         shown(&server, 8_001, 10),
         (vec!["created 12000".into()], 12_000, false)
@@ -138,7 +138,7 @@ fn and_is_another_one_once_the_database_is_made_again() {
     put(&server, 7, "red", "");
     put(&server, 8, "red", "");
     put(&server, 9, "red", "");
-    // The position is there again, but it is another one.
+    // The position exists again, but belongs to another feed.
     assert_eq!(
         code(json!({ "after": 2, "epoch": first })),
         "feed_restarted"
@@ -176,7 +176,7 @@ fn in_parts_where_the_former_records_are_large() {
         let feed = server.try_changes("db", &request).expect("changes");
         assert_eq!(feed["changes"], json!([]));
         let read = feed["position"].as_u64().expect("a position") - position;
-        // A thread that other queries wait for parses no more than this at once.
+        // A worker thread that other queries share parses at most this much in one step.
         assert!((1..=2 * 20).contains(&read), "{read} changes");
         position += read;
         parts += 1;

@@ -39,7 +39,7 @@ fn child_creates_on_a_stalled_disk() {
     server.put("db", &records(1..20));
     faults.begin("stall");
     let created = server.start_create("other");
-    // The directory of the new database is there, so the create is in the middle of its work.
+    // The directory of the new database exists, so the create call is still running.
     while !data.join("databases/.new-other").exists() {
         std::thread::yield_now();
     }
@@ -112,8 +112,8 @@ fn child_whose_syncs_fail() {
     }
     assert_eq!(server.state("db")["writable"], false);
     assert_eq!(server.state("db")["loaded"], true);
-    assert!(count(&server, "db") >= 19, "reads go on");
-    put("other").expect("another database takes writes");
+    assert!(count(&server, "db") >= 19, "reads continue");
+    put("other").expect("another database accepts writes");
     assert_eq!(server.state("other")["writable"], true);
     let events = server.events();
     let [(code, database, cause)] = &events[..] else {
@@ -127,7 +127,7 @@ fn child_whose_syncs_fail() {
     server
         .put_batch("db", &records(21..22))
         .wait()
-        .expect("writes go on");
+        .expect("writes continue");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn child_whose_syncs_are_recorded() {
         .expect("created");
     let other = json!({ "model": "b", "fingerprint": "g", "dimensions": 2 });
     let journal = faults.recorded(|| {
-        server.begin_reembedding("texts", &other).expect("begun");
+        server.begin_reembedding("texts", &other).expect("started");
         let batch = server.prepare_reembedding("texts").expect("prepared");
         server
             .commit_reembedding(
@@ -183,7 +183,7 @@ fn child_whose_syncs_are_recorded() {
     );
     assert_names_are_synced(&journal, "switching");
     let journal = faults.recorded(|| {
-        server.begin_reembedding("texts", &other).expect("begun");
+        server.begin_reembedding("texts", &other).expect("started");
         server.cancel_reembedding("texts").expect("cancelled");
     });
     let root = data.join("databases");

@@ -27,7 +27,7 @@ fn when_all_records_change_again_and_again() {
     let mut oracle = Oracle::default();
     let mut once = 0;
     for round in 0..6 {
-        // In another order each time, so that every block loses a few records to every batch.
+        // Each batch updates records in another order, so that it replaces a few records of every block.
         let mut ids: Vec<u64> = (1..=12_000).collect();
         (1..ids.len()).for_each(|at| ids.swap(at, random.below(at + 1)));
         let records = ids.iter().map(|&id| {
@@ -46,7 +46,7 @@ fn when_all_records_change_again_and_again() {
         once = if round == 0 { memory } else { once };
         assert!(
             memory < once * 5 / 2,
-            "round {round}: {memory} bytes, {once} at first"
+            "round {round}: {memory} bytes, {once} after the first round"
         );
     }
     server.close();
@@ -90,7 +90,7 @@ fn when_most_records_are_deleted() {
         );
     }
     oracle.records.retain(|id, _| id % 10 == 0);
-    // Compaction goes on by itself; searches beside it are right at every step.
+    // Compaction runs in the background; searches during it are correct at every step.
     let start = std::time::Instant::now();
     loop {
         server.check(
@@ -108,7 +108,7 @@ fn when_most_records_are_deleted() {
             "{memory} bytes of {before} are still held"
         );
     }
-    // So does the return of disk space, after a pause in writing, and across a restart.
+    // Disk space is also returned after a pause in writing, and the records survive a restart.
     server.close();
     let server = Server::open(directory.path());
     let start = std::time::Instant::now();
@@ -121,7 +121,7 @@ fn when_most_records_are_deleted() {
         );
         assert!(
             start.elapsed().as_secs() < 60,
-            "{} bytes of {disk} are still taken",
+            "{} bytes of {disk} are still in use",
             file_bytes(directory.path())
         );
     }

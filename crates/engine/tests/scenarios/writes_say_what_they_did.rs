@@ -53,7 +53,7 @@ fn created_changed_or_unchanged() {
         "2026-02-01T00:00:00.000Z"
     );
     after["timestamps"]["last_seen_time"] = before["timestamps"]["last_seen_time"].clone();
-    assert_eq!(after, before, "only the time of last sight moves");
+    assert_eq!(after, before, "only the last synced time changes");
 
     let changed = server
         .upsert("db", &record(json!({ "a": 2 }), "2026-03-01"))
@@ -85,7 +85,7 @@ fn created_changed_or_unchanged() {
     assert_eq!(
         kinds,
         ["created", "changed", "changed"],
-        "touching is no change"
+        "an unchanged upsert is not a change"
     );
     server.close();
 }
@@ -98,7 +98,7 @@ fn in_the_order_of_a_batch_that_names_a_record_twice() {
         { "id": 1, "data": { "a": 1 }, "vector": vector(1) },
         { "id": 1, "uuid": null, "data": { "a": 2 }, "vector": vector(1) },
     ]);
-    // A null UUID is of the wrong type: nothing is taken.
+    // A null UUID has the wrong type, so the batch is refused.
     assert_eq!(
         server.upsert("db", &batch).expect_err("bad").code(),
         "invalid_record"
@@ -146,7 +146,11 @@ fn without_mixing_up_given_and_made_ids() {
     let mut all = ids(&committed);
     all.sort_unstable();
     all.dedup();
-    assert_eq!(all.len(), 5, "a made id is none that the batch gives");
+    assert_eq!(
+        all.len(),
+        5,
+        "a generated id differs from every id of the batch"
+    );
     let later = server
         .upsert("db", &json!([{ "data": {}, "vector": vector(1) }]))
         .expect("written");
@@ -176,9 +180,13 @@ fn and_refuse_a_batch_whose_identities_clash_as_a_whole() {
             "{}",
             error.problems()[0].pointer
         );
-        assert_eq!(server.describe("db")["records"], 2, "nothing of it is kept");
+        assert_eq!(
+            server.describe("db")["records"],
+            2,
+            "nothing of the batch is stored"
+        );
     }
-    // Within a batch as well.
+    // Identities also clash within a batch.
     let twice = json!([
         { "id": 20, "uuid": UUID[2], "data": {}, "vector": vector(1) },
         { "id": 21, "uuid": UUID[2], "data": {}, "vector": vector(1) },
@@ -238,7 +246,7 @@ fn line_by_line_with_the_bad_ones_left_out() {
 fn side_by_side_as_one_after_the_other() {
     let (_directory, server) = open();
     let mut random = Random::new(30);
-    // Many commits wait at once, so that groups of them share a transaction; some clash with others.
+    // Many commits wait at once, so that groups of them share a transaction. Some commits clash with others.
     for round in 0..20 {
         let pending: Vec<_> = (0..40)
             .map(|_| {
@@ -269,7 +277,7 @@ fn side_by_side_as_one_after_the_other() {
     for record in all["results"].as_array().expect("results") {
         assert_eq!(
             record["id"], record["data"]["id"],
-            "every record holds its own data"
+            "every record has its own data"
         );
     }
     server.close();
@@ -310,7 +318,7 @@ fn unchanged_where_only_the_order_a_null_or_the_length_of_a_vector_differs() {
         let records = json!([{ "id": 1, "data": data, "vector": vector }]);
         statuses(&server.upsert("db", &records).expect("written"))[0]
     };
-    // As text, since a parsed object forgets its order.
+    // The records are sent as text, because a parsed object loses its order.
     let put_text = |data: &str| {
         let body = format!(
             r#"{{"records":[{{"id":1,"data":{data},"vector":{}}}]}}"#,
@@ -343,7 +351,7 @@ fn unchanged_where_only_the_order_a_null_or_the_length_of_a_vector_differs() {
         assert_eq!(put(&stored, scaled(factor)), Status::Unchanged, "{factor}");
     }
     let after = server.record("db", "1").expect("there")["data"].clone();
-    assert_eq!(after, before, "the data stays as it was first given");
+    assert_eq!(after, before, "the data stays as it was first stored");
     assert_eq!(server.changes("db", 0, 10)["changes"], {
         let first = server.changes("db", 0, 1)["changes"].clone();
         assert_eq!(first.as_array().expect("changes").len(), 1);

@@ -1,4 +1,4 @@
-//! AMX: sixteen queries by sixteen records by 64 dimensions in one instruction.
+//! AMX, which multiplies sixteen queries with sixteen records over 64 dimensions in one instruction.
 //!
 //! A tile of codes, `[dims / 4][16][4]`, is what `TDPBSUD` takes as its right operand, and rows of
 //! query codes as its left: <https://cdrdv2.intel.com/v1/dl/getContent/671200>, volume 2.
@@ -19,11 +19,11 @@ pub(crate) static AMX_INT8: Kernel = Kernel {
     ..AVX512_VNNI
 };
 
-/// With fewer queries too much of each product would be unused.
+/// The minimum number of queries. With fewer queries, too much of each product would be unused.
 const MIN_QUERIES: usize = 8;
 struct Amx;
 
-/// Which part of each tile register is used; laid out as `LDTILECFG` reads it.
+/// The size of each tile register, in the layout that `LDTILECFG` reads.
 #[repr(C, align(64))]
 struct Configuration {
     palette: u8,
@@ -33,7 +33,7 @@ struct Configuration {
     rows: [u8; 16],
 }
 
-/// `multiply` uses three whole registers.
+/// Three full registers, which `multiply` uses.
 static CONFIGURATION: Configuration = Configuration {
     palette: 1,
     start_row: 0,

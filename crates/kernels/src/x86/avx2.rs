@@ -15,8 +15,8 @@ pub(crate) static AVX2: Kernel = kernel!(
     features: ["avx2"]
 );
 
-/// Products of signed bytes in pairs, of |q| with x under q's sign: codes end at 127, so a pair is
-/// at most 2 * 127 * 127 = 32,258 and stays inside an i16.
+/// Sums pairs of products of |q| with sign(q) * x. Codes are at most 127, so the sum of a pair is
+/// at most 2 * 127 * 127 = 32,258 and fits an i16.
 pub(crate) struct Pairs;
 
 impl Multiply for Pairs {

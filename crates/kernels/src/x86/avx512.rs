@@ -1,4 +1,4 @@
-//! AVX-512 with VNNI: a tile's sixteen records are the sixteen lanes of one register.
+//! AVX-512 with VNNI. The sixteen lanes of a register hold the sixteen records of a tile.
 
 use std::arch::x86_64::{
     __m256i, __m512, __m512i, _CMP_GE_OQ, _MM_HINT_T0, _mm_prefetch, _mm256_loadu_si256,
@@ -29,7 +29,7 @@ fn available() -> bool {
 pub(crate) struct Zmm;
 
 impl Lanes for Zmm {
-    // Two sums and the fine band's floats for each of eight queries, of 32 registers.
+    // Eight queries use two sums and one register of floats of the fine band each, of 32 registers.
     const GROUP: usize = 8;
     // The instruction multiplies unsigned bytes with signed ones.
     const BYTE_OFFSET: i32 = 128;

@@ -12,7 +12,7 @@ pub(crate) static AVX_VNNI: Kernel = kernel!(
     features: ["avx2", "avxvnni"]
 );
 
-/// Products of an unsigned with a signed byte, summed by four.
+/// Multiplies unsigned with signed bytes and sums groups of four products.
 pub(crate) struct Quads;
 
 impl Multiply for Quads {
@@ -35,7 +35,7 @@ mod tests {
     use crate::kernel::{Kernel, kernel};
     use crate::layout::Layout;
 
-    /// The same instruction as AVX-512 encodes it: more CPUs have that one.
+    /// The same instruction in the encoding of AVX-512, which more CPUs support.
     struct EvexQuads;
 
     impl Multiply for EvexQuads {

@@ -23,12 +23,12 @@ pub(super) struct Products(pub(super) [[i32; TILE_RECORDS]; QUERIES]);
 /// A unit that multiplies matrices.
 ///
 /// # Safety
-/// `multiply` comes between `begin` and `end` on the same thread, and all three only where the CPU
-/// and system have the unit.
+/// `multiply` may be called only between `begin` and `end` on the same thread, and all three only if the CPU and the
+/// operating system support the unit.
 pub(super) trait Multiplier {
     unsafe fn begin();
     /// The products of sixteen queries and sixteen records over `steps >= 1` times 64 dimensions,
-    /// from as many operands one after the other.
+    /// from `steps` contiguous operands.
     unsafe fn multiply(queries: *const i8, codes: *const u8, steps: usize, out: &mut Products);
     unsafe fn end();
 }
@@ -54,9 +54,9 @@ pub(super) unsafe fn scan_by_products<M: Multiplier>(codes: &Codes, scans: &mut 
     let mut products = vec![[zero; 2]; scans.len().div_ceil(QUERIES)];
     let group_bytes = (fine_steps + high_steps) * OPERAND_BYTES;
 
-    // SAFETY: passed on. A tile has 1024 bytes for each 64 fine dimensions, then the packed
-    // nibbles of the coarse ones, of which `unpack` makes as many; `packed` has a group's operands
-    // in the same order. The scales and norms follow.
+    // SAFETY: the caller's contract. A tile has 1024 bytes for each 64 fine dimensions, then the packed nibbles of the
+    // coarse dimensions, which `unpack` expands to 1024 bytes for each 64 dimensions, then scales and norms. `packed`
+    // has a group's operands in the same order.
     unsafe {
         M::begin();
         for tile in 0..codes.records().div_ceil(TILE_RECORDS) {
@@ -101,7 +101,7 @@ pub(super) unsafe fn scan_by_products<M: Multiplier>(codes: &Codes, scans: &mut 
     }
 }
 
-/// The codes of every sixteen queries, 64 dimensions of each next to the same 64 of the next.
+/// The codes of each sixteen queries. 64 dimensions of one query are next to the same 64 dimensions of the next query.
 fn packed_queries(layout: &Layout, scans: &[Scan<'_>]) -> AlignedBytes {
     let group_bytes = layout.head_dims() * QUERIES;
     let mut packed = AlignedBytes::default();
@@ -120,7 +120,7 @@ fn packed_queries(layout: &Layout, scans: &[Scan<'_>]) -> AlignedBytes {
     packed
 }
 
-/// A byte a code, `[coarse / 4][16][4]`, of nibbles `[coarse / 8][16][4]`.
+/// Expands nibbles `[coarse / 8][16][4]` to one byte per code, `[coarse / 4][16][4]`.
 #[inline(always)]
 fn unpack(nibbles: &[u8], out: &mut [u8]) {
     for (out, packed) in out
@@ -146,13 +146,13 @@ pub(super) mod tests {
     use crate::scan::Scan;
     use crate::x86::AVX512_VNNI;
 
-    /// `TDPBSUD`, as its manual describes it.
+    /// A software implementation of `TDPBSUD`.
     pub(in crate::x86) struct Plain;
 
     impl Multiplier for Plain {
         unsafe fn begin() {}
         unsafe fn multiply(queries: *const i8, codes: *const u8, steps: usize, out: &mut Products) {
-            // SAFETY: the caller gives so many operands.
+            // SAFETY: the caller passes `steps` operands.
             let (queries, codes) = unsafe {
                 (
                     std::slice::from_raw_parts(queries, steps * OPERAND_BYTES),

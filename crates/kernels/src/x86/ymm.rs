@@ -1,4 +1,4 @@
-//! 256 bits: eight records of a tile to each of two registers.
+//! 256-bit vectors. Each of two registers holds eight records of a tile.
 
 use std::arch::x86_64::{
     __m128i, __m256, __m256i, _CMP_GE_OQ, _MM_HINT_T0, _mm_add_epi32, _mm_cvtsi128_si32,
@@ -13,14 +13,14 @@ use std::marker::PhantomData;
 
 use crate::lanes::Lanes;
 
-/// How 32 bytes are multiplied with 32 codes of a query and summed by four.
+/// An instruction that multiplies 32 bytes with 32 codes of a query and sums groups of four products.
 ///
 /// # Safety
 /// As for [`Lanes`].
 pub(crate) trait Multiply {
-    /// Whether it takes codes as signed bytes, and not plus 128.
+    /// Whether codes are signed bytes, and not codes plus 128.
     const SIGNED: bool;
-    /// As in [`Lanes`]: a query takes two sums, of 16 registers.
+    /// As in [`Lanes`]. A query uses two sums, of 16 registers.
     const GROUP: usize;
 
     unsafe fn dot(sums: __m256i, codes: __m256i, operand: __m256i) -> __m256i;

@@ -69,7 +69,7 @@ fn a_panic_after_a_commit_loses_none_of_it() {
     assert_eq!(error.code(), "store_failed");
     assert!(!database.is_writable());
     assert_eq!(
-        read(&engine, 1).expect("reads go on")["data"]["name"],
+        read(&engine, 1).expect("reads continue")["data"]["name"],
         "first"
     );
     let codes: Vec<EventCode> = engine
@@ -95,7 +95,7 @@ fn a_panic_after_a_commit_loses_none_of_it() {
             .records(),
         2
     );
-    put(&engine, 2..4, &json!({ "name": "third" })).expect("writes go on");
+    put(&engine, 2..4, &json!({ "name": "third" })).expect("writes continue");
     engine.close();
 }
 
@@ -106,7 +106,7 @@ fn row_numbers_do_not_run_out() {
     for start in (1..5_001).step_by(1000) {
         put(&engine, start..start + 1000, &json!({ "round": 0 })).expect("committed");
     }
-    // Answered after the writer has tidied up behind the last commit: from now on it changes nothing by itself.
+    // The writer executes this deletion after the cleanup of the last commit. It makes no further changes on its own.
     let request = json!({ "ids": [9_999] }).to_string();
     assert_eq!(
         wait(|done| engine.delete("db", &request, StopFlag::default(), done)).expect("deleted"),
@@ -133,11 +133,7 @@ fn row_numbers_do_not_run_out() {
         assert_eq!(committed.count(crate::Status::Changed), 20);
         assert!(database.snapshot().next_row() < RecordRow(10_000));
     }
-    assert_eq!(
-        old.records(),
-        5_000,
-        "who reads the old snapshot goes on reading it"
-    );
+    assert_eq!(old.records(), 5_000, "the old snapshot stays readable");
     assert_eq!(database.snapshot().records(), 5_000);
     for id in [1, 20, 21, 4_096, 4_097, 5_000] {
         let round = if id < 21 { 3 } else { 0 };
@@ -147,7 +143,7 @@ fn row_numbers_do_not_run_out() {
             "{id}"
         );
     }
-    // Matches with the old row numbers are searched again.
+    // Matches with old row numbers are looked up again.
     let found = found
         .bind(database.published())
         .test()
@@ -173,17 +169,17 @@ fn an_engine_that_is_dropped_without_close_ends_its_threads_before_it_releases_t
             Arc::downgrade(&database.shared)
         };
         if by_a_worker {
-            // A call that is under way holds the engine, and its thread is the one to drop it.
-            let (go_on, gate) = channel::<()>();
-            let answer = call(|done| {
+            // A running call holds the last reference to the engine, so a worker thread drops the engine.
+            let (resume, resumed) = channel::<()>();
+            let response = call(|done| {
                 engine.with("db", done, move |_, _| {
-                    let _ = gate.recv();
+                    let _ = resumed.recv();
                     Ok(())
                 });
             });
             drop(engine);
-            drop(go_on);
-            answer.recv().expect("answered").expect("done");
+            drop(resume);
+            response.recv().expect("answered").expect("done");
         } else {
             drop(engine);
         }
@@ -207,7 +203,7 @@ fn reads_wait_for_no_creation_or_drop() {
     let directory = tempfile::tempdir().expect("a directory");
     let engine = with_database(directory.path());
     put(&engine, 1..2, &json!({ "name": "first" })).expect("committed");
-    // The same as while a drop waits for the writer of its database.
+    // A drop that waits for the writer of its database holds the same lock.
     let files = engine.catalog.lock_files();
     let created: Vec<_> = (0..8)
         .map(|at| {

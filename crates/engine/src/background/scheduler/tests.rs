@@ -25,7 +25,7 @@ fn submit(
     (handle, ended)
 }
 
-/// A job of one step that only ends when it is cancelled. Returns once the step runs.
+/// Submits a job of one step that ends only when it is cancelled. Returns once the step runs.
 fn run_until_cancelled(scheduler: &Scheduler, lane: Lane) -> (JobHandle, Receiver<bool>) {
     let (sender, running) = channel();
     let submitted = submit(scheduler, lane, move |stop| {
@@ -93,7 +93,10 @@ fn a_handle_ends_its_job_and_no_other() {
     let (handle, ended) = run_until_cancelled(&scheduler, Lane::Maintenance);
     let (_next, next_ended) = submit(&scheduler, Lane::Maintenance, |_| FINISHED);
     drop(handle);
-    assert!(ended.recv().is_err(), "a cancelled job reports no end");
+    assert!(
+        ended.recv().is_err(),
+        "a cancelled job does not report its end"
+    );
     assert!(next_ended.recv().expect("it runs"));
 }
 
@@ -107,17 +110,17 @@ fn a_panic_is_reported_and_the_next_job_runs() {
         let job = Box::new(Steps(|_: &AtomicBool| -> Step { panic!("asked for") }));
         let on_end = Box::new(move |progress| sender.send(progress).unwrap_or_default());
         let _handle = scheduler.submit(Lane::Training, "a job", &events, job, on_end);
-        assert!(!ended.recv().expect("it ends"), "it made no progress");
+        assert!(!ended.recv().expect("it ends"), "the job made no progress");
     }
-    let taken = queue.take().events;
-    assert_eq!(taken.len(), 3 * THREADS);
-    for event in taken {
+    let events = queue.take().events;
+    assert_eq!(events.len(), 3 * THREADS);
+    for event in events {
         assert_eq!(event.code, EventCode::Panic);
         assert_eq!(event.text, "in a job: asked for");
         assert_eq!(event.database.as_deref(), Some("db"));
     }
     let (_handle, ended) = submit(&scheduler, Lane::Training, |_| FINISHED);
-    assert!(ended.recv().expect("the threads live on"));
+    assert!(ended.recv().expect("the threads survive"));
 }
 
 #[test]

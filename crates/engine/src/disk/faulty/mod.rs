@@ -43,7 +43,7 @@ struct State {
 impl FaultyDisk {
     /// A disk without a fault. `directory` is the part of it that a power cut leaves an image of.
     pub(crate) fn new(directory: &Path) -> Self {
-        let beside = directory.parent().expect("a directory in another one");
+        let parent = directory.parent().expect("a directory in another one");
         Self {
             state: Mutex::new(State {
                 fault: None,
@@ -51,7 +51,7 @@ impl FaultyDisk {
                 is_stalled: false,
                 is_waiting: false,
                 unsynced: Unsynced::new(directory),
-                removed: tempfile::tempdir_in(beside).expect("a directory"),
+                removed: tempfile::tempdir_in(parent).expect("a directory"),
                 next_removed: 0,
             }),
             resumed: Condvar::new(),

@@ -1,4 +1,4 @@
-//! Parts files are read whole or are known to be damaged.
+//! A parts file is read completely or reported as damaged.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ fn parts_come_back_whole_and_in_pieces() {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let path = directory.path().join("snapshot");
     write_once(&RealDisk, &path, &OWNER, &[b"old"]).expect("it is written");
-    write_once(&RealDisk, &path, &OWNER, &PARTS).expect("it takes the old one's place");
+    write_once(&RealDisk, &path, &OWNER, &PARTS).expect("it replaces the old file");
     let file = PartsFile::open(&RealDisk, &path, &OWNER).expect("it opens");
     assert_eq!(file.part_count(), PARTS.len());
     for (index, part) in PARTS.iter().enumerate() {
@@ -25,14 +25,14 @@ fn parts_come_back_whole_and_in_pieces() {
     assert_eq!(&piece, b"ast");
     assert!(
         file.read_at(3, 2, &mut piece).is_err(),
-        "a piece never reaches into the next part"
+        "a read never crosses into the next part"
     );
     assert_eq!(
         fs::read_dir(directory.path())
             .expect("it is listed")
             .count(),
         1,
-        "no leftovers"
+        "no temporary file is left"
     );
 }
 
@@ -51,7 +51,7 @@ fn every_torn_or_changed_file_is_noticed() {
         });
         match read {
             Ok(parts) => {
-                assert_eq!(parts, PARTS, "what is not noticed must not matter");
+                assert_eq!(parts, PARTS, "undetected damage must not change a part");
                 false
             }
             Err(FileError::Damaged { .. }) => true,
@@ -69,17 +69,17 @@ fn every_torn_or_changed_file_is_noticed() {
         damaged(&[whole.as_slice(), b"x"].concat()),
         "one byte too many"
     );
-    let mut unnoticed = 0;
+    let mut undetected = 0;
     for bit in 0..whole.len() * 8 {
         let mut changed = whole.clone();
         changed[bit / 8] ^= 1 << (bit % 8);
-        unnoticed += usize::from(!damaged(&changed));
+        undetected += usize::from(!damaged(&changed));
     }
     let covered = 36 + 16 * PARTS.len() + PARTS.iter().map(|part| part.len()).sum::<usize>();
     assert_eq!(
-        unnoticed,
+        undetected,
         (whole.len() - covered) * 8,
-        "only the zeros between parts are not covered"
+        "checksums cover everything except the zeros between parts"
     );
 }
 

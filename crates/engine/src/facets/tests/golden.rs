@@ -1,4 +1,4 @@
-//! A response with all that a facet shows.
+//! A golden response that has every member of a facet.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use crate::facets::{Facet, FacetCounter};
 use crate::record::{OwnedValue, RecordId, RecordRow, RecordUuid};
 use crate::snapshot::{Basis, Block, NewRow, Times};
 
-/// Three towers, with all that a facet shows.
+/// Counts three towers; the response has every member of a facet.
 #[test]
-fn the_golden_answer() {
+fn the_response_is_the_golden_one() {
     let mut names = ColumnNames::default();
     let (country, height, open) = (
         names.insert("country"),
@@ -64,7 +64,7 @@ fn the_golden_answer() {
     .expect("they parse");
     let counter = FacetCounter::bind(&facets, &names);
     counter.count(&block, &Mask::full(4));
-    let answer =
+    let response =
         String::from_utf8(counter.write(usize::MAX).expect("few intervals")).expect("UTF-8");
     let expected = [
         r#"[{"column":"country","type":"values","values":[{"value":"France","count":2}],"other":1,"missing":1}"#,
@@ -73,5 +73,5 @@ fn the_golden_answer() {
         r#"{"time":"synced","interval":"month","buckets":[{"from":"1969-12-01T00:00:00.000Z","count":1},{"from":"2024-02-01T00:00:00.000Z","count":1},{"from":"2024-03-01T00:00:00.000Z","count":2}]}"#,
         r#"{"time":"created","interval":"week","buckets":[{"from":"1969-12-29T00:00:00.000Z","count":1},{"from":"2024-02-26T00:00:00.000Z","count":2},{"from":"2024-03-04T00:00:00.000Z","count":1}]}]"#,
     ];
-    assert_eq!(answer, expected.join(","));
+    assert_eq!(response, expected.join(","));
 }

@@ -1,4 +1,4 @@
-//! The number of intervals, and where they begin.
+//! The number of intervals, and their start values.
 
 use serde_json::json;
 
@@ -54,7 +54,7 @@ fn every_interval_begins_with_a_value_that_a_filter_takes() {
     }
 
     let histogram = |interval: f64| json!([{ "column": "a" }, { "column": "a", "type": "histogram", "interval": interval }]);
-    // -1.7e308 is in the interval from -2e308, which no double holds.
+    // -1.7e308 is in the interval that starts at -2e308, which is not a double.
     let error = counted(&histogram(1e308), &names, &block).expect_err("no such bound");
     assert_eq!(error.code(), "invalid_request");
     assert_eq!(error.problems()[0].pointer, "/facets/1/interval");

@@ -10,13 +10,13 @@ use crate::facets::{Facet, FacetCounter};
 use crate::record::OwnedValue;
 use crate::snapshot::Block;
 
-/// A value by its rank in the response's order, and as JSON.
+/// The sort key of a value in the response's order, and the value as JSON.
 fn ranked(value: &OwnedValue) -> Option<((u8, u64, String), Json)> {
     match value {
         OwnedValue::Null => None,
         OwnedValue::Boolean(value) => Some(((1, u64::from(*value), String::new()), json!(value))),
         OwnedValue::Number(number) => {
-            // Doubles in their order as integers: the sign bit flipped, or all bits of a negative one.
+            // Maps doubles to integers of the same order: flips the sign bit, or all bits of a negative double.
             let bits = number.to_bits();
             let order = if bits >> 63 == 1 {
                 !bits
@@ -36,7 +36,7 @@ fn naive_values(found: &[Option<OwnedValue>], limit: usize) -> Json {
     }
     let held: u64 = counts.values().map(|(count, _)| count).sum();
     let mut values: Vec<(u64, Json)> = counts.into_values().collect();
-    // Stable: values of one count stay in the order of their ranks.
+    // The sort is stable, so values with the same count keep the order of their ranks.
     values.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     values.truncate(limit);
     let listed: u64 = values.iter().map(|(count, _)| count).sum();
@@ -47,7 +47,7 @@ fn naive_values(found: &[Option<OwnedValue>], limit: usize) -> Json {
     json!({ "values": values, "other": held - listed, "missing": found.len() as u64 - held })
 }
 
-/// Members of the response that are counts, numbers all as doubles.
+/// The members of the response that are counts, with all numbers as doubles.
 fn counts(json: &Json) -> Json {
     let mut json = json.clone();
     let members = json.as_object_mut().expect("a facet is an object");
@@ -72,7 +72,7 @@ fn counts(json: &Json) -> Json {
 fn count(facets: &Json, blocks: &[Block], masks: &[Mask], names: &ColumnNames) -> Vec<Json> {
     let facets = Facet::parse_list(facets).expect("they parse");
     let counter = FacetCounter::bind(&facets, names);
-    // Two threads, so that tallies are merged.
+    // Two threads, so that their counts are merged.
     std::thread::scope(|scope| {
         for half in 0..2 {
             let counter = &counter;
@@ -121,14 +121,14 @@ fn facets_equal_a_plain_count() {
                 { "column": column, "limit": limit },
                 { "column": column, "type": "histogram", "interval": interval },
             ]);
-            let answer = count(&asked, &blocks, &masks, &names);
+            let response = count(&asked, &blocks, &masks, &names);
             assert_eq!(
-                counts(&answer[0]),
+                counts(&response[0]),
                 counts(&naive_values(&found, limit)),
                 "round {round}, {column}"
             );
 
-            // The definition itself: each bucket holds what lies from its start to before the next.
+            // By definition, a bucket counts the numbers from its start up to, but not including, the next start.
             let numbers: Vec<f64> = found
                 .iter()
                 .filter_map(|value| match value {
@@ -137,7 +137,7 @@ fn facets_equal_a_plain_count() {
                 })
                 .collect();
             let mut counted = 0;
-            for bucket in answer[1]["buckets"].as_array().expect("a list") {
+            for bucket in response[1]["buckets"].as_array().expect("a list") {
                 let from = bucket["from"].as_f64().expect("a number");
                 let k = (from / interval).round();
                 let near = k.abs() < 4e15;
@@ -165,12 +165,12 @@ fn facets_equal_a_plain_count() {
                 numbers.len() as u64,
                 "round {round}, {column} by {interval}"
             );
-            assert_eq!(answer[1]["missing"], (found.len() - numbers.len()) as u64);
+            assert_eq!(response[1]["missing"], (found.len() - numbers.len()) as u64);
         }
         for interval in ["day", "week", "month", "year"] {
             let asked = json!([{ "time": "created", "interval": interval }, { "time": "changed", "interval": "minute" }]);
-            let answer = count(&asked, &blocks, &masks, &names);
-            let buckets = answer[0]["buckets"].as_array().expect("a list");
+            let response = count(&asked, &blocks, &masks, &names);
+            let buckets = response[0]["buckets"].as_array().expect("a list");
             let starts: Vec<i64> = buckets
                 .iter()
                 .map(|bucket| {
@@ -204,7 +204,7 @@ fn facets_equal_a_plain_count() {
                 .map(|bucket| bucket["count"].as_u64().expect("a count"))
                 .collect();
             assert_eq!(counts, expected, "round {round}, {interval}");
-            let minutes = answer[1]["buckets"].as_array().expect("a list");
+            let minutes = response[1]["buckets"].as_array().expect("a list");
             assert!(
                 minutes
                     .iter()

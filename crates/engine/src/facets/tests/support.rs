@@ -1,4 +1,4 @@
-//! Blocks to count, and their counts.
+//! Random blocks for facets, and a helper that counts them.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::snapshot::{Basis, Block, NewRow, Times};
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// Below `end`.
+    /// An integer below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         // Xorshift64*, <https://doi.org/10.18637/jss.v008.i14>.
         self.0 ^= self.0 >> 12;
@@ -24,7 +24,7 @@ impl Random {
 
 pub(crate) const COLUMNS: [&str; 6] = ["mixed", "whole", "float", "word", "unique", "rare"];
 
-/// A value for a column, so that every encoding of it is reached.
+/// A random value of a column. The columns together use every encoding.
 fn value(random: &mut Random, column: usize) -> Option<OwnedValue> {
     let text = |text: String| Some(OwnedValue::Text(text.into()));
     match column {
@@ -117,5 +117,5 @@ pub(crate) fn counted(
     let counter = FacetCounter::bind(&facets, names);
     counter.count(block, &Mask::full(block.len()));
     let json = counter.write(usize::MAX)?;
-    Ok(serde_json::from_slice(&json).expect("an answer is JSON"))
+    Ok(serde_json::from_slice(&json).expect("a response is JSON"))
 }

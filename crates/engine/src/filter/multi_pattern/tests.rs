@@ -1,4 +1,4 @@
-//! Multi-pattern search agrees with a search for each pattern alone.
+//! A multi-pattern search agrees with separate searches for each pattern.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -85,7 +85,7 @@ fn many_patterns_are_found_as_each_is_alone() {
         let columns = builder.finish();
         let patterns: Vec<String> = (0..1 + next(random) % 400)
             .map(|_| match texts[next(random) % texts.len()].as_deref() {
-                // What is in a text, or nearly.
+                // Substrings of a text, and strings that differ slightly from one.
                 Some(text) if !text.is_empty() && next(random).is_multiple_of(2) => {
                     let from = text.floor_char_boundary(next(random) % text.len());
                     let mut part = text[from..].to_owned();
@@ -130,7 +130,7 @@ fn many_patterns_are_found_as_each_is_alone() {
     }
     assert!(
         (5..55).contains(&together),
-        "both ways are taken: {together} of 60"
+        "both search methods are used: {together} of 60"
     );
 }
 

@@ -97,5 +97,5 @@ fn damaged_bytes_never_panic() {
             }
         }
     }
-    assert!(refused > 1000, "most damage is noticed: {refused}");
+    assert!(refused > 1000, "most damage is detected: {refused}");
 }

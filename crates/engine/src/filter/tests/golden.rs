@@ -1,4 +1,4 @@
-//! The golden cases, which the tests in TypeScript read too.
+//! The golden cases, which the TypeScript tests read as well.
 
 use crate::columns::{ColumnNames, ColumnsBuilder, Mask};
 use crate::filter::ast::{Condition, Filter};
@@ -48,7 +48,7 @@ fn data(json: &Json) -> Data {
 #[test]
 fn every_case_matches_as_the_file_says() {
     let cases = cases("matches");
-    // All records in one block, so that columns are mixed as in a real one.
+    // All records are in one block, so that columns have values of several types, as in a real block.
     let mut names = ColumnNames::default();
     let mut builder = ColumnsBuilder::default();
     for case in &cases {

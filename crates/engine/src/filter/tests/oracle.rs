@@ -1,4 +1,4 @@
-//! The semantics of filters, written plainly for one record.
+//! The oracle: a simple implementation of filters for a single record.
 
 use crate::filter::ast::{Condition, Group, Node, Operator, Rule};
 use crate::record::{Data, OwnedValue};

@@ -56,7 +56,7 @@ pub(super) fn text(random: &mut Random, pieces: usize) -> String {
         .collect()
 }
 
-/// How the values of a column are drawn. Together the styles reach every encoding.
+/// The distribution of the values of a column. The styles together use every encoding.
 #[derive(Clone, Copy)]
 pub(super) enum Style {
     Mixed,
@@ -124,7 +124,7 @@ pub(super) fn node(random: &mut Random, styles: &[Style], depth: usize) -> Node 
     if depth > 0 && random.below(3) == 0 {
         return Node::Group(group(random, styles, depth - 1));
     }
-    // One column more than there are: it is missing in every record.
+    // The last column exists in no record.
     let column = random.below(styles.len() + 1);
     let style = styles.get(column).copied().unwrap_or(Style::Mixed);
     let operator = random.of(&Operator::ALL).0;

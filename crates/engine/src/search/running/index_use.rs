@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::approximate::Coverage;
 
-/// What became of a search that may be approximate.
+/// How a search with `approximate` used the index.
 pub(crate) enum IndexUse {
     /// The candidates of the index were ranked. Blocks that it does not cover are still to be scanned.
     Used {

@@ -2,7 +2,7 @@ use std::cell::Cell;
 
 use super::*;
 
-/// Vectors of unit length whose parts along some hidden axes fall off, as those of embeddings do.
+/// Unit vectors whose variance decreases along hidden axes, as that of embeddings does.
 fn sample(dimensions: usize, count: usize) -> Vec<f32> {
     let mut noise = Noise(7);
     let mixing = DMatrix::from_fn(dimensions, dimensions, |_, _| noise.next());
@@ -17,7 +17,7 @@ fn sample(dimensions: usize, count: usize) -> Vec<f32> {
     out
 }
 
-/// How much of the sample's length lies along the first `width` columns.
+/// The share of the sample's squared length along the first `width` columns.
 fn share(axes: &DMatrix<f64>, moments: &DMatrix<f64>, width: usize) -> f64 {
     let first = axes.columns(0, width);
     (first.transpose() * moments * first).trace() / moments.trace()
@@ -44,7 +44,7 @@ fn the_leading_axes_hold_as_much_as_those_of_the_full_decomposition() {
 
 #[test]
 fn vectors_of_few_directions_have_axes_too() {
-    // All in a plane; and padded dimensions, in which every vector is zero.
+    // All vectors are in a plane, and are zero in the padded dimensions.
     let sample: Vec<f32> = (0..900)
         .flat_map(|at| {
             let angle = at as f32;
@@ -66,30 +66,30 @@ fn vectors_of_few_directions_have_axes_too() {
     assert!((share(&axes, &moments, 2) - 1.0).abs() < 1e-6);
 }
 
-/// Stops at the `at`th look; how often the flag was looked at in all.
-fn looks(dimensions: usize, sample: &[f32], at: usize) -> (bool, usize) {
-    let looked = Cell::new(0);
+/// Stops at the `at`th check of the stop flag. Returns whether axes were found and the number of checks.
+fn count_checks(dimensions: usize, sample: &[f32], at: usize) -> (bool, usize) {
+    let checks = Cell::new(0);
     let stop = || {
-        looked.set(looked.get() + 1);
-        looked.get() >= at
+        checks.set(checks.get() + 1);
+        checks.get() >= at
     };
     let found = principal_axes(dimensions, dimensions, sample, &stop);
-    (found.is_some(), looked.get())
+    (found.is_some(), checks.get())
 }
 
 #[test]
 fn a_stop_is_seen_after_a_bounded_number_of_products() {
     let (dimensions, count) = (1024, 2048);
     let sample = sample(dimensions, count);
-    let (found, all) = looks(dimensions, &sample, usize::MAX);
+    let (found, all) = count_checks(dimensions, &sample, usize::MAX);
     assert!(found);
-    // One look a chunk of vectors in each pass over the sample, one a column where columns are made orthonormal.
+    // One check for each chunk of vectors in each pass over the sample, and for each column that is orthonormalised.
     let passes = (ITERATIONS + 1) * count.div_ceil(CHUNK);
     let columns = (ITERATIONS + 2) * LEADING + (dimensions - LEADING).div_ceil(CHUNK);
     assert_eq!(all, 1 + passes + columns);
     for at in [1, 2, LEADING, LEADING + 3, all / 3, all / 2, all - 1, all] {
         assert_eq!(
-            looks(dimensions, &sample, at),
+            count_checks(dimensions, &sample, at),
             (false, at),
             "no work after the stop"
         );

@@ -1,4 +1,4 @@
-//! Acknowledged commits that are missing are noticed.
+//! The loss of acknowledged commits is detected.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -8,7 +8,7 @@ use crate::store::StoreError;
 use crate::store::tests::image::{Image, PER_COMMIT, acknowledged, commit, read, wal};
 use crate::store::tests::support::{Random, create_store, open_store, scratch};
 
-/// A store of 3 commits in the main file and 9 more in the log, as kill -9 leaves it, and its epoch.
+/// A store of 3 commits in the main file and 9 more in the log, as `kill -9` leaves it, and its epoch.
 fn killed(path: &Path) -> (Image, [u8; 16]) {
     let mut store = create_store(path, b"{}").expect("a new database");
     (0..3).for_each(|_| commit(&mut store));
@@ -24,19 +24,19 @@ fn no_flipped_bit_in_the_log_drops_an_acknowledged_commit_unnoticed() {
     println!("seed {SEED}");
     let mut random = Random(SEED);
     let (_directory, path) = scratch();
-    let (whole, _) = killed(&path);
+    let (image, _) = killed(&path);
     let (_directory, path) = scratch();
     let mut refused = 0;
     for trial in 0..TRIALS {
-        let mut log = whole.log.clone();
+        let mut log = image.log.clone();
         let bit = random.below(log.len() as u64 * 8) as usize;
         log[bit / 8] ^= 1 << (bit % 8);
         let damaged = Image {
             log,
-            main: whole.main.clone(),
-            acknowledged: whole.acknowledged.clone(),
+            main: image.main.clone(),
+            acknowledged: image.acknowledged.clone(),
         };
-        // Refused as often as it is opened: an attempt to open it makes nothing worse.
+        // Every attempt to open the store is refused, and an attempt changes nothing.
         damaged.put(&path);
         for _ in 0..2 {
             match open_store(&path) {
@@ -69,9 +69,9 @@ fn no_flipped_bit_in_the_log_drops_an_acknowledged_commit_unnoticed() {
 #[test]
 fn a_deleted_log_is_noticed_until_the_loss_is_accepted() {
     let (_directory, path) = scratch();
-    let (whole, epoch) = killed(&path);
+    let (image, epoch) = killed(&path);
     let (_directory, path) = scratch();
-    whole.put(&path);
+    image.put(&path);
     fs::remove_file(wal(&path)).expect("deleted");
     for _ in 0..2 {
         let error = open_store(&path).expect_err("it is refused");
@@ -85,20 +85,20 @@ fn a_deleted_log_is_noticed_until_the_loss_is_accepted() {
             assert!(text.contains(part), "{text}");
         }
     }
-    // The log comes back.
-    fs::write(wal(&path), &whole.log).expect("written");
+    // The log is restored.
+    fs::write(wal(&path), &image.log).expect("written");
     let store = open_store(&path).expect("it opens");
     assert_eq!((store.restored(), store.version()), (None, 12));
     assert_eq!(store.epoch(), epoch);
     drop(store);
     // The operator accepts the loss.
-    whole.put(&path);
+    image.put(&path);
     fs::remove_file(wal(&path)).expect("deleted");
     fs::remove_file(acknowledged(&path)).expect("deleted");
     let mut store = open_store(&path).expect("it opens");
     assert!(store.restored().is_some());
     assert_eq!(
-        read(&store).expect("it is whole").len() as u64,
+        read(&store).expect("it is complete").len() as u64,
         3 * PER_COMMIT
     );
     store.start_new_epoch().expect("accepted");
@@ -130,7 +130,7 @@ fn what_was_not_acknowledged_may_be_torn() {
         assert_eq!((store.restored(), store.version()), (None, 4));
         assert_eq!(store.epoch(), epoch);
     }
-    // A power cut may leave the file `acknowledged` far behind: it is not synced with each commit.
+    // A power cut may leave an old version of the file `acknowledged`, which is not synced with each commit.
     let behind = Image {
         acknowledged: before.acknowledged,
         ..after

@@ -1,4 +1,4 @@
-//! A store that follows another takes a range of it whole or not at all, and goes on where it was.
+//! A store that follows another copies a commit range completely or not at all, and continues from its last position.
 
 use std::ops::ControlFlow;
 
@@ -7,16 +7,16 @@ use crate::store::{
     Change, CommitRange, CopiedRecord, FeedData, PutKind, Store, StoreError, Write,
 };
 
-type Taken = (CommitRange, Vec<(CopiedRecord, Option<Vec<i32>>)>);
+type CopiedCommits = (CommitRange, Vec<(CopiedRecord, Option<Vec<i32>>)>);
 
-/// What comes next of `source`, with the vectors as they are.
-fn next(source: &Store, follower: &Store) -> Taken {
+/// The next commit range of `source`, with unchanged vectors.
+fn next(source: &Store, follower: &Store) -> CopiedCommits {
     let mut records = Vec::new();
     let (version, position) = (follower.version(), follower.last_position());
     let range = source
         .reader()
         .commit_range(version, position, 100, |record| {
-            let carried = CopiedRecord {
+            let copied = CopiedRecord {
                 id: record.id,
                 uuid: record.uuid,
                 hash: record.hash,
@@ -26,13 +26,13 @@ fn next(source: &Store, follower: &Store) -> Taken {
                 version: record.version,
                 data: record.data.to_vec(),
             };
-            records.push((carried, Some(record.vector.to_vec())));
+            records.push((copied, Some(record.vector.to_vec())));
             ControlFlow::Continue(())
         });
     (range.expect("it is read"), records)
 }
 
-/// Every record, change and end of a store, as text.
+/// Version, last position, next id, records and changes of a store, as text.
 fn contents(store: &Store) -> String {
     let mut all = format!(
         "{} {} {}",
@@ -52,7 +52,7 @@ fn contents(store: &Store) -> String {
 }
 
 #[test]
-fn a_full_disk_refuses_a_stretch_and_nothing_else() {
+fn a_full_disk_refuses_a_commit_range_and_nothing_else() {
     let (_source_directory, path) = scratch();
     let mut source = create_store(&path, b"{}").expect("a new database");
     let records: Vec<Record> = (1..=500).map(|id| Record::made(id, 1, 384)).collect();
@@ -96,7 +96,7 @@ fn a_full_disk_refuses_a_stretch_and_nothing_else() {
         let (range, records) = next(&source, &follower);
         more += follower
             .copy_commits(&range, &records)
-            .expect("there is room");
+            .expect("the disk has space");
         last = range.last;
     }
     assert_eq!(before.saturating_add_signed(more), 498);
@@ -107,7 +107,7 @@ fn a_full_disk_refuses_a_stretch_and_nothing_else() {
 }
 
 #[test]
-fn neither_a_stretch_nor_a_part_of_the_feed_holds_much_former_data() {
+fn neither_a_commit_range_nor_a_part_of_the_feed_holds_much_former_data() {
     const RECORDS: u64 = 60;
     const BYTES: usize = 1 << 20;
     let (_directory, path) = scratch();

@@ -1,4 +1,4 @@
-//! A record that changed on disk is reported, never returned; one that is lost or came back is reported too.
+//! A record that changed on disk is reported and never returned. A record that was lost or reappeared is also reported.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,7 +26,7 @@ fn written(path: &Path) -> Vec<u8> {
     fs::read(path).expect("it is read")
 }
 
-/// The ids that are read; each must be as it was written.
+/// The ids of all records. Each record must be as it was written.
 fn load(path: &Path) -> Result<BTreeSet<u64>, StoreError> {
     let store = open_store(path)?;
     let mut ids = BTreeSet::new();
@@ -47,7 +47,7 @@ fn load(path: &Path) -> Result<BTreeSet<u64>, StoreError> {
     Ok(ids)
 }
 
-/// Where `part` is; more than once where SQLite moved a row and left its old bytes.
+/// The positions of `part`. There are several if SQLite moved a row and left its old bytes.
 fn find(bytes: &[u8], part: &[u8]) -> Vec<usize> {
     (0..=bytes.len() - part.len())
         .filter(|at| bytes[*at..].starts_with(part))
@@ -77,7 +77,7 @@ fn a_flipped_bit_in_a_record_names_the_record() {
             reader.vector(7),
             Err(StoreError::Damaged { id: 7 })
         ));
-        assert!(reader.data(8).expect("its neighbour is whole").is_some());
+        assert!(reader.data(8).expect("the next record is intact").is_some());
     }
 }
 
@@ -117,7 +117,7 @@ fn no_flipped_bit_anywhere_returns_a_wrong_record() {
     assert!(noticed > 20);
 }
 
-/// Whether all records are read; where they are not, the file is refused.
+/// Returns whether all records are read, and asserts that the file is refused otherwise.
 fn is_whole_or_refused(path: &Path) -> bool {
     match load(path) {
         Ok(ids) => {
@@ -128,8 +128,8 @@ fn is_whole_or_refused(path: &Path) -> bool {
     }
 }
 
-/// Damage as disks and crashes cause it: bytes of a page's header or of its cell pointers, a page that is zeroed,
-/// written twice, or as it was earlier.
+/// Typical damage by disks and crashes: changed bytes of a page's header or cell pointers, and a page that is zeroed,
+/// written twice, or in an earlier version.
 #[test]
 fn no_damaged_page_loses_or_returns_a_record_unnoticed() {
     const SEED: u64 = 815;

@@ -1,4 +1,4 @@
-/* Put before libc: fails, stalls or records the calls that reach the disk while a file of that name is in $FAULTS. */
+/* Overrides functions of libc. Disk calls fail, stall or are recorded while $FAULTS contains a file of that name. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -66,7 +66,7 @@ DIR *opendir(const char *path) {
     return REAL(opendir)(path);
 }
 
-/* The target of the link $FAULTS/descriptors is how many more files can be opened. */
+/* The target of the link $FAULTS/descriptors is the number of files that can still be opened. */
 static int without_descriptors(void) {
     static int opened;
     char path[4096], limit[32];
@@ -102,7 +102,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t count, off_t at) {
 }
 ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at) {
     FAIL("space", ENOSPC)
-    /* SQLite extends the index of its log by single bytes. */
+    /* SQLite extends the -shm file by writing single bytes. */
     if (count == 1) FAIL("log_index", ENOSPC)
     return REAL(pwrite64)(fd, bytes, count, at);
 }

@@ -1,4 +1,5 @@
-//! A full disk is an error that says so: nothing is half written, reads go on, and so do writes once there is room.
+//! A full disk gives the error `disk_full`. Nothing is written partially, reads continue, and writes continue once the
+//! disk has space again.
 
 use crate::store::tests::support::{Record, create_store, open_store, scratch};
 use crate::store::{PutKind, Store, StoreError, Write};
@@ -33,14 +34,17 @@ fn a_full_disk_refuses_the_commit_and_nothing_else() {
             (store.version(), store.last_position(), store.next_id()),
             (1, 20, 21)
         );
-        assert_eq!(store.reader().count().expect("reads go on"), 20);
+        assert_eq!(store.reader().count().expect("reads continue"), 20);
     }
     store
         .commit(&[Write::Touch { id: 3, synced: 9 }])
-        .expect("what needs no room is written");
+        .expect("a commit that needs no space succeeds");
     limit(&store, u32::MAX - 1);
     assert_eq!(
-        store.commit(&many).expect("there is room again").positions,
+        store
+            .commit(&many)
+            .expect("the disk has space again")
+            .positions,
         21..501
     );
     drop(store);

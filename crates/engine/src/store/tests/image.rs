@@ -1,4 +1,4 @@
-//! A store with commits in its log, and the files that a killed process leaves of it.
+//! A store with commits in its log, and images of the files that a killed process leaves.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -43,7 +43,7 @@ pub(super) fn acknowledged(path: &Path) -> PathBuf {
     path.with_file_name("acknowledged")
 }
 
-/// The files of a store as kill -9 leaves them, without the index of the log, which SQLite creates again.
+/// The files of a store as `kill -9` leaves them, without the -shm file, which SQLite creates again.
 pub(super) struct Image {
     pub(super) main: Vec<u8>,
     pub(super) log: Vec<u8>,
@@ -61,7 +61,7 @@ impl Image {
 
     pub(super) fn put(&self, path: &Path) {
         let directory = path.parent().expect("it has one");
-        // Only missing before the first.
+        // The file is missing before the first image is written.
         let _ = fs::remove_dir_all(directory);
         fs::create_dir_all(directory).expect("made");
         fs::write(path, &self.main).expect("written");

@@ -1,4 +1,4 @@
-//! kill -9 at any moment: every acknowledged commit is there, none is there by half.
+//! After `kill -9` at any moment, every acknowledged commit is stored, and no commit is stored partially.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write as _};
@@ -13,8 +13,8 @@ const KILLS: u32 = 30;
 const DIMENSIONS: usize = 384;
 const NEW_RECORDS: u64 = 40;
 
-/// The ids that commit `version` makes; it changes, touches and deletes some of the commits before.
-fn made_by(version: u64) -> std::ops::Range<u64> {
+/// The ids that commit `version` creates. It also changes, touches and deletes some records of earlier commits.
+fn created_by(version: u64) -> std::ops::Range<u64> {
     version * NEW_RECORDS..(version + 1) * NEW_RECORDS
 }
 
@@ -24,18 +24,18 @@ enum Step {
     Delete(u64),
 }
 
-/// What commit `version` writes: nothing decides it but its number, so the parent knows it too.
+/// The writes of commit `version`. They depend only on its number, so the parent process can compute them as well.
 fn steps(version: u64) -> Vec<Step> {
     let record = |id, revision| Record::made(id, revision, DIMENSIONS);
-    let mut steps: Vec<Step> = made_by(version)
+    let mut steps: Vec<Step> = created_by(version)
         .map(|id| Step::Put(record(id, version), PutKind::Created))
         .collect();
     if version > 3 {
-        let changed = made_by(version - 1).take(9);
+        let changed = created_by(version - 1).take(9);
         steps.extend(changed.map(|id| Step::Put(record(id, version), PutKind::Changed)));
-        let touched = made_by(version - 2).skip(5).take(9);
+        let touched = created_by(version - 2).skip(5).take(9);
         steps.extend(touched.map(|id| Step::Touch(id, version.cast_signed())));
-        steps.extend(made_by(version - 3).take(3).map(Step::Delete));
+        steps.extend(created_by(version - 3).take(3).map(Step::Delete));
     }
     steps
 }
@@ -73,7 +73,7 @@ fn acknowledged_commits_survive_kill() {
             std::hint::spin_loop();
         }
         child.kill().expect("the child is killed");
-        // What it said before it died counts.
+        // Lines that the child printed before its end count as well.
         lines.for_each(&mut take);
         child.wait().expect("the child ends");
 
@@ -89,7 +89,7 @@ fn acknowledged_commits_survive_kill() {
         );
         assert!(
             store.version() <= acknowledged + 1,
-            "kill {kill}: one commit is under way at most"
+            "kill {kill}: at most one commit was not acknowledged"
         );
         unacknowledged += store.version() - acknowledged;
         for version in version + 1..=store.version() {
@@ -125,7 +125,7 @@ fn acknowledged_commits_survive_kill() {
             ControlFlow::Continue(())
         });
         check.expect("they are read");
-        assert_eq!(expected.len(), 0, "kill {kill}: none is lost");
+        assert_eq!(expected.len(), 0, "kill {kill}: no record is lost");
     }
     println!(
         "{KILLS} kills, {version} commits, {unacknowledged} of them durable but not yet acknowledged"
@@ -144,7 +144,7 @@ fn child_that_commits() {
         create_store(&path, b"{}")
     };
     let mut store = opened.expect("it opens");
-    // The harness begins a line before it runs a test.
+    // The harness prints the start of a line before it runs a test.
     println!();
     loop {
         let steps = steps(store.version() + 1);

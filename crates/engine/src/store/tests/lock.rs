@@ -1,4 +1,4 @@
-//! One process uses a data directory, and the error of a second one names the first.
+//! Only one process uses a data directory. The error of a second process names the first.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -48,7 +48,7 @@ fn child_that_holds() {
     let data = task();
     let _lock = DataLock::acquire(&RealDisk, &data).expect("it is free");
     println!("held");
-    // Until the parent kills this process.
+    // Wait until the parent kills this process.
     let _ = std::io::stdin().read_line(&mut String::new());
 }
 

@@ -1,4 +1,4 @@
-//! The store against a reference model, and against everything that goes wrong with disks and processes.
+//! Tests of the store against a reference model, and against failures of disks and processes.
 
 mod acknowledged;
 mod commit_copy;

@@ -56,7 +56,7 @@ fn what_an_interrupted_creation_left_is_not_in_the_way() {
     assert_eq!(
         names,
         ["acknowledged", "records.sqlite"],
-        "nothing else is left"
+        "no other file is left"
     );
 }
 
@@ -66,7 +66,7 @@ fn other_files_are_refused_and_left_alone() {
     fs::create_dir_all(path.parent().expect("it has one")).expect("it is made");
     assert!(
         matches!(open_store(&path), Err(StoreError::Sqlite { .. })),
-        "none is there"
+        "the file is missing"
     );
     assert!(!path.exists());
 

@@ -1,6 +1,6 @@
-//! After an fsync that failed nothing is acknowledged; after a write that found no room everything goes on.
+//! After a failed fsync, no write is acknowledged. After a full disk, writes continue once the disk has space.
 //!
-//! The calls fail for real: a child process runs with `faults.c` between SQLite and libc.
+//! The system calls of a child process fail, because `faults.c` runs between SQLite and libc.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -15,7 +15,7 @@ fn run_with_faults(test: &str) {
     let source = directory.path().join("faults.c");
     let library = directory.path().join("faults.so");
     fs::write(&source, include_str!("faults.c")).expect("it is written");
-    // Whoever builds SQLite has a C compiler.
+    // SQLite is built from C, so a C compiler is installed.
     let compiler = std::env::var_os("CC").unwrap_or("cc".into());
     let compiled = Command::new(compiler)
         .args(["-shared", "-fPIC", "-o"])
@@ -66,7 +66,7 @@ fn child_whose_syncs_fail() {
     assert!(matches!(error, Err(StoreError::Sqlite { .. })), "{error:?}");
     assert!(store.is_poisoned());
     assert_eq!(store.version(), 1);
-    // The disk is well again, but the kernel may have dropped what the sync was for.
+    // The disk works again, but the kernel may have dropped the pages whose sync failed.
     for _ in 0..2 {
         let error = store.commit(&[three.put(PutKind::Created)]);
         assert!(matches!(error, Err(StoreError::Poisoned)), "{error:?}");
@@ -76,17 +76,17 @@ fn child_whose_syncs_fail() {
         ));
     }
     assert_eq!(
-        store.reader().data(1).expect("reads go on"),
+        store.reader().data(1).expect("reads continue"),
         Some(one.data.clone())
     );
-    assert_eq!(store.reader().data(3).expect("reads go on"), None);
+    assert_eq!(store.reader().data(3).expect("reads continue"), None);
 
     drop(store);
     let mut store = open_store(&path).expect("it opens again");
     assert_eq!(store.reader().data(1).expect("it is read"), Some(one.data));
     store
         .commit(&[three.put(PutKind::Created)])
-        .expect("writes go on");
+        .expect("writes continue");
 
     let error = failing(&directory, "sync", || store.checkpoint());
     assert!(matches!(error, Err(StoreError::Sqlite { .. })), "{error:?}");
@@ -116,10 +116,11 @@ fn child_whose_disk_is_full() {
     assert!(matches!(full, Err(StoreError::DiskFull)), "{full:?}");
     let full = failing(&directory, "log_index", || create_store(&path, b"{}"));
     assert_eq!(
-        full.expect_err("no room for the index of the log").code(),
+        full.expect_err("no space for the -shm file").code(),
         "disk_full"
     );
-    let mut store = create_store(&path, b"{}").expect("what it left is not in the way");
+    let mut store =
+        create_store(&path, b"{}").expect("the files of the failed attempts are replaced");
     let records: Vec<Record> = (1..=200).map(|id| Record::made(id, 1, 384)).collect();
     let writes: Vec<Write<'_>> = records
         .iter()
@@ -131,11 +132,11 @@ fn child_whose_disk_is_full() {
     let full = failing(&directory, "space", || store.checkpoint());
     assert!(matches!(full, Err(StoreError::DiskFull)), "{full:?}");
     assert!(!store.is_poisoned());
-    assert_eq!(store.reader().count().expect("reads go on"), 100);
+    assert_eq!(store.reader().count().expect("reads continue"), 100);
     assert_eq!(
         store
             .commit(&writes[100..])
-            .expect("there is room again")
+            .expect("the disk has space again")
             .version,
         2
     );

@@ -1,4 +1,4 @@
-//! Reads and the writer do not wait for each other, and the log does not grow for ever.
+//! Reads and the writer do not wait for each other, and the log does not grow without bound.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -21,16 +21,16 @@ fn a_read_sees_one_commit_while_others_follow() {
     let mut store = create_store(&path, b"{}").expect("a new database");
     commit_new(&mut store, 1..101);
     let reader = store.reader();
-    let mut seen = 0;
+    let mut found = 0;
     reader
         .load(0, |record| {
-            seen += 1;
+            found += 1;
             assert_eq!(record.version, 1);
-            if seen % 10 == 0 {
-                let id = 101 + seen;
+            if found % 10 == 0 {
+                let id = 101 + found;
                 commit_new(&mut store, id..id + 1);
                 store
-                    .commit(&[Write::Delete { id: seen, at: 5 }])
+                    .commit(&[Write::Delete { id: found, at: 5 }])
                     .expect("the commit succeeds");
                 store.checkpoint().expect("a running read is no error");
                 assert_eq!(
@@ -42,7 +42,7 @@ fn a_read_sees_one_commit_while_others_follow() {
             ControlFlow::Continue(())
         })
         .expect("they are read");
-    assert_eq!(seen, 100);
+    assert_eq!(found, 100);
 }
 
 #[test]

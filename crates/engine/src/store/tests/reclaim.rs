@@ -1,4 +1,4 @@
-//! Deleted records give their disk space back.
+//! The disk space of deleted records is returned.
 
 use rusqlite::Connection;
 
@@ -27,7 +27,7 @@ fn delete_all(store: &mut Store) {
     store.checkpoint().expect("the log is moved");
 }
 
-/// Runs every step; returns how many there were.
+/// Runs every step. Returns the number of steps.
 fn reclaim(store: &mut Store) -> usize {
     assert!(store.has_space_to_reclaim().expect("it is readable"));
     let mut steps = 1;
@@ -47,7 +47,7 @@ fn a_file_becomes_shorter_step_by_step() {
     delete_all(&mut store);
     assert!(store.file_bytes() >= full, "a deletion alone frees nothing");
     let steps = reclaim(&mut store);
-    assert!(steps > 1, "{full} bytes were given back in one step");
+    assert!(steps > 1, "{full} bytes were returned in one step");
     // The change feed keeps the data of deleted records.
     assert!(
         store.file_bytes() < full / 2,

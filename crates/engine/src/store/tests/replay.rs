@@ -1,4 +1,4 @@
-//! Whatever is written, any reader that catches up from any version or position has the same records as the model.
+//! After random writes, a reader that catches up from any version or position has the same records as the model.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -52,7 +52,7 @@ fn catching_up_from_any_version_arrives_at_the_truth() {
         let mut kinds = Vec::new();
         for _ in 0..random.below(12) + 1 {
             let id = random.below(40) + 1;
-            // Now and then a record comes twice in one commit, or is deleted and created again.
+            // Sometimes a commit writes a record twice, or deletes it and creates it again.
             let known = records.iter().rposition(|record: &Record| record.id == id);
             let exists = known.map_or(model.contains_key(&id), |index| kinds[index] != 'd');
             kinds.push(match (exists, random.below(3)) {
@@ -103,7 +103,7 @@ fn catching_up_from_any_version_arrives_at_the_truth() {
             match kind {
                 'c' => feed.push(entry(ChangeKind::Created, record.changed, None)),
                 'u' => {
-                    // What the record held before.
+                    // The data of the record before the change.
                     let before = model[&record.id].data.clone();
                     feed.push(entry(ChangeKind::Changed, record.changed, Some(before)));
                 }

@@ -1,4 +1,4 @@
-//! A restored backup is recognised, and so is the file of another database.
+//! A restored backup and the file of another database are detected.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,9 +24,12 @@ fn an_older_or_a_newer_file_is_recognised() {
         fs::write(&path, backup).expect("restored");
         let mut store = open_store(&path).expect("it opens");
         assert!(store.restored().is_some());
-        read(&store).expect("it is whole");
+        read(&store).expect("it is complete");
         store.start_new_epoch().expect("accepted");
-        assert!(epochs.insert(store.epoch()), "every time a new epoch");
+        assert!(
+            epochs.insert(store.epoch()),
+            "each restore starts a new epoch"
+        );
         commit(&mut store);
         drop(store);
         let store = open_store(&path).expect("it opens");
@@ -81,10 +84,13 @@ fn the_log_of_another_state_is_not_mixed_with_a_file_that_was_put_back() {
     assert_eq!(
         fs::read(&path).expect("read"),
         backup,
-        "the backup is as it was"
+        "the backup is unchanged"
     );
     fs::remove_file(wal(&path)).expect("deleted");
     let mut store = open_store(&path).expect("it opens");
-    assert_eq!(read(&store).expect("it is whole").len() as u64, PER_COMMIT);
+    assert_eq!(
+        read(&store).expect("it is complete").len() as u64,
+        PER_COMMIT
+    );
     store.start_new_epoch().expect("accepted");
 }

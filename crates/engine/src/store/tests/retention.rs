@@ -1,4 +1,4 @@
-//! Old changes are removed from the feed in small steps, whatever the clock did.
+//! Old changes are removed from the feed in small steps, also after changes of the clock.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::store::{PutKind, Store};
 const DAY: i64 = 24 * 3600 * 1000;
 const KEEP: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// Position of the last change that is no longer kept, after all steps that are due at `now`.
+/// Runs all steps that are due at `now`. Returns the position of the last removed change.
 fn removed(store: &mut Store, now: i64) -> u64 {
     while store
         .retain_changes(now, KEEP, u64::MAX >> 1)

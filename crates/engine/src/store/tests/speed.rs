@@ -1,4 +1,4 @@
-//! What the store takes, printed (`cargo test --release store::tests::speed -- --nocapture`); the answers are checked.
+//! Prints times and sizes of the store (`cargo test --release store::tests::speed -- --nocapture`) and checks results.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -24,9 +24,9 @@ fn speed() {
             .iter()
             .map(|record| record.put(PutKind::Created))
             .collect();
-        let begun = Instant::now();
+        let start = Instant::now();
         store.commit(&writes).expect("the commit succeeds");
-        slowest = slowest.max(begun.elapsed().as_secs_f64());
+        slowest = slowest.max(start.elapsed().as_secs_f64());
     }
     let seconds = start.elapsed().as_secs_f64();
     println!(
@@ -36,7 +36,7 @@ fn speed() {
         store.file_bytes() / RECORDS,
     );
 
-    // In the order of a re-sync, then spread so that no two of a commit share a page.
+    // First in the order of a full sync, then spread so that no two records of a commit share a page.
     let batches = RECORDS / BATCH as u64;
     time_touches("neighbouring", &mut store, |batch, step| {
         1 + batch * BATCH as u64 + step
@@ -46,15 +46,15 @@ fn speed() {
     });
 
     let ids: Vec<u64> = (1..=BATCH as u64).map(|step| step * 17).collect();
-    let begun = Instant::now();
+    let start = Instant::now();
     let known = store.reader().identities(&ids).expect("they are read");
     println!(
         "identities: {BATCH} in {:.2} ms",
-        begun.elapsed().as_secs_f64() * 1e3
+        start.elapsed().as_secs_f64() * 1e3
     );
     assert!(known.iter().flatten().count() == BATCH);
 
-    let begun = Instant::now();
+    let start = Instant::now();
     store
         .reader()
         .records(&ids[..50], |record| {
@@ -63,14 +63,14 @@ fn speed() {
         .expect("they are read");
     println!(
         "records: a page of 50 in {:.2} ms",
-        begun.elapsed().as_secs_f64() * 1e3
+        start.elapsed().as_secs_f64() * 1e3
     );
 
     drop(store);
-    let begun = Instant::now();
+    let start = Instant::now();
     let store = open_store(&path).expect("it opens again");
-    println!("open: {:.2} ms", begun.elapsed().as_secs_f64() * 1e3);
-    let begun = Instant::now();
+    println!("open: {:.2} ms", start.elapsed().as_secs_f64() * 1e3);
+    let start = Instant::now();
     let mut found = records.iter();
     store
         .reader()
@@ -85,7 +85,7 @@ fn speed() {
     assert_eq!(found.len(), 0);
     println!(
         "load: {:.0} records/s",
-        RECORDS as f64 / begun.elapsed().as_secs_f64()
+        RECORDS as f64 / start.elapsed().as_secs_f64()
     );
 }
 
@@ -98,9 +98,9 @@ fn time_touches(order: &str, store: &mut Store, id: impl Fn(u64, u64) -> u64) {
                     synced: 5,
                 })
                 .collect();
-            let begun = Instant::now();
+            let start = Instant::now();
             store.commit(&writes).expect("the commit succeeds");
-            begun.elapsed().as_secs_f64() * 1e3
+            start.elapsed().as_secs_f64() * 1e3
         })
         .collect();
     times_ms.sort_by(f64::total_cmp);

@@ -10,7 +10,7 @@ use crate::disk::{Disk, RealDisk};
 use crate::record::content_hash;
 use crate::store::{PutKind, Store, StoreError, Write};
 
-/// SplitMix64: the same numbers for the same seed everywhere.
+/// SplitMix64. A seed gives the same numbers on every platform.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -26,7 +26,7 @@ impl Random {
     }
 }
 
-/// A record that owns what a [`Write::Put`] borrows.
+/// An owned record; a [`Write::Put`] borrows its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) id: u64,
@@ -40,7 +40,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Everything in it follows from `id` and `revision`, so that a half-written one shows.
+    /// All members depend on `id` and `revision`, so that a partially written record is detected.
     pub(super) fn made(id: u64, revision: u64, dimensions: usize) -> Record {
         let mut random = Random(id << 32 | revision);
         let text = "lorem ".repeat(random.below(200) as usize);
@@ -88,14 +88,14 @@ fn real_disk() -> Arc<dyn Disk> {
     Arc::new(RealDisk)
 }
 
-/// Path of a database file in a directory that goes away with the first value.
+/// The path of a database file in a temporary directory, which is deleted when the first value is dropped.
 pub(super) fn scratch() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let path = directory.path().join("databases/facts/records.sqlite");
     (directory, path)
 }
 
-/// Makes a closed file one of format 1, as releases before identities and checksums wrote it.
+/// Converts a closed file to format 1, which releases before identities and checksums wrote.
 pub(super) fn downgrade(path: &Path) {
     let other = Connection::open(path).expect("it opens");
     other
@@ -107,7 +107,8 @@ pub(super) fn downgrade(path: &Path) {
         .expect("it is changed");
 }
 
-/// This test binary again, to run only the ignored `test` (its path in the crate) with `directory` for it in [`task`].
+/// A command that runs only the ignored `test`, a path in the crate, of this binary. [`task`] returns `directory`
+/// there.
 pub(super) fn child(test: &str, directory: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("a test knows its binary"));
     command

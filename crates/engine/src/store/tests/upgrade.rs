@@ -1,4 +1,4 @@
-//! A file of format 1 opens, and has afterwards what a new file has.
+//! Opening a file of format 1 upgrades it to the current format.
 
 use std::ops::ControlFlow;
 

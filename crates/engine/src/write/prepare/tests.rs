@@ -1,4 +1,4 @@
-//! Records that an engine stored before the hash of their content left out order, nulls and length.
+//! Records that were stored when the content hash still depended on member order, nulls and vector length.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::write::upserted::Status;
 const DATA: &[u8] = br#"{"name":"a name","size":3,"note":null}"#;
 const VECTOR: [f64; 2] = [3.0, 4.0];
 
-/// A data directory with one record, as an older engine wrote it.
-fn former(directory: &Path, settings: &Value, given: bool) {
+/// Creates a data directory with one record, as an older engine wrote it.
+fn create_former(directory: &Path, settings: &Value, given: bool) {
     let path = store_path(&directory.join("databases").join("db"));
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     let mut store =
@@ -64,7 +64,7 @@ fn are_unchanged_when_they_come_again() {
         let model = if given { json!(null) } else { json!("m") };
         let fingerprint = if given { json!(null) } else { json!("f") };
         let settings = json!({ "model": model, "fingerprint": fingerprint, "dimensions": 2 });
-        former(directory.path(), &settings, given);
+        create_former(directory.path(), &settings, given);
         let engine = Engine::open(directory.path(), Some(1), Limits::default()).expect("opened");
         wait(|done| engine.load(done));
         let record = |data: &str| {

@@ -9,7 +9,7 @@ use cosift_engine::Error;
 use super::{NEW, OLD, check_contents, check_vectors, commit, contents, create, put, step, write};
 use crate::common::{Model, Random, Server, image, settings};
 
-/// Of a directory, from one name to the other.
+/// A rename of a directory, from one name to the other.
 type Rename<'a> = (&'a str, &'a str);
 
 #[test]
@@ -124,7 +124,7 @@ fn or_the_database_is_dropped_and_stays_dropped() {
                 std::thread::yield_now();
             }
             server.drop_database("db").wait().expect("dropped");
-            // It was dropped before, or first switched and then dropped.
+            // The drop came before the switch, or after it.
             let _ = switch.join().expect("no panic");
         });
         let left: Vec<_> = fs::read_dir(directory.path().join("databases"))

@@ -1,4 +1,4 @@
-//! Records that were given with vectors, prepared or deleted before the re-embedding, or lost by a restore.
+//! Records that came with vectors, were prepared or deleted before the re-embedding, or were lost by a restore.
 
 use std::fs;
 use std::sync::Arc;
@@ -27,21 +27,21 @@ fn of_vectors_that_callers_gave() {
         })
         .collect();
     server.upsert("db", &json!(records)).expect("stored");
-    // Prepared with vectors, and committed when there is a model: refused, never stored.
+    // A batch that was prepared with vectors, and is committed when the database has a model, is refused.
     let body = json!({ "records": [records[0]] }).to_string().into_bytes();
     let late = server
         .prepare("db", body, Vec::new(), Format::Batch)
         .expect("good records");
     server
         .begin_reembedding("db", &settings(NEW))
-        .expect("begun");
+        .expect("started");
     finish(&server);
     assert!(matches!(
         server.commit_with("db", Arc::new(late), Embedded::default()),
         Err(Error::Invalid { .. })
     ));
     check_vectors(&server, NEW);
-    // The same records, now without vectors, are as they were.
+    // The same records without vectors are unchanged.
     let same: Vec<Value> = (1..=700).map(record).collect();
     let body = json!({ "records": same }).to_string().into_bytes();
     let prepared = server
@@ -73,7 +73,7 @@ fn and_what_was_embedded_before_it_is_embedded_again() {
     let old = embedded(&prepared.texts(), OLD);
     server
         .begin_reembedding("db", &settings(NEW))
-        .expect("begun");
+        .expect("started");
     finish(&server);
     let prepared = Arc::new(prepared);
     assert!(matches!(
@@ -105,7 +105,7 @@ fn never_with_records_that_a_restored_database_does_not_have() {
     put(&server, &records(31..81), OLD);
     server
         .begin_reembedding("db", &settings(NEW))
-        .expect("begun");
+        .expect("started");
     while !step(&server) {}
     assert_eq!(server.reembedding("db")["done"], 80);
     server.close();
@@ -114,8 +114,8 @@ fn never_with_records_that_a_restored_database_does_not_have() {
     let server = Server::open(directory.path());
     assert_eq!(server.describe("db")["records"], 30);
     assert_eq!(server.reembedding("db"), Value::Null);
-    let told = server.begin_reembedding("db", &settings(NEW));
-    assert_eq!(told.expect("begun")["done"], 0);
+    let progress = server.begin_reembedding("db", &settings(NEW));
+    assert_eq!(progress.expect("started")["done"], 0);
     finish(&server);
     let described = server.describe("db");
     assert_eq!(described["records"], 30);
@@ -144,7 +144,7 @@ fn without_records_whose_deletion_the_feed_forgot_before_it_went_on() {
         let record = |id| json!({ "id": id, "data": { "text": format!("{id}"), "n": id } });
         put(server, &ids.map(record).collect(), OLD);
     };
-    // The writer removes old changes by itself; every wait ends with what is true for good.
+    // The writer removes old changes in the background; each wait ends with a state that does not change again.
     let forgets_all = |server: &Server| {
         let last = server.describe("db")["records"].clone();
         loop {
@@ -171,10 +171,10 @@ fn without_records_whose_deletion_the_feed_forgot_before_it_went_on() {
     forgets_all(&server);
     server
         .begin_reembedding("db", &settings(NEW))
-        .expect("begun");
+        .expect("started");
     assert!(!step(&server), "there are more records than a batch has");
-    let told = server.reembedding("db");
-    assert!(told["done"].as_u64() >= Some(200), "{told}");
+    let progress = server.reembedding("db");
+    assert!(progress["done"].as_u64() >= Some(200), "{progress}");
     server
         .delete("db", &json!({ "ids": [1, 2] }))
         .expect("deleted");
@@ -182,10 +182,10 @@ fn without_records_whose_deletion_the_feed_forgot_before_it_went_on() {
     server.close();
     let server = open();
     forgets_all(&server);
-    let told = server
+    let progress = server
         .begin_reembedding("db", &settings(NEW))
-        .expect("begun anew");
-    assert_eq!(told["done"], 0);
+        .expect("started again");
+    assert_eq!(progress["done"], 0);
     let before = contents_kept(&server);
     finish(&server);
     assert_eq!(contents_kept(&server), before);

@@ -24,7 +24,7 @@ fn with_all_that_was_written_meanwhile() {
     let mut images = Vec::new();
     for round in 0..30 {
         let batch = server.prepare_reembedding("db").expect("a batch");
-        // Between the reading of a batch and its commit, as when texts are embedded.
+        // Writes between reading a batch and committing it, which is when texts are embedded.
         for _ in 0..random.below(4) {
             write(&server, &mut random, OLD);
         }
@@ -37,15 +37,15 @@ fn with_all_that_was_written_meanwhile() {
         if round == 20 {
             server.close();
             server = Server::open(directory.path());
-            let told = server.reembedding("db");
-            assert_eq!(told["fingerprint"], "f2");
-            assert!(told["done"].as_u64() > Some(100), "{told}");
+            let progress = server.reembedding("db");
+            assert_eq!(progress["fingerprint"], "f2");
+            assert!(progress["done"].as_u64() > Some(100), "{progress}");
         }
     }
     while !step(&server) {}
     server.warm_reembedding("db").expect("warm");
     write(&server, &mut random, OLD);
-    // Written since: no switch, and the database as it was.
+    // After a later write, the switch is refused and the database is unchanged.
     assert!(matches!(server.switch_reembedding("db"), Err(Error::Stale)));
     check_vectors(&server, OLD);
     while !step(&server) {}
@@ -54,7 +54,7 @@ fn with_all_that_was_written_meanwhile() {
     assert_eq!(
         server.reembedding("db")["done"],
         old["records"],
-        "the count is kept up"
+        "the count is up to date"
     );
     server.switch_reembedding("db").expect("switched");
     check_contents(&server, &before);
@@ -66,7 +66,7 @@ fn with_all_that_was_written_meanwhile() {
     );
     assert_eq!(new["records"], old["records"]);
     assert_eq!(server.reembedding("db"), Value::Null);
-    // What was embedded with the old model is told from what is not.
+    // A query vector of the old model is refused.
     let stale = json!({ "embedded_by": "f1" });
     let query = embed(&["text: 1 1".to_owned()], OLD);
     assert!(matches!(
@@ -74,7 +74,7 @@ fn with_all_that_was_written_meanwhile() {
         Err(Error::Stale)
     ));
 
-    // Ids and positions go on where they were.
+    // Ids and positions continue from their last values.
     let position = before.1["position"].as_u64().expect("a position");
     put(
         &server,
@@ -97,10 +97,10 @@ fn with_all_that_was_written_meanwhile() {
         let server = Server::open(crashed.path());
         check_vectors(&server, OLD);
         let before = contents(&server);
-        let told = server
+        let progress = server
             .begin_reembedding("db", &settings(NEW))
-            .expect("goes on");
-        assert!(told["done"].as_u64() > Some(0), "{told}");
+            .expect("resumed");
+        assert!(progress["done"].as_u64() > Some(0), "{progress}");
         finish(&server);
         check_contents(&server, &before);
         check_vectors(&server, NEW);

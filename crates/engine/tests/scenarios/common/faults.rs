@@ -1,4 +1,4 @@
-//! A disk that stalls, fails and tells what reached it: a child process with `faults.c` between the engine and libc.
+//! A disk that stalls, fails and records its operations: a child process with `faults.c` between the engine and libc.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -15,7 +15,7 @@ pub(crate) fn run_with_faults(test: &str) {
     let source = directory.path().join("faults.c");
     let library = directory.path().join("faults.so");
     fs::write(&source, include_str!("../../../src/store/tests/faults.c")).expect("written");
-    // Whoever builds SQLite has a C compiler.
+    // SQLite is built from C, so a C compiler is installed.
     let compiled = Command::new(std::env::var_os("CC").unwrap_or("cc".into()))
         .args(["-shared", "-fPIC", "-o"])
         .args([&library, &source])
@@ -36,7 +36,7 @@ pub(crate) fn run_with_faults(test: &str) {
     );
 }
 
-/// The directory of a child, where faults are switched.
+/// The directory of a child process. The files in it switch faults on.
 pub(crate) struct Faults {
     pub(crate) directory: PathBuf,
 }
@@ -49,7 +49,7 @@ impl Faults {
         }
     }
 
-    /// Switches a fault on: `sync` and `space` fail, `stall` holds syncs up, `record` writes the journal.
+    /// Switches a fault on: `sync` and `space` make calls fail, `stall` blocks syncs, `record` writes the journal.
     pub(crate) fn begin(&self, fault: &str) {
         File::create(self.directory.join(fault)).expect("made");
     }
@@ -58,7 +58,7 @@ impl Faults {
         fs::remove_file(self.directory.join(fault)).expect("removed");
     }
 
-    /// Runs `body` with a fault.
+    /// Runs `body` while a fault is switched on.
     pub(crate) fn during<T>(&self, fault: &str, body: impl FnOnce() -> T) -> T {
         self.begin(fault);
         let value = body();
@@ -66,7 +66,7 @@ impl Faults {
         value
     }
 
-    /// Runs `body` with no more than `count` files to be opened.
+    /// Runs `body` with at most `count` open files.
     pub(crate) fn with_descriptors<T>(&self, count: usize, body: impl FnOnce() -> T) -> T {
         symlink(count.to_string(), self.directory.join("descriptors")).expect("made");
         let value = body();
@@ -74,7 +74,7 @@ impl Faults {
         value
     }
 
-    /// What was done to directories while `body` ran: `sync PATH`, `mkdir PATH`, `list PATH`, `rename FROM TO`.
+    /// The directory operations while `body` ran: `sync PATH`, `mkdir PATH`, `list PATH`, `rename FROM TO`.
     pub(crate) fn recorded(&self, body: impl FnOnce()) -> Vec<Vec<String>> {
         let journal = self.directory.join("journal");
         let _ = fs::remove_file(&journal);
@@ -85,7 +85,7 @@ impl Faults {
     }
 }
 
-/// Every name that was made or changed must have been synced afterwards.
+/// Asserts that the parent directory is synced after each create and rename.
 pub(crate) fn assert_names_are_synced(journal: &[Vec<String>], what: &str) {
     for (at, line) in journal.iter().enumerate() {
         let named = match line[0].as_str() {

@@ -1,9 +1,9 @@
-//! What a crash leaves.
+//! Crash images of a data directory.
 
 use std::fs;
 use std::path::Path;
 
-/// Copies a data directory as it lies there: what a crash at this moment would leave.
+/// Copies a data directory in its current state, which is the state that a crash would leave.
 pub(crate) fn image(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a directory");
     for entry in fs::read_dir(from)

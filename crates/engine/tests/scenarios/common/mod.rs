@@ -1,4 +1,4 @@
-//! What the scenarios share: a blocking engine, random records, and the naive answer to every request.
+//! Helpers of all scenarios: a blocking engine, random records, and an oracle that computes every expected response.
 
 #[cfg(target_os = "linux")]
 mod faults;

@@ -1,4 +1,4 @@
-//! Stand-ins for models: the text alone decides the vector.
+//! Fake models: the vector depends only on the text and the seed.
 
 use cosift_engine::Embedded;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// Dimensions and seed of a model; two models differ in every vector.
 pub(crate) type Model = [usize; 2];
 
-/// The vectors of `texts`, one after the other.
+/// The vectors of `texts`, concatenated.
 pub(crate) fn embed(texts: &[String], [dimensions, seed]: Model) -> Vec<f32> {
     let one = |text: &String| {
         let mut state = text.bytes().fold(seed as u64, |sum, byte| {
@@ -30,7 +30,7 @@ pub(crate) fn embedded(texts: &[String], model: Model) -> Embedded {
     }
 }
 
-/// What tells the vectors of a model from those of another.
+/// The fingerprint of a model, which differs between models.
 pub(crate) fn fingerprint([_, seed]: Model) -> String {
     format!("f{seed}")
 }

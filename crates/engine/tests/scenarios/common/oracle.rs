@@ -1,4 +1,4 @@
-//! The naive answer: every record is scored and tested, sorted, cut.
+//! The oracle: a naive implementation that scores and filters every record, sorts the matches and cuts the page.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::random::time;
 
-/// A record as the oracle knows it; times in milliseconds after the start of January 2026.
+/// A record of the oracle. Times are in milliseconds after the start of January 2026.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) id: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Known {
 
 impl Known {
     pub(crate) fn new(id: u64, data: Map<String, Value>, vector: Vec<f32>, at: i64) -> Self {
-        // Not in the order of the integers, so that the variants order ties differently.
+        // The UUIDs are not in the order of the ids, so that the variants order ties differently.
         let uuid = format!(
             "{:08x}-0000-4000-8000-{id:012x}",
             (id as u32).wrapping_mul(2_654_435_761)
@@ -40,7 +40,7 @@ impl Known {
         }
     }
 
-    /// As an upsert gives it, without its vector.
+    /// The record as an upsert sends it, without its vector.
     pub(crate) fn to_json(&self) -> Value {
         json!({
             "id": self.id, "uuid": self.uuid, "data": self.data,
@@ -48,7 +48,7 @@ impl Known {
         })
     }
 
-    /// As a page shows it.
+    /// The record as a page shows it.
     fn shown(&self, variant: &str, score: Option<u32>) -> Value {
         let names = match variant {
             "a" => ["created_at", "changed_at", "synced_at"],
@@ -102,7 +102,7 @@ fn unit(vector: &[f32]) -> Vec<i64> {
 fn score(a: &[i64], b: &[i64]) -> u32 {
     let dot: i64 = a.iter().zip(b).map(|(&a, &b)| a * b).sum();
     let steps = (i128::from(dot) * 1_000_000_000 + (1 << 59)) >> 60;
-    // Within 64 steps of 1 it is the same vector, rounded.
+    // A score within 64 steps of 1 is that of the same vector, rounded.
     if steps >= 999_999_936 {
         1_000_000_000
     } else {
@@ -117,7 +117,7 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// All that a search finds, in order, as pages show it.
+    /// All matches of a search, in order, as pages show them.
     pub(crate) fn search(&self, request: &Value, vector: &[f32]) -> Vec<Value> {
         let variant = request["variant"].as_str().unwrap_or("b");
         let threshold = request["threshold"].as_f64().unwrap_or(0.2);
@@ -139,7 +139,7 @@ impl Oracle {
             .collect()
     }
 
-    /// All that a query finds, in order.
+    /// All matches of a query, in order, as pages show them.
     pub(crate) fn query(&self, request: &Value) -> Vec<Value> {
         let variant = request["variant"].as_str().unwrap_or("b");
         let mut found: Vec<&Known> = self
@@ -175,7 +175,7 @@ impl Oracle {
     }
 }
 
-/// Booleans, numbers, texts; records without a value last in either direction.
+/// The order is booleans, numbers, texts. Records without a value come last in either direction.
 fn by_value(a: Option<&Value>, b: Option<&Value>, descending: bool) -> Ordering {
     let (a, b) = (
         a.filter(|value| !value.is_null()),
@@ -258,7 +258,7 @@ fn holds(rule: &Value, data: &Map<String, Value>) -> bool {
     }
 }
 
-/// The results of a page, numbers as the oracle writes them.
+/// The results of a page, with numbers as the oracle writes them.
 pub(crate) fn hits(page: &Value) -> Vec<Value> {
     page["results"].as_array().expect("results").clone()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// A small generator (xorshift64*), the same numbers for the same seed everywhere.
+/// A small generator (xorshift64*). A seed gives the same numbers on every platform.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -28,7 +28,7 @@ impl Random {
         self.below(100) < percent
     }
 
-    /// About normally distributed, variance 1.
+    /// An approximately normally distributed number with variance 1.
     pub(crate) fn normal(&mut self) -> f32 {
         let sum: f32 = (0..4)
             .map(|_| (self.next() >> 40) as f32 / (1_u32 << 24) as f32)
@@ -41,7 +41,7 @@ impl Random {
     }
 }
 
-/// Draws vectors around a few centres, most of their length in few directions, as embeddings lie.
+/// Draws vectors around a few centres with most of their length in few directions, as embeddings have.
 pub(crate) struct Vectors {
     dimensions: usize,
     directions: Vec<Vec<f32>>,
@@ -129,7 +129,7 @@ fn random_value(column: &str, random: &mut Random) -> Value {
     }
 }
 
-/// A record's data: most columns, now and then one of another type than usual.
+/// A record's data: most columns, and sometimes a value of an unusual type.
 pub(crate) fn random_data(random: &mut Random) -> Map<String, Value> {
     let mut data = Map::new();
     for column in COLUMNS {
@@ -140,7 +140,7 @@ pub(crate) fn random_data(random: &mut Random) -> Map<String, Value> {
     data
 }
 
-/// A filter with every operator in it sooner or later; `depth` groups at most, one inside the other.
+/// A random filter that may use every operator, with at most `depth` nested groups.
 pub(crate) fn random_filter(random: &mut Random, depth: usize) -> Value {
     const ANY: [&str; 4] = ["equals", "not_equals", "is_empty", "is_not_empty"];
     const NUMBERS: [&str; 4] = [

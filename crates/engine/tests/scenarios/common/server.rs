@@ -1,4 +1,4 @@
-//! The engine with calls that wait for their answer.
+//! The engine with blocking calls.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,15 +15,15 @@ use serde_json::{Value, json};
 
 use super::oracle::{Known, Oracle, hits};
 
-/// A reply that takes longer is lost: nothing here works for a fraction of it.
-const LOST: Duration = Duration::from_secs(60);
+/// Timeout of a reply. Every call of the tests takes a small fraction of it.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An engine on a directory.
 pub(crate) struct Server {
     pub(crate) engine: Arc<Engine>,
 }
 
-/// The outcome of a call, once it is there.
+/// The pending result of a call.
 pub(crate) struct Pending<T>(Receiver<Result<T, Error>>);
 
 impl<T> Pending<T> {
@@ -32,13 +32,15 @@ impl<T> Pending<T> {
         T: Send + 'static,
     {
         let (sender, outcome) = channel();
-        // A test that no longer waits has failed already.
+        // If nobody receives, the test has already failed.
         call(Box::new(move |result| drop(sender.send(result))));
         Self(outcome)
     }
 
     pub(crate) fn wait(self) -> Result<T, Error> {
-        self.0.recv_timeout(LOST).expect("every call is answered")
+        self.0
+            .recv_timeout(REPLY_TIMEOUT)
+            .expect("every call is answered")
     }
 }
 
@@ -47,7 +49,7 @@ pub(crate) fn stop_flag() -> StopFlag {
 }
 
 fn parse(body: &[u8]) -> Value {
-    serde_json::from_slice(body).expect("an answer is JSON")
+    serde_json::from_slice(body).expect("a response is JSON")
 }
 
 impl Server {
@@ -94,13 +96,14 @@ impl Server {
 
     pub(crate) fn begin_reembedding(&self, id: &str, settings: &Value) -> Result<Value, Error> {
         let settings = settings.to_string();
-        let told = Pending::of(|done| self.engine.begin_reembedding(id, settings, done)).wait()?;
-        Ok(parse(&told))
+        let reembedding =
+            Pending::of(|done| self.engine.begin_reembedding(id, settings, done)).wait()?;
+        Ok(parse(&reembedding))
     }
 
     pub(crate) fn reembedding(&self, id: &str) -> Value {
-        let told = Pending::of(|done| self.engine.reembedding(id, done)).wait();
-        parse(&told.expect("told"))
+        let reembedding = Pending::of(|done| self.engine.reembedding(id, done)).wait();
+        parse(&reembedding.expect("described"))
     }
 
     pub(crate) fn prepare_reembedding(&self, id: &str) -> Result<ReembeddingBatch, Error> {
@@ -153,14 +156,14 @@ impl Server {
         self.commit(id, prepared).wait()
     }
 
-    /// Upserts records, a thousand a batch.
+    /// Upserts records in batches of a thousand.
     pub(crate) fn put(&self, id: &str, records: &[Known]) {
         for batch in records.chunks(1000) {
             self.put_batch(id, batch).wait().expect("committed");
         }
     }
 
-    /// Upserts one batch, vectors beside the JSON.
+    /// Upserts one batch with its vectors outside the JSON.
     pub(crate) fn put_batch(&self, id: &str, batch: &[Known]) -> Pending<Committed> {
         let records: Vec<Value> = batch.iter().map(Known::to_json).collect();
         let vectors = batch
@@ -174,7 +177,7 @@ impl Server {
         self.commit(id, prepared)
     }
 
-    /// Upserts records and tells the oracle.
+    /// Upserts records in the engine and in the oracle.
     pub(crate) fn put_known(&self, id: &str, oracle: &mut Oracle, records: Vec<Known>) {
         self.put(id, &records);
         oracle
@@ -227,8 +230,8 @@ impl Server {
     }
 
     pub(crate) fn try_query(&self, id: &str, request: &Value) -> Result<Value, Error> {
-        let answer = self.start_query(id, request, stop_flag()).wait()?;
-        Ok(parse(&answer.body))
+        let response = self.start_query(id, request, stop_flag()).wait()?;
+        Ok(parse(&response.body))
     }
 
     pub(crate) fn query(&self, id: &str, request: &Value) -> Value {
@@ -237,9 +240,9 @@ impl Server {
     }
 
     pub(crate) fn record(&self, id: &str, record: &str) -> Result<Value, Error> {
-        let answer =
+        let response =
             Pending::of(|done| self.engine.record(id, record.into(), "{}".into(), done)).wait()?;
-        Ok(parse(&answer))
+        Ok(parse(&response))
     }
 
     pub(crate) fn changes(&self, id: &str, after: u64, limit: usize) -> Value {
@@ -267,7 +270,7 @@ impl Server {
         Pending::of(|done| self.engine.create_database(id.into(), settings, done))
     }
 
-    /// How a database stands; `null` when there is none.
+    /// The state of a database; `null` when there is none.
     pub(crate) fn state(&self, id: &str) -> Value {
         let progress = self.engine.progress();
         let databases = progress["databases"].as_array().expect("a list");
@@ -277,13 +280,13 @@ impl Server {
 
     /// The events since the last call: code, database and text.
     pub(crate) fn events(&self) -> Vec<(&'static str, Option<String>, String)> {
-        let taken = self.engine.take_events();
-        assert_eq!(taken.dropped, 0);
+        let events = self.engine.take_events();
+        assert_eq!(events.dropped, 0);
         let event = |event: Event| {
             let database = event.database.as_deref().map(str::to_owned);
             (event.code.name(), database, event.text)
         };
-        taken.events.into_iter().map(event).collect()
+        events.events.into_iter().map(event).collect()
     }
 
     pub(crate) fn drop_database(&self, id: &str) -> Pending<()> {
@@ -307,13 +310,13 @@ impl Server {
         assert_same(&hits(&page), &expected, request);
     }
 
-    /// Ends the engine; its directory is free afterwards.
+    /// Closes the engine and releases the directory lock.
     pub(crate) fn close(self) {
         self.engine.close();
     }
 }
 
-/// Compares results; shows the first that differs.
+/// Compares results and panics with the first difference.
 pub(crate) fn assert_same(found: &[Value], expected: &[Value], request: &Value) {
     for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
         assert_eq!(found, expected, "result {at} of {request}");
@@ -321,7 +324,7 @@ pub(crate) fn assert_same(found: &[Value], expected: &[Value], request: &Value) 
     assert_eq!(found.len(), expected.len(), "{request}");
 }
 
-/// This test binary again, to run one ignored test of it in a process of its own.
+/// A command that runs one ignored test of this test binary in a separate process.
 pub(crate) fn child(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("the test's own path"));
     command.args([
@@ -335,8 +338,8 @@ pub(crate) fn child(test: &str) -> Command {
     command
 }
 
-/// Tells that the test that runs could not test something here. Written past the harness, which shows nothing of a
-/// test that passes; `scripts/test.mjs` counts these lines.
+/// Reports that the current test had to skip a check. The line bypasses the harness, which hides the output of a
+/// passing test. `scripts/test.mjs` counts these lines.
 pub(crate) fn skipped(reason: &str) {
     use std::io::Write;
 
@@ -346,5 +349,5 @@ pub(crate) fn skipped(reason: &str) {
     let line = format!("\nskipped: {test}: {reason}\n");
     std::io::stderr()
         .write_all(line.as_bytes())
-        .expect("stderr takes a line");
+        .expect("stderr is writable");
 }
