@@ -69,7 +69,7 @@ fn measure(name: &str, layout: Layout, records: usize) {
     });
     let per_record = |seconds: f64| seconds * 1e9 / records as f64;
     println!(
-        "{name}: {} head bytes per record, encode {:.0} ns, plain read {:.2} ns ({:.1} GB/s)",
+        "{name}: {} bytes a record in the head, encode {:.0} ns, plain read {:.2} ns ({:.1} GB/s)",
         bytes / records,
         encode * 1e6,
         per_record(read),
