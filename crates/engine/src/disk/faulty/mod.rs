@@ -283,3 +283,5 @@ impl Disk for FaultyDisk {
         RealDisk.lock(file)
     }
 }
+
+mod tests;
