@@ -15,7 +15,7 @@ use crate::background::Scheduler;
 use crate::disk::{Disk, create_directory};
 use crate::error::Error;
 use crate::reembedding::Source;
-use crate::runtime::{DatabaseEvents, EventQueue, Metrics, now_ms};
+use crate::runtime::{DatabaseEvents, EventQueue, Metrics, WaitingWrite, now_ms};
 use crate::search::Searchable;
 use crate::settings::Settings;
 use crate::snapshot::{IndexFiles, Published, PublishedCell, Snapshot};
@@ -212,10 +212,13 @@ impl Database {
         self.shared.published.snapshot()
     }
 
+    /// Counts a write until the writer takes it.
+    pub(crate) fn waiting_write(&self) -> WaitingWrite {
+        WaitingWrite::new(&self.shared.metrics)
+    }
+
     /// Sends a command to the writer.
     pub(crate) fn send(&self, command: Command) {
-        // Counted first, because the writer may take the command at once.
-        self.shared.metrics.write_waits();
         let (command, error) = match self.writer.try_send(command) {
             Ok(()) => return,
             Err(TrySendError::Full(command)) => (
@@ -227,7 +230,6 @@ impl Database {
             ),
             Err(TrySendError::Disconnected(command)) => (command, Error::Closed),
         };
-        self.shared.metrics.write_waits_no_more();
         command.refuse(error);
     }
 

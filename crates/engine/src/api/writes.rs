@@ -53,11 +53,14 @@ impl Engine {
             Ok(database) if database.epoch != prepared.epoch => {
                 done(Err(Error::DatabaseNotFound { id: id.to_owned() }));
             }
-            Ok(database) => database.send(Command::Commit(Commit {
-                prepared,
-                embedded,
-                reply: Reply::new(done),
-            })),
+            Ok(database) => {
+                let commit = Commit {
+                    prepared,
+                    embedded,
+                    reply: Reply::new(done),
+                };
+                database.send(Command::Commit(database.waiting_write(), commit));
+            }
             Err(error) => done(Err(error)),
         }
     }
@@ -116,6 +119,7 @@ impl Engine {
             Err(error) => done(Err(error)),
         });
         database.send(Command::Delete {
+            waiting: database.waiting_write(),
             matches,
             reply: Reply::new(reply),
         });

@@ -1,5 +1,6 @@
 //! Counters of the engine.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
@@ -26,20 +27,28 @@ pub struct MetricsReading {
     pub scanned_bytes: u64,
 }
 
+/// Counts a write in [`MetricsReading::writes_waiting`] until this is dropped: when the write starts, is refused, or is
+/// discarded with the queue of a writer that ends.
+pub(crate) struct WaitingWrite(Arc<Metrics>);
+
+impl WaitingWrite {
+    pub(crate) fn new(metrics: &Arc<Metrics>) -> Self {
+        metrics.writes_waiting.fetch_add(1, Relaxed);
+        Self(Arc::clone(metrics))
+    }
+}
+
+impl Drop for WaitingWrite {
+    fn drop(&mut self) {
+        self.0.writes_waiting.fetch_sub(1, Relaxed);
+    }
+}
+
 impl Metrics {
     pub(crate) fn committed(&self, took: Duration) {
         self.commits.fetch_add(1, Relaxed);
         self.commit_micros
             .fetch_add(took.as_micros() as u64, Relaxed);
-    }
-
-    pub(crate) fn write_waits(&self) {
-        self.writes_waiting.fetch_add(1, Relaxed);
-    }
-
-    /// A waiting write started or was refused.
-    pub(crate) fn write_waits_no_more(&self) {
-        self.writes_waiting.fetch_sub(1, Relaxed);
     }
 
     pub(crate) fn scanned(&self, bytes: u64) {

@@ -9,7 +9,7 @@ mod stop;
 pub(crate) use clock::now_ms;
 pub(crate) use events::{DatabaseEvents, EventQueue};
 pub use events::{Event, EventCode, EventLevel, TakenEvents};
-pub(crate) use metrics::Metrics;
+pub(crate) use metrics::{Metrics, WaitingWrite};
 pub use metrics::MetricsReading;
 pub(crate) use panics::message;
 pub(crate) use stop::CHECK_BYTES;

@@ -1,6 +1,7 @@
 //! The commands of a database's writer.
 
 use crate::error::Error;
+use crate::runtime::WaitingWrite;
 use crate::write::commit::Commit;
 use crate::write::deletion_matches::{Deleted, DeletionMatches};
 use crate::write::reply::Reply;
@@ -8,9 +9,10 @@ use crate::write::reply::Reply;
 /// A command in the queue of a writer.
 pub(crate) enum Command {
     /// Write prepared records with the vectors of their texts.
-    Commit(Commit),
+    Commit(WaitingWrite, Commit),
     /// Delete records.
     Delete {
+        waiting: WaitingWrite,
         matches: DeletionMatches,
         reply: Reply<Deleted>,
     },
@@ -26,8 +28,14 @@ impl Command {
     /// Reports `error` to the caller of a command that the queue did not accept.
     pub(crate) fn refuse(self, error: Error) {
         match self {
-            Self::Commit(commit) => commit.reply.send(Err(error)),
-            Self::Delete { reply, .. } => reply.send(Err(error)),
+            Self::Commit(waiting, commit) => {
+                drop(waiting);
+                commit.reply.send(Err(error));
+            }
+            Self::Delete { waiting, reply, .. } => {
+                drop(waiting);
+                reply.send(Err(error));
+            }
             Self::Wake | Self::Idle | Self::Close => {}
         }
     }

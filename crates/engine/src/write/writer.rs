@@ -144,13 +144,18 @@ impl Writer {
         while let Some(command) = next.take().or_else(|| self.wait(commands)) {
             let idle = matches!(command, Command::Idle);
             match command {
-                Command::Commit(first) => {
-                    let (group, other) = self.take_group(first, commands);
+                Command::Commit(waiting, first) => {
+                    drop(waiting);
+                    let (group, other) = take_group(first, commands);
                     next = other;
                     self.commit_group(group);
                 }
-                Command::Delete { matches, reply } => {
-                    self.committer.shared.metrics.write_waits_no_more();
+                Command::Delete {
+                    waiting,
+                    matches,
+                    reply,
+                } => {
+                    drop(waiting);
                     let outcome = self.guarded(|writer| {
                         writer.renumber_if_due()?;
                         writer.committer.delete(matches)
@@ -182,30 +187,6 @@ impl Writer {
             Err(RecvTimeoutError::Timeout) => Some(timeout),
             received => received.ok(),
         }
-    }
-
-    /// Takes the commits that wait behind `first`, for one transaction, and the command after them, if it was taken.
-    fn take_group(
-        &self,
-        first: Commit,
-        commands: &Receiver<Command>,
-    ) -> (Vec<Commit>, Option<Command>) {
-        let metrics = &self.committer.shared.metrics;
-        metrics.write_waits_no_more();
-        let mut records = first.prepared.records();
-        let mut group = vec![first];
-        while group.len() < MAX_GROUP && records < MAX_GROUP_RECORDS {
-            match commands.try_recv() {
-                Ok(Command::Commit(commit)) => {
-                    metrics.write_waits_no_more();
-                    records += commit.prepared.records();
-                    group.push(commit);
-                }
-                Ok(other) => return (group, Some(other)),
-                Err(_) => break,
-            }
-        }
-        (group, None)
     }
 
     /// Commits a group, and replies to the caller of each commit.
@@ -284,4 +265,22 @@ impl Writer {
             events.emit(EventCode::JobFailed, text);
         }
     }
+}
+
+/// Takes the commits that wait behind `first`, for one transaction, and the command after them, if it was taken.
+fn take_group(first: Commit, commands: &Receiver<Command>) -> (Vec<Commit>, Option<Command>) {
+    let mut records = first.prepared.records();
+    let mut group = vec![first];
+    while group.len() < MAX_GROUP && records < MAX_GROUP_RECORDS {
+        match commands.try_recv() {
+            Ok(Command::Commit(waiting, commit)) => {
+                drop(waiting);
+                records += commit.prepared.records();
+                group.push(commit);
+            }
+            Ok(other) => return (group, Some(other)),
+            Err(_) => break,
+        }
+    }
+    (group, None)
 }

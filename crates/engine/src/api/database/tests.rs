@@ -218,3 +218,29 @@ fn reads_wait_for_no_creation_or_drop() {
     }
     engine.close();
 }
+
+#[test]
+fn a_write_behind_the_close_of_its_database_no_longer_counts_as_waiting() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let engine = with_database(directory.path());
+    let database = engine.database("db").expect("it is there");
+    // The writer waits in the reply of the deletion until the close and another deletion are in its queue.
+    let (go_on, gate) = channel::<()>();
+    let (replying, reached) = channel();
+    let nothing = json!({ "ids": [9] }).to_string();
+    let stall: Done<usize> = Box::new(move |_| {
+        replying.send(()).expect("the test waits");
+        let _ = gate.recv();
+    });
+    engine.delete("db", &nothing, StopFlag::default(), stall);
+    reached.recv().expect("the writer replies");
+    database.send(Command::Close);
+    let behind = call(|done| engine.delete("db", &nothing, StopFlag::default(), done));
+    assert_eq!(engine.metrics().writes_waiting, 1);
+    drop(go_on);
+    let refused = behind.recv().expect("every call is answered");
+    assert!(matches!(refused, Err(Error::Closed)), "{refused:?}");
+    assert_eq!(engine.metrics().writes_waiting, 0);
+    drop(database);
+    engine.close();
+}
