@@ -60,7 +60,7 @@ pub enum Error {
         /// The identity asked for.
         id: String,
     },
-    /// The id and the UUID of a record belong to two records, or to one whose other identity differs.
+    /// The id and the UUID belong to different records, or one of them belongs to a record whose other identity differs.
     #[error("{detail}")]
     IdentityConflict {
         /// Where in the request.

@@ -93,7 +93,7 @@ impl Catalog {
         json!({ "databases": databases })
     }
 
-    /// Loads every database that waits for it. A database that cannot be opened is listed as failed.
+    /// Loads every database that is not loaded yet. A database that cannot be opened is listed as failed.
     ///
     /// # Errors
     /// [`Error::Closed`] when the catalog is closed meanwhile.

@@ -41,7 +41,7 @@ impl Engine {
     /// The progress of a re-embedding as JSON: `model`, `fingerprint`, `done`, `started_at`; `null` without one.
     pub fn reembedding(self: &Arc<Self>, id: &str, done: Done<Vec<u8>>) {
         self.with(id, done, move |engine, database| {
-            let store = engine.reembeddings.find(database)?;
+            let store = engine.reembeddings.take_or_open(database)?;
             let described = store.as_ref().map_or(Value::Null, describe);
             if let Some(store) = store {
                 engine.reembeddings.put_back(&database.id, store);

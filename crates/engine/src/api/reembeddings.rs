@@ -14,7 +14,8 @@ use crate::reembedding::ReembeddingStore;
 use crate::settings::Settings;
 use crate::store::{FeedData, store_path};
 
-/// The open re-embedding stores. A call takes a store out while it works on it, so that no other call uses the store.
+/// The open re-embedding stores. A call removes a store from the map while it works on the store, so that no other call uses
+/// it.
 pub(crate) struct Reembeddings {
     disk: Arc<dyn Disk>,
     /// The directory that has a directory for each database.
@@ -45,7 +46,7 @@ impl Reembeddings {
         database: &Database,
         settings: Settings,
     ) -> Result<ReembeddingStore, Error> {
-        let found = self.find(database)?;
+        let found = self.take_or_open(database)?;
         if let Some(store) = found.filter(|store| store.settings == settings) {
             return Ok(store);
         }
@@ -66,7 +67,7 @@ impl Reembeddings {
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub(crate) fn find(&self, database: &Database) -> Result<Option<ReembeddingStore>, Error> {
+    pub(crate) fn take_or_open(&self, database: &Database) -> Result<Option<ReembeddingStore>, Error> {
         let open = self.open.lock().remove(&database.id);
         let path = self.path(&database.id);
         let store = match open {

@@ -1,4 +1,4 @@
-//! A database of the catalog, in whatever state it is.
+//! An entry of the catalog: a database and its state.
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `N.graph` | a graph as the `usearch` crate writes it |
-//! | `approximate` | a write-once file: the graph's number, length, CRC-32 and scale, and the blocks in it (JSON) |
+//! | `approximate` | a parts file: the graph's number, length, CRC-32 and scale, and the blocks in it (JSON) |
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::approximate::graph::Graph;
 use crate::approximate::index::{Index, Member};
-use crate::disk::{Disk, OpenFile, Owner, PartsFile, create_directories, write_once};
+use crate::disk::{Disk, OpenFile, Owner, PartsFile, create_directories, write_parts_file};
 use crate::snapshot::{FileId, GRAPH, GRAPH_LIST, Unusable, index_file_path};
 
 /// Version of the files. A graph that was built in another way can't be used.
@@ -46,7 +46,7 @@ pub(crate) fn save(
         "format": FORMAT, "graph": number.0, "bytes": bytes, "crc": crc,
         "scale": index.graph.scale().to_bits(), "blocks": blocks,
     });
-    write_once(
+    write_parts_file(
         disk,
         &list_path(directory),
         owner,

@@ -21,7 +21,7 @@ const MAX_PAUSE: Duration = Duration::from_millis(100);
 /// Waiting tasks by lane. `C` identifies a task.
 pub(crate) struct Lanes<T, C> {
     queues: [Queue<T, C>; 3],
-    /// Counts the steps, to serve the lanes in turn.
+    /// The number of steps so far. The lane that was not served for the longest time is served next.
     steps: u64,
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Recode {
     basis: Arc<Basis>,
     results: Results,
     events: DatabaseEvents,
-    /// The block to go on from.
+    /// The place of the next block to look at.
     next: usize,
     /// Whether a block was encoded.
     progress: bool,

@@ -13,9 +13,8 @@ use crate::background::job::{Job, Step};
 use crate::background::lanes::{Lane, Lanes, Next};
 use crate::runtime::{DatabaseEvents, EventCode, message};
 
-/// Two on every machine. One thread may train for minutes, and the other meanwhile runs the jobs and checks of the
-/// other databases, so a single thread would not do on a machine with one core either. More threads would only take
-/// cores from searches.
+/// The number of threads, on every machine. While one thread trains for minutes, the other runs the jobs and checks of the
+/// other databases. More threads would only take cores from searches.
 const THREADS: usize = 2;
 
 /// Runs jobs step by step: after each step a job goes to the end of the queue of its [`Lane`], so that the databases

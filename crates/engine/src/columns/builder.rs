@@ -12,7 +12,7 @@ use crate::columns::table::Columns;
 use crate::columns::texts::Texts;
 use crate::record::{Data, OwnedValue, Value};
 
-/// A column is sparse if fewer than one record in so many has it.
+/// A column is sparse if fewer than one record in this many has it.
 const SPARSE_RATIO: usize = 8;
 
 /// Collects up to 4,096 records and encodes them as [`Columns`].

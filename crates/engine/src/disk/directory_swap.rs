@@ -41,7 +41,7 @@ pub(crate) fn swap_directories(disk: &dyn Disk, root: &Path, id: &str) -> io::Re
     disk.sync_directory(root)
         .and_then(|()| take_place(disk, root, id, &ready))
         .inspect_err(|_| {
-            // A failure here needs no report: one of the two directories must have the name, and the next start sees to it.
+            // A failure here needs no report, because the next start finishes the swap.
             if !disk.exists(&root.join(id)).unwrap_or(true) {
                 let _ = disk.rename(&dropped_path(root, id), &root.join(id));
             }

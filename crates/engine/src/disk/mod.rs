@@ -26,5 +26,5 @@ pub use lock::LockError;
 pub(crate) use open_file::OpenFile;
 pub(crate) use parts_file::PartsFile;
 pub(crate) use parts_format::Owner;
-pub(crate) use parts_writer::{TEMPORARY, write_once};
+pub(crate) use parts_writer::{TEMPORARY, write_parts_file};
 pub(crate) use real::RealDisk;

@@ -11,11 +11,11 @@ use crate::disk::parts_format::{ALIGNMENT, FORMAT, HEADER_BYTES, MAGIC, Owner};
 /// The extension of a file until it is complete.
 pub(crate) const TEMPORARY: &str = "tmp";
 
-/// Writes `parts` to `path`, in place of the file there, so that a crash leaves either the old file or the new one.
+/// Writes `parts` to the file at `path`, which replaces an old file there. A crash leaves either the old file or the new one.
 ///
 /// # Errors
 /// [`FileError::Io`]. The old file is untouched, unless syncing the directory was what failed.
-pub(crate) fn write_once(
+pub(crate) fn write_parts_file(
     disk: &dyn Disk,
     path: &Path,
     owner: &Owner,

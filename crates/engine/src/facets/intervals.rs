@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::json::{write_integer, write_string, write_time};
 
-/// Intervals of one facet that a response holds at most.
+/// The maximum number of intervals of one facet in a response.
 const MAX_INTERVALS: usize = 10_000;
 
 /// Appends `,"buckets":[{"from":…,"count":…}]`; `at` is the facet's place in the request.

@@ -8,9 +8,9 @@ use crate::filter::RequestReader;
 use crate::json::check_column;
 use crate::record::{ValidationCode, ValidationError, ValidationErrors};
 
-/// Facets of one request at most.
+/// The maximum number of facets of a request.
 const MAX_FACETS: usize = 16;
-/// Values that a facet lists at most.
+/// The maximum number of values that a facet lists.
 const MAX_VALUES: u64 = 100;
 /// Values that a facet lists by default.
 const DEFAULT_VALUES: usize = 10;

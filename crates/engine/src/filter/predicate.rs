@@ -159,7 +159,7 @@ impl Predicate {
     }
 }
 
-/// Estimated nanoseconds to search so many bytes for one substring.
+/// Estimated nanoseconds to search `bytes` bytes for one substring.
 pub(super) fn contains_cost(bytes: f64) -> f64 {
     1000.0 + 0.03 * bytes
 }

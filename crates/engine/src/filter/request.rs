@@ -42,7 +42,7 @@ impl RequestReader {
         any.then(|| self.hash_of(|member| members.contains(&member)))
     }
 
-    /// A hash of the members for which `counts` holds.
+    /// A hash of the members whose names `counts` accepts.
     pub(crate) fn hash_of(&self, counts: impl Fn(&str) -> bool) -> [u8; 16] {
         let members: Vec<String> = self
             .members

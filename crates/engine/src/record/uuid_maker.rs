@@ -6,9 +6,9 @@ use uuid::{ContextV7, Timestamp, Uuid};
 
 /// Makes UUIDs of version 7 (RFC 9562), each greater than the one before in byte order.
 ///
-/// The order holds within one maker, also while the clock stands still or goes back: then a counter of 42 bits, which
-/// starts at a random number, counts up (RFC 9562, section 6.2, method 1). The last 32 bits of each UUID are random, so
-/// that a UUID does not tell the next one.
+/// The order holds within one maker, also when the clock does not advance or goes back: then a counter of 42 bits, which
+/// starts at a random number, is incremented (RFC 9562, section 6.2, method 1). The last 32 bits of each UUID are random,
+/// so that the next UUID cannot be predicted.
 #[derive(Debug, Default)]
 pub(crate) struct UuidMaker {
     context: ContextV7,

@@ -82,8 +82,8 @@ impl ReembeddingStore {
         })
     }
 
-    /// Opens a store to continue it. `None` when it cannot continue: it is damaged, or it is not of the history `epoch`,
-    /// so that it may have records that the database never had.
+    /// Opens a store to continue it. `None` when the store is damaged, or is from another epoch: such a store may have
+    /// records that the database never had.
     ///
     /// # Errors
     /// [`Error::Store`].

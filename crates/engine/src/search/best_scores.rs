@@ -10,7 +10,7 @@ pub(crate) struct BestScores {
 }
 
 impl BestScores {
-    /// No scores yet, for so many places.
+    /// No scores yet, for a page of `places` places.
     pub(crate) fn new(places: usize) -> Self {
         Self {
             top: TopK::new(places),

@@ -38,7 +38,7 @@ pub(crate) struct FloorEstimate {
 }
 
 impl FloorEstimate {
-    /// An estimate for a page of `size` places out of so many records; `None` for too few records.
+    /// An estimate for a page of `size` places out of `records` records; `None` for too few records.
     pub(crate) fn new(size: usize, records: usize) -> Option<Self> {
         (records >= MIN_RECORDS).then(|| Self {
             size,

@@ -9,7 +9,7 @@ use crate::search::block_scan::{Scratch, scan_block};
 use crate::search::running::{IndexUse, RunningSearch};
 use crate::snapshot::Unusable;
 
-/// Candidates beyond the places of a page: the more, the fewer records of the page are missed.
+/// Candidates in addition to the places of a page. With more candidates, fewer records of the page are missed.
 ///
 /// At 100,000 clustered vectors of 384 dimensions, 128 beyond a page of 50 find 0.991 of it, 50 beyond 0.978.
 const SPARE_CANDIDATES: usize = 128;
@@ -30,7 +30,8 @@ const SAMPLE_BLOCKS: usize = 4;
 /// Records of each sample block that deferred rules are evaluated on.
 const SAMPLE_RECORDS: usize = 64;
 
-/// Up to so many blocks outside the index are scanned at once. More of them wait for a shared scan.
+/// Up to this many blocks outside the index are scanned by the thread that binds the search. With more, the search waits
+/// for a shared scan.
 const MAX_BLOCKS_AT_ONCE: usize = 16;
 
 /// Ranks the candidates of the index, for a search that may be approximate. True when nothing is left to be scanned.

@@ -1,7 +1,7 @@
 //! Which records belong to a page, while the scores of most are still bounds.
 //!
-//! A record is scored exactly only when its bounds do not decide whether it belongs to the page, and only once every
-//! block was scanned: then the score floor is as high as it gets.
+//! A record that certainly matches is scored after every block was scanned, because the score floor has its highest value
+//! then, and only if its bounds do not decide whether it belongs to the page.
 
 use std::cmp::Reverse;
 use std::sync::atomic::AtomicU32;
@@ -112,8 +112,8 @@ impl Ranking {
         self.lock().estimate = FloorEstimate::new(self.size, records);
     }
 
-    /// Takes in scores that records of a block of `len` certainly reach, before the block is scanned; leaves the list
-    /// empty.
+    /// Raises the floor and its estimate by scores that records of a block of `len` certainly reach, before the block is
+    /// scanned. Empties the list.
     pub(crate) fn preview_block(&self, len: usize, lowest: &mut Vec<Score>) {
         let mut best = self.lock();
         for &score in &*lowest {
@@ -125,8 +125,7 @@ impl Ranking {
         self.observe_block(len, lowest);
     }
 
-    /// Improves the estimate of the floor by scores that records of a block of `len` certainly reach; leaves the list
-    /// empty.
+    /// Improves the estimate of the floor by scores that records of a block of `len` certainly reach. Empties the list.
     pub(crate) fn observe_block(&self, len: usize, lowest: &mut Vec<Score>) {
         let mut best = self.lock();
         if let Some(estimate) = &mut best.estimate {
@@ -171,7 +170,7 @@ impl Ranking {
         })
     }
 
-    /// Adds records that are scored at the end of the scan; leaves the list empty.
+    /// Adds records that are scored at the end of the scan. Empties the list.
     pub(crate) fn add_unscored(&self, records: &mut Vec<UnscoredMatch>) {
         if records.is_empty() {
             return;
@@ -203,7 +202,7 @@ impl Ranking {
         self.best.lock()
     }
 
-    /// Takes in that one more record certainly reaches `score`.
+    /// Raises the floor, if needed, by the fact that one more record certainly reaches `score`.
     fn raise_floor(&self, best: &mut Best, score: Score) {
         if let Some(floor) = best.lowest.add(score) {
             self.floor.fetch_max(floor.0, Relaxed);

@@ -66,7 +66,7 @@ impl SharedScan {
     }
 }
 
-/// The number of parts of a scan of so many blocks.
+/// The number of parts of a scan of `blocks` blocks.
 fn parts(blocks: usize) -> usize {
     1 + blocks.saturating_sub(FIRST_BLOCKS)
 }

@@ -5,8 +5,8 @@ use nalgebra::{DMatrix, DVector, SymmetricEigen};
 /// Dimensions up to which all axes are computed at once, which takes less than a second.
 const MAX_COMPLETE: usize = 512;
 
-/// Leading axes that are computed beyond: those of the largest head of a code, and some more, with which the last
-/// of them converge.
+/// Leading axes that are computed beyond [`MAX_COMPLETE`] dimensions: the 320 axes of the largest head of a code, and 32
+/// more, without which the last of the 320 would not converge.
 const LEADING: usize = 352;
 
 /// Power iterations. The axes of embeddings change little after the second.

@@ -23,7 +23,7 @@ pub(crate) struct Block {
     pub(crate) body: Arc<Body>,
     pub(crate) coded: Arc<Coded>,
     pub(crate) exact: Arc<ExactVectors>,
-    /// Last seen: the one time that changes while a record stays the same.
+    /// The times of last sync. An upsert of an unchanged record changes only this time.
     pub(crate) synced: Arc<Integers>,
     /// Records that are neither deleted nor replaced.
     pub(crate) alive: Arc<Mask>,
@@ -178,9 +178,9 @@ impl Block {
     }
 
     /// Sets the times at which some records, given by their slots, were last seen.
-    pub(crate) fn touch(&mut self, moved: &[(usize, i64)]) {
+    pub(crate) fn touch(&mut self, touched: &[(usize, i64)]) {
         let mut times: Vec<i64> = self.synced.iter().collect();
-        moved
+        touched
             .iter()
             .for_each(|&(slot, synced)| times[slot] = synced);
         self.synced = Arc::new(Integers::build(&times));

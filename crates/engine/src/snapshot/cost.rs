@@ -1,4 +1,4 @@
-//! The cost of a search with some kind of codes, estimated from a sample.
+//! The cost of a search with the codes of a codec, estimated from a sample.
 
 use cosift_kernels::{BLOCK_RECORDS, Codec, Codes, Scan, TILE_RECORDS, scan_codes};
 
@@ -9,7 +9,7 @@ const CACHED_SPEED: f64 = 40.0;
 /// Bytes of heads that a core scans in a nanosecond when they are in memory.
 const MEMORY_SPEED: f64 = 20.0;
 
-/// Bytes of heads that fit into the last-level cache of a server.
+/// The size of the last-level cache of a server, in bytes. Smaller heads are scanned from the cache.
 const CACHE: f64 = (32 << 20) as f64;
 
 /// Nanoseconds for the full code of a record in the sample's estimate: reading a full code takes 65, and a scan reads

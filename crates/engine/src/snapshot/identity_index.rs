@@ -115,8 +115,7 @@ fn uuid_of(snapshot: &Snapshot, row: RecordRow) -> RecordUuid {
     block.uuid(slot)
 }
 
-/// Hashes identities with a random key, because callers choose the identities and must not be able to choose such that
-/// collide.
+/// Hashes identities with a random key, because callers choose the identities and must not be able to make them collide.
 #[derive(Debug, Default)]
 struct IdentityHasher(DefaultHashBuilder);
 

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use parking_lot::Mutex;
 
-use crate::disk::{Disk, FileError, Owner, PartsFile, TEMPORARY, create_directories, write_once};
+use crate::disk::{Disk, FileError, Owner, PartsFile, TEMPORARY, create_directories, write_parts_file};
 use crate::snapshot::file_id::FileId;
 use crate::snapshot::file_names::{GRAPH, SNAPSHOT, index_file_path};
 use crate::store::{Reader, Store};
@@ -67,8 +67,8 @@ impl IndexFiles {
         self.bytes.load(Relaxed)
     }
 
-    /// Measures the files. No write waits for it, because it reads the directory: it runs after loading, after full blocks
-    /// were written and after background jobs.
+    /// Measures the files. It reads the directory, so it runs after loading, after full blocks were written and after
+    /// background jobs, but not with each commit.
     pub(crate) fn measure(&self) {
         let paths = self.paths();
         let bytes = paths.iter().filter_map(|path| self.disk.length(path).ok());
@@ -111,7 +111,7 @@ impl IndexFiles {
         let trusted = self.trusted.lock();
         if *trusted {
             let path = self.directory.join(SNAPSHOT);
-            write_once(&*self.disk, &path, &self.owner, parts)?;
+            write_parts_file(&*self.disk, &path, &self.owner, parts)?;
         }
         Ok(*trusted)
     }
@@ -131,7 +131,7 @@ impl IndexFiles {
         let parts = parts();
         let slices: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
         let path = index_file_path(&self.directory, file_id, kind);
-        write_once(&*self.disk, &path, &self.owner, &slices)?;
+        write_parts_file(&*self.disk, &path, &self.owner, &slices)?;
         self.written.lock().insert((file_id, kind));
         Ok(())
     }

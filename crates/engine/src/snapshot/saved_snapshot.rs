@@ -1,6 +1,6 @@
 //! A snapshot on disk, so that the next start need not rebuild it from the store.
 //!
-//! `derived/` holds write-once files; losing any of them costs time, never a record.
+//! `derived/` holds parts files, which are never changed; losing any of them costs time, never a record.
 //!
 //! | file | parts |
 //! |---|---|

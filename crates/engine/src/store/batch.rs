@@ -65,7 +65,7 @@ impl<'t> Batch<'t> {
         })
     }
 
-    /// Applies one write; a later one sees it.
+    /// Applies one write. Later writes of the batch see its effect.
     ///
     /// # Errors
     /// [`StoreError::Taken`], [`StoreError::Missing`]: the record is not as the write says.

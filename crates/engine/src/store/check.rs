@@ -1,4 +1,4 @@
-//! A check of all records of one commit, while the writer goes on.
+//! A check of all records of one commit, concurrent with the writer.
 
 use rusqlite::Connection;
 
@@ -61,7 +61,7 @@ impl Check {
     /// # Errors
     /// [`StoreError::Inconsistent`] when they differ, [`StoreError::Damaged`] when a row cannot be read; SQLite's.
     pub(crate) fn step(&mut self) -> Result<Option<Found>, StoreError> {
-        // A first id of its own, because damage could have made an id negative.
+        // The first step begins at the smallest integer, because damage could have made an id negative.
         let first = self.last.map_or(i64::MIN, |last| last.saturating_add(1));
         let mut statement = self.connection.prepare_cached(&format!(
             "SELECT {} FROM records NOT INDEXED WHERE id >= ?1 ORDER BY id LIMIT {STEP}",

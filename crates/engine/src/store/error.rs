@@ -158,7 +158,7 @@ impl StoreError {
     }
 }
 
-/// Whether SQLite had no room for the index of its log (the file `-shm`), for which it has no code of its own.
+/// Whether the disk had no space for the index of SQLite's log (the file `-shm`). SQLite has no separate error code for it.
 ///
 /// The error still poisons, because a commit may be in the log by then.
 fn is_without_room_for_log_index(error: &rusqlite::Error) -> bool {

@@ -21,7 +21,7 @@ pub(crate) struct Feed {
 pub(crate) enum FeedData {
     /// None of it.
     None,
-    /// About so many bytes at most.
+    /// At most about this many bytes.
     Bytes(usize),
 }
 

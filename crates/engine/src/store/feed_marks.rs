@@ -1,4 +1,5 @@
-//! What `meta` holds about the retention of the change feed: what was removed, and when the feed had come how far.
+//! What `meta` holds about the retention of the change feed: the last change that was removed, and the position of the
+//! feed at some times.
 
 use rusqlite::Connection;
 

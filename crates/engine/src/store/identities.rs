@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, Row};
 use crate::store::error::StoreError;
 use crate::store::reader::Reader;
 
-/// What an upsert has to know of an existing record.
+/// What an upsert needs of an existing record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// Integer id.

@@ -1,4 +1,4 @@
-//! Reads of a store, while its writer goes on.
+//! Reads of a store, concurrent with its writer.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

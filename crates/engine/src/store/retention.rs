@@ -11,13 +11,14 @@ use crate::store::error::StoreError;
 use crate::store::feed_marks::{Mark, marks_of, removed_of, write_marks, write_removed};
 use crate::store::writer::Store;
 
-/// Marks for the whole time that changes are kept: a change is kept for a thirty-second of it too long at most.
+/// The number of marks in the time that changes are kept. A change is kept at most 1/32 of that time too long.
 const MARKS_KEPT: u32 = 32;
 
 /// Changes that are removed in one transaction, so that a write waits only briefly.
 const STEP: i64 = 1_000;
 
-/// Bytes of former data that are removed in one transaction, about: they are overwritten, so they are written too.
+/// Approximate bytes of former data that are removed in one transaction. The limit exists because removed data is
+/// overwritten in the file, which takes as long as writing it.
 const STEP_BYTES: i64 = 4 << 20;
 
 impl Store {

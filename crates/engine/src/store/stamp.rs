@@ -1,6 +1,6 @@
 //! Stamps: the random bytes by which a store recognises saved index files of its own history.
 //!
-//! When a snapshot is to be saved, the store first records a stamp, random bytes, as of the snapshot's commit. The list
+//! Before a snapshot is saved, the store records a stamp, random bytes, as of the snapshot's commit. The list
 //! of the saved files names the stamp. A store that knows the stamp has that commit in its history, so the files hold
 //! what the store held then, and the commits after it bring them up to date. A store that does not know the stamp is
 //! from an earlier time or from another history, whatever its number of commits is.

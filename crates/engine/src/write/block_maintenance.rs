@@ -87,7 +87,7 @@ fn drop_empty(next: &mut SnapshotBuilder) {
     let before = next.snapshot.blocks.len();
     let next_row = next.snapshot.next_row();
     // Blocks that still grow stay, so that they remain neighbours and can be joined. The last block stays, so that no
-    // row number is used twice: a deletion tells by the row of a record that it has tested this record.
+    // row number is used twice: a deletion identifies the records that it has tested by their row numbers.
     next.snapshot.blocks.retain(|block| {
         block.living > 0 || block.len() < BLOCK_RECORDS || block.row(block.len()) == next_row
     });

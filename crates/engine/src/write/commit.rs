@@ -90,7 +90,7 @@ pub(crate) fn stage_commit(
     if prepared.settings != *settings {
         prepared.mark_outdated(settings);
     }
-    // A commit may be retried with the same vectors, so it must not change the texts that they are for.
+    // A commit may be retried with the same vectors, so it must not change the texts that the vectors were made from.
     if prepared.is_outdated()
         || (!prepared.texts.is_empty() && *fingerprint != settings.fingerprint)
     {

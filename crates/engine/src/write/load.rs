@@ -1,4 +1,4 @@
-//! Loads a database into memory: the saved snapshot, then what was committed after it.
+//! Loads a database into memory: the saved snapshot, then the commits after it.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl Loader<'_> {
         if let Some(loaded) = self.load_saved() {
             let saved = Saved::of(&loaded.snapshot, loaded.stamp);
             if let Some(basis) = loaded.basis {
-                // A basis without rotation is retrained: there may have been too few records, or no time.
+                // A basis without rotation is trained again: the last training may have had too few records, or was cancelled.
                 coding.trained_at = if basis.is_rotated() {
                     loaded.snapshot.records()
                 } else {

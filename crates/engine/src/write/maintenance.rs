@@ -11,7 +11,7 @@ use crate::write::committer::Committer;
 use crate::write::reclaim::Reclaim;
 use crate::write::retention::Retention;
 
-/// Nothing is written when no command came for so long.
+/// A database is idle when its writer got no command for this long.
 const IDLE_AFTER: Duration = Duration::from_secs(2);
 
 /// The maintenance of one database.

@@ -8,7 +8,7 @@ use crate::store::Store;
 /// The pause until the writer looks for old changes again.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// The pause between two steps, during which writes go on.
+/// The pause between two steps, so that waiting writes run between them.
 const MIN_PAUSE: Duration = Duration::from_millis(10);
 
 /// How long the change feed keeps a change, and when the next step is due.

@@ -263,7 +263,7 @@ impl Stage {
         true
     }
 
-    /// The same by UUID; returns the id.
+    /// Enters the published record with this UUID into `records`, and returns its id.
     fn find_uuid(&mut self, context: &Context<'_>, uuid: RecordUuid) -> Option<RecordId> {
         if let Some(&id) = self.uuids.get(&uuid) {
             return Some(id);

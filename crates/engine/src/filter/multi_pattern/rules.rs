@@ -23,7 +23,7 @@ const BUILD_COST: f64 = 100.0;
 pub(in crate::filter) struct MultiPattern {
     column: Option<ColumnId>,
     patterns: Patterns,
-    /// Whether the records pass that do not match.
+    /// Whether the rules are `not_contains`: then the records that do not match pass.
     negated: bool,
     /// Built by the first text that is long enough; `None` if the patterns exceed the limits of an automaton.
     automaton: Arc<OnceLock<Option<PrefixAutomaton>>>,
@@ -112,7 +112,7 @@ impl MultiPattern {
         (build + SCAN_COST * bytes, patterns * contains_cost(bytes))
     }
 
-    /// The automaton, if it is faster for so many bytes of text than a search for each pattern.
+    /// The automaton, if it is faster for `bytes` bytes of text than a search for each pattern.
     pub(super) fn automaton_for(&self, bytes: usize) -> Option<&PrefixAutomaton> {
         let (one_pass, one_by_one) = self.costs(bytes as f64);
         if one_pass > one_by_one {

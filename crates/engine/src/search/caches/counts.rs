@@ -1,6 +1,7 @@
 //! The count cache: totals and facets of searches whose pages are read one after the other.
 //!
-//! They are the same on every page of a snapshot, and counting them visits every match. So they are counted once.
+//! Totals and facets are the same on every page of a snapshot, and counting them visits every match. So they are counted
+//! once.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

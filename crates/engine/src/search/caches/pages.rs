@@ -1,7 +1,7 @@
 //! The page cache: hits after a cursor, for searches whose pages are read one after the other.
 //!
-//! A page far down costs a scan like any other, and one scan finds many pages at once. So the next pages are taken from
-//! the hits of an earlier scan, as long as the snapshot is the same.
+//! Every page costs a scan, however deep it is, and one scan can find many pages. So the next pages are taken from the hits
+//! of an earlier scan, as long as the snapshot is the same.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

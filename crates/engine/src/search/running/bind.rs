@@ -18,7 +18,8 @@ use crate::search::running::timing::Timing;
 use crate::search::running::waiting::WaitingSearch;
 use crate::snapshot::Block;
 
-/// The largest difference between the scores of one record and query on two machines.
+/// The largest difference between two scores of the same record for the same query text on two machines. The scores differ
+/// because the query vectors do.
 const SAME_SCORE_STEPS: u32 = SCORE_STEPS / 10_000;
 
 impl RunningSearch {

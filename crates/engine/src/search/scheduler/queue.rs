@@ -8,7 +8,7 @@ use crate::search::running::{RunningSearch, WaitingSearch};
 use crate::search::scheduler::stats::SearchStats;
 use crate::search::shared_scan::SharedScan;
 
-/// Searches that may wait. One more is refused as busy.
+/// The maximum number of waiting searches. Another search is refused with [`Error::Busy`].
 const MAX_WAITING: usize = 4096;
 
 /// Searches of one shared scan: as many as the kernels compare at once.
@@ -40,7 +40,7 @@ pub(crate) enum Step {
 }
 
 impl Queue {
-    /// Takes a search, or gives it back with the reason why not.
+    /// Queues a search, or returns it with the reason for the refusal.
     pub(crate) fn push(
         &mut self,
         search: WaitingSearch,
@@ -90,7 +90,8 @@ impl Queue {
         self.closed = true;
     }
 
-    /// Whether no step is left and none can follow, once [`Queue::next_step`] returned `None`.
+    /// Whether a thread may end after [`Queue::next_step`] returned `None`: the queue is closed and no shared scan has parts
+    /// left. A thread that still runs a step takes the steps that follow from it.
     pub(crate) fn is_done(&self) -> bool {
         self.closed && self.scans.is_empty()
     }

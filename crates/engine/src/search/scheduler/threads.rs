@@ -39,7 +39,7 @@ impl SearchScheduler {
         })
     }
 
-    /// Takes a search. `reply` is called once, from a scan thread or from here.
+    /// Queues a search. `reply` is called once: on a scan thread, or by this call when the search is refused.
     pub(crate) fn submit(
         &self,
         database: Arc<Searchable>,
@@ -66,7 +66,7 @@ impl SearchScheduler {
         stats
     }
 
-    /// Answers the searches that were taken and ends the threads.
+    /// Answers the queued searches and ends the threads.
     pub(crate) fn close(&self) {
         // The first group hands searches to the second until its threads end, so it is closed first.
         for (group, threads) in [

@@ -36,7 +36,7 @@ impl Group {
         }
     }
 
-    /// Takes a search, or answers that it can't be taken.
+    /// Queues a search, or answers it with the reason for the refusal.
     pub(crate) fn submit(&self, search: WaitingSearch) {
         let pushed = self.queue.lock().push(search);
         match pushed {
@@ -124,7 +124,8 @@ impl Group {
         }
     }
 
-    /// Binds a search, and tells whether it needs a scan; `None` for an expensive search, which another group takes.
+    /// Binds a search. Returns it and whether it needs a scan, or `None` for an expensive search, which is handed to the
+    /// other group.
     fn bind_or_hand_over(
         &self,
         mut search: WaitingSearch,
