@@ -67,7 +67,10 @@ impl Reembeddings {
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub(crate) fn take_or_open(&self, database: &Database) -> Result<Option<ReembeddingStore>, Error> {
+    pub(crate) fn take_or_open(
+        &self,
+        database: &Database,
+    ) -> Result<Option<ReembeddingStore>, Error> {
         let open = self.open.lock().remove(&database.id);
         let path = self.path(&database.id);
         let store = match open {

@@ -16,7 +16,7 @@ pub(crate) struct BoundFilter {
 pub(super) enum BoundNode {
     /// A group whose rules must all hold.
     All(BoundRules),
-    /// A group with at least one rule that must hold.
+    /// A group in which at least one rule must hold.
     Any(BoundRules),
     Rule(BoundRule),
     /// Several rules of a group that one pass over the text evaluates.

@@ -8,7 +8,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use parking_lot::Mutex;
 
-use crate::disk::{Disk, FileError, Owner, PartsFile, TEMPORARY, create_directories, write_parts_file};
+use crate::disk::{
+    Disk, FileError, Owner, PartsFile, TEMPORARY, create_directories, write_parts_file,
+};
 use crate::snapshot::file_id::FileId;
 use crate::snapshot::file_names::{GRAPH, SNAPSHOT, index_file_path};
 use crate::store::{Reader, Store};

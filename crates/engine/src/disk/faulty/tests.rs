@@ -62,7 +62,10 @@ fn expected(files: &[(&str, &str)]) -> Vec<(String, String)> {
 fn content_that_is_not_synced_is_lost() {
     for is_synced in [false, true] {
         let cut = Cut::new();
-        let file = cut.disk.open_for_writing(&cut.path("kept")).expect("opened");
+        let file = cut
+            .disk
+            .open_for_writing(&cut.path("kept"))
+            .expect("opened");
         cut.disk.write_at(&file, b"new", 0).expect("written");
         if is_synced {
             cut.disk.sync(&file).expect("synced");

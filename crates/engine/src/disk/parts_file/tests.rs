@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::disk::{FileError, PartsFile, RealDisk, write_once};
+use crate::disk::{FileError, PartsFile, RealDisk, write_parts_file};
 
 const OWNER: [u8; 16] = *b"of one store    ";
 
@@ -12,8 +12,8 @@ const PARTS: [&[u8]; 4] = [b"stamp", b"", &[7; 200], b"last"];
 fn parts_come_back_whole_and_in_pieces() {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let path = directory.path().join("snapshot");
-    write_once(&RealDisk, &path, &OWNER, &[b"old"]).expect("it is written");
-    write_once(&RealDisk, &path, &OWNER, &PARTS).expect("it replaces the old file");
+    write_parts_file(&RealDisk, &path, &OWNER, &[b"old"]).expect("it is written");
+    write_parts_file(&RealDisk, &path, &OWNER, &PARTS).expect("it replaces the old file");
     let file = PartsFile::open(&RealDisk, &path, &OWNER).expect("it opens");
     assert_eq!(file.part_count(), PARTS.len());
     for (index, part) in PARTS.iter().enumerate() {
@@ -40,7 +40,7 @@ fn parts_come_back_whole_and_in_pieces() {
 fn every_torn_or_changed_file_is_noticed() {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let path = directory.path().join("snapshot");
-    write_once(&RealDisk, &path, &OWNER, &PARTS).expect("it is written");
+    write_parts_file(&RealDisk, &path, &OWNER, &PARTS).expect("it is written");
     let whole = fs::read(&path).expect("it is read");
     let damaged = |bytes: &[u8]| {
         fs::write(&path, bytes).expect("it is written");
