@@ -22,7 +22,7 @@ export const ORDER = {
   ],
   'src/server': [
     ['main.ts'],
-    ['app.ts', 'close-on-signal.ts'],
+    ['app.ts', 'close-on-signal.ts', 'preparation.ts'],
     ['routes'],
     ['openapi'],
     ['webhooks'],

@@ -3,11 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import { type Backend, beginBackend } from '../backend/index.js';
 import { type Config, ConfigError, isLoopback } from '../config/index.js';
 import { sees } from './admission/access.js';
-import { buildApp, CAPACITY } from './app.js';
+import { type AppOptions, buildApp, CAPACITY } from './app.js';
 import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
 import { type AdminKey, adminKey } from './keys/admin-key.js';
+import type { KeyStore } from './keys/key-store.js';
 import { openKeyStore } from './keys/open-key-store.js';
 import { EngineLog } from './observability/engine-log.js';
+import { Preparation } from './preparation.js';
 import type { DeliveryTimes } from './webhooks/delivery.js';
 import { openWebhookStore } from './webhooks/open-webhook-store.js';
 import { Webhooks } from './webhooks/webhooks.js';
@@ -50,6 +52,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     limits: config.limits,
     models: config.models,
   });
+  const preparation = new Preparation(backend);
   let app: FastifyInstance | undefined;
   let webhooks: Webhooks | undefined;
   let engineLog: EngineLog | undefined;
@@ -63,49 +66,20 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     ]);
     return closed;
   };
-  let preparing: string | undefined = 'the service is being prepared';
   try {
     const admin = await adminKey(config.data, config.adminKey);
     // Printed here, because the key must be shown even if the start fails later.
     if (admin.made) print(`admin key (shown once, kept in ${admin.file}): ${admin.key}`);
     checkAdminKey(config.host, admin);
     const keys = await openKeyStore(config.data, admin.key);
-    webhooks = await Webhooks.open(await openWebhookStore(config.data), backend, {
-      times: options.deliveryTimes,
-      allow: config.webhookAllow,
-      isAllowed: async (keyId, database) => {
-        const caller = await keys.find(keyId);
-        return caller?.actions.has('databases.manage') === true && sees(caller, database);
-      },
-    });
-    app = buildApp({
-      backend,
-      keys,
-      webhooks,
-      readiness: async () => {
-        const state = await backend.readiness();
-        if (!state.ready || preparing === undefined) return state;
-        return { ready: false, reasons: [preparing] };
-      },
-      limits: config.limits,
-      ...(config.rateLimit > 0 && { rate: { quota: config.rateLimit, windowSeconds: 60 } }),
-      capacity: { ...CAPACITY, searches: config.maxSearches },
-      maxConnections: config.maxConnections,
-      timeouts: { ...TIMEOUTS, responseMs: config.answerTimeoutSeconds * 1000, ...options.timeouts },
-      // Standard output is only for the lines that `print` writes.
-      logger: { level: config.logLevel, stream: process.stderr },
-    });
+    webhooks = await openWebhooks(config, backend, keys, options.deliveryTimes);
+    const readiness = () => preparation.readiness();
+    app = buildApp({ ...appOptions(config, options.timeouts), backend, keys, webhooks, readiness });
     engineLog = new EngineLog(backend, app.log);
     engineLog.start();
     await app.listen({ host: config.host, port: config.port });
     const url = urlOf(app.server.address() as AddressInfo);
-    await backend.ready;
-    preparing = 'models are being loaded';
-    for (const { model, error } of await backend.loadModels())
-      app.log.error({ model, err: error }, 'model not loaded');
-    preparing = 'the service is being prepared';
-    await options.beforeServing?.(backend, url);
-    preparing = undefined;
+    await preparation.run(app.log, async () => options.beforeServing?.(backend, url));
     webhooks.start(app.log);
     print(`listening on ${url}`);
     return { url, app, backend, admin, close };
@@ -114,6 +88,35 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     await close().catch(() => undefined);
     throw error;
   }
+}
+
+async function openWebhooks(
+  config: Config,
+  backend: Backend,
+  keys: KeyStore,
+  times: DeliveryTimes | undefined,
+): Promise<Webhooks> {
+  return Webhooks.open(await openWebhookStore(config.data), backend, {
+    times,
+    allow: config.webhookAllow,
+    isAllowed: async (keyId, database) => {
+      const caller = await keys.find(keyId);
+      return caller?.actions.has('databases.manage') === true && sees(caller, database);
+    },
+  });
+}
+
+/** The options of the app that come from the configuration. */
+function appOptions(config: Config, timeouts: Partial<Timeouts> | undefined): Partial<AppOptions> {
+  return {
+    limits: config.limits,
+    ...(config.rateLimit > 0 && { rate: { quota: config.rateLimit, windowSeconds: 60 } }),
+    capacity: { ...CAPACITY, searches: config.maxSearches },
+    maxConnections: config.maxConnections,
+    timeouts: { ...TIMEOUTS, responseMs: config.answerTimeoutSeconds * 1000, ...timeouts },
+    // Standard output is only for the lines that `print` writes.
+    logger: { level: config.logLevel, stream: process.stderr },
+  };
 }
 
 /** Runs all steps in order. A step that fails does not prevent the next ones; the errors are thrown at the end. */

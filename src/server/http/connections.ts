@@ -26,6 +26,15 @@ interface Connection {
   since: number;
 }
 
+/** The connections of a server. */
+interface Connections {
+  open: Map<Socket, Connection>;
+  /** The requests beyond the limit of their connection. */
+  excess: WeakSet<IncomingMessage>;
+  /** Once the server stops, a connection is closed after its response. */
+  stopping: boolean;
+}
+
 /**
  * Limits the number of connections and of concurrent requests on each, closes connections whose client does not read its
  * response, and closes all connections when the server stops, because Node would wait for the clients to disconnect.
@@ -34,64 +43,68 @@ export function limitConnections(
   app: FastifyInstance,
   { maxConnections, sendMs, stopMs }: ConnectionLimits,
 ): void {
-  const connections = new Map<Socket, Connection>();
-  const excess = new WeakSet<IncomingMessage>();
-  let stopping = false;
   app.server.maxConnections = maxConnections;
-
-  app.server.on('connection', (socket: Socket) => {
-    connections.set(socket, { requests: new Set(), sent: 0, since: performance.now() });
-    socket.once('close', () => connections.delete(socket));
+  const connections = trackConnections(app.server);
+  app.addHook('onRequest', async ({ raw }) => {
+    if (!connections.excess.has(raw)) return;
+    const detail = `${MAX_PIPELINED} requests of this connection are under way; wait for their responses`;
+    throw new CosiftError('busy', detail, { fields: { retry_after: 1 } });
   });
-  // Prepended, because Fastify's listener runs the hooks, and the hook below reads `excess`.
-  app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+  const stalled = setInterval(() => closeStalled(connections, sendMs), sendMs / 4).unref();
+  app.addHook('onClose', async () => clearInterval(stalled));
+  app.addHook('preClose', () => closeUnused(app.server, connections, stopMs));
+}
+
+function trackConnections(server: Server): Connections {
+  const connections: Connections = { open: new Map(), excess: new WeakSet(), stopping: false };
+  const { open, excess } = connections;
+  server.on('connection', (socket: Socket) => {
+    open.set(socket, { requests: new Set(), sent: 0, since: performance.now() });
+    socket.once('close', () => open.delete(socket));
+  });
+  // Prepended, because Fastify's listener runs the hooks, and the hook of `limitConnections` reads `excess`.
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    const requests = connections.get(socket)?.requests;
+    const requests = open.get(socket)?.requests;
     requests?.add(request);
     if (requests !== undefined && requests.size > MAX_PIPELINED) excess.add(request);
     response.once('close', () => {
       requests?.delete(request);
-      if (!stopping) return;
+      if (!connections.stopping) return;
       // Destroying the socket while the client still sends would reset the connection, and the client would lose the response.
       if (request.complete) socket.destroySoon();
       else socket.end();
     });
   });
-  app.addHook('onRequest', async ({ raw }) => {
-    if (!excess.has(raw)) return;
-    const detail = `${MAX_PIPELINED} requests of this connection are under way; wait for their responses`;
-    throw new CosiftError('busy', detail, { fields: { retry_after: 1 } });
-  });
+  return connections;
+}
 
-  const closeStalled = setInterval(() => {
-    const now = performance.now();
-    for (const [socket, connection] of connections) {
-      const sent = socket.bytesWritten - socket.writableLength;
-      if (socket.writableLength === 0 || sent !== connection.sent) {
-        connection.sent = sent;
-        connection.since = now;
-      } else if (now - connection.since >= sendMs) {
-        socket.destroy();
-      }
+/** Closes the connections whose client has read nothing of a response for `sendMs`. */
+function closeStalled({ open }: Connections, sendMs: number): void {
+  const now = performance.now();
+  for (const [socket, connection] of open) {
+    const sent = socket.bytesWritten - socket.writableLength;
+    if (socket.writableLength === 0 || sent !== connection.sent) {
+      connection.sent = sent;
+      connection.since = now;
+    } else if (now - connection.since >= sendMs) {
+      socket.destroy();
     }
-  }, sendMs / 4).unref();
-  app.addHook('onClose', async () => clearInterval(closeStalled));
+  }
+}
 
-  app.addHook('preClose', async () => {
-    stopping = true;
-    const release = (idle: (requests: IncomingMessage[]) => boolean) => () => {
-      for (const [socket, { requests }] of connections) if (idle([...requests])) socket.destroy();
-    };
-    setTimeout(
-      release((requests) => requests.every(({ complete }) => !complete)),
-      stopMs,
-    ).unref();
-    await acceptWaiting(app.server, stopMs);
-    setTimeout(
-      release((requests) => requests.length === 0),
-      IDLE_STOP_MS,
-    ).unref();
-  });
+/**
+ * Closes the connections of a server that stops: soon those without a request, and after `stopMs` those whose requests
+ * have not arrived completely.
+ */
+async function closeUnused(server: Server, connections: Connections, stopMs: number): Promise<void> {
+  connections.stopping = true;
+  const close = (isUnused: (requests: IncomingMessage[]) => boolean) => {
+    for (const [socket, { requests }] of connections.open) if (isUnused([...requests])) socket.destroy();
+  };
+  setTimeout(() => close((requests) => requests.every(({ complete }) => !complete)), stopMs).unref();
+  await acceptWaiting(server, stopMs);
+  setTimeout(() => close((requests) => requests.length === 0), IDLE_STOP_MS).unref();
 }
 
 /**

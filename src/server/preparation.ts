@@ -1,0 +1,30 @@
+import type { Backend, Readiness } from '../backend/index.js';
+import type { Logger } from './observability/logger.js';
+
+/** What happens between the start of a server and its first request, and why requests are not served meanwhile. */
+export class Preparation {
+  readonly #backend: Backend;
+  /** undefined once requests are served. */
+  #step: string | undefined = 'the service is being prepared';
+
+  constructor(backend: Backend) {
+    this.#backend = backend;
+  }
+
+  async readiness(): Promise<Readiness> {
+    const state = await this.#backend.readiness();
+    if (!state.ready || this.#step === undefined) return state;
+    return { ready: false, reasons: [this.#step] };
+  }
+
+  /** Waits for the databases, loads the models, and runs `beforeServing`. Requests are served once it resolves. */
+  async run(log: Logger, beforeServing: () => Promise<void>): Promise<void> {
+    await this.#backend.ready;
+    this.#step = 'models are being loaded';
+    for (const { model, error } of await this.#backend.loadModels())
+      log.error({ model, err: error }, 'model not loaded');
+    this.#step = 'the service is being prepared';
+    await beforeServing();
+    this.#step = undefined;
+  }
+}
