@@ -312,8 +312,8 @@ fn explain_tells_what_the_callers_rules_did_and_nothing_of_a_forced_filter() {
     let forced = rule("team", "equals", json!("t1"));
     let visible = server.all(true, &json!({ "filter": forced })).len();
     for query in [false, true] {
-        let asked = json!({ "filter": filter, "explain": true, "limit": 100 });
-        let mut scoped = asked.clone();
+        let request = json!({ "filter": filter, "explain": true, "limit": 100 });
+        let mut scoped = request.clone();
         scoped["forced_filter"] = forced.clone();
         let page = server.ask(query, &scoped);
         assert_eq!(
@@ -336,7 +336,7 @@ fn explain_tells_what_the_callers_rules_did_and_nothing_of_a_forced_filter() {
         assert_eq!(page["explain"].get("rotated"), None);
         assert_eq!(
             page["explain"]["plan"],
-            server.ask(query, &asked)["explain"]["plan"]
+            server.ask(query, &request)["explain"]["plan"]
         );
         assert!(
             page["explain"]["times_ms"]["total"]
@@ -357,13 +357,13 @@ fn explain_tells_what_the_callers_rules_did_and_nothing_of_a_forced_filter() {
             ] } });
             assert_eq!(record["explain"], expected);
         }
-        let alone = server.ask(query, &json!({ "forced_filter": forced, "explain": true }));
-        let open = server.ask(query, &json!({ "explain": true }));
+        let only_forced = server.ask(query, &json!({ "forced_filter": forced, "explain": true }));
+        let unfiltered = server.ask(query, &json!({ "explain": true }));
         assert_eq!(
-            alone["explain"]["plan"], open["explain"]["plan"],
+            only_forced["explain"]["plan"], unfiltered["explain"]["plan"],
             "no sign that there is a filter"
         );
-        assert_eq!(alone["results"][0]["explain"], json!({}));
+        assert_eq!(only_forced["results"][0]["explain"], json!({}));
         assert_eq!(
             server.ask(query, &json!({}))["results"][0].get("explain"),
             None

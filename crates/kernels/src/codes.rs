@@ -43,7 +43,7 @@ impl Codes {
     /// Restores codes from the bytes of [`head_bytes`](Self::head_bytes) and [`rest_bytes`](Self::rest_bytes).
     ///
     /// `None` if there are more than [`BLOCK_RECORDS`] records, or the lengths do not fit the number of records. Any bytes
-    /// are safe to scan; a checksum must tell whether they are the right ones.
+    /// are safe to scan; a checksum must detect wrong bytes.
     #[must_use]
     pub fn from_bytes(layout: Layout, records: usize, head: &[u8], rest: &[u8]) -> Option<Self> {
         if records > BLOCK_RECORDS
@@ -104,7 +104,7 @@ impl Codes {
     /// # Panics
     /// When the layouts differ, the other block has no such record, or this one is full.
     pub fn push(&mut self, other: &Self, slot: usize) {
-        assert_eq!(self.layout, other.layout, "blocks have one layout");
+        assert_eq!(self.layout, other.layout, "blocks have the same layout");
         assert!(slot < other.records, "record exists");
         let to = self.records;
         self.resize(to + 1);
@@ -145,7 +145,10 @@ impl Codes {
     ///
     /// `record` has one code for each dimension, in -127..=127, or in -119..=119 in the coarse band.
     pub(crate) fn write(&mut self, slot: usize, record: &[i8], meta: RecordMeta) {
-        assert!(slot <= self.records, "slot is a record's or the next");
+        assert!(
+            slot <= self.records,
+            "slot is that of a record or the next one"
+        );
         if slot == self.records {
             self.resize(slot + 1);
         }

@@ -43,7 +43,7 @@ pub fn scan_codes(codes: &Codes, scans: &mut [Scan<'_>]) {
             "query has the codes' layout"
         );
     }
-    // SAFETY: the kernel is available, and the layouts are one.
+    // SAFETY: the kernel is available, and the layouts are equal.
     unsafe { (kernel().scan_codes)(codes, scans) }
 }
 
@@ -63,7 +63,7 @@ pub fn refine(codes: &Codes, query: &Query, floor: f32, ceiling: f32, found: &mu
     let within = |candidate: &Candidate| usize::from(candidate.slot) < codes.records();
     assert!(found.iter().all(within), "candidates are records");
     if codes.layout().row_bytes() > 0 {
-        // SAFETY: the kernel is available, the layouts are one, the slots are records.
+        // SAFETY: the kernel is available, the layouts are equal, and the slots are records.
         unsafe { (kernel().refine)(codes, query, floor, ceiling, found) }
     }
 }
@@ -74,7 +74,7 @@ pub fn refine(codes: &Codes, query: &Query, floor: f32, ceiling: f32, found: &mu
 /// When the lengths differ.
 #[must_use]
 pub fn exact(query: &[i32], record: &[i32]) -> i64 {
-    assert_eq!(query.len(), record.len(), "vectors have one length");
+    assert_eq!(query.len(), record.len(), "vectors have equal lengths");
     // SAFETY: the kernel is available.
     unsafe { (kernel().exact)(query, record) }
 }
@@ -94,7 +94,7 @@ pub fn rotate(matrix: &[f32], vectors: &[f32], out: &mut [f32]) {
         vectors.len().is_multiple_of(dims),
         "vectors have the matrix's dimensions"
     );
-    assert_eq!(out.len(), vectors.len(), "each vector has its place");
+    assert_eq!(out.len(), vectors.len(), "out is as long as vectors");
     // SAFETY: the kernel is available.
     unsafe { (kernel().rotate)(matrix, dims, vectors, out) }
 }

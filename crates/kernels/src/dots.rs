@@ -15,7 +15,7 @@ pub(crate) unsafe fn nibbles_dot<L: Lanes>(
     codes: &BandCodes,
     nibbles: impl Fn(usize) -> (L::Codes, L::Codes),
 ) -> i32 {
-    // SAFETY: codes are padded to 64, so each load of them is inside; the CPU is the caller's.
+    // SAFETY: codes are padded to 64, so each load of them is inside; the caller guarantees the CPU.
     unsafe {
         let mut sums = L::zero();
         for start in (0..codes.low.len()).step_by(64) {
@@ -37,7 +37,7 @@ pub(crate) unsafe fn bytes_dot<L: Lanes>(
     sum: i32,
     bytes: impl Fn(usize) -> L::Codes,
 ) -> i32 {
-    // SAFETY: each load of the codes is inside; the CPU is the caller's.
+    // SAFETY: each load of the codes is inside; the caller guarantees the CPU.
     unsafe {
         let mut sums = L::zero();
         for start in (0..codes.len()).step_by(64) {

@@ -6,7 +6,7 @@ use crate::scan::{Candidate, Mask, Scan};
 
 /// The functions of one instruction set.
 ///
-/// They are unsafe to call: only where `available` says so, and with arguments that
+/// They are unsafe to call. They may be called only if `available` returns true, and with arguments that
 /// [`crate::detect`] has checked.
 #[derive(Clone, Copy)]
 pub(crate) struct Kernel {
@@ -28,7 +28,7 @@ macro_rules! kernel {
     ($name:literal, $lanes:ty, available: $available:expr, features: [$($feature:literal),*]) => {{
         $(#[target_feature(enable = $feature)])*
         unsafe fn scan_codes(codes: &$crate::codes::Codes, scans: &mut [$crate::scan::Scan<'_>]) {
-            // SAFETY: this function is compiled for the instructions; the caller vouches for the
+            // SAFETY: this function is compiled for the instructions; the caller guarantees the
             // CPU and the arguments.
             unsafe { $crate::scan_codes::scan_codes::<$lanes>(codes, scans) }
         }

@@ -10,7 +10,7 @@
 /// from a function compiled for them: they are inlined into it. Pointers must be valid for the
 /// bytes named.
 pub(crate) trait Lanes {
-    /// Queries that share one pass over a tile: as many as their sums fit into registers.
+    /// The number of queries that share one pass over a tile, whose sums must fit into registers.
     const GROUP: usize;
     /// The offset that [`byte_codes`](Self::byte_codes) leaves added to each code.
     const BYTE_OFFSET: i32;
@@ -28,19 +28,19 @@ pub(crate) trait Lanes {
     unsafe fn byte_codes(at: *const u8) -> Self::Codes;
     /// Loads 64 bytes and splits them into low and high nibbles, codes plus 8.
     unsafe fn nibble_codes(at: *const u8) -> (Self::Codes, Self::Codes);
-    /// Four codes of a query, for every lane the same.
+    /// Four codes of a query, repeated in every lane.
     unsafe fn repeat(at: *const i8) -> Self::Operand;
     /// 64 codes of a query, four for each lane.
     unsafe fn operand(at: *const i8) -> Self::Operand;
 
     unsafe fn zero() -> Self::Sums;
-    /// Adds to each lane its four products. Codes and operand come from the loads above.
+    /// Adds four products to each lane. Codes and operand are results of the loads above.
     unsafe fn dot(sums: Self::Sums, codes: Self::Codes, operand: Self::Operand) -> Self::Sums;
     unsafe fn sums(sums: Self::Sums) -> [i32; 16];
-    /// All sixteen added up.
+    /// The sum of all sixteen.
     unsafe fn total(sums: Self::Sums) -> i32;
 
-    /// Sums less `bias`, rounded to the nearest f32.
+    /// Subtracts `bias` from sums and rounds to the nearest f32.
     unsafe fn floats(sums: &[i32; 16], bias: i32) -> Self::Floats;
     /// Sixteen u16.
     unsafe fn words(at: *const u8) -> Self::Floats;

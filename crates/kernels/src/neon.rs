@@ -51,7 +51,7 @@ impl Lanes for Neon {
 
     #[inline(always)]
     unsafe fn byte_codes(at: *const u8) -> Self::Codes {
-        // SAFETY: the caller gives 64 readable bytes, and the CPU.
+        // SAFETY: the caller passes 64 readable bytes, and guarantees the CPU.
         unsafe {
             let top = vdupq_n_u8(0x80);
             lines(at).map(|bytes| vreinterpretq_s8_u8(veorq_u8(bytes, top)))
@@ -71,17 +71,17 @@ impl Lanes for Neon {
     }
     #[inline(always)]
     unsafe fn repeat(at: *const i8) -> Self::Operand {
-        // SAFETY: the caller gives 4 readable codes, and the CPU.
+        // SAFETY: the caller passes 4 readable codes, and guarantees the CPU.
         unsafe { [vreinterpretq_s8_s32(vdupq_n_s32(at.cast::<i32>().read_unaligned())); 4] }
     }
     #[inline(always)]
     unsafe fn operand(at: *const i8) -> Self::Operand {
-        // SAFETY: the caller gives 64 readable codes, and the CPU.
+        // SAFETY: the caller passes 64 readable codes, and guarantees the CPU.
         unsafe { [0, 16, 32, 48].map(|start| vld1q_s8(at.add(start))) }
     }
     #[inline(always)]
     unsafe fn zero() -> Self::Sums {
-        // SAFETY: the caller vouches for the CPU, here and below.
+        // SAFETY: the caller guarantees the CPU, here and below.
         unsafe { [vdupq_n_s32(0); 4] }
     }
     #[inline(always)]
@@ -118,7 +118,7 @@ impl Lanes for Neon {
     }
     #[inline(always)]
     unsafe fn words(at: *const u8) -> Self::Floats {
-        // SAFETY: the caller gives 32 readable bytes, at an even address, and the CPU.
+        // SAFETY: the caller passes 32 readable bytes, at an even address, and guarantees the CPU.
         unsafe {
             let (first, second) = (vld1q_u16(at.cast()), vld1q_u16(at.add(16).cast()));
             [
@@ -132,7 +132,7 @@ impl Lanes for Neon {
     }
     #[inline(always)]
     unsafe fn load(at: *const f32) -> Self::Floats {
-        // SAFETY: the caller gives 16 readable floats, and the CPU.
+        // SAFETY: the caller passes 16 readable floats, and guarantees the CPU.
         unsafe { [0, 4, 8, 12].map(|start| vld1q_f32(at.add(start))) }
     }
     #[inline(always)]
@@ -188,6 +188,6 @@ impl Lanes for Neon {
 /// `at` has 64 readable bytes.
 #[inline(always)]
 unsafe fn lines(at: *const u8) -> [uint8x16_t; 4] {
-    // SAFETY: passed on.
+    // SAFETY: the caller's contract.
     unsafe { [0, 16, 32, 48].map(|start| vld1q_u8(at.add(start))) }
 }

@@ -67,7 +67,7 @@ unsafe fn refine_by_part<L: Lanes, P: Part>(
         if let Some(next) = found.get(index + AHEAD) {
             let row = usize::from(next.slot) * row_bytes;
             for line in part.clone().step_by(CACHE_LINE) {
-                // SAFETY: inside the row, which is that of a record; the CPU is the caller's.
+                // SAFETY: inside the row, which is that of a record; the caller guarantees the CPU.
                 unsafe { L::prefetch(rows.add(row + line)) };
             }
         }

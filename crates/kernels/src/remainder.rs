@@ -27,7 +27,7 @@ pub(crate) unsafe fn refine_by_remainder<L: Lanes>(
         let mut candidate = found[index];
         if candidate.is_crossed_by(floor) || candidate.is_crossed_by(ceiling) {
             let slot = usize::from(candidate.slot);
-            // SAFETY: passed on.
+            // SAFETY: the caller's contract.
             let dots = unsafe { dots::<L>(codes, slot, query) };
             dots.narrow(&mut candidate, &codes.meta(slot), query);
         }

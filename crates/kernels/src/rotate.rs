@@ -29,7 +29,7 @@ pub(crate) unsafe fn rotate<L: Lanes>(
         .chunks(dims * GROUP)
         .zip(out.chunks_mut(dims * GROUP));
     for (vectors, out) in groups {
-        // SAFETY: passed on; the slices hold as many vectors of `dims` as it says.
+        // SAFETY: the caller's contract; each call gets slices of as many vectors as its `N`.
         unsafe {
             if vectors.len() == dims * GROUP {
                 rotate_group::<L, GROUP>(matrix, dims, vectors, out);
@@ -81,7 +81,7 @@ unsafe fn rotate_group<L: Lanes, const N: usize>(
 /// As for [`rotate`]; `at` has 64 components.
 #[inline(always)]
 unsafe fn lanes<L: Lanes>(at: *const f32) -> [L::Floats; 4] {
-    // SAFETY: passed on.
+    // SAFETY: the caller's contract.
     unsafe {
         [
             L::load(at),

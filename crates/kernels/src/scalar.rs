@@ -19,13 +19,13 @@ impl Lanes for Scalar {
 
     #[inline(always)]
     unsafe fn byte_codes(at: *const u8) -> [i8; 64] {
-        // SAFETY: the caller gives 64 readable bytes.
+        // SAFETY: the caller passes 64 readable bytes.
         let bytes = unsafe { at.cast::<[u8; 64]>().read() };
         bytes.map(|byte| (byte ^ 0x80).cast_signed())
     }
     #[inline(always)]
     unsafe fn nibble_codes(at: *const u8) -> ([i8; 64], [i8; 64]) {
-        // SAFETY: the caller gives 64 readable bytes.
+        // SAFETY: the caller passes 64 readable bytes.
         let bytes = unsafe { at.cast::<[u8; 64]>().read() };
         (
             bytes.map(|byte| (byte & 15).cast_signed()),
@@ -34,13 +34,13 @@ impl Lanes for Scalar {
     }
     #[inline(always)]
     unsafe fn repeat(at: *const i8) -> [i8; 64] {
-        // SAFETY: the caller gives 4 readable codes.
+        // SAFETY: the caller passes 4 readable codes.
         let codes = unsafe { at.cast::<[i8; 4]>().read() };
         std::array::from_fn(|at| codes[at % 4])
     }
     #[inline(always)]
     unsafe fn operand(at: *const i8) -> [i8; 64] {
-        // SAFETY: the caller gives 64 readable codes.
+        // SAFETY: the caller passes 64 readable codes.
         unsafe { at.cast::<[i8; 64]>().read() }
     }
     #[inline(always)]
@@ -73,13 +73,13 @@ impl Lanes for Scalar {
     }
     #[inline(always)]
     unsafe fn words(at: *const u8) -> [f32; 16] {
-        // SAFETY: the caller gives 32 readable bytes.
+        // SAFETY: the caller passes 32 readable bytes.
         let bytes = unsafe { at.cast::<[[u8; 2]; 16]>().read() };
         bytes.map(|word| f32::from(u16::from_le_bytes(word)))
     }
     #[inline(always)]
     unsafe fn load(at: *const f32) -> [f32; 16] {
-        // SAFETY: the caller gives 16 readable floats.
+        // SAFETY: the caller passes 16 readable floats.
         unsafe { at.cast::<[f32; 16]>().read() }
     }
     #[inline(always)]

@@ -30,7 +30,7 @@ pub(crate) unsafe fn scan_codes<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>])
         let mut left = &mut *scans;
         let mut queries = packed.as_ptr().cast();
         while !left.is_empty() {
-            // SAFETY: passed on; each pass gets as many scans as it says, and their codes.
+            // SAFETY: the caller's contract; each pass gets at least as many scans as its `Q`, and their codes.
             (left, queries) = unsafe {
                 match group_size::<L>(left.len()) {
                     8 => pass::<L, 8>(codes, tile, left, queries, read_anyway),
@@ -172,7 +172,7 @@ unsafe fn pass<'s, 'a, L: Lanes, const Q: usize>(
 /// As for [`scan_codes`].
 #[inline(always)]
 unsafe fn stored<L: Lanes, const Q: usize>(sums: [L::Sums; Q]) -> [[i32; 16]; Q] {
-    // SAFETY: passed on.
+    // SAFETY: the caller's contract.
     sums.map(|sums| unsafe { L::sums(sums) })
 }
 
@@ -229,7 +229,7 @@ impl<L: Lanes> Meta<L> {
     ) {
         let query = scan.query;
         let weights = &query.weights;
-        // SAFETY: passed on.
+        // SAFETY: the caller's contract.
         unsafe {
             let fine = L::floats(fine, byte_offset * query.codes.fine_sum);
             let high = L::floats(high, NIBBLE_OFFSET * query.codes.coarse_sum);

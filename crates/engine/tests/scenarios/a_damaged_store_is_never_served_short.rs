@@ -58,9 +58,9 @@ fn written(directory: &Path) -> Oracle {
     let server = Server::open(directory);
     let records = (2_401..=2_600).map(&mut make).collect();
     server.put_known("db", &mut oracle, records);
-    let gone: Vec<u64> = (1..=100).collect();
+    let deleted: Vec<u64> = (1..=100).collect();
     server
-        .delete("db", &json!({ "ids": gone }))
+        .delete("db", &json!({ "ids": deleted }))
         .expect("deleted");
     oracle.records.retain(|id, _| *id > 100);
     server.close();
@@ -84,12 +84,12 @@ fn checked(server: &Server) -> Value {
 }
 
 /// Returns whether all records are there, and asserts that the database is refused otherwise.
-fn is_whole_or_refused(directory: &Path, oracle: &Oracle) -> bool {
+fn is_intact_or_refused(directory: &Path, oracle: &Oracle) -> bool {
     let server = Server::open(directory);
     let state = checked(&server);
     println!("{}", server.engine.take_events().to_json());
-    let whole = state["problem"].is_null();
-    if whole {
+    let intact = state["problem"].is_null();
+    if intact {
         let page = server.query(
             "db",
             &json!({ "variant": "b", "limit": 10_000, "sort": { "column": "none" } }),
@@ -115,7 +115,7 @@ fn is_whole_or_refused(directory: &Path, oracle: &Oracle) -> bool {
         assert!(reason == "damaged" || reason == "store_failed", "{state}");
     }
     server.close();
-    whole
+    intact
 }
 
 #[test]
@@ -123,14 +123,14 @@ fn whatever_page_is_damaged() {
     const TRIALS: usize = 120;
     let directory = tempfile::tempdir().expect("a directory");
     let oracle = written(directory.path());
-    let whole = fs::read(store(directory.path())).expect("read");
-    let pages = whole.len() / PAGE;
+    let original = fs::read(store(directory.path())).expect("read");
+    let pages = original.len() / PAGE;
     let mut random = Random::new(77);
     let mut refused = 0;
     for trial in 0..TRIALS {
         let copied = tempfile::tempdir().expect("a directory");
         copy(directory.path(), copied.path());
-        let mut changed = whole.clone();
+        let mut changed = original.clone();
         let page = random.below(pages);
         let start = page * PAGE;
         match trial % 4 {
@@ -139,11 +139,11 @@ fn whatever_page_is_damaged() {
             2 => changed[start..start + PAGE].fill(0),
             _ => {
                 let other = random.below(pages) * PAGE;
-                changed[start..start + PAGE].copy_from_slice(&whole[other..other + PAGE]);
+                changed[start..start + PAGE].copy_from_slice(&original[other..other + PAGE]);
             }
         }
         fs::write(store(copied.path()), changed).expect("written");
-        refused += usize::from(!is_whole_or_refused(copied.path(), &oracle));
+        refused += usize::from(!is_intact_or_refused(copied.path(), &oracle));
     }
     println!("{refused} of {TRIALS} refused; the others hit vectors, free bytes or the feed");
     assert!(refused > 5);
@@ -167,13 +167,13 @@ fn whatever_another_program_changes() {
         let other = Connection::open(store(copied.path())).expect("opened");
         other.execute_batch(sql).expect(sql);
         drop(other);
-        let whole = is_whole_or_refused(copied.path(), &oracle);
+        let intact = is_intact_or_refused(copied.path(), &oracle);
         // Missing deletions change the count, so the engine reads everything from the store.
         let expected = sql.starts_with("SELECT") || sql.starts_with("DELETE FROM changes");
-        assert_eq!(whole, expected, "{sql}");
+        assert_eq!(intact, expected, "{sql}");
         // If only the feed was changed, the records are intact, and the next start finds all of them.
-        let whole = is_whole_or_refused(copied.path(), &oracle);
-        assert_eq!(whole, expected || sql.contains("changes"), "{sql}");
+        let intact = is_intact_or_refused(copied.path(), &oracle);
+        assert_eq!(intact, expected || sql.contains("changes"), "{sql}");
     }
 }
 
@@ -192,6 +192,6 @@ fn a_directory_of_the_format_before_opens_with_all_of_its_records() {
         .expect("changed");
     drop(other);
     for _ in 0..2 {
-        assert!(is_whole_or_refused(directory.path(), &oracle));
+        assert!(is_intact_or_refused(directory.path(), &oracle));
     }
 }

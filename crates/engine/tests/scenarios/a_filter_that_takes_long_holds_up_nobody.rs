@@ -74,10 +74,10 @@ fn and_ends_when_it_is_stopped() {
     assert_eq!(server.query("db", &cheap)["results"][0]["id"], 7);
     let found = server.search("db", &cheap, &[1.0, 7.0]);
     assert_eq!(found["results"][0]["id"], 7);
-    let gone = server
+    let deleted = server
         .delete("db", &json!({ "ids": [3] }))
         .expect("deleted");
-    assert_eq!(gone, 1);
+    assert_eq!(deleted, 1);
     assert_eq!(
         server.changes("db", RECORDS, 10)["changes"][1]["kind"],
         "deleted"

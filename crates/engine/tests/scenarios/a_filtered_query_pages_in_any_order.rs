@@ -124,7 +124,7 @@ fn each_record_that_stays_once_while_others_are_written() {
 }
 
 #[test]
-fn and_a_cursor_that_is_none_is_refused() {
+fn and_an_invalid_cursor_is_refused() {
     let (_directory, server, ..) = filled(22, 5);
     for cursor in ["", "x", "t", "t1", "t1_", "q1_3", "s!_3", "n_3", "t5|3"] {
         let error = server
@@ -195,7 +195,7 @@ fn by_texts_of_any_length_with_cursors_of_a_bounded_one() {
         assert!(texts_in_order, "{request}");
 
         // All pages. Before each one, the cursor's record and some of its neighbours are deleted or changed.
-        let mut gone = Vec::new();
+        let mut deleted = Vec::new();
         let mut found = Vec::new();
         let mut next = Some(request.clone());
         while let Some(request) = next {
@@ -222,16 +222,18 @@ fn by_texts_of_any_length_with_cursors_of_a_bounded_one() {
                     let record = json!([{ member: id, "data": data, "vector": [1, 1] }]);
                     server.upsert("db", &record).expect("written");
                 }
-                gone.push(known["id"].clone());
+                deleted.push(known["id"].clone());
             }
             found.extend(shown);
         }
         let stay = |results: &[Value]| -> Vec<Value> {
-            let stays = results.iter().filter(|shown| !gone.contains(&shown["id"]));
+            let stays = results
+                .iter()
+                .filter(|shown| !deleted.contains(&shown["id"]));
             stays.cloned().collect()
         };
         assert_same(&stay(&found), &stay(&expected), &request);
-        assert!(gone.len() > 8, "{} deleted", gone.len());
+        assert!(deleted.len() > 8, "{} deleted", deleted.len());
         // Restore all records for the next round.
         for (at, text) in texts.iter().enumerate() {
             let record = json!([{ "id": at + 1, "data": { "text": text }, "vector": [1, at] }]);

@@ -260,13 +260,13 @@ fn as_soon_as_they_are_written() {
             (&json!(id), &json!(1))
         );
     }
-    let gone = all.oracle.records.remove(&99).expect("a record");
-    let before = first(&all, &gone.vector).expect("a result");
+    let deleted = all.oracle.records.remove(&99).expect("a record");
+    let before = first(&all, &deleted.vector).expect("a result");
     assert_eq!(before["id"], json!(99));
     all.server
         .delete("db", &json!({ "ids": [99] }))
         .expect("deleted");
-    let after = first(&all, &gone.vector).expect("a result");
+    let after = first(&all, &deleted.vector).expect("a result");
     assert_ne!(after["id"], json!(99));
 
     // All records are replaced: every record of the index becomes dead, and a new index of live records replaces it.

@@ -96,7 +96,7 @@ fn in_a_stream_of_lines() {
 }
 
 #[test]
-fn which_one_that_has_more_already_keeps() {
+fn and_a_database_with_more_columns_keeps_them() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = open(directory.path(), 100);
     server.create("db", 2);

@@ -51,13 +51,13 @@ fn by_identity_filter_or_time_range() {
         if request["filter"].is_null() {
             narrowed["filter"] = request["forced_filter"].clone();
         }
-        let mut gone: Vec<String> = oracle
+        let mut deleted: Vec<String> = oracle
             .query(&narrowed)
             .iter()
             .map(|shown| shown["id"].as_str().expect("a UUID").to_owned())
             .collect();
         if let Some(ids) = request["ids"].as_array() {
-            gone.retain(|uuid| {
+            deleted.retain(|uuid| {
                 let known = oracle
                     .records
                     .values()
@@ -68,12 +68,12 @@ fn by_identity_filter_or_time_range() {
         }
         assert_eq!(
             server.delete("db", &request).expect("deleted"),
-            gone.len(),
+            deleted.len(),
             "{request}"
         );
         oracle
             .records
-            .retain(|_, known| !gone.contains(&known.uuid));
+            .retain(|_, known| !deleted.contains(&known.uuid));
         server.check(
             "db",
             &oracle,

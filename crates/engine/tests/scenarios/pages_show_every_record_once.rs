@@ -142,9 +142,10 @@ fn while_others_are_written() {
                     })
                     .collect();
                 server.put("db", &touched);
-                let gone: Vec<u64> = (0..5).map(|_| 1 + random.below(2_000) as u64 * 2).collect();
+                let deleted: Vec<u64> =
+                    (0..5).map(|_| 1 + random.below(2_000) as u64 * 2).collect();
                 server
-                    .delete("db", &json!({ "ids": gone }))
+                    .delete("db", &json!({ "ids": deleted }))
                     .expect("deleted");
                 new += 1;
                 server.put(
@@ -217,7 +218,7 @@ fn after_the_record_of_the_cursor_is_deleted_or_changed() {
 }
 
 #[test]
-fn and_a_cursor_that_is_none_is_refused() {
+fn and_an_invalid_cursor_is_refused() {
     let (_directory, server, _, vectors, mut random) = filled(14, 10);
     let query = vectors.draw(&mut random);
     for cursor in [

@@ -43,11 +43,11 @@ fn from_a_snapshot_and_the_commits_after_it() {
         .iter_mut()
         .for_each(|known| known.synced += 1_000_000);
     server.put_known("db", &mut oracle, touched);
-    let gone: Vec<u64> = (4_100..4_400).chain(8_990..=9_000).collect();
+    let deleted: Vec<u64> = (4_100..4_400).chain(8_990..=9_000).collect();
     server
-        .delete("db", &json!({ "ids": gone }))
+        .delete("db", &json!({ "ids": deleted }))
         .expect("deleted");
-    oracle.records.retain(|id, _| !gone.contains(id));
+    oracle.records.retain(|id, _| !deleted.contains(id));
     server.put_known("db", &mut oracle, some(4_150..4_160, &vectors, &mut random));
     server.put_known("db", &mut oracle, some(9_001..9_050, &vectors, &mut random));
     check(&server, &oracle, &vectors, &mut random);
@@ -129,11 +129,11 @@ fn also_when_all_records_of_a_block_among_small_ones_are_gone() {
     server.close();
     let server = Server::open(directory.path());
     server.put_known("db", &mut oracle, some(601..=620, &vectors, &mut random));
-    let gone: Vec<u64> = (501..=600).collect();
+    let deleted: Vec<u64> = (501..=600).collect();
     server
-        .delete("db", &json!({ "ids": gone }))
+        .delete("db", &json!({ "ids": deleted }))
         .expect("deleted");
-    oracle.records.retain(|id, _| !gone.contains(id));
+    oracle.records.retain(|id, _| !deleted.contains(id));
     // New records must still fill blocks correctly.
     let mut next = 621;
     for _ in 0..12 {

@@ -101,16 +101,16 @@ fn in_64_dimensions_with_changes_and_deletions() {
     for round in 0..6 {
         let changed = records(1 + round * 1_500, 1_500, &vectors, &mut random);
         server.put_known("db", &mut oracle, changed);
-        let gone: Vec<u64> = (0..400).map(|_| 1 + random.below(10_000) as u64).collect();
-        let there = gone
+        let deleted: Vec<u64> = (0..400).map(|_| 1 + random.below(10_000) as u64).collect();
+        let existing = deleted
             .iter()
             .filter(|id| oracle.records.remove(id).is_some())
             .count();
         assert_eq!(
             server
-                .delete("db", &json!({ "ids": gone }))
+                .delete("db", &json!({ "ids": deleted }))
                 .expect("deleted"),
-            there
+            existing
         );
         check(&server, &oracle, &vectors, &mut random, 25);
     }
@@ -238,7 +238,7 @@ fn where_the_first_blocks_mislead() {
 
 /// The selection of a filter is cached. Records are inserted, changed and deleted between the searches of a filter.
 #[test]
-fn for_filters_that_come_again() {
+fn for_repeated_filters() {
     let mut random = Random::new(13);
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());
@@ -260,17 +260,17 @@ fn for_filters_that_come_again() {
             server.put_known("db", &mut oracle, changed);
         }
         if round % 7 == 0 {
-            let gone: Vec<u64> = oracle
+            let deleted: Vec<u64> = oracle
                 .records
                 .keys()
                 .copied()
                 .filter(|id| id % 97 == round)
                 .collect();
-            for id in &gone {
+            for id in &deleted {
                 oracle.records.remove(id);
             }
             server
-                .delete("db", &json!({ "variant": "b", "ids": gone }))
+                .delete("db", &json!({ "variant": "b", "ids": deleted }))
                 .expect("deleted");
         }
     }

@@ -52,10 +52,10 @@ fn and_tells_of_records_that_leave_it() {
 
     for id in [1, 2, 3] {
         // 8 to 10: the first is outside.
-        let gone = server
+        let deleted = server
             .delete("db", &json!({ "ids": [id] }))
             .expect("deleted");
-        assert_eq!(gone, 1);
+        assert_eq!(deleted, 1);
     }
     let expected = ["deleted 2", "deleted 3"].map(String::from).to_vec();
     assert_eq!(shown(&server, 7, 10), (expected, 10, false));

@@ -227,7 +227,11 @@ fn a_drop_that_fails_is_shown_and_can_be_repeated() {
         );
     }
     assert_eq!(
-        server.start_create("db").wait().expect_err("taken").code(),
+        server
+            .start_create("db")
+            .wait()
+            .expect_err("the id is in use")
+            .code(),
         "not_ready"
     );
     fs::remove_file(&obstacle).expect("removed");

@@ -80,8 +80,8 @@ fn when_most_records_are_deleted() {
     server.put_known("db", &mut oracle, records);
     let before = memory(&server);
     let disk = file_bytes(directory.path());
-    let gone: Vec<u64> = (1..=40_960).filter(|id| id % 10 != 0).collect();
-    for ids in gone.chunks(20_000) {
+    let deleted: Vec<u64> = (1..=40_960).filter(|id| id % 10 != 0).collect();
+    for ids in deleted.chunks(20_000) {
         assert_eq!(
             server
                 .delete("db", &json!({ "ids": ids }))

@@ -243,7 +243,7 @@ fn line_by_line_with_the_bad_ones_left_out() {
 }
 
 #[test]
-fn side_by_side_as_one_after_the_other() {
+fn concurrently_with_the_results_of_sequential_writes() {
     let (_directory, server) = open();
     let mut random = Random::new(30);
     // Many commits wait at once, so that groups of them share a transaction. Some commits clash with others.

@@ -1,6 +1,6 @@
 //! AMX, which multiplies sixteen queries with sixteen records over 64 dimensions in one instruction.
 //!
-//! A tile of codes, `[dims / 4][16][4]`, is what `TDPBSUD` takes as its right operand, and rows of
+//! `TDPBSUD` reads a tile of codes, `[dims / 4][16][4]`, as its right operand, and rows of
 //! query codes as its left: <https://cdrdv2.intel.com/v1/dl/getContent/671200>, volume 2.
 
 use std::arch::asm;
@@ -45,7 +45,7 @@ static CONFIGURATION: Configuration = Configuration {
 impl Multiplier for Amx {
     #[inline(always)]
     unsafe fn begin() {
-        // SAFETY: the caller vouches for the unit; the operand is 64 readable bytes. The compiler
+        // SAFETY: the caller guarantees the unit; the operand is 64 readable bytes. The compiler
         // uses no tile registers.
         unsafe {
             asm!("ldtilecfg [{}]", in(reg) &CONFIGURATION, options(nostack, preserves_flags, readonly));
@@ -54,7 +54,7 @@ impl Multiplier for Amx {
 
     #[inline(always)]
     unsafe fn multiply(queries: *const i8, codes: *const u8, steps: usize, out: &mut Products) {
-        // SAFETY: the caller vouches for the unit and `steps` operands of 1024 bytes on either
+        // SAFETY: the caller guarantees the unit and `steps` operands of 1024 bytes on either
         // side; `out` takes sixteen rows of 64 bytes.
         unsafe {
             asm!(
@@ -81,7 +81,7 @@ impl Multiplier for Amx {
 
     #[inline(always)]
     unsafe fn end() {
-        // SAFETY: the caller vouches for the unit. Released registers cost context switches nothing.
+        // SAFETY: the caller guarantees the unit. Released registers cost context switches nothing.
         unsafe { asm!("tilerelease", options(nomem, nostack, preserves_flags)) };
     }
 }
@@ -99,7 +99,7 @@ fn available() -> bool {
 fn has_int8_tiles() -> bool {
     const TILES: u32 = 1 << 24;
     const INT8: u32 = 1 << 25;
-    // As a pointer, because newer compilers call the function safe and older ones do not.
+    // A function pointer, because the function is safe in newer compilers and unsafe in older ones.
     let cpuid: unsafe fn(u32, u32) -> CpuidResult = __cpuid_count;
     // SAFETY: every 64-bit CPU has the instruction, and one with AVX-512 has leaf 7.
     unsafe { cpuid(7, 0).edx & (TILES | INT8) == TILES | INT8 }
@@ -145,7 +145,7 @@ fn permitted() -> bool {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 unsafe fn scan_codes(codes: &Codes, scans: &mut [Scan<'_>]) {
-    // SAFETY: compiled for AVX-512; the caller vouches for the CPU and the layouts.
+    // SAFETY: compiled for AVX-512; the caller guarantees the CPU and the layouts.
     unsafe {
         if scans.len() < MIN_QUERIES || !fits(&codes.layout()) {
             crate::scan_codes::scan_codes::<Zmm>(codes, scans);
@@ -162,7 +162,7 @@ mod tests {
     use crate::x86::products::tests::Plain;
 
     #[test]
-    fn unit_multiplies_as_its_manual_says_where_there_is_one() {
+    fn unit_multiplies_as_its_manual_says() {
         if !available() {
             skipped("this CPU lacks AMX");
             return;
@@ -174,7 +174,7 @@ mod tests {
             .collect();
         let (queries, codes) = bytes.split_at(steps * OPERAND_BYTES);
         let [mut found, mut expected] = [Products([[1; 16]; 16]); 2];
-        // SAFETY: the unit is there; the operands are `steps` long.
+        // SAFETY: the CPU has the unit; the operands have `steps` steps.
         unsafe {
             Amx::begin();
             Amx::multiply(queries.as_ptr().cast(), codes.as_ptr(), steps, &mut found);

@@ -26,7 +26,7 @@ impl Multiply for Pairs {
 
     #[inline(always)]
     unsafe fn dot(sums: __m256i, codes: __m256i, operand: __m256i) -> __m256i {
-        // SAFETY: the caller vouches for the CPU.
+        // SAFETY: the caller guarantees the CPU.
         unsafe {
             let signed = _mm256_sign_epi8(codes, operand);
             let pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(operand), signed);

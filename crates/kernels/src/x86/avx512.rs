@@ -41,7 +41,7 @@ impl Lanes for Zmm {
 
     #[inline(always)]
     unsafe fn byte_codes(at: *const u8) -> __m512i {
-        // SAFETY: the caller gives 64 readable bytes, and the CPU.
+        // SAFETY: the caller passes 64 readable bytes, and guarantees the CPU.
         unsafe { _mm512_loadu_si512(at.cast()) }
     }
     #[inline(always)]
@@ -58,17 +58,17 @@ impl Lanes for Zmm {
     }
     #[inline(always)]
     unsafe fn repeat(at: *const i8) -> __m512i {
-        // SAFETY: the caller gives 4 readable codes, and the CPU.
+        // SAFETY: the caller passes 4 readable codes, and guarantees the CPU.
         unsafe { _mm512_set1_epi32(at.cast::<i32>().read_unaligned()) }
     }
     #[inline(always)]
     unsafe fn operand(at: *const i8) -> __m512i {
-        // SAFETY: the caller gives 64 readable codes, and the CPU.
+        // SAFETY: the caller passes 64 readable codes, and guarantees the CPU.
         unsafe { _mm512_loadu_si512(at.cast()) }
     }
     #[inline(always)]
     unsafe fn zero() -> __m512i {
-        // SAFETY: the caller vouches for the CPU, here and below.
+        // SAFETY: the caller guarantees the CPU, here and below.
         unsafe { _mm512_setzero_si512() }
     }
     #[inline(always)]
@@ -98,7 +98,7 @@ impl Lanes for Zmm {
     }
     #[inline(always)]
     unsafe fn words(at: *const u8) -> __m512 {
-        // SAFETY: the caller gives 32 readable bytes, and the CPU.
+        // SAFETY: the caller passes 32 readable bytes, and guarantees the CPU.
         unsafe {
             let words = _mm256_loadu_si256(at.cast::<__m256i>());
             _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(words))
@@ -106,7 +106,7 @@ impl Lanes for Zmm {
     }
     #[inline(always)]
     unsafe fn load(at: *const f32) -> __m512 {
-        // SAFETY: the caller gives 16 readable floats, and the CPU.
+        // SAFETY: the caller passes 16 readable floats, and guarantees the CPU.
         unsafe { _mm512_loadu_ps(at) }
     }
     #[inline(always)]

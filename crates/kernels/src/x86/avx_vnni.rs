@@ -21,7 +21,7 @@ impl Multiply for Quads {
 
     #[inline(always)]
     unsafe fn dot(sums: __m256i, codes: __m256i, operand: __m256i) -> __m256i {
-        // SAFETY: the caller vouches for the CPU.
+        // SAFETY: the caller guarantees the CPU.
         unsafe { _mm256_dpbusd_avx_epi32(sums, codes, operand) }
     }
 }
@@ -44,7 +44,7 @@ mod tests {
 
         #[inline(always)]
         unsafe fn dot(sums: __m256i, codes: __m256i, operand: __m256i) -> __m256i {
-            // SAFETY: the caller vouches for the CPU.
+            // SAFETY: the caller guarantees the CPU.
             unsafe { _mm256_dpbusd_epi32(sums, codes, operand) }
         }
     }

@@ -39,7 +39,7 @@ impl<M: Multiply> Lanes for Ymm<M> {
 
     #[inline(always)]
     unsafe fn byte_codes(at: *const u8) -> [__m256i; 2] {
-        // SAFETY: the caller gives 64 readable bytes, and the CPU.
+        // SAFETY: the caller passes 64 readable bytes, and guarantees the CPU.
         unsafe {
             let halves = halves(at);
             if M::SIGNED {
@@ -64,17 +64,17 @@ impl<M: Multiply> Lanes for Ymm<M> {
     }
     #[inline(always)]
     unsafe fn repeat(at: *const i8) -> [__m256i; 2] {
-        // SAFETY: the caller gives 4 readable codes, and the CPU.
+        // SAFETY: the caller passes 4 readable codes, and guarantees the CPU.
         unsafe { [_mm256_set1_epi32(at.cast::<i32>().read_unaligned()); 2] }
     }
     #[inline(always)]
     unsafe fn operand(at: *const i8) -> [__m256i; 2] {
-        // SAFETY: the caller gives 64 readable codes, and the CPU.
+        // SAFETY: the caller passes 64 readable codes, and guarantees the CPU.
         unsafe { halves(at.cast()) }
     }
     #[inline(always)]
     unsafe fn zero() -> [__m256i; 2] {
-        // SAFETY: the caller vouches for the CPU, here and below.
+        // SAFETY: the caller guarantees the CPU, here and below.
         unsafe { [_mm256_setzero_si256(); 2] }
     }
     #[inline(always)]
@@ -119,7 +119,7 @@ impl<M: Multiply> Lanes for Ymm<M> {
     }
     #[inline(always)]
     unsafe fn words(at: *const u8) -> [__m256; 2] {
-        // SAFETY: the caller gives 32 readable bytes, and the CPU.
+        // SAFETY: the caller passes 32 readable bytes, and guarantees the CPU.
         unsafe {
             [at, at.add(16)].map(|at| {
                 let words = _mm_loadu_si128(at.cast::<__m128i>());
@@ -129,7 +129,7 @@ impl<M: Multiply> Lanes for Ymm<M> {
     }
     #[inline(always)]
     unsafe fn load(at: *const f32) -> [__m256; 2] {
-        // SAFETY: the caller gives 16 readable floats, and the CPU.
+        // SAFETY: the caller passes 16 readable floats, and guarantees the CPU.
         unsafe { [_mm256_loadu_ps(at), _mm256_loadu_ps(at.add(8))] }
     }
     #[inline(always)]
@@ -181,7 +181,7 @@ impl<M: Multiply> Lanes for Ymm<M> {
 /// `at` has 64 readable bytes; the CPU has AVX2.
 #[inline(always)]
 unsafe fn halves(at: *const u8) -> [__m256i; 2] {
-    // SAFETY: passed on.
+    // SAFETY: the caller's contract.
     unsafe {
         [
             _mm256_loadu_si256(at.cast()),

@@ -44,7 +44,7 @@ fn order_of_steps(lane: Lane) -> Vec<u32> {
     let (order, steps): (Sender<u32>, Receiver<u32>) = channel();
     let (open, gate) = channel();
     let (gate_handle, gate_ended) = submit(&scheduler, lane, move |_| {
-        gate.recv().expect("the test opens the gate");
+        gate.recv().expect("the test opens the channel");
         FINISHED
     });
     let jobs: Vec<_> = [1, 2]
@@ -74,7 +74,7 @@ fn databases_take_turns_step_by_step() {
 }
 
 #[test]
-fn a_training_keeps_no_other_job_waiting() {
+fn a_training_job_delays_no_other_job() {
     let scheduler = Scheduler::start().expect("threads");
     let (training, _) = run_until_cancelled(&scheduler, Lane::Training);
     let (queued, never) = submit(&scheduler, Lane::Training, |_| FINISHED);

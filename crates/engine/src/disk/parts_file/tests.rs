@@ -9,7 +9,7 @@ const OWNER: [u8; 16] = *b"of one store    ";
 const PARTS: [&[u8]; 4] = [b"stamp", b"", &[7; 200], b"last"];
 
 #[test]
-fn parts_come_back_whole_and_in_pieces() {
+fn parts_are_read_completely_and_in_pieces() {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let path = directory.path().join("snapshot");
     write_parts_file(&RealDisk, &path, &OWNER, &[b"old"]).expect("it is written");
@@ -37,11 +37,11 @@ fn parts_come_back_whole_and_in_pieces() {
 }
 
 #[test]
-fn every_torn_or_changed_file_is_noticed() {
+fn every_torn_or_changed_file_is_detected() {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let path = directory.path().join("snapshot");
     write_parts_file(&RealDisk, &path, &OWNER, &PARTS).expect("it is written");
-    let whole = fs::read(&path).expect("it is read");
+    let original = fs::read(&path).expect("it is read");
     let damaged = |bytes: &[u8]| {
         fs::write(&path, bytes).expect("it is written");
         let read = PartsFile::open(&RealDisk, &path, &OWNER).and_then(|file| {
@@ -58,33 +58,33 @@ fn every_torn_or_changed_file_is_noticed() {
             Err(error) => panic!("{error}"),
         }
     };
-    for length in 0..whole.len() {
+    for length in 0..original.len() {
         assert!(
-            damaged(&whole[..length]),
+            damaged(&original[..length]),
             "cut to {length} of {} bytes",
-            whole.len()
+            original.len()
         );
     }
     assert!(
-        damaged(&[whole.as_slice(), b"x"].concat()),
+        damaged(&[original.as_slice(), b"x"].concat()),
         "one byte too many"
     );
     let mut undetected = 0;
-    for bit in 0..whole.len() * 8 {
-        let mut changed = whole.clone();
+    for bit in 0..original.len() * 8 {
+        let mut changed = original.clone();
         changed[bit / 8] ^= 1 << (bit % 8);
         undetected += usize::from(!damaged(&changed));
     }
     let covered = 36 + 16 * PARTS.len() + PARTS.iter().map(|part| part.len()).sum::<usize>();
     assert_eq!(
         undetected,
-        (whole.len() - covered) * 8,
+        (original.len() - covered) * 8,
         "checksums cover everything except the zeros between parts"
     );
 }
 
 #[test]
-fn a_file_that_is_not_there_is_told_from_a_damaged_one() {
+fn a_missing_file_is_not_reported_as_damaged() {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     assert!(matches!(
         PartsFile::open(&RealDisk, &directory.path().join("none"), &OWNER),

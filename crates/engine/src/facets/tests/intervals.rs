@@ -55,7 +55,7 @@ fn every_interval_begins_with_a_value_that_a_filter_takes() {
 
     let histogram = |interval: f64| json!([{ "column": "a" }, { "column": "a", "type": "histogram", "interval": interval }]);
     // -1.7e308 is in the interval that starts at -2e308, which is not a double.
-    let error = counted(&histogram(1e308), &names, &block).expect_err("no such bound");
+    let error = counted(&histogram(1e308), &names, &block).expect_err("the bound is not a double");
     assert_eq!(error.code(), "invalid_request");
     assert_eq!(error.problems()[0].pointer, "/facets/1/interval");
     for interval in [1.7e308, f64::MAX, 1e300, 1.0, f64::MIN_POSITIVE, 5e-324] {

@@ -117,11 +117,11 @@ fn facets_equal_a_plain_count() {
                 .collect();
             let limit = [1, 10, 100][random.below(3)];
             let interval = [0.1, 1.0, 37.0, 1e12][random.below(4)];
-            let asked = json!([
+            let request = json!([
                 { "column": column, "limit": limit },
                 { "column": column, "type": "histogram", "interval": interval },
             ]);
-            let response = count(&asked, &blocks, &masks, &names);
+            let response = count(&request, &blocks, &masks, &names);
             assert_eq!(
                 counts(&response[0]),
                 counts(&naive_values(&found, limit)),
@@ -168,8 +168,8 @@ fn facets_equal_a_plain_count() {
             assert_eq!(response[1]["missing"], (found.len() - numbers.len()) as u64);
         }
         for interval in ["day", "week", "month", "year"] {
-            let asked = json!([{ "time": "created", "interval": interval }, { "time": "changed", "interval": "minute" }]);
-            let response = count(&asked, &blocks, &masks, &names);
+            let request = json!([{ "time": "created", "interval": interval }, { "time": "changed", "interval": "minute" }]);
+            let response = count(&request, &blocks, &masks, &names);
             let buckets = response[0]["buckets"].as_array().expect("a list");
             let starts: Vec<i64> = buckets
                 .iter()

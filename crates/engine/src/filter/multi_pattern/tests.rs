@@ -63,7 +63,7 @@ fn filter(patterns: &[String], operator: Operator, condition: Condition) -> Filt
 }
 
 #[test]
-fn many_patterns_are_found_as_each_is_alone() {
+fn many_patterns_are_found_as_by_separate_searches() {
     let seed = 0x5eed_0004;
     println!("seed {seed:#x}");
     let random = &mut { seed };

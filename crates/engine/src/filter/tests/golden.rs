@@ -117,7 +117,7 @@ fn every_bad_filter_is_refused_with_its_pointers() {
 }
 
 #[test]
-fn a_default_condition_is_taken_where_none_is_given() {
+fn a_filter_without_a_condition_gets_the_default() {
     let text = br#"{"rules":[{"column":"a","operator":"is_empty"}]}"#;
     let limits = FilterLimits::default();
     let filter = Filter::from_json(text, &limits, Some(Condition::And)).expect("it parses");

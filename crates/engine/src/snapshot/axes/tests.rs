@@ -78,7 +78,7 @@ fn count_checks(dimensions: usize, sample: &[f32], at: usize) -> (bool, usize) {
 }
 
 #[test]
-fn a_stop_is_seen_after_a_bounded_number_of_products() {
+fn a_stop_takes_effect_after_a_bounded_number_of_products() {
     let (dimensions, count) = (1024, 2048);
     let sample = sample(dimensions, count);
     let (found, all) = count_checks(dimensions, &sample, usize::MAX);

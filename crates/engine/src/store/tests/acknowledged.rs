@@ -18,7 +18,7 @@ fn killed(path: &Path) -> (Image, [u8; 16]) {
 }
 
 #[test]
-fn no_flipped_bit_in_the_log_drops_an_acknowledged_commit_unnoticed() {
+fn no_flipped_bit_in_the_log_drops_an_acknowledged_commit_undetected() {
     const SEED: u64 = 31;
     const TRIALS: u32 = 400;
     println!("seed {SEED}");
@@ -67,7 +67,7 @@ fn no_flipped_bit_in_the_log_drops_an_acknowledged_commit_unnoticed() {
 }
 
 #[test]
-fn a_deleted_log_is_noticed_until_the_loss_is_accepted() {
+fn a_deleted_log_is_reported_until_the_loss_is_accepted() {
     let (_directory, path) = scratch();
     let (image, epoch) = killed(&path);
     let (_directory, path) = scratch();
@@ -142,7 +142,7 @@ fn what_was_not_acknowledged_may_be_torn() {
 }
 
 #[test]
-fn a_log_that_a_running_read_kept_from_being_moved_is_missed_when_it_is_gone() {
+fn a_missing_log_is_reported_after_a_read_prevented_its_checkpoint() {
     let (_directory, path) = scratch();
     let mut store = create_store(&path, b"{}").expect("a new database");
     commit(&mut store);

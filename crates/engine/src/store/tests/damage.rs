@@ -57,7 +57,7 @@ fn find(bytes: &[u8], part: &[u8]) -> Vec<usize> {
 #[test]
 fn a_flipped_bit_in_a_record_names_the_record() {
     let (_directory, path) = scratch();
-    let whole = written(&path);
+    let original = written(&path);
     let record = Record::made(7, 1, DIMENSIONS);
     let vector: Vec<u8> = record
         .vector
@@ -65,8 +65,8 @@ fn a_flipped_bit_in_a_record_names_the_record() {
         .flat_map(|component| component.to_le_bytes())
         .collect();
     for part in [record.data.as_slice(), &vector, &record.hash] {
-        let mut changed = whole.clone();
-        for start in find(&whole, part) {
+        let mut changed = original.clone();
+        for start in find(&original, part) {
             changed[start + part.len() / 2] ^= 4;
         }
         fs::write(&path, changed).expect("it is written");
@@ -104,21 +104,21 @@ fn no_flipped_bit_anywhere_returns_a_wrong_record() {
     println!("seed {SEED}");
     let mut random = Random(SEED);
     let (_directory, path) = scratch();
-    let whole = written(&path);
+    let original = written(&path);
     let mut noticed = 0;
     for _ in 0..400 {
-        let mut changed = whole.clone();
-        let bit = random.below(whole.len() as u64 * 8) as usize;
+        let mut changed = original.clone();
+        let bit = random.below(original.len() as u64 * 8) as usize;
         changed[bit / 8] ^= 1 << (bit % 8);
         fs::write(&path, changed).expect("it is written");
-        noticed += u32::from(!is_whole_or_refused(&path));
+        noticed += u32::from(!is_intact_or_refused(&path));
     }
     println!("{noticed} of 400 noticed; the others hit free bytes or the feed");
     assert!(noticed > 20);
 }
 
 /// Returns whether all records are read, and asserts that the file is refused otherwise.
-fn is_whole_or_refused(path: &Path) -> bool {
+fn is_intact_or_refused(path: &Path) -> bool {
     match load(path) {
         Ok(ids) => {
             assert!(ids.into_iter().eq(1..=RECORDS), "records lost or gained");
@@ -131,7 +131,7 @@ fn is_whole_or_refused(path: &Path) -> bool {
 /// Typical damage by disks and crashes: changed bytes of a page's header or cell pointers, and a page that is zeroed,
 /// written twice, or in an earlier version.
 #[test]
-fn no_damaged_page_loses_or_returns_a_record_unnoticed() {
+fn no_damaged_page_loses_or_returns_a_record_undetected() {
     const SEED: u64 = 815;
     const TRIALS: u32 = 800;
     const PAGE: usize = 16 << 10;
@@ -160,11 +160,11 @@ fn no_damaged_page_loses_or_returns_a_record_unnoticed() {
         .collect();
     store.commit(&deletions).expect("the commit succeeds");
     drop(store);
-    let whole = fs::read(&path).expect("it is read");
-    let pages = whole.len() / PAGE;
+    let original = fs::read(&path).expect("it is read");
+    let pages = original.len() / PAGE;
     let mut noticed = 0;
     for trial in 0..TRIALS {
-        let mut changed = whole.clone();
+        let mut changed = original.clone();
         let page = random.below(pages as u64) as usize;
         let start = page * PAGE;
         match trial % 5 {
@@ -177,7 +177,7 @@ fn no_damaged_page_loses_or_returns_a_record_unnoticed() {
             2 => changed[start..start + PAGE].fill(0),
             3 => {
                 let other = random.below(pages as u64) as usize * PAGE;
-                changed[start..start + PAGE].copy_from_slice(&whole[other..other + PAGE]);
+                changed[start..start + PAGE].copy_from_slice(&original[other..other + PAGE]);
             }
             _ => {
                 if let Some(before) = earlier.get(start..start + PAGE) {
@@ -186,24 +186,24 @@ fn no_damaged_page_loses_or_returns_a_record_unnoticed() {
             }
         }
         fs::write(&path, changed).expect("it is written");
-        noticed += u32::from(!is_whole_or_refused(&path));
+        noticed += u32::from(!is_intact_or_refused(&path));
     }
     println!("{noticed} of {TRIALS} noticed; the others hit free bytes, the feed or an index");
     assert!(noticed > TRIALS / 10);
 }
 
 #[test]
-fn a_file_cut_short_is_noticed() {
+fn a_truncated_file_is_detected() {
     let (_directory, path) = scratch();
-    let whole = written(&path);
-    for pages in 1..whole.len() / (16 << 10) {
+    let original = written(&path);
+    for pages in 1..original.len() / (16 << 10) {
         for length in [pages * (16 << 10), pages * (16 << 10) - 1] {
-            fs::write(&path, &whole[..length]).expect("it is written");
+            fs::write(&path, &original[..length]).expect("it is written");
             let read = load(&path);
             assert!(
                 read.is_err(),
                 "cut to {length} of {} bytes: {read:?}",
-                whole.len()
+                original.len()
             );
         }
     }

@@ -34,7 +34,7 @@ fn a_second_process_is_refused_until_the_first_is_gone() {
 
     holder.kill().expect("the child is killed");
     holder.wait().expect("the child ends");
-    let lock = DataLock::acquire(&RealDisk, &data).expect("the system let go of it");
+    let lock = DataLock::acquire(&RealDisk, &data).expect("the operating system released the lock");
     let error = DataLock::acquire(&RealDisk, &data)
         .expect_err("a second handle of this process is refused too");
     assert!(matches!(error, LockError::Held { pid: Some(of), .. } if of == std::process::id()));

@@ -37,7 +37,7 @@ fn a_database_is_made_once() {
 }
 
 #[test]
-fn what_an_interrupted_creation_left_is_not_in_the_way() {
+fn a_creation_replaces_the_files_of_an_interrupted_one() {
     let (_directory, path) = scratch();
     fs::create_dir_all(path.parent().expect("it has one")).expect("it is made");
     for ending in [".new", ".new-wal", ".new-shm"] {
@@ -109,7 +109,7 @@ fn a_newer_format_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_may_not_be_written_is_an_error_that_says_so() {
+fn a_read_only_file_gives_its_own_error() {
     let (_directory, path) = scratch();
     let mut store = create_store(&path, b"{}").expect("a new database");
     store

@@ -103,7 +103,7 @@ fn child_whose_syncs_fail() {
 }
 
 #[test]
-fn a_disk_without_room_is_no_poison() {
+fn a_full_disk_does_not_poison_the_writer() {
     run_with_faults("store::tests::poison::child_whose_disk_is_full");
 }
 

@@ -37,7 +37,7 @@ fn catch_up(reader: &Reader, version: u64, model: &mut Model) {
 }
 
 #[test]
-fn catching_up_from_any_version_arrives_at_the_truth() {
+fn catching_up_from_any_version_gives_the_records_of_the_model() {
     const SEED: u64 = 20_261_121;
     println!("seed {SEED}");
     let mut random = Random(SEED);
@@ -246,7 +246,7 @@ fn a_refused_write_takes_its_whole_commit_back() {
 }
 
 #[test]
-fn an_id_is_never_given_twice() {
+fn an_id_is_never_assigned_twice() {
     let (_directory, path) = scratch();
     let mut store = create_store(&path, b"{}").expect("a new database");
     let record = Record::made(41, 1, 8);

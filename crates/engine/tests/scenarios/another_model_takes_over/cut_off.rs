@@ -13,7 +13,7 @@ use crate::common::{Model, Random, Server, image, settings};
 type Rename<'a> = (&'a str, &'a str);
 
 #[test]
-fn or_not_at_all_wherever_the_exchange_is_cut_off() {
+fn or_not_at_all_wherever_the_directory_swap_is_interrupted() {
     let mut random = Random::new(91);
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());
