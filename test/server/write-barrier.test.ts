@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { WriteBarrier } from '../../src/backend/write-barrier.js';
+import { RecordWriter, type RecordWriterDependencies } from '../../src/backend/record-writer.js';
+import { WriteBarrier, WriteBarriers } from '../../src/backend/write-barrier.js';
 
 /** A write that ends when `end` is called. */
 function write(barrier: WriteBarrier, log: string[], name: string) {
@@ -73,4 +74,26 @@ test('a write that is aborted while the barrier is closed rejects at once and ma
   open();
   await Promise.all(waiting);
   expect(written.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 1024 }, (_, i) => i + 1));
+});
+
+test('a deletion that is aborted while the barrier is closed rejects at once and deletes nothing', async () => {
+  const barriers = new WriteBarriers();
+  const open = await barriers.of('db').close();
+  let deletions = 0;
+  const store = {
+    deleteRecords: async () => {
+      deletions += 1;
+      return 1;
+    },
+  };
+  const infos = { get: async () => undefined };
+  const feed = { notify: () => undefined };
+  const writer = new RecordWriter({ store, infos, barriers, feed } as unknown as RecordWriterDependencies);
+  const stop = new AbortController();
+  const deletion = writer.deleteRecords('db', { ids: [1] }, { signal: stop.signal });
+  stop.abort(new Error('the caller went away'));
+  await expect(deletion).rejects.toThrow('the caller went away');
+  open();
+  await barriers.of('db').run(async () => undefined);
+  expect(deletions).toBe(0);
 });
