@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn searches_get_their_turn_while_a_thread_adds_all_the_time() {
+    fn searches_are_not_blocked_by_continuous_additions() {
         let graph = Graph::new(8, 1 << 30).expect("a graph");
         let vector = |key: u32| -> Vec<i32> {
             let component = |at| (key.wrapping_mul(2_654_435_761).rotate_left(at) >> 3) as i32;
@@ -190,16 +190,13 @@ mod tests {
                 key
             });
             for at in 0..100 {
-                let near = graph.near(&vector(at), 1, |_| true).expect("an answer");
+                let near = graph.near(&vector(at), 1, |_| true).expect("a result");
                 assert_eq!(near.len(), 1);
             }
             done.store(true, Relaxed);
             let added = adding.join().expect("no panic");
             assert_eq!(graph.len(), added as usize);
-            assert!(
-                added < FIRST_ROOM as u32,
-                "searches waited for every addition"
-            );
+            assert!(added < FIRST_ROOM as u32, "every addition blocked searches");
         });
     }
 
@@ -209,7 +206,7 @@ mod tests {
         graph.add(7, &[1 << 30, 0, 0, 0, 0, 0, 0, 0]).expect("room");
         let query = [1 << 30, 0, 0, 0, 0, 0, 0, 0];
         let found = graph.near(&query, 1, |_| panic!("on purpose"));
-        assert!(found.expect("an answer").is_empty());
+        assert!(found.expect("a result").is_empty());
         graph.add(8, &query).expect("room");
         assert_eq!(graph.len(), 2);
     }

@@ -240,12 +240,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_match_across_two_strings_is_none() {
+    fn a_match_across_two_strings_does_not_count() {
         let strings = Strings::build(["xaa", "", "ab", "aab", "", "b", "aaab"].into_iter());
         let finder = Finder::new("aab");
         let mask = strings
             .containing(&finder, &Mask::full(7), &StopCheck::never())
-            .expect("nothing stops it");
+            .expect("no stop");
         assert_eq!(mask.iter().collect::<Vec<_>>(), [3, 6]);
     }
 }

@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn rises_while_the_clock_stands_still_or_goes_back() {
+    fn increases_while_the_clock_stops_or_goes_back() {
         let mut maker = UuidMaker::default();
         let mut last = [0; 16];
         for step in 0..100_000_u64 {
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn two_makers_do_not_meet() {
+    fn two_makers_give_different_uuids() {
         assert_ne!(
             UuidMaker::default().make_at(Duration::from_millis(5)),
             UuidMaker::default().make_at(Duration::from_millis(5))

@@ -85,8 +85,9 @@ impl FloorEstimate {
 mod tests {
     use super::*;
 
-    /// The estimate for a page of 50 after so many blocks of 1,000 out of 100,000 records, whose scores `reached` gives.
-    fn seen(blocks: usize, reached: impl Fn(usize) -> Vec<u32>) -> Option<Score> {
+    /// The estimate for a page of 50 after `blocks` blocks of 1,000 out of 100,000 records. `reached` returns the
+    /// scores of a block.
+    fn estimate_after(blocks: usize, reached: impl Fn(usize) -> Vec<u32>) -> Option<Score> {
         let mut estimate = FloorEstimate::new(50, 100_000).expect("enough records");
         (0..blocks)
             .filter_map(|block| {
@@ -99,10 +100,10 @@ mod tests {
 
     #[test]
     fn an_even_spread_is_estimated_closely_from_below() {
-        // Scores of 1 to 100,000 dealt out in turn: the page ends at 99,951.
+        // The blocks get the scores 1 to 100,000 in turn, so the page ends at 99,951.
         let dealt = |block: usize| (0..1000).map(|at| (at * 100 + block + 1) as u32).collect();
-        let early = seen(4, dealt).expect("an estimate");
-        let late = seen(60, dealt).expect("an estimate");
+        let early = estimate_after(4, dealt).expect("an estimate");
+        let late = estimate_after(60, dealt).expect("an estimate");
         assert!(early < late && late <= Score(99_951), "{early:?} {late:?}");
         assert!(late >= Score(99_880), "{late:?}");
     }
@@ -113,13 +114,13 @@ mod tests {
             let good = if block == 2 { 50_000 } else { 0 };
             (0..1000).map(|at| good + at).collect()
         };
-        let expected = seen(50, alike).expect("an estimate");
+        let expected = estimate_after(50, alike).expect("an estimate");
         assert!(expected < Score(50_000), "{expected:?}");
     }
 
     #[test]
     fn few_blocks_or_records_give_no_estimate() {
-        assert_eq!(seen(3, |_| vec![1; 1000]), None);
+        assert_eq!(estimate_after(3, |_| vec![1; 1000]), None);
         assert!(FloorEstimate::new(50, 10_000).is_none());
     }
 }

@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    /// The finaliser of MurmurHash3. The hash of a UUID was once made with it, without a key.
+    /// The finaliser of MurmurHash3, an unkeyed hash that an earlier version of the index used.
     fn mix(mut value: u64) -> u64 {
         value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn callers_cannot_choose_uuids_that_share_a_place() {
+    fn callers_cannot_choose_uuids_with_equal_hashes() {
         // All of these have the unkeyed hash mix(17).
         let uuids: Vec<RecordUuid> = (0..20_000_u64)
             .map(|high| {
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(hashes.each_ref().map(HashSet::len), [20_000, 20_000]);
         assert!(
             hashes[0].is_disjoint(&hashes[1]),
-            "each index has a key of its own"
+            "each index has its own key"
         );
     }
 }

@@ -198,7 +198,7 @@ impl Committer {
         #[cfg(test)]
         assert!(
             !self.shared.panic_after_commit.load(Relaxed),
-            "a panic was asked for"
+            "a panic that the test requested"
         );
         if !is_empty {
             let (rows, touched, removed) = stage.into_rows();

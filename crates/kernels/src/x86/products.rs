@@ -176,20 +176,20 @@ pub(super) mod tests {
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-    unsafe fn scan_plainly(codes: &Codes, scans: &mut [Scan<'_>]) {
+    unsafe fn scan_in_software(codes: &Codes, scans: &mut [Scan<'_>]) {
         // SAFETY: compiled for AVX-512; the layouts below fit.
         unsafe { super::scan_by_products::<Plain>(codes, scans) }
     }
 
     #[test]
-    fn products_agree_with_the_reference_also_where_there_is_no_unit_for_them() {
+    fn products_agree_with_the_reference_also_without_a_matrix_unit() {
         if !(AVX512_VNNI.available)() {
             skipped("this CPU lacks AVX-512 VNNI");
             return;
         }
         let kernel = Kernel {
             name: "plain",
-            scan_codes: scan_plainly,
+            scan_codes: scan_in_software,
             ..AVX512_VNNI
         };
         let layouts = [(384, 64, 128), (64, 64, 0), (136, 0, 128), (256, 192, 64)];

@@ -107,7 +107,9 @@ fn a_panic_is_reported_and_the_next_job_runs() {
     let events = DatabaseEvents::new(&queue, "db");
     for _ in 0..3 * THREADS {
         let (sender, ended) = channel();
-        let job = Box::new(Steps(|_: &AtomicBool| -> Step { panic!("asked for") }));
+        let job = Box::new(Steps(|_: &AtomicBool| -> Step {
+            panic!("requested by the test")
+        }));
         let on_end = Box::new(move |progress| sender.send(progress).unwrap_or_default());
         let _handle = scheduler.submit(Lane::Training, "a job", &events, job, on_end);
         assert!(!ended.recv().expect("it ends"), "the job made no progress");
@@ -116,7 +118,7 @@ fn a_panic_is_reported_and_the_next_job_runs() {
     assert_eq!(events.len(), 3 * THREADS);
     for event in events {
         assert_eq!(event.code, EventCode::Panic);
-        assert_eq!(event.text, "in a job: asked for");
+        assert_eq!(event.text, "in a job: requested by the test");
         assert_eq!(event.database.as_deref(), Some("db"));
     }
     let (_handle, ended) = submit(&scheduler, Lane::Training, |_| FINISHED);

@@ -41,7 +41,7 @@ struct State {
 }
 
 impl FaultyDisk {
-    /// A disk without a fault. `directory` is the part of it that a power cut leaves an image of.
+    /// A disk without a fault. A power cut copies the state of `directory` to an image.
     pub(crate) fn new(directory: &Path) -> Self {
         let parent = directory.parent().expect("a directory in another one");
         Self {
@@ -75,7 +75,7 @@ impl FaultyDisk {
         self.state.lock().unsynced.write_image(image);
     }
 
-    /// Lets every operation wait, from the next one on.
+    /// Blocks every operation from the next one on.
     pub(crate) fn stall(&self) {
         self.state.lock().is_stalled = true;
     }
@@ -94,7 +94,7 @@ impl FaultyDisk {
         self.resumed.notify_all();
     }
 
-    /// Runs an operation. It is not run when it is to fail.
+    /// Runs an operation, unless the fault makes it fail.
     fn run<T>(
         &self,
         name: &'static str,
@@ -141,7 +141,7 @@ impl State {
         }
     }
 
-    /// A path for what is removed.
+    /// A path to which a removed file or directory is moved.
     fn removed_path(&mut self) -> PathBuf {
         self.next_removed += 1;
         self.removed.path().join(self.next_removed.to_string())

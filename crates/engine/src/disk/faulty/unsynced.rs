@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// The changes since the last sync of the directory or file that each of them is in.
+/// The changes since the last sync of the directory or file that contains each change.
 #[derive(Debug)]
 pub(super) struct Unsynced {
     directory: PathBuf,
-    /// In their order. Paths are those after all of the changes.
+    /// The changes in order. Their paths are those after all of the changes.
     changes: Vec<Change>,
 }
 
@@ -81,7 +81,7 @@ impl Unsynced {
         copy(&self.directory, image).expect("copied");
         let mut changes = self.changes.clone();
         while let Some(change) = changes.pop() {
-            // A change inside of a directory that does not survive itself needs no undoing.
+            // A change inside a directory that does not survive the power cut needs no undoing.
             let _ = self.undo(change, &mut changes, image);
         }
     }
@@ -118,7 +118,7 @@ fn move_paths(changes: &mut [Change], from: &Path, to: &Path) {
             *path = to.components().chain(inside.components()).collect();
         }
     };
-    // The names that a rename or a removal itself is about stay, because changes are undone in reverse.
+    // The names in a rename or a removal do not change, because changes are undone in reverse order.
     let move_inside = |path: &mut PathBuf| {
         if path != from {
             move_path(path);
@@ -145,7 +145,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         match copy(&entry.path(), &to.join(entry.file_name())) {
-            // SQLite may remove its files meanwhile.
+            // SQLite may remove its files during the copy.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             copied => copied?,
         }

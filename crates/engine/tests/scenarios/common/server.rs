@@ -345,7 +345,7 @@ pub(crate) fn skipped(reason: &str) {
 
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
-    // In one write: other tests print at the same time.
+    // The line is one write, because other tests print at the same time.
     let line = format!("\nskipped: {test}: {reason}\n");
     std::io::stderr()
         .write_all(line.as_bytes())
