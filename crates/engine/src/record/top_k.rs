@@ -84,7 +84,7 @@ mod tests {
                 .collect();
             let mut top = TopK::new(capacity);
             all.iter().for_each(|&hit| top.push(hit));
-            all.sort_by(|a, b| a.position.cmp(&b.position));
+            all.sort_by_key(|ranked| ranked.position);
             all.truncate(capacity);
             assert_eq!(top.into_sorted(), all, "round {round}");
         }
