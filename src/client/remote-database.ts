@@ -98,10 +98,11 @@ export class RemoteDatabase implements Database {
     request: QueryRequest = {},
     options?: PageOptions<V>,
   ): AsyncGenerator<RecordOf<V>, void, undefined> {
-    return paginate<V>((pagination) => this.query({ ...request, pagination }, options), request.pagination);
+    return paginate<V>((pagination) => this.query({ ...request, pagination }, options), request?.pagination);
   }
 
   async get<Id extends number | string>(id: Id, options?: CallOptions): Promise<RecordById<Id> | undefined> {
+    checkOptions('record', { id });
     const path = `${this.#path}/records/${encodeURIComponent(id)}`;
     try {
       return await this.#transport.json('GET', path, SHAPES.record, undefined, options);

@@ -108,13 +108,14 @@ export class LocalDatabase implements Database {
     request: QueryRequest = {},
     options?: PageOptions<V>,
   ): AsyncGenerator<RecordOf<V>, void, undefined> {
-    return paginate<V>((pagination) => this.query({ ...request, pagination }, options), request.pagination);
+    return paginate<V>((pagination) => this.query({ ...request, pagination }, options), request?.pagination);
   }
 
   async get<Id extends number | string>(
     id: Id,
     options: CallOptions = {},
   ): Promise<RecordById<Id> | undefined> {
+    checkOptions('record', { id });
     checkCall(options);
     const variant = typeof id === 'number' ? 'b' : 'a';
     try {

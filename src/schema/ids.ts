@@ -1,11 +1,14 @@
 /** The integer id of a record. */
 export const integerId = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
 
+/** Matches the UUID of a record. */
+export const UUID = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
+
 /** The UUID of a record. */
 export const uuid = {
   type: 'string',
   format: 'uuid',
-  pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+  pattern: UUID.source,
 } as const;
 
 /** The id of an issued key, or of a webhook. */

@@ -16,7 +16,7 @@ export type { DatabaseDescription, DatabaseSettings } from './databases.js';
 export { DATABASE_ID } from './databases.js';
 export type { Facet, FacetCounts } from './facets.js';
 export type { Condition, FilterGroup, FilterRule, Operator } from './filter.js';
-export { shortId } from './ids.js';
+export { shortId, UUID } from './ids.js';
 export type { Action, IssuedKey, KeyDescription, KeyRequest } from './keys.js';
 export { ACTIONS } from './keys.js';
 export type { Limits } from './limits.js';

@@ -102,8 +102,14 @@ test('what identifies a record stays one part of the path', async () => {
     asked.push(request.url);
     response.end('{"data":{}}');
   });
-  await new Client({ url: `http://127.0.0.1:${port}`, key: 'k' }).database('facts').get('../../../keys');
-  expect(asked).toEqual(['/v1/databases/facts/records/..%2F..%2F..%2Fkeys']);
+  const facts = new Client({ url: `http://127.0.0.1:${port}`, key: 'k' }).database('facts');
+  await expect(facts.get('../../../keys')).rejects.toMatchObject({
+    code: 'invalid_request',
+    detail: expect.stringContaining('id: is "../../../keys", must be a record id'),
+  });
+  expect(asked).toEqual([]);
+  await facts.deleteWebhook('../../../keys');
+  expect(asked).toEqual(['/v1/databases/facts/webhooks/..%2F..%2F..%2Fkeys']);
 });
 
 test('a redirect is not followed: the key goes to nobody else', async () => {

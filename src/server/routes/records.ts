@@ -1,13 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
-import { checkDeleteRequest } from '../../schema/index.js';
+import { checkDeleteRequest, UUID } from '../../schema/index.js';
 import { callerOf, databaseOf, refuseFiltered, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
 import { sendJson } from '../http/send-json.js';
 import type { Dependencies, Handlers } from './dependencies.js';
 import { streamUpsert } from './streamed-upsert.js';
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function recordHandlers(dependencies: Dependencies): Handlers {
   const { backend, limits, timeouts } = dependencies;
