@@ -47,7 +47,7 @@ pub enum Error {
         existing: String,
     },
     /// The database is not being embedded with another model.
-    #[error("database {id:?} is not being embedded again")]
+    #[error("database {id:?} has no re-embedding")]
     ReembeddingNotFound {
         /// Its id.
         id: String,
@@ -153,17 +153,19 @@ impl From<Stopped> for Error {
     }
 }
 
+/// The first problem, with its place unless it is the whole request, and the number of the others.
 fn first_detail(problems: &[ValidationError]) -> String {
-    match problems {
-        [] => "the request is invalid".to_owned(),
-        [only] => format!("{}: {}", only.pointer, only.detail),
-        [first, rest @ ..] => format!(
-            "{}: {} (and {} more)",
-            first.pointer,
-            first.detail,
-            rest.len()
-        ),
+    let Some((first, rest)) = problems.split_first() else {
+        return "the request is invalid".to_owned();
+    };
+    let mut detail = match first.pointer.as_str() {
+        "" => first.detail.clone(),
+        pointer => format!("{pointer}: {}", first.detail),
+    };
+    if !rest.is_empty() {
+        detail.push_str(&format!(" (and {} more)", rest.len()));
     }
+    detail
 }
 
 impl Error {

@@ -64,14 +64,14 @@ impl Stage {
             (Some(a), Some(b)) if a != b => {
                 return conflict(
                     "uuid",
-                    format!("belongs to record {}, not to record {}", b.0, a.0),
+                    format!("the UUID belongs to record {}, not to record {}", b.0, a.0),
                 );
             }
             (None, Some(b)) => match id {
                 Some(a) => {
                     return conflict(
                         "id",
-                        format!("the UUID belongs to record {}, not {}", b.0, a.0),
+                        format!("the UUID belongs to record {}, not to record {}", b.0, a.0),
                     );
                 }
                 None => b,
