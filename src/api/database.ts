@@ -14,6 +14,7 @@ import type {
   Variant,
 } from '../schema/index.js';
 import type { RecordInput, SearchInput } from './inputs.js';
+import type { LineChunks } from './line-chunks.js';
 
 /** Options of every call. */
 export interface CallOptions {
@@ -97,9 +98,12 @@ export interface Database {
 
   /**
    * Writes NDJSON, one record a line. Yields each problem of a line, the progress after each commit, and a summary at
-   * the end. A line with a problem does not prevent the others from being stored.
+   * the end. A line with a problem does not prevent the others from being stored. A failure of `chunks` is thrown as it
+   * is.
+   *
+   * @throws {CosiftError} `invalid_request` for a chunk that is neither bytes nor text.
    */
-  upsertLines(chunks: AsyncIterable<Uint8Array>, options?: CallOptions): AsyncIterable<LineEvent>;
+  upsertLines(chunks: LineChunks, options?: CallOptions): AsyncIterable<LineEvent>;
 
   /**
    * Returns one page of the records that satisfy the search, filter and time range; highest relevance score first, ties

@@ -37,3 +37,4 @@ export type {
 } from './database.js';
 export type { Databases } from './databases.js';
 export type { RecordInput, SearchInput } from './inputs.js';
+export type { LineChunks } from './line-chunks.js';

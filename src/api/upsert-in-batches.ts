@@ -1,3 +1,4 @@
+import { untilAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
 import type { BatchResult } from '../schema/index.js';
 import { LIMITS } from '../schema/limits.js';
@@ -13,7 +14,8 @@ const RECORD = /^\/records\/(\d+)/;
  * Upserts records in batches, one after the other, and adds up the results of `send`.
  *
  * @throws {CosiftError} `invalid_request` for wrong options and for records that are not iterable; `invalid_record` for a
- * value that JSON cannot represent; otherwise what `send` throws. Pointers count from the first of all `records`, and
+ * value that JSON cannot represent; the signal's reason as soon as it is aborted, even while an asynchronous source has
+ * no next record; otherwise what `send` throws. Pointers count from the first of all `records`, and
  * `fields.committed` is the number of records that were committed before the failed batch.
  */
 export async function upsertInBatches(
@@ -23,10 +25,13 @@ export async function upsertInBatches(
 ): Promise<BatchResult> {
   checkOptions('call', options);
   checkIterable(records);
+  const { signal } = options;
+  const isAsync = Symbol.asyncIterator in records;
+  const source = signal !== undefined && isAsync ? untilAborted(records, signal) : records;
   const sum: BatchResult = { results: [], created: 0, changed: 0, unchanged: 0, truncated: 0 };
   let batch: RecordInput[] = [];
   const commit = async () => {
-    options.signal?.throwIfAborted();
+    signal?.throwIfAborted();
     checkRecordValues(batch);
     const { results, created, changed, unchanged, truncated } = await send(batch);
     for (const record of results) sum.results.push(record);
@@ -37,7 +42,7 @@ export async function upsertInBatches(
     batch = [];
   };
   try {
-    for await (const record of records) {
+    for await (const record of source) {
       batch.push(record);
       if (batch.length === LIMITS.batch_records) await commit();
     }

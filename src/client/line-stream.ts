@@ -14,7 +14,7 @@ const MAX_LINE_BYTES = 4 << 20;
  * Posts NDJSON and yields the events of the response while the request is sent. It does not use `fetch`, which may hold
  * back the response until the request has ended.
  *
- * @throws {CosiftError} what the service reports; `unreachable` when the response is missing or ends early.
+ * @throws {CosiftError} what the service reports; what `chunks` throws; `unreachable` when the response is missing or ends early.
  */
 export async function* postLines(
   url: string,
@@ -29,12 +29,23 @@ export async function* postLines(
     headers: { 'x-api-key': key, 'content-type': 'application/x-ndjson' },
     ...(signal && { signal }),
   });
+  // The failure of the source closes the connection, so the failure of the connection that follows must not hide it.
+  let source: { error: unknown } | undefined;
+  const readSource = async function* () {
+    try {
+      yield* chunks;
+    } catch (error) {
+      source = { error };
+      throw error;
+    }
+  };
   const failed = (error: unknown): never => {
     signal?.throwIfAborted();
+    if (source !== undefined) throw source.error;
     throw error instanceof CosiftError ? error : unreachable(url, error);
   };
   // A service that refuses the stream closes the request early: its response says more than the broken pipe.
-  const sent = pipeline(Readable.from(chunks), request).catch((error: Error) => error);
+  const sent = pipeline(Readable.from(readSource()), request).catch((error: Error) => error);
   try {
     const response = await responseOf(request).catch(failed);
     const { statusCode: status = 0, headers } = response;

@@ -5,6 +5,7 @@ import type {
   ChangesRequest,
   Database,
   FollowRequest,
+  LineChunks,
   PageOf,
   PageOptions,
   RecordById,
@@ -72,10 +73,7 @@ export class RemoteDatabase implements Database {
   }
 
   /** Sent once: a stream cannot be repeated after a lost connection. */
-  upsertLines(
-    chunks: AsyncIterable<Uint8Array>,
-    options?: CallOptions,
-  ): AsyncGenerator<LineEvent, void, undefined> {
+  upsertLines(chunks: LineChunks, options?: CallOptions): AsyncGenerator<LineEvent, void, undefined> {
     return this.#transport.lines(`${this.#path}/records`, chunks, options);
   }
 

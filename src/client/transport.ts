@@ -1,4 +1,5 @@
-import type { CallOptions } from '../api/index.js';
+import type { CallOptions, LineChunks } from '../api/index.js';
+import { bytesOf } from '../api/line-chunks.js';
 import { sleep } from '../async/sleep.js';
 import { CosiftError, type ErrorCode } from '../errors.js';
 import type { LineEvent } from '../schema/index.js';
@@ -69,13 +70,14 @@ export class Transport {
   /** Posts NDJSON once and yields the events of the response. Fails as {@link json} does. */
   async *lines(
     path: string,
-    chunks: AsyncIterable<Uint8Array>,
+    chunks: LineChunks,
     options: CallOptions = {},
   ): AsyncGenerator<LineEvent, void, undefined> {
     checkOptions('call', options);
+    const bytes = bytesOf(chunks);
     // Streams of lines need modules of Node; everything else of the client runs in a browser too.
     const { postLines } = await import('./line-stream.js');
-    yield* postLines(this.#base + path, this.#key, chunks, options.signal);
+    yield* postLines(this.#base + path, this.#key, bytes, options.signal);
   }
 
   /** Returns the body of the response; '' when an earlier attempt may have deleted what is no longer found. */

@@ -4,6 +4,7 @@ import type {
   ChangesRequest,
   Database,
   FollowRequest,
+  LineChunks,
   PageOf,
   PageOptions,
   RecordById,
@@ -13,6 +14,7 @@ import type {
   SearchInput,
 } from '../api/index.js';
 import { searchWithArrayVector, withArrayVector } from '../api/inputs.js';
+import { bytesOf } from '../api/line-chunks.js';
 import { paginate } from '../api/paginate.js';
 import { reembed } from '../api/reembed.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
@@ -70,9 +72,9 @@ export class LocalDatabase implements Database {
     );
   }
 
-  upsertLines(chunks: AsyncIterable<Uint8Array>, options: CallOptions = {}): AsyncIterable<LineEvent> {
+  upsertLines(chunks: LineChunks, options: CallOptions = {}): AsyncIterable<LineEvent> {
     checkOptions('call', options);
-    return this.#backend.upsertLines(this.id, chunks, options);
+    return this.#backend.upsertLines(this.id, bytesOf(chunks), options);
   }
 
   /** An aborted signal stops the running scan. */
