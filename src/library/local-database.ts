@@ -37,6 +37,7 @@ import {
   type Reembedding,
   type Variant,
 } from '../schema/index.js';
+import { checkSurrogates } from './check-surrogates.js';
 
 /** One database of this process. Methods without a comment do what {@link Database} says. */
 export class LocalDatabase implements Database {
@@ -84,7 +85,7 @@ export class LocalDatabase implements Database {
   ): Promise<PageOf<V>> {
     checkOptions('page', options);
     const variant = options.variant ?? 'b';
-    const checked = checkSearchRequest(searchWithArrayVector(request), variant);
+    const checked = checkSearchRequest(checkSurrogates(searchWithArrayVector(request)), variant);
     return parseJson((await this.#backend.search(this.id, checked, { ...options, variant })).body);
   }
 
@@ -102,7 +103,7 @@ export class LocalDatabase implements Database {
   ): Promise<PageOf<V>> {
     checkOptions('page', options);
     const variant = options.variant ?? 'b';
-    const checked = checkQueryRequest(request, variant);
+    const checked = checkQueryRequest(checkSurrogates(request), variant);
     return parseJson((await this.#backend.query(this.id, checked, { ...options, variant })).body);
   }
 
@@ -130,7 +131,8 @@ export class LocalDatabase implements Database {
 
   async delete(request: DeleteRequest, options: CallOptions = {}): Promise<number> {
     checkOptions('call', options);
-    return (await this.#backend.deleteRecords(this.id, checkDeleteRequest(request), options)).deleted;
+    const checked = checkDeleteRequest(checkSurrogates(request));
+    return (await this.#backend.deleteRecords(this.id, checked, options)).deleted;
   }
 
   async changes(request: ChangesRequest = {}, options: CallOptions = {}): Promise<Changes> {

@@ -76,8 +76,17 @@ const vector = Float32Array.from([1, 0]);
 const search = { search: { vector, threshold: 0 }, pagination: { limit: 3 } };
 const loose = (value: unknown) => value as never;
 
+type Call = [string, (database: Database) => Promise<unknown>];
+
+const HALF_PAIRS: [string, object][] = [
+  ['a column', { column: 'a\ud800', operator: 'equals', value: 'x' }],
+  ['a value', { column: 'a', operator: 'equals', value: '\udc00' }],
+  ['a value of a list', { column: 'a', operator: 'in', value: ['x', '\ud800'] }],
+  ['a nested group', { condition: 'OR', rules: [{ column: 'a', operator: 'equals', value: '\ud800x' }] }],
+];
+
 /** Calls in the order in which they run, on each side. */
-const CALLS: [string, (database: Database) => Promise<unknown>][] = [
+const CALLS: Call[] = [
   ['upsert of several batches', (database) => database.upsert(records(1, 1100))],
   ['upsert again', (database) => database.upsert(records(1, 3))],
   ['upsert of nothing', (database) => database.upsert([])],
@@ -127,6 +136,27 @@ const CALLS: [string, (database: Database) => Promise<unknown>][] = [
     'search with a wrong filter',
     (database) =>
       database.search({ ...search, filter: { rules: [loose({ column: 'a', operator: 'equal' })] } }),
+  ],
+  ['search with half of a surrogate pair', (database) => database.search({ search: { text: 'a\ud800' } })],
+  ...HALF_PAIRS.map(
+    ([where, rule]): Call => [
+      `search with half of a surrogate pair in ${where}`,
+      (database) => database.search({ ...search, filter: { rules: [loose(rule)] } }),
+    ],
+  ),
+  [
+    'search with half of a surrogate pair in a name',
+    (database) => database.search(loose({ ...search, 'a/b': { '\udc00': 1 } })),
+  ],
+  [
+    'query with half of a surrogate pair',
+    (database) => database.query({ sort: { column: '\ud800', direction: 'asc' } }),
+  ],
+  ['delete with half of a surrogate pair', (database) => database.delete({ ids: [1, '\udc00'] })],
+  ['upsert of half of a surrogate pair', (database) => database.upsert([{ data: { a: '\ud800' }, vector }])],
+  [
+    'upsert of a column with half of a surrogate pair',
+    (database) => database.upsert([{ data: { '\ud800': 1 }, vector }]),
   ],
   ['search without a request', (database) => database.search(loose(undefined))],
   ['searchAll', (database) => all(database.searchAll({ search: { vector, threshold: 0.9 } }))],
