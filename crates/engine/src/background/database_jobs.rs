@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use parking_lot::Mutex;
 
-use crate::approximate::Approximation;
+use crate::approximate::{Approximation, Upkeep};
 use crate::background::approximate::UpdateIndex;
 use crate::background::job::{Job, JobResult, Results, Wake};
 use crate::background::lanes::Lane;
@@ -150,12 +150,16 @@ impl DatabaseJobs {
         }
         let approximation = self.approximation.clone()?;
         let upkeep = approximation.due(snapshot)?;
+        let lane = match upkeep {
+            Upkeep::Load => Lane::Loading,
+            Upkeep::Begin | Upkeep::Add(_) | Upkeep::Save => Lane::Maintenance,
+        };
         let update = UpdateIndex {
             approximation,
             upkeep: Some(upkeep),
             snapshot: shared_snapshot(),
         };
-        Some((Lane::Maintenance, Box::new(update)))
+        Some((lane, Box::new(update)))
     }
 
     fn submit(&mut self, lane: Lane, job: Box<dyn Job>) {

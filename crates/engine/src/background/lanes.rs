@@ -13,6 +13,8 @@ pub(crate) enum Lane {
     Maintenance,
     /// Checks of stored records. This lane pauses as long as each step took, so that checks use half a core at most.
     Check,
+    /// Loading a saved approximate index after a start. Builds of other databases must not delay it.
+    Loading,
 }
 
 /// The longest pause between two steps of a check, so that checks finish on a disk that stalls.
@@ -20,7 +22,7 @@ const MAX_PAUSE: Duration = Duration::from_millis(100);
 
 /// Waiting tasks by lane. `C` identifies a task.
 pub(crate) struct Lanes<T, C> {
-    queues: [Queue<T, C>; 3],
+    queues: [Queue<T, C>; 4],
     /// The number of steps so far. The lane that was not served for the longest time is served next.
     steps: u64,
 }
@@ -50,7 +52,7 @@ impl<T, C> Lanes<T, C> {
             last_step: 0,
         };
         Self {
-            queues: [queue(), queue(), queue()],
+            queues: [queue(), queue(), queue(), queue()],
             steps: 0,
         }
     }
@@ -62,12 +64,17 @@ impl<T, C> Lanes<T, C> {
 
     /// Takes the task that runs next: the first of the lane that has not been served for longest.
     pub(crate) fn next(&mut self, now: Instant) -> Next<T, C> {
-        let ready = [Lane::Training, Lane::Maintenance, Lane::Check]
-            .into_iter()
-            .filter(|&lane| {
-                let queue = &self.queues[lane as usize];
-                queue.running.is_none() && !queue.waiting.is_empty()
-            });
+        let ready = [
+            Lane::Training,
+            Lane::Maintenance,
+            Lane::Check,
+            Lane::Loading,
+        ]
+        .into_iter()
+        .filter(|&lane| {
+            let queue = &self.queues[lane as usize];
+            queue.running.is_none() && !queue.waiting.is_empty()
+        });
         let (due, paused): (Vec<Lane>, Vec<Lane>) =
             ready.partition(|&lane| self.queues[lane as usize].not_before <= Some(now));
         let first = due

@@ -112,10 +112,17 @@ impl IndexFiles {
     pub(super) fn write_list(&self, parts: &[&[u8]]) -> Result<bool, FileError> {
         let trusted = self.trusted.lock();
         if *trusted {
+            // A database without records has written no file yet.
+            self.create_directory()?;
             let path = self.directory.join(SNAPSHOT);
             write_parts_file(&*self.disk, &path, &self.owner, parts)?;
         }
         Ok(*trusted)
+    }
+
+    fn create_directory(&self) -> Result<(), FileError> {
+        create_directories(&*self.disk, &self.directory)
+            .map_err(|source| FileError::io(&self.directory, source))
     }
 
     /// Writes a file unless it is known to be complete.
@@ -128,8 +135,7 @@ impl IndexFiles {
         if self.written.lock().contains(&(file_id, kind)) {
             return Ok(());
         }
-        create_directories(&*self.disk, &self.directory)
-            .map_err(|source| FileError::io(&self.directory, source))?;
+        self.create_directory()?;
         let parts = parts();
         let slices: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
         let path = index_file_path(&self.directory, file_id, kind);

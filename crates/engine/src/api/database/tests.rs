@@ -244,3 +244,13 @@ fn a_write_behind_the_close_of_its_database_no_longer_counts_as_waiting() {
     drop(database);
     engine.close();
 }
+
+#[test]
+fn a_database_without_records_closes_without_a_failure() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let engine = open(directory.path());
+    let settings = json!({ "dimensions": 2 }).to_string();
+    wait(|done| engine.create_database("empty".into(), settings, done)).expect("created");
+    engine.close();
+    assert!(engine.take_events().events.is_empty(), "nothing went wrong");
+}
