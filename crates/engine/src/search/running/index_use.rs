@@ -11,7 +11,7 @@ pub(crate) enum IndexUse {
         coverage: Coverage,
         candidates: usize,
     },
-    /// Every block is to be scanned.
+    /// The search scans every block.
     NotUsed { reason: &'static str },
 }
 
