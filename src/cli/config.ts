@@ -13,12 +13,12 @@ export function withSettings(command: Command): Command {
       `${help} (env ${env}${standard === undefined ? '' : `, default: ${standard}`})`,
     );
     if (repeat) option.argParser(collect);
-    // The help leaves out the limits, which docs/limits.md lists.
+    // The help leaves out the limits, which docs/reference/limits.md lists.
     command.addOption(name.startsWith('limits.') ? option.hideHelp() : option);
   }
   return command.addHelpText(
     'after',
-    '\nEvery limit of docs/limits.md is a flag, too: --limit-<name> <value>.',
+    '\nEvery limit of docs/reference/limits.md is a flag, too: --limit-<name> <value>.',
   );
 }
 

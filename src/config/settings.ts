@@ -127,7 +127,7 @@ export const SETTINGS: readonly Setting[] = [
     name: `limits.${name}`,
     env: `COSIFT_LIMIT_${name.toUpperCase()}`,
     flag: `--limit-${name.replaceAll('_', '-')}`,
-    help: 'limit (see docs/limits.md)',
+    help: 'limit (see docs/reference/limits.md)',
     default: value,
     parse: integer(1, 1_073_741_824),
   })),

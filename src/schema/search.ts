@@ -139,7 +139,7 @@ export const searchRequestB = searchRequestSchema('FilterGroupB');
 export const queryRequestA = queryRequestSchema('FilterGroupA', 'SortA');
 export const queryRequestB = queryRequestSchema('FilterGroupB', 'SortB');
 
-/** Variant `a` identifies records by UUIDs, `b` by integers. docs/http-api.md lists the other differences. */
+/** Variant `a` identifies records by UUIDs, `b` by integers. docs/reference/http.md lists the other differences. */
 export type Variant = 'a' | 'b';
 export type Search = TypeOf<typeof search>;
 export type Pagination = TypeOf<typeof pagination>;

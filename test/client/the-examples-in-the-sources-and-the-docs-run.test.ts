@@ -36,7 +36,7 @@ const EXAMPLES: [string, string][] = [
   ...['src/library/cosift.ts', 'src/client/client.ts', 'src/api/database.ts'].flatMap((file) =>
     examplesOf(file).map((code): [string, string] => [file, code]),
   ),
-  ['docs/http-api.md', read('docs/http-api.md').match(/```ts\n([\s\S]*?)```/)?.[1] ?? ''],
+  ['docs/reference/http.md', read('docs/reference/http.md').match(/```ts\n([\s\S]*?)```/)?.[1] ?? ''],
 ];
 
 test.each(EXAMPLES)('an example of %s runs', async (file, code) => {
@@ -71,6 +71,6 @@ test('the main calls have examples', () => {
     'src/library/cosift.ts',
     'src/client/client.ts',
     ...Array(3).fill('src/api/database.ts'),
-    'docs/http-api.md',
+    'docs/reference/http.md',
   ]);
 });

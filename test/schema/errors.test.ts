@@ -8,7 +8,7 @@ import { OPERATIONS } from '../../src/server/operations/table.js';
 const root = new URL('../../', import.meta.url);
 
 test('the table in the docs is the table in the code', () => {
-  const docs = readFileSync(new URL('docs/errors.md', root), 'utf8');
+  const docs = readFileSync(new URL('docs/reference/errors.md', root), 'utf8');
   const rows = [...docs.matchAll(/^\| `(\w+)` \| (\d+) \| (.+) \|$/gm)].map(([, code, status, title]) => [
     code,
     { status: Number(status), title },
@@ -23,7 +23,7 @@ test('the codes of problems are those of the engine, of the docs, and of the Ope
   const codes = Object.keys(PROBLEM_CODES);
   expect(codes).toEqual(named);
 
-  const docs = readFileSync(new URL('docs/errors.md', root), 'utf8');
+  const docs = readFileSync(new URL('docs/reference/errors.md', root), 'utf8');
   const rows = [...docs.matchAll(/^\| `(\w+)` \| ([^|]+) \|$/gm)].map(([, code, text]) => [code, text]);
   expect(rows).toEqual(Object.entries(PROBLEM_CODES));
 

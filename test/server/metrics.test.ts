@@ -118,7 +118,7 @@ test('the table in the docs is what is there', async () => {
   const types = [...text.matchAll(/^# TYPE (cosift_\w+) (\w+)$/gm)].map(
     ([, name, kind]) => `${name} ${kind}`,
   );
-  const docs = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+  const docs = readFileSync(new URL('../../docs/reference/metrics.md', import.meta.url), 'utf8');
   const rows = [...docs.matchAll(/^\| `(cosift_\w+)` \| (\w+) \|/gm)].map(
     ([, name, kind]) => `${name} ${kind}`,
   );

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-/// What happened. `docs/operating.md` lists the codes.
+/// What happened. `docs/reference/log.md` lists the codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventCode {
     /// A database refuses writes until it is opened again.
