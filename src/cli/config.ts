@@ -1,17 +1,30 @@
 import { Command } from 'commander';
 import { resolveConfig, SETTINGS } from '../config/index.js';
+import { examples } from './examples.js';
 import { warn } from './failure.js';
 import { table } from './table.js';
 
 /** Adds a flag for every setting of the server, so that the help and the settings always agree. */
 export function withSettings(command: Command): Command {
-  command.option('--config <file>', 'config file (env COSIFT_CONFIG, default: cosift.json if it exists)');
-  for (const { name, flag, env, help, default: standard, repeat } of SETTINGS) {
+  command.option('--config <file>', 'config file (env: COSIFT_CONFIG; default: cosift.json if it exists)');
+  for (const {
+    name,
+    flag,
+    env,
+    help,
+    default: fixed,
+    defaultText = fixed,
+    unit,
+    parse,
+    repeat,
+  } of SETTINGS) {
     if (flag === undefined) continue;
-    const option = command.createOption(
-      `${flag} <value>`,
-      `${help} (env ${env}${standard === undefined ? '' : `, default: ${standard}`})`,
-    );
+    const facts = [
+      unit === undefined ? parse.allowed : `${parse.allowed}, in ${unit}`,
+      `env: ${env}`,
+      ...(defaultText === undefined ? [] : [`default: ${defaultText}`]),
+    ];
+    const option = command.createOption(`${flag} <value>`, `${help} (${facts.join('; ')})`);
     if (repeat) option.argParser(collect);
     // The help leaves out the limits, which docs/reference/limits.md lists.
     command.addOption(name.startsWith('limits.') ? option.hideHelp() : option);
@@ -29,6 +42,7 @@ function collect(value: string, before: string[] | undefined): string[] {
 export function configCommand(): Command {
   return withSettings(new Command('config'))
     .description('show the settings that `serve` would use, and where each comes from')
+    .addHelpText('after', examples('cosift config', 'cosift config --port 9000'))
     .action((flags: Record<string, unknown>) => {
       const { settings, warnings } = resolveConfig(flags, process.env);
       for (const warning of warnings) warn(warning);

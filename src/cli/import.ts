@@ -5,6 +5,7 @@ import type { DatabaseSettings, LineSummary } from '../schema/index.js';
 import { abortOnSignal } from './abort-on-signal.js';
 import { COLUMN_TYPES, type ColumnType } from './column-types.js';
 import type { CsvColumns } from './csv-columns.js';
+import { examples } from './examples.js';
 import { printable } from './failure.js';
 import { type Input, type InputOptions, openInput } from './input.js';
 import { parseColumns, parseCount, parseEncoding, parseSeparator, parseTypes } from './option-values.js';
@@ -21,6 +22,7 @@ interface ImportOptions extends TargetOptions, InputOptions {
 
 export function importCommand(): Command {
   return targetCommand('import')
+    .summary('store the records of a CSV or NDJSON file')
     .description(
       'Store the records of a file. Importing the same file again is idempotent: a record is identified by its ' +
         'id, uuid or key, otherwise by its values, so that a changed row without an identity is a new record. ' +
@@ -52,6 +54,14 @@ export function importCommand(): Command {
       parseSeparator,
     )
     .option('--encoding <name>', 'such as latin1, windows-1252 or utf-16le (default: utf-8)', parseEncoding)
+    .addHelpText(
+      'after',
+      examples(
+        'cosift import facts.csv --database facts --embed name,description',
+        'cosift import facts.csv --database facts --key-column slug --types zip=string --separator tab',
+        'zcat facts.ndjson.gz | cosift import - --database facts',
+      ),
+    )
     .action(importFile);
 }
 

@@ -6,6 +6,7 @@ import {
   type IssuedKey,
   type KeyDescription,
 } from '../schema/index.js';
+import { examples } from './examples.js';
 import { type Keys, openKeys } from './keys.js';
 import { parseFilter } from './option-values.js';
 import { table } from './table.js';
@@ -34,11 +35,19 @@ export function keyCommand(): Command {
         .option('--databases <list>', 'database ids, comma-separated, or *', '*')
         .option('--expires <time>', 'ISO 8601 time after which the key ends')
         .option('--filter <json>', 'filter group forced on all that the key sees', parseFilter)
+        .addHelpText(
+          'after',
+          examples(
+            'cosift key create --name website --databases facts --expires 2030-01-01T00:00:00Z',
+            'cosift key create --name sync --actions records.read,records.write --databases facts,places',
+          ),
+        )
         .action((options: CreateOptions) => withKeys(options, (keys) => create(keys, options))),
     )
     .addCommand(
       targetCommand('list')
         .description('list keys, without their secrets')
+        .addHelpText('after', examples('cosift key list', 'cosift key list --url http://127.0.0.1:8080'))
         .action((options: TargetOptions) => withKeys(options, list)),
     )
     .addCommand(
@@ -46,6 +55,7 @@ export function keyCommand(): Command {
         .description('revoke a key at once')
         .argument('<key-id>', 'as `list` shows it')
         .option('--descendants', 'also revoke the keys that it issued, directly or through others')
+        .addHelpText('after', examples('cosift key revoke 5wq0xs9nr2ad --descendants'))
         .action((keyId: string, options: RevokeOptions) =>
           withKeys(options, (keys) => revoke(keys, keyId, options)),
         ),

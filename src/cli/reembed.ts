@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { CosiftError } from '../errors.js';
 import type { Reembedding } from '../schema/index.js';
 import { abortOnSignal } from './abort-on-signal.js';
+import { examples } from './examples.js';
 import { count, duration, ProgressBar } from './progress-bar.js';
 import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
 
@@ -16,6 +17,13 @@ export function reembedCommand(): Command {
     .argument('<database>', 'the database', checkDatabase)
     .option('--model <name>', 'the model: the built-in one, or one of --models')
     .option('--cancel', 'cancel the unfinished re-embedding; the database stays as it was')
+    .addHelpText(
+      'after',
+      examples(
+        'cosift reembed facts --models e5=/models/e5-small --model e5',
+        'cosift reembed facts --url http://127.0.0.1:8080 --cancel',
+      ),
+    )
     .action(run);
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { FilterGroup, PageB } from '../schema/index.js';
+import { examples } from './examples.js';
 import { parseFilter, parseNumber } from './option-values.js';
 import { table } from './table.js';
 import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
@@ -25,6 +26,15 @@ export function searchCommand(): Command {
     .option('--limit <n>', 'maximum number of records to show, 1 to 100 (default: 10)', parseNumber)
     .option('--threshold <score>', 'minimum relevance score, 0 to 1 (default: 0.2)', parseNumber)
     .option('--json', 'print the response as JSON')
+    .addHelpText(
+      'after',
+      examples(
+        'cosift search "a tall tower" --database facts',
+        'cosift search "a tall tower" --database facts --threshold 0.4 --limit 3 --json',
+        `cosift search "a tall tower" --database facts --filter '{"rules":[{"column":"year","operator":"less_than","value":1900}]}'`,
+        'cosift search "a tall tower" --database facts --url http://127.0.0.1:8080',
+      ),
+    )
     .action(search);
 }
 

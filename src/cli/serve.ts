@@ -5,6 +5,7 @@ import { closeOnSignal } from '../server/close-on-signal.js';
 import { type Running, start } from '../server/main.js';
 import { withSettings } from './config.js';
 import { DEMO_DATABASE, ensureDemo } from './demo.js';
+import { examples } from './examples.js';
 import { report, warn } from './failure.js';
 
 export function serveCommand(): Command {
@@ -13,6 +14,10 @@ export function serveCommand(): Command {
     .option(
       '--demo',
       `store the database "${DEMO_DATABASE}" of a few hundred facts, and show requests that search it`,
+    )
+    .addHelpText(
+      'after',
+      examples('cosift serve --demo', 'cosift serve --data /var/lib/cosift --host 0.0.0.0 --log-level warn'),
     )
     .action(serve);
 }

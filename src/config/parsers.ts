@@ -1,39 +1,49 @@
 import path from 'node:path';
 import { AddressPolicy } from './address-policy.js';
 
-// Each parser returns the value of a setting from what a flag, an environment variable or the config file gives, and
-// throws an Error whose message completes "SETTING: …".
+/**
+ * Returns the value of a setting from what a flag, an environment variable or the config file gives. Throws an Error
+ * whose message completes "SETTING: …".
+ */
+export interface Parser<T = unknown> {
+  (value: unknown): T;
+  /** The values that are allowed, for people. */
+  allowed: string;
+}
 
-export function text(value: unknown): string {
+const parser = <T>(allowed: string, parse: (value: unknown) => T): Parser<T> =>
+  Object.assign(parse, { allowed });
+
+export const text = parser('text', (value): string => {
   if (typeof value !== 'string' || value === '') throw new Error('must be a text that is not empty');
   return value;
-}
+});
 
 /** Printable ASCII without spaces: what an HTTP header can carry unquoted. */
-export function headerText(value: unknown): string {
+export const headerText = parser('printable ASCII without spaces', (value): string => {
   if (!/^[\x21-\x7e]+$/.test(text(value))) throw new Error('must be printable ASCII without spaces');
   return value as string;
-}
+});
 
-export const integer =
-  (min: number, max: number) =>
-  (value: unknown): number => {
+export const integer = (min: number, max: number): Parser<number> =>
+  parser(`integer, ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`, (value) => {
     const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
     if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max) {
       return number;
     }
     throw new Error(`must be a whole number from ${min} to ${max}, not ${JSON.stringify(value)}`);
-  };
+  });
 
-export const oneOf =
-  (values: readonly string[]) =>
-  (value: unknown): string => {
+export const oneOf = (values: readonly string[]): Parser<string> =>
+  parser(values.map((value) => `\`${value}\``).join(', '), (value) => {
     if (values.includes(value as string)) return value as string;
     throw new Error(`must be one of ${values.join(', ')}, not ${JSON.stringify(value)}`);
-  };
+  });
 
 /** Takes `NAME=DIRECTORY` pairs separated by commas, a list of such texts, or an object of directories by name. */
-export function modelDirectories(value: unknown): Record<string, string> {
+export const modelDirectories = parser('`NAME=DIRECTORY`, separated by commas', directoriesOf);
+
+function directoriesOf(value: unknown): Record<string, string> {
   const pairs = isObject(value)
     ? Object.entries(value)
     : listOf(value).map((pair) =>
@@ -52,7 +62,7 @@ export function modelDirectories(value: unknown): Record<string, string> {
 }
 
 /** Takes addresses, CIDR ranges and host names separated by commas, or a list of such texts. */
-export function addressList(value: unknown): string[] {
+export const addressList = parser('addresses, separated by commas', (value): string[] => {
   const entries = listOf(value).map((entry) => {
     if (typeof entry !== 'string') throw new Error('must be texts');
     return entry.trim();
@@ -60,7 +70,7 @@ export function addressList(value: unknown): string[] {
   // The constructor throws for an entry that is not valid.
   new AddressPolicy(entries);
   return entries;
-}
+});
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,6 +1,6 @@
-import { LIMITS } from '../schema/limits.js';
+import { LIMIT_MEANINGS, LIMITS, type Limits } from '../schema/limits.js';
 import { MAX_EMBED_WORKERS, MAX_THREADS } from '../schema/options.js';
-import { addressList, headerText, integer, modelDirectories, oneOf, text } from './parsers.js';
+import { addressList, headerText, integer, modelDirectories, oneOf, type Parser, text } from './parsers.js';
 
 export interface Setting {
   /** Name in the config file; `a.b` is member `b` of the object `a`. */
@@ -11,8 +11,12 @@ export interface Setting {
   env: string;
   help: string;
   default?: string | number;
-  /** Returns the value of the setting; throws when `value` is not valid. */
-  parse: (value: unknown) => unknown;
+  /** The default when it is no fixed value. */
+  defaultText?: string;
+  /** Unit of a number. */
+  unit?: string;
+  /** Returns the value of the setting; throws when the value is not valid. */
+  parse: Parser;
   secret?: true;
   /** The flag may be repeated. */
   repeat?: true;
@@ -34,7 +38,7 @@ export const SETTINGS: readonly Setting[] = [
     name: 'port',
     flag: '--port',
     env: 'COSIFT_PORT',
-    help: 'port; 0 takes any free one',
+    help: 'port to listen on; 0 takes any free one, which is printed',
     default: 8080,
     parse: integer(0, 65_535),
   },
@@ -42,14 +46,14 @@ export const SETTINGS: readonly Setting[] = [
     name: 'data',
     flag: '--data',
     env: 'COSIFT_DATA',
-    help: 'data directory',
+    help: 'data directory; created if missing',
     default: './data',
     parse: text,
   },
   {
     name: 'admin_key',
     env: 'COSIFT_ADMIN_KEY',
-    help: 'admin key instead of the one kept in the data directory',
+    help: 'admin key, instead of the one in the file `admin.key` of the data directory',
     parse: headerText,
     secret: true,
   },
@@ -57,7 +61,7 @@ export const SETTINGS: readonly Setting[] = [
     name: 'log_level',
     flag: '--log-level',
     env: 'COSIFT_LOG_LEVEL',
-    help: LOG_LEVELS.join(', '),
+    help: 'minimum level of the lines of the log',
     default: 'info',
     parse: oneOf(LOG_LEVELS),
   },
@@ -65,7 +69,8 @@ export const SETTINGS: readonly Setting[] = [
     name: 'rate_limit',
     flag: '--rate-limit',
     env: 'COSIFT_RATE_LIMIT',
-    help: 'requests per minute of one key; 0 for no limit',
+    help: 'requests of one key (a token bucket of this size); further ones get 429 `rate_limited`; 0 is no limit',
+    unit: 'requests per minute',
     default: 600_000,
     parse: integer(0, 1_000_000_000),
   },
@@ -73,7 +78,7 @@ export const SETTINGS: readonly Setting[] = [
     name: 'max_searches',
     flag: '--max-searches',
     env: 'COSIFT_MAX_SEARCHES',
-    help: 'concurrent searches; more are answered with 503',
+    help: 'concurrent searches and queries; further ones get 503 `busy`',
     default: 256,
     parse: integer(1, 100_000),
   },
@@ -81,7 +86,10 @@ export const SETTINGS: readonly Setting[] = [
     name: 'answer_timeout_seconds',
     flag: '--answer-timeout-seconds',
     env: 'COSIFT_ANSWER_TIMEOUT_SECONDS',
-    help: 'maximum time of a search, a query, a read or a deletion',
+    help:
+      'maximum time of a search, a query, a deletion, or a read of a record, of changes or of a description; ' +
+      'after it, 503 `timed_out`, and nothing is deleted',
+    unit: 'seconds',
     default: 30,
     parse: integer(1, 3600),
   },
@@ -97,21 +105,23 @@ export const SETTINGS: readonly Setting[] = [
     name: 'threads',
     flag: '--threads',
     env: 'COSIFT_THREADS',
-    help: 'engine threads (default: one per core)',
+    help: 'threads that scan',
+    defaultText: 'one per core',
     parse: integer(1, MAX_THREADS),
   },
   {
     name: 'embed_workers',
     flag: '--embed-workers',
     env: 'COSIFT_EMBED_WORKERS',
-    help: 'texts embedded at once (default: one per core, at most 4)',
+    help: 'threads that embed texts, each with a copy of the model',
+    defaultText: 'one per core, at most 4',
     parse: integer(1, MAX_EMBED_WORKERS),
   },
   {
     name: 'models',
     flag: '--models',
     env: 'COSIFT_MODELS',
-    help: 'models besides the built-in one, NAME=DIRECTORY; may be repeated',
+    help: 'models in addition to the built-in one; the flag may be repeated, and the config file has an object',
     parse: modelDirectories,
     repeat: true,
   },
@@ -119,7 +129,9 @@ export const SETTINGS: readonly Setting[] = [
     name: 'webhook_allow',
     flag: '--webhook-allow',
     env: 'COSIFT_WEBHOOK_ALLOW',
-    help: 'addresses, CIDR ranges or host names that webhooks may reach although they are not public; may be repeated',
+    help:
+      'addresses, CIDR ranges or host names that webhooks may reach although they are not public; the flag may be ' +
+      'repeated, and the config file may have a list',
     parse: addressList,
     repeat: true,
   },
@@ -127,7 +139,7 @@ export const SETTINGS: readonly Setting[] = [
     name: `limits.${name}`,
     env: `COSIFT_LIMIT_${name.toUpperCase()}`,
     flag: `--limit-${name.replaceAll('_', '-')}`,
-    help: 'limit (see docs/reference/limits.md)',
+    help: LIMIT_MEANINGS[name as keyof Limits],
     default: value,
     parse: integer(1, 1_073_741_824),
   })),

@@ -1,32 +1,45 @@
 /** Default limits of the service. Each can be configured under its name in `limits`. */
 export const LIMITS = {
-  /** Nesting depth of groups; the outermost group counts as one. */
   filter_depth: 32,
-  /** Rules of one filter, without groups. */
   filter_rules: 1_000,
-  /** UTF-8 bytes of one string in a filter. */
   filter_value_bytes: 10_000,
-  /** UTF-8 bytes of `search.text`. */
   search_text_bytes: 8_000,
-  /** Bytes of any JSON body that is not a batch of records. */
   body_bytes: 1_048_576,
-  /** Records of one batch. */
   batch_records: 1_000,
-  /** Bytes of the body of one batch. */
   batch_bytes: 67_108_864,
-  /** Bytes of one record as JSON, in a batch or on a line of NDJSON. */
   record_bytes: 1_048_576,
-  /** Bytes of the records on one page. A page with a single record may be larger. */
   page_bytes: 4_194_304,
-  /** Distinct column names of a database. */
   database_columns: 10_000,
-  /** Seconds that a request for changes may wait. */
   change_wait_seconds: 60,
-  /** Days that the change feed keeps a change. */
   change_retention_days: 30,
 } as const satisfies Record<string, number>;
 
 export type Limits = { readonly [name in keyof typeof LIMITS]: number };
+
+/** What each limit counts, and what happens beyond it unless the request is refused. */
+export const LIMIT_MEANINGS: Readonly<Record<keyof Limits, string>> = {
+  filter_depth: 'nesting depth of groups; the outermost group counts as one',
+  filter_rules: 'rules in one filter; groups are not counted',
+  filter_value_bytes: 'UTF-8 bytes of one string in a filter',
+  search_text_bytes: 'UTF-8 bytes of `search.text`',
+  body_bytes: 'bytes of the JSON body of a request other than an upsert',
+  batch_records: 'records of one batch',
+  batch_bytes: 'bytes of one batch',
+  record_bytes:
+    'bytes of one record as JSON; a larger one gets 413 `too_large` with a pointer in a batch, and a `problem` line ' +
+    'in an NDJSON stream',
+  page_bytes:
+    'bytes of the records on one page; a page that would be larger has fewer records, but at least one, and ' +
+    '`has_more` is true',
+  database_columns:
+    'distinct column names of a database, including those of deleted records; if the limit is lowered, existing ' +
+    'columns stay',
+  change_wait_seconds: 'maximum of `wait` of a request for changes, in seconds',
+  change_retention_days:
+    'days for which the change feed keeps a change, plus at most 1/32 of that time; a request after an older ' +
+    'position gets 410 `changes_removed`. When a change is removed, the earlier data of the deleted or replaced ' +
+    'record is overwritten on disk',
+};
 
 /** Default values of request members. The schemas document them, and the backend applies them. */
 export const DEFAULTS = {

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { configCommand } from './config.js';
+import { importCommand } from './import.js';
+import { keyCommand } from './key.js';
+import { reembedCommand } from './reembed.js';
+import { searchCommand } from './search.js';
+import { serveCommand } from './serve.js';
+
+/** Makes the program with all its commands. */
+export function makeProgram(): Command {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return new Command('cosift')
+    .description('Exact semantic search over records, with filters')
+    .version(version)
+    .showSuggestionAfterError()
+    .addHelpText(
+      'after',
+      [
+        '',
+        'Exit codes:',
+        '  0    success',
+        '  1    failure, wrong usage, or an import with bad lines; the reason is on standard error',
+        '  130  import or reembed was stopped by SIGINT or SIGTERM; run the same command to go on',
+      ].join('\n'),
+    )
+    .addCommand(serveCommand())
+    .addCommand(importCommand())
+    .addCommand(searchCommand())
+    .addCommand(reembedCommand())
+    .addCommand(keyCommand())
+    .addCommand(configCommand());
+}
