@@ -1,5 +1,5 @@
 import { count } from './count.js';
-import { integerId, uuid } from './ids.js';
+import { EPOCH, integerId, uuid } from './ids.js';
 import type { TypeOf } from './type-of.js';
 
 export const change = {
@@ -14,9 +14,6 @@ export const change = {
     at: { type: 'string', format: 'date-time' },
   },
 } as const;
-
-/** Matches the epoch of a change feed. */
-export const EPOCH = /^[0-9a-f]{32}$/;
 
 export const epoch = {
   type: 'string',

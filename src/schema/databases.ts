@@ -1,9 +1,7 @@
 import { count } from './count.js';
+import { DATABASE_ID } from './ids.js';
 import './reembedding.js';
 import type { TypeOf } from './type-of.js';
-
-/** `{id}` of a path. */
-export const DATABASE_ID = /^[a-z0-9_-]{1,64}$/;
 
 export const databaseId = { type: 'string', pattern: DATABASE_ID.source, examples: ['landmarks'] } as const;
 

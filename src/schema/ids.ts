@@ -4,6 +4,12 @@ export const integerId = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE
 /** Matches the UUID of a record. */
 export const UUID = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
 
+/** Matches `{id}` of a path. */
+export const DATABASE_ID = /^[a-z0-9_-]{1,64}$/;
+
+/** Matches the epoch of a change feed. */
+export const EPOCH = /^[0-9a-f]{32}$/;
+
 /** The UUID of a record. */
 export const uuid = {
   type: 'string',

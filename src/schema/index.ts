@@ -1,5 +1,5 @@
 export type { Change, Changes } from './changes.js';
-export { EPOCH, epoch } from './changes.js';
+export { epoch } from './changes.js';
 export {
   checkDatabaseSettings,
   checkDeleteRequest,
@@ -13,10 +13,9 @@ export {
 export type { ComponentName } from './components.js';
 export { COMPONENTS } from './components.js';
 export type { DatabaseDescription, DatabaseSettings } from './databases.js';
-export { DATABASE_ID } from './databases.js';
 export type { Facet, FacetCounts } from './facets.js';
 export type { Condition, FilterGroup, FilterRule, Operator } from './filter.js';
-export { shortId, UUID } from './ids.js';
+export { DATABASE_ID, EPOCH, shortId, UUID } from './ids.js';
 export type { Action, IssuedKey, KeyDescription, KeyRequest } from './keys.js';
 export { ACTIONS } from './keys.js';
 export type { Limits } from './limits.js';

@@ -1,10 +1,22 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { CosiftError } from '../errors.js';
-import { EPOCH } from './changes.js';
-import { DATABASE_ID } from './databases.js';
-import { UUID } from './ids.js';
-import { problemsOf } from './problems-of.js';
+import { CosiftError, type Problem } from '../errors.js';
+import { notMember, notOfType, withoutMember } from './details.js';
+import { DATABASE_ID, EPOCH, UUID } from './ids.js';
+import {
+  callback,
+  flag,
+  integer,
+  mapOf,
+  matching,
+  name,
+  type OptionCheck,
+  oneOf,
+  satisfying,
+  secret,
+  signal,
+} from './option-checks.js';
+import { escapeToken } from './pointer.js';
 import { API_KEY, isApiKey, isServiceUrl, SERVICE_URL } from './service-address.js';
+import { suggest } from './suggest.js';
 
 /** Maximum delay of a Node timer. */
 const MAX_WAIT_MS = 2_147_483_647;
@@ -12,46 +24,43 @@ const MAX_WAIT_MS = 2_147_483_647;
 export const MAX_THREADS = 1024;
 export const MAX_EMBED_WORKERS = 256;
 
-const DATABASE_ID_TEXT = 'database id, which is 1 to 64 of a-z 0-9 _ -';
-const RECORD_ID_TEXT = 'record id, which is an integer from 1 to 2^53 - 1 or a UUID';
-const EPOCH_TEXT = 'value that a response of a change feed contained';
-
-const integer = (minimum: number, maximum: number) => ({ type: 'integer', minimum, maximum }) as const;
-const name = { type: 'string', minLength: 1 } as const;
-const variant = { type: 'string', enum: ['a', 'b'] } as const;
-const signal = { instance: 'AbortSignal' } as const;
-const callback = { instance: 'function' } as const;
-const databaseId = { type: 'string', instance: DATABASE_ID_TEXT } as const;
-const recordId = { instance: RECORD_ID_TEXT } as const;
-const epoch = { type: 'string', instance: EPOCH_TEXT } as const;
+const variant = oneOf('a', 'b');
+const databaseId = matching('a database id, which is 1 to 64 of a-z 0-9 _ -', DATABASE_ID);
+const recordId = satisfying('a record id, which is an integer from 1 to 2^53 - 1 or a UUID', isRecordId);
+const epoch = matching('a value that a response of a change feed contained', EPOCH);
 const position = integer(0, Number.MAX_SAFE_INTEGER);
 const waitMs = integer(0, MAX_WAIT_MS);
 
-/** Schemas of the arguments and options of the library and the client, by call. */
+/**
+ * Checks of the arguments and options of the library and the client, by call.
+ *
+ * They are not a JSON schema, because the client runs where a schema cannot be compiled: in a browser whose content
+ * security policy forbids `eval`.
+ */
 const OPTIONS = {
   directory: { directory: name },
   open: {
     threads: integer(1, MAX_THREADS),
     embedWorkers: integer(1, MAX_EMBED_WORKERS),
-    models: { type: 'object', additionalProperties: name },
+    models: mapOf(name),
   },
   database: { id: databaseId },
   record: { id: recordId },
   call: { signal },
   page: { variant, signal },
   model: { model: name },
-  reembed: { signal, onProgress: callback, cancelOnAbort: { type: 'boolean' } },
+  reembed: { signal, onProgress: callback, cancelOnAbort: flag },
   changes: { after: position, limit: integer(1, 1000), waitMs, epoch },
   follow: { after: position, waitMs, epoch },
   client: {
-    url: { instance: SERVICE_URL },
-    key: { type: 'string', instance: API_KEY },
+    url: satisfying(`a ${SERVICE_URL}`, isServiceUrl),
+    key: secret(`a ${API_KEY}`, isApiKey),
     retries: integer(0, 100),
-    maxWaitMs: integer(0, MAX_WAIT_MS),
+    maxWaitMs: waitMs,
     fetch: callback,
   },
-  revocation: { signal, descendants: { type: 'boolean' } },
-} as const;
+  revocation: { signal, descendants: flag },
+} as const satisfies Record<string, Readonly<Record<string, OptionCheck>>>;
 
 const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
   directory: ['directory'],
@@ -63,49 +72,48 @@ const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
 
 export type OptionsName = keyof typeof OPTIONS;
 
-/** Checks of values that JSON Schema cannot describe. */
-const INSTANCES: Record<string, (value: unknown) => boolean> = {
-  AbortSignal: (value) =>
-    typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value,
-  function: (value) => typeof value === 'function',
-  [DATABASE_ID_TEXT]: (value) => typeof value !== 'string' || DATABASE_ID.test(value),
-  [RECORD_ID_TEXT]: isRecordId,
-  [EPOCH_TEXT]: (value) => typeof value !== 'string' || EPOCH.test(value),
-  [SERVICE_URL]: isServiceUrl,
-  [API_KEY]: (value) => typeof value !== 'string' || isApiKey(value),
-};
-
-const ajv = new Ajv2020({ allErrors: true, strict: true, verbose: true });
-ajv.addKeyword({
-  keyword: 'instance',
-  validate: (kind: string, value: unknown) => INSTANCES[kind]?.(value) ?? false,
-});
-const compiled = new Map<OptionsName, ValidateFunction>();
-
 /**
  * Checks the options of a call by `OPTIONS`. A member that is undefined counts as absent.
  *
  * @throws {CosiftError} `invalid_request` that names each wrong option, its value and what is allowed.
  */
 export function checkOptions(name: OptionsName, options: object): void {
-  let validate = compiled.get(name);
-  if (validate === undefined) {
-    validate = ajv.compile({
-      type: 'object',
-      additionalProperties: false,
-      properties: OPTIONS[name],
-      required: REQUIRED[name] ?? [],
-    });
-    compiled.set(name, validate);
-  }
-  if (validate(options)) return;
-  const problems = problemsOf(validate.errors ?? []);
+  const problems = problemsOfOptions(OPTIONS[name], REQUIRED[name] ?? [], options);
+  if (problems.length === 0) return;
   const detail = problems
     .map(({ pointer, detail }) =>
       pointer === '' ? `the options: ${detail}` : `${optionOf(pointer)}: ${detail}`,
     )
     .join('; ');
   throw new CosiftError('invalid_request', detail, { problems });
+}
+
+function problemsOfOptions(
+  checks: Readonly<Record<string, OptionCheck>>,
+  required: readonly string[],
+  options: unknown,
+): Problem[] {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    return [{ pointer: '', code: 'wrong_type', detail: notOfType(options, 'object') }];
+  }
+  const known = Object.keys(checks);
+  const given = options as Readonly<Record<string, unknown>>;
+  const unknown = Object.keys(options).filter((name) => !known.includes(name));
+  const missing = required.filter(
+    // A misspelt name is reported as an unknown member only.
+    (name) => given[name] === undefined && !unknown.some((other) => suggest(other, known) === name),
+  );
+  return [
+    ...missing.map((name): Problem => {
+      return { pointer: '', code: 'missing_member', detail: withoutMember(name) };
+    }),
+    ...unknown.map((name): Problem => {
+      return { pointer: `/${escapeToken(name)}`, code: 'unknown_member', detail: notMember(name, known) };
+    }),
+    ...Object.entries(checks).flatMap(([name, check]) =>
+      given[name] === undefined ? [] : check(given[name], `/${name}`),
+    ),
+  ];
 }
 
 function isRecordId(value: unknown): boolean {

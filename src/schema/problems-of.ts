@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Problem } from '../errors.js';
+import { notMember, notOfType, notOneOf, outOfRange, withoutMember } from './details.js';
 import { escapeToken } from './pointer.js';
 import { suggest } from './suggest.js';
 
@@ -51,11 +52,7 @@ function problemOf(error: ErrorObject): Problem {
       return choice(pointer, error.data, [params.allowedValue]);
     case 'type': {
       if (error.data === undefined) return { pointer, code: 'missing_member', detail: 'is missing' };
-      const types = [params.type].flat().join(' or ');
-      const isFraction = types === 'integer' && typeof error.data === 'number';
-      const detail = isFraction
-        ? `is ${error.data}, must be an integer`
-        : `is ${typeName(error.data)}, must be of type ${types}`;
+      const detail = notOfType(error.data, [params.type].flat().join(' or '));
       return { pointer, code: 'wrong_type', detail };
     }
     case 'propertyNames': {
@@ -63,13 +60,9 @@ function problemOf(error: ErrorObject): Problem {
       return { pointer: `${pointer}/${name}`, code: 'invalid_column', detail: 'is not a name for a column' };
     }
     case 'minimum':
-    case 'maximum':
-      return invalid(`is ${error.data}, must be ${rangeOf(error)}`);
-    case 'instance': {
-      // The value of a key must not appear in an error, which may be logged.
-      const isShown = typeof error.data === 'string' && pointer !== '/key';
-      const given = isShown ? JSON.stringify(error.data) : typeName(error.data);
-      return invalid(`is ${given}, must be ${withArticle(String(error.schema))}`);
+    case 'maximum': {
+      const { minimum, maximum } = error.parentSchema as { minimum?: number; maximum?: number };
+      return invalid(outOfRange(error.data, minimum, maximum));
     }
     case 'minLength':
       return named('must not be empty');
@@ -103,19 +96,17 @@ function choice(pointer: string, given: unknown, allowed: readonly unknown[]): P
 
 function unknownMember(name: string, error: ErrorObject): Problem {
   const known = membersOf(error);
-  const meant = suggest(name, known);
-  const hint = meant === undefined ? `known: ${known.join(', ')}` : `did you mean "${meant}"?`;
   const pointer = `${error.instancePath}/${escapeToken(name)}`;
   // A rule whose operator takes no value has one.
   const code = name === 'value' && known.includes('operator') ? 'unexpected_value' : 'unknown_member';
-  return { pointer, code, detail: `is not a known member; ${hint}` };
+  return { pointer, code, detail: notMember(name, known) };
 }
 
 /** The problem of a missing member, or of an unknown member whose name is probably a misspelling of the missing one. */
 function missingMember(name: string, error: ErrorObject): Problem {
   const misspelt = misspellingOf(name, error);
   if (misspelt !== undefined) return unknownMember(misspelt, error);
-  return { pointer: error.instancePath, code: 'missing_member', detail: `lacks the member "${name}"` };
+  return { pointer: error.instancePath, code: 'missing_member', detail: withoutMember(name) };
 }
 
 /** The unknown member of the invalid object whose name is probably a misspelling of `name`. */
@@ -126,12 +117,6 @@ function misspellingOf(name: string, error: ErrorObject): string | undefined {
   return given
     .slice(0, MAX_MEMBERS)
     .find((other) => !known.includes(other) && suggest(other, known) === name);
-}
-
-function notOneOf(given: unknown, allowed: readonly unknown[]): string {
-  const meant = typeof given === 'string' ? suggest(given, allowed.map(String)) : undefined;
-  if (meant !== undefined) return `is ${JSON.stringify(given)}; did you mean "${meant}"?`;
-  return `must be ${allowed.length === 1 ? '' : 'one of '}${allowed.map((value) => JSON.stringify(value)).join(', ')}`;
 }
 
 /** All values of the discriminator in the branches of the choice. */
@@ -155,16 +140,6 @@ interface Branch {
   properties?: Record<string, { enum?: readonly string[] }>;
 }
 
-function rangeOf(error: ErrorObject): string {
-  const { minimum, maximum } = error.parentSchema as { minimum?: number; maximum?: number };
-  if (minimum !== undefined && maximum !== undefined) return `from ${minimum} to ${maximum}`;
-  return minimum === undefined ? `at most ${maximum}` : `at least ${minimum}`;
-}
-
-function withArticle(noun: string): string {
-  return `${/^[AEIOaeio]/.test(noun) ? 'an' : 'a'} ${noun}`;
-}
-
 /** The problem of a value that matches no branch. The branches differ by required members or by types. */
 function noBranch(error: ErrorObject): Problem {
   const { instancePath } = error;
@@ -180,9 +155,4 @@ function noBranch(error: ErrorObject): Problem {
     value === undefined ? type : JSON.stringify(value),
   );
   return { pointer: instancePath, code: 'wrong_type', detail: `must be ${kinds.join(' or ')} as described` };
-}
-
-function typeName(value: unknown): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : typeof value;
 }

@@ -1,0 +1,36 @@
+import { suggest } from './suggest.js';
+
+// The details of problems that the check of requests and the check of options share.
+
+export function notMember(name: string, known: readonly string[]): string {
+  const meant = suggest(name, known);
+  const hint = meant === undefined ? `known: ${known.join(', ')}` : `did you mean "${meant}"?`;
+  return `is not a known member; ${hint}`;
+}
+
+export function withoutMember(name: string): string {
+  return `lacks the member "${name}"`;
+}
+
+/** `type` is the name of a JSON type, or several names. */
+export function notOfType(given: unknown, type: string): string {
+  if (type === 'integer' && typeof given === 'number') return `is ${given}, must be an integer`;
+  return `is ${typeName(given)}, must be of type ${type}`;
+}
+
+export function notOneOf(given: unknown, allowed: readonly unknown[]): string {
+  const meant = typeof given === 'string' ? suggest(given, allowed.map(String)) : undefined;
+  if (meant !== undefined) return `is ${JSON.stringify(given)}; did you mean "${meant}"?`;
+  return `must be ${allowed.length === 1 ? '' : 'one of '}${allowed.map((value) => JSON.stringify(value)).join(', ')}`;
+}
+
+export function outOfRange(given: unknown, minimum?: number, maximum?: number): string {
+  if (minimum === undefined) return `is ${given}, must be at most ${maximum}`;
+  if (maximum === undefined) return `is ${given}, must be at least ${minimum}`;
+  return `is ${given}, must be from ${minimum} to ${maximum}`;
+}
+
+export function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}

@@ -1,0 +1,79 @@
+import type { Problem } from '../errors.js';
+import { notOfType, notOneOf, outOfRange, typeName } from './details.js';
+import { escapeToken } from './pointer.js';
+
+/** Returns the problems of a value; `pointer` is the JSON pointer to it. */
+export type OptionCheck = (value: unknown, pointer: string) => Problem[];
+
+export function integer(minimum: number, maximum: number): OptionCheck {
+  return (value, pointer) => {
+    if (!Number.isInteger(value)) return wrongType(pointer, notOfType(value, 'integer'));
+    const inRange = (value as number) >= minimum && (value as number) <= maximum;
+    return inRange ? [] : invalid(pointer, outOfRange(value, minimum, maximum));
+  };
+}
+
+export function oneOf(...allowed: readonly string[]): OptionCheck {
+  return (value, pointer) => {
+    if (typeof value !== 'string') return wrongType(pointer, notOfType(value, 'string'));
+    return allowed.includes(value) ? [] : invalid(pointer, notOneOf(value, allowed));
+  };
+}
+
+export const flag: OptionCheck = (value, pointer) =>
+  typeof value === 'boolean' ? [] : wrongType(pointer, notOfType(value, 'boolean'));
+
+/** A text that is not empty. */
+export const name: OptionCheck = (value, pointer) => {
+  if (typeof value !== 'string') return wrongType(pointer, notOfType(value, 'string'));
+  return value === '' ? invalid(pointer, 'must not be empty') : [];
+};
+
+export const callback: OptionCheck = satisfying('a function', (value) => typeof value === 'function');
+
+export const signal: OptionCheck = satisfying(
+  'an AbortSignal',
+  (value) => typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value,
+);
+
+/** A value for which `isAllowed` returns true. `what` describes it, with an article. */
+export function satisfying(what: string, isAllowed: (value: unknown) => boolean): OptionCheck {
+  return (value, pointer) => {
+    if (isAllowed(value)) return [];
+    const given = typeof value === 'string' ? JSON.stringify(value) : typeName(value);
+    return invalid(pointer, `is ${given}, must be ${what}`);
+  };
+}
+
+/** A text that matches. `what` describes it, with an article. */
+export function matching(what: string, pattern: RegExp): OptionCheck {
+  const check = satisfying(what, (value) => pattern.test(value as string));
+  return (value, pointer) =>
+    typeof value === 'string' ? check(value, pointer) : wrongType(pointer, notOfType(value, 'string'));
+}
+
+/** A text for which `isAllowed` returns true. It does not appear in an error, because errors may be logged. */
+export function secret(what: string, isAllowed: (text: string) => boolean): OptionCheck {
+  return (value, pointer) => {
+    if (typeof value !== 'string') return wrongType(pointer, notOfType(value, 'string'));
+    return isAllowed(value) ? [] : invalid(pointer, `is string, must be ${what}`);
+  };
+}
+
+/** An object whose values pass a check. */
+export function mapOf(check: OptionCheck): OptionCheck {
+  return (value, pointer) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      return wrongType(pointer, notOfType(value, 'object'));
+    }
+    return Object.entries(value).flatMap(([key, member]) => check(member, `${pointer}/${escapeToken(key)}`));
+  };
+}
+
+function wrongType(pointer: string, detail: string): Problem[] {
+  return [{ pointer, code: 'wrong_type', detail }];
+}
+
+function invalid(pointer: string, detail: string): Problem[] {
+  return [{ pointer, code: 'invalid_value', detail }];
+}
