@@ -31,7 +31,7 @@ export function withSettings(command: Command): Command {
   }
   return command.addHelpText(
     'after',
-    '\nEvery limit of docs/reference/limits.md is a flag, too: --limit-<name> <value>.',
+    '\nEach limit is an option, too: --limit-NAME VALUE. See docs/reference/limits.md.',
   );
 }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import { fan, Service } from './service.js';
 
@@ -110,17 +109,3 @@ test('the metrics show a re-embedding until it is done or cancelled', async () =
   while ((await service.call('GET', path)).body.state !== 'done');
   expect(await gauges()).toEqual({});
 }, 120_000);
-
-test('the table in the docs is what is there', async () => {
-  const service = await Service.start();
-  services.push(service);
-  const { text } = await service.call('GET', '/metrics');
-  const types = [...text.matchAll(/^# TYPE (cosift_\w+) (\w+)$/gm)].map(
-    ([, name, kind]) => `${name} ${kind}`,
-  );
-  const docs = readFileSync(new URL('../../docs/reference/metrics.md', import.meta.url), 'utf8');
-  const rows = [...docs.matchAll(/^\| `(cosift_\w+)` \| (\w+) \|/gm)].map(
-    ([, name, kind]) => `${name} ${kind}`,
-  );
-  expect(rows).toEqual(types.filter((name) => !name.startsWith('cosift_process_')));
-});

@@ -29,17 +29,33 @@ export function addBackendMetrics(registers: Registry[], stats: ReadStats): void
       },
     });
   gauge('cosift_scan_queue_length', 'Searches that wait for a scan.', ({ searches }) => searches.waiting);
-  gauge('cosift_scan_passes', 'Scans in progress.', ({ searches }) => searches.running);
-  counter('cosift_scans_total', 'Completed searches.', ({ searches }) => searches.answered);
-  counter(
-    'cosift_scan_bytes_total',
-    'Bytes of vector codes that scans read.',
-    ({ searches }) => searches.bytesRead,
+  gauge(
+    'cosift_scan_passes',
+    'Scans in progress. Searches that wait at the same time share one scan.',
+    ({ searches }) => searches.running,
   );
+  counter(
+    'cosift_scans_total',
+    'Completed searches, exact and approximate.',
+    ({ searches }) => searches.answered,
+  );
+  counter('cosift_scan_bytes_total', 'Vector codes that scans read.', ({ searches }) => searches.bytesRead);
   gauge('cosift_commit_queue_length', 'Writes that wait for the store.', ({ commits }) => commits.waiting);
-  counter('cosift_commits_total', 'Committed transactions.', ({ commits }) => commits.count);
-  counter('cosift_commit_seconds_total', 'Total commit time.', ({ commits }) => commits.totalMs / 1000);
-  gauge('cosift_embedder_queue_length', 'Texts that wait for the model.', ({ embedder }) => embedder?.queued);
+  counter(
+    'cosift_commits_total',
+    'Committed transactions. Concurrent writes share one.',
+    ({ commits }) => commits.count,
+  );
+  counter(
+    'cosift_commit_seconds_total',
+    'Total commit time, until the written records were searchable.',
+    ({ commits }) => commits.totalMs / 1000,
+  );
+  gauge(
+    'cosift_embedder_queue_length',
+    'Texts that wait to be embedded.',
+    ({ embedder }) => embedder?.queued,
+  );
   gauge('cosift_embedder_running', 'Texts that are being embedded.', ({ embedder }) => embedder?.running);
   counter(
     'cosift_embedder_cache_hits_total',
@@ -86,17 +102,17 @@ function addDatabaseMetrics(registers: Registry[], stats: ReadStats): void {
     '1 while the database accepts writes, 0 after a failed sync or a panic until the next start.',
     ({ writable }) => Number(writable),
   );
-  ofEach('cosift_database_records', 'Records.', ({ records }) => records);
-  ofEach('cosift_database_memory_bytes', 'Bytes of memory.', ({ memoryBytes }) => memoryBytes);
-  ofEach('cosift_database_disk_bytes', 'Bytes on disk.', ({ diskBytes }) => diskBytes);
+  ofEach('cosift_database_records', 'Number of records.', ({ records }) => records);
+  ofEach('cosift_database_memory_bytes', 'Memory of the database.', ({ memoryBytes }) => memoryBytes);
+  ofEach('cosift_database_disk_bytes', 'Size of the files of the database.', ({ diskBytes }) => diskBytes);
   ofEach(
     'cosift_reembedding_records',
-    'Records of a database that is being embedded with another model.',
+    'Number of all records, while the database is embedded with another model.',
     ({ reembedding }) => reembedding?.records,
   );
   ofEach(
     'cosift_reembedding_records_done',
-    'Records that have their new vector.',
+    'Number of records with a new vector, while the database is embedded with another model.',
     ({ reembedding }) => reembedding?.done,
   );
 }

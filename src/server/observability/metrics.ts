@@ -22,27 +22,29 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#registry, prefix: 'cosift_process_' });
     this.#requests = new Counter({
       name: 'cosift_http_requests_total',
-      help: 'Completed requests.',
+      help: 'Completed requests by `operation` of the OpenAPI document and `status`.',
       labelNames: ['operation', 'status'],
       registers,
     });
     this.#latency = new Histogram({
       name: 'cosift_http_request_seconds',
-      help: 'Time from the head of a request to the end of its response.',
+      help: 'Time from the head of a request to the end of its response, by `operation`.',
       labelNames: ['operation'],
       buckets: SECONDS,
       registers,
     });
     this.#stages = new Histogram({
       name: 'cosift_search_stage_seconds',
-      help: 'Time in one stage of a search or query.',
+      help: 'Time in each `stage` of a search or query: `embed`, `search`, `total`.',
       labelNames: ['stage'],
       buckets: SECONDS,
       registers,
     });
     new Gauge({
       name: 'cosift_in_flight',
-      help: 'Requests in flight.',
+      help:
+        'Requests in flight by `kind`: `searches` (and queries), `reads`, `writes`, `streams` (streamed upserts), ' +
+        '`waits` (requests for changes).',
       labelNames: ['kind'],
       registers,
       collect() {
@@ -51,7 +53,7 @@ export class Metrics {
     });
     new Gauge({
       name: 'cosift_in_flight_bytes',
-      help: 'Bytes of request bodies and of unsent responses.',
+      help: 'Memory by `kind`: `bodies` of requests in flight, and `unsent` responses.',
       labelNames: ['kind'],
       registers,
       collect() {

@@ -1,0 +1,75 @@
+import { ERRORS, type ErrorCode, PROBLEM_CODES } from '../../src/errors.js';
+import { code, table } from './markdown.js';
+
+/** What a caller can do about each error. */
+const ADVICE: Readonly<Record<ErrorCode, string>> = {
+  invalid_json:
+    'Send one JSON value in UTF-8, without duplicate members and without numbers beyond a double.',
+  invalid_request: 'Correct the members or options that `errors` names.',
+  invalid_filter: 'Correct the rules that `errors` names.',
+  invalid_cursor:
+    'Send `next_cursor` of an earlier response of the same variant and kind of request, or start again without a cursor.',
+  invalid_time: 'Use ISO 8601 with `Z` or an offset, or a date; the start must not be after the end.',
+  invalid_record: 'Correct the records that `errors` names. No record of the batch was stored.',
+  invalid_vector:
+    'Give each record and search of a database without a model a vector that is not all zeros; give none in a database with a model.',
+  invalid_dimensions: 'Use vectors with as many values as the `dimensions` of the database.',
+  unauthorized: 'Send a valid key as `x-api-key`. A revoked or expired key is not valid.',
+  forbidden:
+    'Use a key with the action that the route needs. For a new key, ask for no more than its issuer may do.',
+  not_found: 'Check the path.',
+  database_not_found: 'Check the id. A database that the key may not see is reported in the same way.',
+  record_not_found: 'Check the id. A record outside the filter of the key is reported in the same way.',
+  key_not_found: 'Check the id. A key that the caller could not have issued is reported in the same way.',
+  reembedding_not_found:
+    'Begin one first. The state of a completed re-embedding is kept until the next start.',
+  webhook_not_found: 'Check the id. A webhook ends with its database and with its key.',
+  method_not_allowed: 'Use one of the methods in the header `Allow`.',
+  request_timeout: 'Send the request without long pauses.',
+  database_exists: 'Use the settings that the database has, or another id.',
+  identity_conflict: 'Give either the `id` or the `uuid`, or those of one record.',
+  model_mismatch:
+    'Configure the [model](../how-to/models.md) of the database with its original files, or embed the records again.',
+  reembedding_running: 'Wait until the re-embedding is done, or cancel it.',
+  data_locked: 'Stop the other process, or use its HTTP interface.',
+  feed_restarted: 'Discard your copy of the records and start after position 0.',
+  changes_removed:
+    'Read all records, then continue after the position that `detail` names; the embedded library also has it as the number `fields.after`.',
+  too_large: 'Send less; [limits](limits.md) has the size.',
+  unsupported_media_type: 'Send `application/json`, or `application/x-ndjson` for a streamed upsert.',
+  rate_limited: 'Wait as long as `Retry-After` says.',
+  headers_too_large: 'Send fewer or shorter headers.',
+  stopped: 'Nothing: it appears in the log when a client disconnected before its response.',
+  internal: 'Report the error with the `request_id` and the lines of the log that contain it.',
+  damaged:
+    'See [backups](../how-to/backup.md). If the detail names `keys.json` or `webhooks.json`, see [keys](../how-to/keys.md).',
+  busy: 'Wait as long as `Retry-After` says, and send fewer requests at a time; [limits](limits.md) has the numbers.',
+  not_ready:
+    'Wait as long as `Retry-After` says; `/readyz` has the reason. In the library: the databases were closed.',
+  store_failed:
+    'Restart the service. A sync to disk failed, or the writer panicked; the database refuses [writes until the next start](../how-to/start-and-stop.md).',
+  timed_out:
+    'Send a cheaper request, or raise `answer_timeout_seconds`. A creation or a drop may still complete.',
+  unreachable:
+    'Check address and network. This is no response: the client and the command line report it, with `host`, `port` and `reason` (such as `ECONNREFUSED`) in `fields`.',
+  disk_full: 'Free disk space. Searches and reads continue.',
+};
+
+/** The table of error codes. */
+export function errorCodes(): string {
+  const rows = Object.entries(ERRORS).map(([name, { status, title }]) => [
+    code(name),
+    String(status),
+    title,
+    ADVICE[name as ErrorCode],
+  ]);
+  return table(['code', 'status', 'meaning', 'what to do'], rows);
+}
+
+/** The table of the codes of problems. */
+export function problemCodes(): string {
+  return table(
+    ['code', 'meaning'],
+    Object.entries(PROBLEM_CODES).map(([name, meaning]) => [code(name), meaning]),
+  );
+}
