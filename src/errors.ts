@@ -40,6 +40,7 @@ export const ERRORS = {
   disk_full: { status: 507, title: 'The disk is full' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
+/** A code of the table. Codes are never renamed. */
 export type ErrorCode = keyof typeof ERRORS;
 
 /**
@@ -77,10 +78,13 @@ export const PROBLEM_CODES = {
 
 export type ProblemCode = keyof typeof PROBLEM_CODES;
 
-/** One problem of a request. `pointer` is a JSON pointer into the body; '' is the whole body. */
+/** One problem of a request. */
 export interface Problem {
+  /** JSON pointer into the body, such as `/filter/rules/1/operator`; '' is the whole body. */
   pointer: string;
+  /** What is wrong, for people. */
   detail: string;
+  /** What is wrong, for programs. */
   code: ProblemCode;
 }
 
@@ -91,14 +95,18 @@ export interface ErrorFacts {
   cause?: unknown;
 }
 
-/** The error that the library and the service report. `code` is for programs, `detail` is for people. */
+/** The error that the library and the client throw. */
 export class CosiftError extends Error {
   override readonly name = 'CosiftError';
+  /** The kind of the failure. */
   readonly code: ErrorCode;
   /** HTTP status of the code. */
   readonly status: number;
+  /** What failed, for people. Equals `message`. */
   readonly detail: string;
+  /** The members of the request that caused the failure, if it was a member. */
   readonly problems: readonly Problem[];
+  /** Facts for programs that handle the code, such as `expected` and `got`. */
   readonly fields: Readonly<Record<string, unknown>>;
 
   constructor(code: ErrorCode, detail: string, facts: ErrorFacts = {}) {

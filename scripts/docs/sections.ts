@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commands } from './commands.js';
 import { errorCodes, problemCodes } from './errors.js';
+import { library } from './library/index.js';
 import { limits } from './limits.js';
 import { metrics, processMetrics } from './metrics.js';
 import { routes } from './routes.js';
@@ -15,6 +16,7 @@ interface Section {
 }
 
 const SECTIONS: readonly Section[] = [
+  { page: 'library.md', name: 'library', make: library },
   { page: 'cli.md', name: 'commands', make: commands },
   { page: 'settings.md', name: 'settings', make: settings },
   { page: 'limits.md', name: 'limits', make: limits },
