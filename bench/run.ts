@@ -1,10 +1,10 @@
 // The bench's entry: `npm run bench -- --help`.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { native } from '../src/store/local/binding.js';
 import { SEED } from './data/dataset.js';
 import { debianKey, hasDebian } from './data/debian.js';
 import { type Options, readOptions } from './options.js';
-import { loadBinding } from './peers/adapters/cosift.js';
 import { installPeers } from './peers/modules.js';
 import { CARDS } from './peers/registry.js';
 import { chartsOf } from './report/charts.js';
@@ -47,7 +47,7 @@ async function measure({ full, datasets: made, real, systems, suites }: Options)
   return {
     started,
     seconds: (performance.now() - begun) / 1_000,
-    machine: { ...describeMachine(), kernel: loadBinding().kernelName() },
+    machine: { ...describeMachine(), kernel: native().kernelName() },
     seed: SEED,
     measurements: session.measurements,
     failures: session.failures,

@@ -141,9 +141,7 @@ function buildNative() {
         (name) => !/\/(tests|benches|examples|target)\//.test(name) && /\.(rs|toml)$/.test(name),
       ),
     ],
-    product: () =>
-      existsSync(at('native', 'index.cjs')) &&
-      readdirSync(at('native')).some((name) => name.endsWith('.node')),
+    product: () => readdirSync(at('native')).some((name) => name.endsWith('.node')),
     make: () => {
       checkRust();
       run('The native build', 'npm', ['run', '--silent', 'build:native']);

@@ -32,6 +32,7 @@ export const ERRORS = {
   stopped: { status: 499, title: 'The caller stopped the request' },
   internal: { status: 500, title: 'The service failed' },
   damaged: { status: 500, title: 'Stored data is damaged' },
+  not_installed: { status: 501, title: 'A package that this needs is not installed' },
   busy: { status: 503, title: 'The service is busy' },
   not_ready: { status: 503, title: 'The service is not ready' },
   store_failed: { status: 503, title: 'The store does not take writes' },

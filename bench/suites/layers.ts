@@ -1,10 +1,11 @@
 import type { Cosift as Library } from '../../src/index.js';
+import { native } from '../../src/store/local/binding.js';
 import { openBuiltEmbedder, openBuiltLibrary } from '../built.js';
 import { openDataset, THRESHOLD } from '../data/dataset.js';
 import { debianKey, hasDebian, QUERY_TEXTS } from '../data/debian.js';
 import { NONE } from '../data/filters.js';
 import { inTemporaryDirectory } from '../paths.js';
-import { Cosift, DATABASE, held, loadBinding, searchRequest } from '../peers/adapters/cosift.js';
+import { Cosift, DATABASE, held, searchRequest } from '../peers/adapters/cosift.js';
 import type { Values } from '../report/measurement.js';
 import { latency, median } from '../report/statistics.js';
 import { crowd, startServer } from './http-load.js';
@@ -53,7 +54,7 @@ export const LAYERS: Suite = {
 type Add = (cell: string, values: Values, clients?: number) => void;
 
 async function measureBinding({ engine }: Cosift, queries: Float32Array, add: Add): Promise<void> {
-  const { StopFlag } = loadBinding();
+  const { StopFlag } = native();
   const request = searchRequest({ filter: NONE, threshold: THRESHOLD, limit: LIMIT, page: 0 });
   const inside: number[] = [];
   const around: number[] = [];

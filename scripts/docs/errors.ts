@@ -43,6 +43,8 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   internal: 'Report the error with the `request_id` and the lines of the log that contain it.',
   damaged:
     'See [backups](../how-to/backup.md). If the detail names `keys.json` or `webhooks.json`, see [keys](../how-to/keys.md).',
+  not_installed:
+    'Install the package that `detail` names; in a service, its log has the detail. The [built-in model](../how-to/models.md) and the engine are packages of their own.',
   busy: 'Wait as long as `Retry-After` says, and send fewer requests at a time; [limits](limits.md) has the numbers.',
   not_ready:
     'Wait as long as `Retry-After` says; `/readyz` has the reason. In the library: the databases were closed.',

@@ -5,7 +5,7 @@
  * one row do not import each other. Every file and subfolder of a folder listed here must be in its list.
  */
 export const ORDER = {
-  '': [['test'], ['bench'], ['scripts'], ['src'], ['native', 'dist']],
+  '': [['test'], ['bench'], ['scripts'], ['src'], ['packages', 'native', 'dist']],
   src: [
     ['index.cts'],
     ['index.ts'],
@@ -18,6 +18,7 @@ export const ORDER = {
     ['config'],
     ['schema'],
     ['async'],
+    ['platform'],
     ['errors.ts'],
   ],
   'src/server': [
@@ -36,11 +37,11 @@ export const ORDER = {
 
 /** The only importers of a file or folder, besides itself. */
 export const IMPORTERS = {
-  native: ['src/store/local', 'bench/peers/adapters/cosift.ts'],
+  native: ['src/store/local'],
   dist: ['scripts', 'bench', 'test'],
   'src/embedding': ['src/backend', 'bench', 'test'],
   // Everything else works with any store.
-  'src/store/local': ['src/backend/open-backend.ts', 'src/server/http/strict-json.ts', 'test'],
+  'src/store/local': ['src/backend/open-backend.ts', 'src/server/http/strict-json.ts', 'bench', 'test'],
 };
 
 /** All that a folder may import, besides itself. */

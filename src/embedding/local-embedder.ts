@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { SingleFlight } from '../async/single-flight.js';
+import { builtInModel } from './built-in-model.js';
 import type { Embedder, EmbedderOptions, EmbedderStats, EmbedOptions, PassageOptions } from './embedder.js';
 import type { Embedded } from './job.js';
-import { BUILT_IN_MODEL, fingerprintOf, type ModelDirectory, readModelDirectory } from './model-directory.js';
+import { fingerprintOf, type ModelDirectory, readModelDirectory } from './model-directory.js';
 import { createVectorCache, type VectorCache } from './vector-cache.js';
 import { WorkerPool } from './worker-pool.js';
 
@@ -76,10 +77,11 @@ class LocalEmbedder implements Embedder {
 /**
  * Loads a model from disk. When this resolves, the model is ready.
  *
- * @throws {CosiftError} `invalid_request` when the directory does not hold a supported model.
+ * @throws {CosiftError} `invalid_request` when the directory does not hold a supported model; `not_installed` without
+ * onnxruntime or the built-in model.
  */
 export async function createEmbedder(options: EmbedderOptions = {}): Promise<Embedder> {
-  const directory = await readModelDirectory(options.model ?? BUILT_IN_MODEL);
+  const directory = await readModelDirectory(options.model ?? builtInModel());
   const workers = options.workers ?? Math.min(availableParallelism(), MAX_WORKERS);
   const fingerprint = await fingerprintOf(directory);
   const pool = await WorkerPool.open(directory, {

@@ -3,14 +3,8 @@ import { createReadStream } from 'node:fs';
 import { access, readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { fileURLToPath } from 'node:url';
 import { CosiftError } from '../errors.js';
 import { type Pooling, poolingOf } from './pooling.js';
-
-/** Two levels above this file both in `src` and in `dist`. */
-export const PACKAGE_ROOT = fileURLToPath(new URL('../../', import.meta.url));
-
-export const BUILT_IN_MODEL = join(PACKAGE_ROOT, 'models', 'all-MiniLM-L6-v2');
 
 /** The settings of a model directory. Plain data, because it is sent to the workers. */
 export interface ModelDirectory {

@@ -1,5 +1,11 @@
 import { isMainThread } from 'node:worker_threads';
 import { CosiftError } from '../errors.js';
+import { type Attempt, libcName, loadFailure } from '../platform/index.js';
+
+const PACKAGE = '@cosift/onnxruntime';
+
+/** The platforms for which onnxruntime is published. A build for Linux needs glibc. */
+export const RUNTIMES = ['darwin-arm64', 'linux-arm64', 'linux-x64', 'win32-arm64', 'win32-x64'];
 
 /**
  * Loads onnxruntime without its telemetry.
@@ -9,6 +15,7 @@ import { CosiftError } from '../errors.js';
  * must load the addon first in any case: an addon that a worker loads first can crash when that worker ends.
  *
  * Source: <https://github.com/microsoft/onnxruntime/pull/27379>
+ * @throws {CosiftError} `not_installed`
  */
 export async function loadRuntime(): Promise<void> {
   if (isMainThread) {
@@ -19,5 +26,33 @@ export async function loadRuntime(): Promise<void> {
       'an embedder in a worker thread needs ORT_DISABLE_TELEMETRY=1 in the environment of the process',
     );
   }
-  await import('onnxruntime-node');
+  try {
+    await import('@cosift/onnxruntime');
+  } catch (cause) {
+    throw loadFailure('onnxruntime, which runs models,', attemptsOf(cause), fixes());
+  }
+}
+
+/** The package reports each package that it tried as an error of its own. */
+function attemptsOf(cause: unknown): Attempt[] {
+  if (!(cause instanceof AggregateError)) return [{ name: PACKAGE, cause }];
+  return cause.errors.map((error: { package: string; cause: unknown }) => ({
+    name: error.package,
+    cause: error.cause,
+  }));
+}
+
+function fixes(): string[] {
+  const platform = `${process.platform}-${process.arch}`;
+  const withoutModel = 'Databases with vectors of your own work without onnxruntime.';
+  if (libcName() === 'musl') {
+    return [`onnxruntime has no build for Linux with musl, only for glibc. ${withoutModel}`];
+  }
+  if (!RUNTIMES.includes(platform)) {
+    return [`onnxruntime has no build for ${platform}, only for ${RUNTIMES.join(', ')}. ${withoutModel}`];
+  }
+  return [
+    `Install it: npm install ${PACKAGE} --include=optional`,
+    `npm leaves ${PACKAGE} out with --omit=peer, and the package for this platform with --omit=optional. ${withoutModel}`,
+  ];
 }

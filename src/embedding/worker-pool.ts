@@ -1,15 +1,16 @@
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { CosiftError } from '../errors.js';
 import { type Embedded, Job, type Origin, type TextKind } from './job.js';
-import { type ModelDirectory, PACKAGE_ROOT } from './model-directory.js';
+import type { ModelDirectory } from './model-directory.js';
 import { NativeCalls } from './native-calls.js';
 import { loadRuntime } from './runtime.js';
 import { type Slice, WorkQueue } from './work-queue.js';
 import type { Task, WorkerData } from './worker.js';
 
 // The compiled file, even if this module runs from its source, because a worker thread cannot run TypeScript.
-const WORKER = join(PACKAGE_ROOT, 'dist', 'embedding', 'worker.js');
+// Both `src` and `dist` are two levels below the root of the package.
+const WORKER = fileURLToPath(new URL('../../dist/embedding/worker.js', import.meta.url));
 
 /** Options of a pool. */
 export interface PoolOptions {

@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import { env, InferenceSession, Tensor } from 'onnxruntime-node';
+import { env, InferenceSession, Tensor } from '@cosift/onnxruntime';
 import type { Embedded, TextKind } from './job.js';
 import type { ModelDirectory } from './model-directory.js';
 import { NativeCalls } from './native-calls.js';

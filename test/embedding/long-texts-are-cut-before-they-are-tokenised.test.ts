@@ -2,15 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { expect, test } from 'vitest';
-import { BUILT_IN_MODEL, readModelDirectory } from '../../src/embedding/model-directory.js';
+import { builtInModel } from '../../src/embedding/built-in-model.js';
+import { readModelDirectory } from '../../src/embedding/model-directory.js';
 import { cutPointsOf } from '../../src/embedding/text-cut.js';
 import { TextTokenizer } from '../../src/embedding/tokenizer.js';
 
 const SEED = 20_260_701;
 
-const read = (name: string) => JSON.parse(readFileSync(join(BUILT_IN_MODEL, name), 'utf8'));
+const read = (name: string) => JSON.parse(readFileSync(join(builtInModel(), name), 'utf8'));
 const whole = new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json'));
-const directory = await readModelDirectory(BUILT_IN_MODEL);
+const directory = await readModelDirectory(builtInModel());
 const tokenizer = new TextTokenizer(directory);
 
 const tokensOf = (text: string): number[] => whole.encode(text, { add_special_tokens: false }).ids;

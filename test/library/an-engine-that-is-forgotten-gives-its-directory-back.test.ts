@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,7 +9,8 @@ import { afterEach, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
 import { LocalStore } from '../../src/store/local/index.js';
 
-const BINDING = fileURLToPath(new URL('../../native/index.cjs', import.meta.url));
+const NATIVE = fileURLToPath(new URL('../../native/', import.meta.url));
+const BINDING = path.join(NATIVE, readdirSync(NATIVE).find((name) => name.endsWith('.node'))!);
 
 const directories: string[] = [];
 afterEach(async () => {

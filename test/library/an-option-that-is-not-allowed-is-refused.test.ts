@@ -163,7 +163,7 @@ describe('of the native module', () => {
     ['/filterDepth', { limits: { ...limits, filterDepth: -1 } }],
   ])('%s of %j', (pointer, options) => {
     const place = path.join(directory, 'never');
-    expect(native.openEngine(place, options)).toMatchObject({
+    expect(native().openEngine(place, options)).toMatchObject({
       code: 'invalid_request',
       problems: [{ pointer }],
     });

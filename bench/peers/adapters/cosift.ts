@@ -1,10 +1,8 @@
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { type NativeEngine, native } from '../../../src/store/local/binding.js';
 import { CATEGORIES } from '../../data/columns.js';
 import type { Dataset } from '../../data/dataset.js';
 import type { Filter } from '../../data/filters.js';
-import { ROOT_DIRECTORY } from '../../paths.js';
 import type { Hits, PageRequest, Peer, PeerCard } from '../peer.js';
 
 /** The binding returns failures as values. */
@@ -18,9 +16,6 @@ interface Response {
   pagination: { next_cursor?: string };
   total?: { value: number };
 }
-
-type Native = typeof import('../../../native/index.cjs');
-type NativeEngine = InstanceType<Native['NativeEngine']>;
 
 /** The binding alone. */
 export const COSIFT: PeerCard = {
@@ -52,14 +47,9 @@ export interface GivenModel {
 /** The database id of all suites. */
 export const DATABASE = 'bench';
 
-/** Loads the binding. */
-export function loadBinding(): Native {
-  return createRequire(import.meta.url)(join(ROOT_DIRECTORY, 'native/index.cjs')) as Native;
-}
-
 /** An engine with the database of the bench. */
 export class Cosift implements Peer {
-  readonly #native = loadBinding();
+  readonly #native = native();
   readonly #threads: number;
   readonly #model: GivenModel;
   #engine?: NativeEngine;

@@ -1,4 +1,4 @@
-import { type Operation, WRITE_ERRORS } from './operation.js';
+import { MODEL_ERRORS, type Operation, WRITE_ERRORS } from './operation.js';
 
 export const DATABASES_OPERATIONS = {
   createDatabase: {
@@ -17,7 +17,7 @@ export const DATABASES_OPERATIONS = {
         schema: 'DatabaseDescription',
       },
     ],
-    errors: ['database_exists', 'model_mismatch', 'invalid_dimensions', ...WRITE_ERRORS],
+    errors: ['database_exists', 'invalid_dimensions', ...MODEL_ERRORS, ...WRITE_ERRORS],
     kind: 'writes',
   },
   listDatabases: {

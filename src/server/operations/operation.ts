@@ -41,6 +41,9 @@ export interface Operation {
   kind?: 'searches' | 'reads' | 'writes' | 'waits';
 }
 
+/** Errors of an operation that embeds texts. */
+export const MODEL_ERRORS = ['model_mismatch', 'not_installed'] as const;
+
 /** Errors of an operation that writes to the store. */
 export const WRITE_ERRORS = ['store_failed', 'disk_full'] as const;
 

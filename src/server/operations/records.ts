@@ -1,5 +1,5 @@
 import { epoch } from '../../schema/index.js';
-import { type Operation, WRITE_ERRORS } from './operation.js';
+import { MODEL_ERRORS, type Operation, WRITE_ERRORS } from './operation.js';
 
 const integer = { type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$' } as const;
 
@@ -31,7 +31,7 @@ export const RECORDS_OPERATIONS = {
       'invalid_vector',
       'invalid_dimensions',
       'identity_conflict',
-      'model_mismatch',
+      ...MODEL_ERRORS,
       ...WRITE_ERRORS,
     ],
     kind: 'writes',

@@ -12,7 +12,7 @@ export const REEMBEDDING_OPERATIONS = {
     actions: ['databases.manage'],
     body: 'ReembeddingRequest',
     success: [{ status: 202, description: 'The state of the re-embedding', schema: 'Reembedding' }],
-    errors: ['reembedding_running', ...WRITE_ERRORS],
+    errors: ['reembedding_running', 'not_installed', ...WRITE_ERRORS],
     kind: 'writes',
   },
   readReembedding: {

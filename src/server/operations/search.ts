@@ -1,7 +1,7 @@
-import type { Operation } from './operation.js';
+import { MODEL_ERRORS, type Operation } from './operation.js';
 
 const QUERY_ERRORS = ['invalid_filter', 'invalid_cursor', 'invalid_time'] as const;
-const SEARCH_ERRORS = [...QUERY_ERRORS, 'invalid_vector', 'invalid_dimensions', 'model_mismatch'] as const;
+const SEARCH_ERRORS = [...QUERY_ERRORS, 'invalid_vector', 'invalid_dimensions', ...MODEL_ERRORS] as const;
 
 export const SEARCH_OPERATIONS = {
   searchA: {

@@ -1,10 +1,18 @@
-import { createRequire } from 'node:module';
 import type * as Native from '../../../native/index.cjs';
+import { loadEngine } from './load-engine.js';
 
-const require = createRequire(import.meta.url);
+let loaded: typeof Native | undefined;
 
-/** The native module. Only `src/store/local` imports it. The path is the same from `src` and from `dist`. */
-export const native = require('../../../native/index.cjs') as typeof Native;
+/**
+ * The native module. Only `src/store/local` uses it. The first call loads it, so that what needs no engine, such as
+ * `cosift --help`, works without one.
+ *
+ * @throws {CosiftError} `not_installed`
+ */
+export function native(): typeof Native {
+  loaded ??= loadEngine();
+  return loaded;
+}
 
 export type {
   NativeEngine,
@@ -12,4 +20,5 @@ export type {
   NativePage,
   Prepared,
   ReembeddingBatch,
+  StopFlag,
 } from '../../../native/index.cjs';

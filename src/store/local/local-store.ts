@@ -60,7 +60,7 @@ export class LocalStore implements RecordStore {
         changeRetentionDays: limits.change_retention_days,
       },
     };
-    return new LocalStore(unwrap(native.openEngine(directory, options)));
+    return new LocalStore(unwrap(native().openEngine(directory, options)));
   }
 
   async load(): Promise<void> {

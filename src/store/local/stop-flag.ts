@@ -1,6 +1,4 @@
-import { native } from './binding.js';
-
-type StopFlag = InstanceType<typeof native.StopFlag>;
+import { native, type StopFlag } from './binding.js';
 
 /** Runs a native call that stops within milliseconds once the signal is aborted. The call then rejects. */
 export async function withStopFlag<T>(
@@ -21,7 +19,7 @@ export async function withStopFlagUntilDone<T>(
   call: (stop: StopFlag) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
-  const flag = new native.StopFlag();
+  const flag = new (native().StopFlag)();
   const stop = () => flag.stop();
   signal?.addEventListener('abort', stop, { once: true });
   try {

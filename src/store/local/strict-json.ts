@@ -7,6 +7,6 @@ import { errorOf } from './unwrap.js';
  * surrogates, has numbers that a double holds, and is at most `maxDepth` arrays and objects deep.
  */
 export function checkJson(body: Uint8Array, maxDepth: number): CosiftError | undefined {
-  const failure = native.checkJson(body, maxDepth);
+  const failure = native().checkJson(body, maxDepth);
   return failure === null ? undefined : errorOf(failure);
 }

@@ -1,0 +1,1 @@
+export { env, InferenceSession, Tensor } from 'onnxruntime-common';

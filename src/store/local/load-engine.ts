@@ -1,0 +1,83 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import type * as Native from '../../../native/index.cjs';
+import { type Attempt, libcName, loadFailure } from '../../platform/index.js';
+
+const require = createRequire(import.meta.url);
+
+/** The platforms for which an engine is published, by the names of napi-rs. */
+export const ENGINES = [
+  'linux-x64-gnu',
+  'linux-arm64-gnu',
+  'linux-x64-musl',
+  'linux-arm64-musl',
+  'darwin-x64',
+  'darwin-arm64',
+  'win32-x64-msvc',
+];
+
+/** The name of this platform, such as `linux-x64-gnu`. */
+function platformName(): string {
+  const { platform, arch } = process;
+  if (platform === 'linux') return `linux-${arch}-${libcName() === 'musl' ? 'musl' : 'gnu'}`;
+  return platform === 'win32' ? `win32-${arch}-msvc` : `${platform}-${arch}`;
+}
+
+/**
+ * Loads the engine: the file that a checkout builds, or else the package for this platform.
+ *
+ * @throws {CosiftError} `not_installed`, with the cause of each attempt and the fix.
+ */
+export function loadEngine(): typeof Native {
+  const platform = platformName();
+  // The path is the same from `src` and from `dist`.
+  const built = fileURLToPath(new URL(`../../../native/cosift.${platform}.node`, import.meta.url));
+  const attempts: Attempt[] = [];
+  for (const load of [() => requireBuilt(built), () => requirePackage(`@cosift/engine-${platform}`)]) {
+    const outcome = load();
+    if ('engine' in outcome) return outcome.engine;
+    attempts.push(outcome);
+  }
+  throw loadFailure('the engine of cosift', attempts, fixesFor(platform, attempts));
+}
+
+type Outcome = { engine: typeof Native } | Attempt;
+
+function requireBuilt(file: string): Outcome {
+  if (!existsSync(file)) return { name: file, cause: 'there is no such file' };
+  return requireFile(file);
+}
+
+function requirePackage(name: string): Outcome {
+  let file: string;
+  try {
+    file = require.resolve(name);
+  } catch (cause) {
+    return { name, cause };
+  }
+  return requireFile(file);
+}
+
+function requireFile(file: string): Outcome {
+  try {
+    return { engine: require(file) };
+  } catch (cause) {
+    return { name: file, cause };
+  }
+}
+
+function fixesFor(platform: string, attempts: readonly Attempt[]): string[] {
+  const fromSource =
+    'To build it from source, see https://github.com/cosift/cosift/blob/main/CONTRIBUTING.md; in a checkout, run: npm run build';
+  if (!ENGINES.includes(platform)) {
+    return [`There is no prebuilt engine for ${platform}, only for ${ENGINES.join(', ')}.`, fromSource];
+  }
+  const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  const name = `@cosift/engine-${platform}`;
+  const isMissing = attempts.some((attempt) => attempt.name === name);
+  const reason = isMissing
+    ? 'npm leaves this package out with --omit=optional, and with a node_modules or a lockfile of another platform.'
+    : 'The file is damaged, or needs a newer system than this one.';
+  return [`Install the package for this platform: npm install ${name}@${version}`, reason, fromSource];
+}
