@@ -1,0 +1,108 @@
+// The fenced blocks of a page of the documentation, and what their info strings say.
+//
+// Every block of README.md, CONTRIBUTING.md, docs/, models/README.md and bench/README.md is run or checked, in the order
+// of the page, in an empty directory where `cosift` is installed. A block begins with its language:
+//
+//   sh         runs with `bash -euo pipefail`; variables and the working directory are those of the earlier blocks. curl
+//              fails for a response with an error status. A block with `cosift serve` or `npm start` continues to run
+//              until the page ends or another one is started. Port 8080 is replaced by a free port.
+//   js cjs ts  a program. A block that begins with `import` or `require` begins a program; the blocks that follow
+//              without one continue it. Programs in TypeScript are also checked with `strict`.
+//   python     runs, where Python is installed.
+//   json ndjson yaml toml nginx dockerfile ini csv
+//              must be well formed.
+//   text       needs `output`, `file=` or `not-run=`.
+//
+// After the language come, in any order:
+//
+//   output            the block is what the block before printed, and is compared with it (compare.ts)
+//   file=NAME         the block is written to this file; a program is then run by a later `sh` block
+//   fails             the `sh` block must end with an error
+//   stop-server       the server of the page is stopped before the block runs
+//   not-run="REASON"  the block is not run here, and is listed as skipped with this reason; options of `cosift` and scripts
+//                     of `npm run` must exist nevertheless
+//
+// A block of a generated section is checked like one that is not run. Another test compares it with its source.
+
+const LANGUAGES = ['sh', 'js', 'cjs', 'ts', 'python', 'json', 'ndjson', 'yaml', 'toml', 'nginx'].concat([
+  'dockerfile',
+  'ini',
+  'csv',
+  'text',
+]);
+
+/** A fenced block. */
+export interface Block {
+  page: string;
+  /** Line of the opening fence, from 1. */
+  line: number;
+  language: string;
+  text: string;
+  output: boolean;
+  fails: boolean;
+  stopServer: boolean;
+  file?: string | undefined;
+  notRun?: string | undefined;
+  /** Whether the block is in a section that `npm run generate:docs` writes. */
+  generated: boolean;
+}
+
+/** A sample that is wrong, with its page and line. */
+export class SampleError extends Error {
+  constructor({ page, line }: { page: string; line: number }, problem: string) {
+    super(`${page}:${line}: ${problem}`);
+    this.name = 'SampleError';
+  }
+}
+
+/**
+ * Returns the blocks of a page in their order.
+ *
+ * @throws {SampleError} for a block without an end, an unknown language and an unknown attribute.
+ */
+export function blocksOf(page: string, markdown: string): Block[] {
+  const blocks: Block[] = [];
+  const lines = markdown.split('\n');
+  let generated = false;
+  for (let at = 0; at < lines.length; at++) {
+    if (/^<!-- .*: made by npm run generate:docs -->$/.test(lines[at] ?? '')) generated = true;
+    if (/^<!-- end of .* -->$/.test(lines[at] ?? '')) generated = false;
+    const [, indent = '', fence = '', info = ''] = /^(\s*)(`{3,}|~{3,})(.*)$/.exec(lines[at] ?? '') ?? [];
+    if (fence === '') continue;
+    const line = at + 1;
+    const text: string[] = [];
+    for (at += 1; lines[at]?.trim() !== fence; at++) {
+      const content = lines[at];
+      if (content === undefined) throw new SampleError({ page, line }, 'the block has no end');
+      text.push(content.startsWith(indent) ? content.slice(indent.length) : content.trimStart());
+    }
+    const attributes = attributesOf({ page, line }, info.trim());
+    const { language, output, file, notRun } = attributes;
+    if (language === 'text' && !output && !file && !notRun && !generated) {
+      throw new SampleError({ page, line }, 'a block of text needs output, file= or not-run=');
+    }
+    blocks.push({ page, line, text: `${text.join('\n')}\n`, generated, ...attributes });
+  }
+  return blocks;
+}
+
+type Attributes = Omit<Block, 'page' | 'line' | 'text' | 'generated'>;
+
+function attributesOf(place: { page: string; line: number }, info: string): Attributes {
+  const [language = '', ...words] = info.match(/[\w-]+=(?:"[^"]*"|\S+)|\S+/g) ?? [];
+  if (!LANGUAGES.includes(language)) {
+    throw new SampleError(place, `"${language}" is not one of the languages ${LANGUAGES.join(', ')}`);
+  }
+  const attributes: Attributes = { language, output: false, fails: false, stopServer: false };
+  for (const word of words) {
+    const [, name = word, value] = /^([\w-]+)=(.*)$/.exec(word) ?? [];
+    const text = value?.replaceAll('"', '').trim();
+    if (word === 'output') attributes.output = true;
+    else if (word === 'fails' && language === 'sh') attributes.fails = true;
+    else if (word === 'stop-server') attributes.stopServer = true;
+    else if (name === 'file' && text) attributes.file = text;
+    else if (name === 'not-run' && text) attributes.notRun = text;
+    else throw new SampleError(place, `unknown attribute ${word}`);
+  }
+  return attributes;
+}

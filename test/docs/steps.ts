@@ -1,0 +1,92 @@
+import { type Block, blocksOf, SampleError } from './blocks.js';
+import { pathOf } from './installation.js';
+import { problemOf } from './well-formed.js';
+
+/** A block, and the block that shows what it prints. */
+export interface Part {
+  block: Block;
+  output?: Block;
+}
+
+/** What a page does, in order. */
+export type Step =
+  | ({ kind: 'shell' | 'server' | 'python' } & Part)
+  | { kind: 'file'; block: Block }
+  | { kind: 'program'; parts: Part[] };
+
+export interface Page {
+  name: string;
+  markdown: string;
+  steps: Step[];
+  /** Blocks that are not run, each with its reason. */
+  skipped: Block[];
+}
+
+const PROGRAMS = ['js', 'cjs', 'ts'];
+const SERVER = /^\s*(?:[A-Z_]+=\S+ )*(?:(?:npx )?cosift serve\b|npm start\b)/m;
+const BEGINS_PROGRAM = /^(?:\/\/.*\n|\s)*(?:import\b|(?:const|let) .* = require\()/;
+
+/**
+ * Returns what a page does.
+ *
+ * @throws {SampleError} for a block that is not well formed, and for one that belongs to nothing before it.
+ */
+export function pageOf(name: string, markdown: string): Page {
+  const page: Page = { name, markdown, steps: [], skipped: [] };
+  for (const block of blocksOf(name, markdown)) {
+    const problem = problemOf(block);
+    if (problem) throw new SampleError(block, problem);
+    if (block.generated) continue;
+    if (block.notRun) page.skipped.push(block);
+    else if (block.language === 'python' && !pathOf('python3')) {
+      page.skipped.push({ ...block, notRun: 'Python is not installed' });
+    } else if (block.output) addOutput(page.steps, block);
+    else if (block.file) page.steps.push({ kind: 'file', block });
+    else if (block.language === 'sh') {
+      page.steps.push({ kind: SERVER.test(block.text) ? 'server' : 'shell', block });
+    } else if (block.language === 'python') page.steps.push({ kind: 'python', block });
+    else if (PROGRAMS.includes(block.language)) addProgram(page.steps, block);
+  }
+  checkFiles(page.steps);
+  return page;
+}
+
+function addOutput(steps: Step[], block: Block): void {
+  const last = steps.at(-1);
+  const source: Part | undefined =
+    last?.kind === 'program' ? last.parts.at(-1) : last?.kind === 'file' ? undefined : last;
+  if (!source || source.output) {
+    throw new SampleError(block, 'shows an output, but no block before it prints one');
+  }
+  source.output = block;
+}
+
+function addProgram(steps: Step[], block: Block): void {
+  const last = steps.at(-1);
+  if (BEGINS_PROGRAM.test(block.text)) steps.push({ kind: 'program', parts: [{ block }] });
+  else if (last?.kind === 'program' && last.parts[0]?.block.language === block.language) {
+    last.parts.push({ block });
+  } else throw new SampleError(block, `continues no program in ${block.language}: it needs an import`);
+}
+
+/** Checks that a later block runs each program that is written to a file. */
+function checkFiles(steps: readonly Step[]): void {
+  for (const [at, step] of steps.entries()) {
+    if (step.kind !== 'file') continue;
+    const { block } = step;
+    if (![...PROGRAMS, 'python', 'sh'].includes(block.language)) continue;
+    const uses = (other: Step) =>
+      (other.kind === 'shell' || other.kind === 'server') && other.block.text.includes(block.file ?? '');
+    if (!steps.slice(at).some(uses)) throw new SampleError(block, `no block runs ${block.file}`);
+  }
+}
+
+/** Returns the text of a program: each line of its blocks at its line of the page, with a mark before each block. */
+export function sourceOf(parts: readonly { block: Block }[], mark: (line: number) => string): string {
+  const lines: string[] = [];
+  for (const { block } of parts) {
+    while (lines.length < block.line - 1) lines.push('');
+    lines.push(mark(block.line), ...block.text.trimEnd().split('\n'));
+  }
+  return `${lines.join('\n')}\n`;
+}
