@@ -98,6 +98,7 @@ export interface ErrorFacts {
 
 /** The error that the library and the client throw. */
 export class CosiftError extends Error {
+  /** Distinguishes this error from others. */
   override readonly name = 'CosiftError';
   /** The kind of the failure. */
   readonly code: ErrorCode;
@@ -110,6 +111,7 @@ export class CosiftError extends Error {
   /** Facts for programs that handle the code, such as `expected` and `got`. */
   readonly fields: Readonly<Record<string, unknown>>;
 
+  /** Makes the error of a code, with the facts that callers need. */
   constructor(code: ErrorCode, detail: string, facts: ErrorFacts = {}) {
     super(detail, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.code = code;

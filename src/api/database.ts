@@ -72,6 +72,7 @@ export type RecordById<Id extends number | string> = Id extends number ? RecordB
  * is unknown or has a value that is not allowed.
  */
 export interface Database {
+  /** The id of the database. */
   readonly id: string;
 
   /** Describes the database: settings, columns, number of records, sizes in bytes, times. */

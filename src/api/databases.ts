@@ -17,5 +17,6 @@ export interface Databases extends AsyncDisposable {
   /** Describes all databases, ordered by id. */
   databases(options?: CallOptions): Promise<DatabaseDescription[]>;
 
+  /** Releases what this object holds: the data directory of the library, nothing of a client. */
   close(): Promise<void>;
 }

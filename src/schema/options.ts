@@ -37,7 +37,7 @@ const waitMs = integer(0, MAX_WAIT_MS);
  * They are not a JSON schema, because the client runs where a schema cannot be compiled: in a browser whose content
  * security policy forbids `eval`.
  */
-const OPTIONS = {
+export const OPTIONS = {
   directory: { directory: name },
   open: {
     threads: integer(1, MAX_THREADS),

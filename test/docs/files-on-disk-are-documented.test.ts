@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterEach, expect, test } from 'vitest';
+import { fan, Service } from '../server/service.js';
+
+const page = readFileSync(new URL('../../docs/reference/files.md', import.meta.url), 'utf8');
+const chapter = (title: string) => page.split(/^## /m).find((text) => text.startsWith(title)) ?? '';
+const named = (text: string) =>
+  [...text.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name as string),
+  );
+
+let service: Service | undefined;
+afterEach(() => service?.stop());
+
+test('every file of a data directory is on the page, and every file of the page exists', async () => {
+  service = await Service.start({ embedWorkers: 1 });
+  const { directory } = service;
+  const paths = () => readdirSync(directory, { recursive: true }) as string[];
+
+  await service.call('PUT', '/v1/databases/fan', { dimensions: 2, approximate: true });
+  for (let first = 0; first < 10_000; first += 1_000) {
+    const records = fan(1_000).map((record) => ({ ...record, id: first + record.id }));
+    await service.call('POST', '/v1/databases/fan/records', { records });
+  }
+  await service.call('POST', '/v1/keys', { name: 'k', actions: ['search'], databases: ['fan'] });
+  await service.call('POST', '/v1/databases/fan/webhooks', { url: 'https://example.org/hook' });
+  while ((await service.call('GET', '/v1/databases/fan')).body.approximate_records === 0);
+  // Its ten thousand texts take seconds, and the service is closed before.
+  await service.call('POST', '/v1/databases/fan/reembedding', { model: 'all-MiniLM-L6-v2' });
+  while (!paths().some((path) => path.startsWith('databases/.next-fan/records')));
+  await service.running.close();
+
+  const found = new Set(
+    paths()
+      .map((path) => path.replace(/^databases\/fan/, 'databases/ID').replace(/\/\d+\./, '/N.'))
+      .map((path) => path.replace(/^databases\/\.next-fan.*/, 'databases/.next-ID')),
+  );
+  const lasting = named(chapter('Data directory'));
+  const temporary = named(chapter('Temporary files'));
+  expect([...found].filter((path) => ![...lasting, ...temporary].includes(path))).toEqual([]);
+  // The lock of the keys exists only while they change.
+  expect(lasting.filter((path) => !found.has(path))).toEqual(['keys.json.locked']);
+});
+
+test('every temporary file of the page is made by the sources', () => {
+  const sources = [
+    'crates/engine/src/disk/directory_swap.rs',
+    'crates/engine/src/store/paths.rs',
+    'crates/engine/src/disk/parts_writer.rs',
+    'src/server/files/secret-file.ts',
+  ]
+    .map((path) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'))
+    .join('');
+  const names = named(chapter('Temporary files'));
+  expect(names.length).toBeGreaterThan(5);
+  for (const name of names) {
+    const mark = /\.(new|dropped|next|ready)-|new$|tmp$/.exec(name)?.[0];
+    expect(mark, name).toBeDefined();
+    expect(sources, name).toContain(mark);
+  }
+});

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { clientExports, libraryExports } from '../../scripts/docs/library/index.js';
+import * as client from '../../src/client/index.js';
+import * as library from '../../src/index.js';
+import { OPTIONS } from '../../src/schema/options.js';
+import { Page } from './pages.js';
+
+const page = new Page('library.md');
+const exports = new Map([...libraryExports(), ...clientExports()]);
+
+test('every export has a chapter, and every chapter is an export or a method', () => {
+  expect(exports.size).toBeGreaterThan(40);
+  for (const name of [...Object.keys(library), ...Object.keys(client)])
+    expect([...exports.keys()]).toContain(name);
+  expect(page.headings(3).sort()).toEqual([...exports.keys()].sort());
+  const methods = [...exports.values()].flatMap(({ name, members }) =>
+    members
+      .filter(({ kind }) => kind === 'method')
+      .map((method) => (method.name === 'constructor' ? `new ${name}` : `${name}.${method.name}`)),
+  );
+  expect(page.headings(4).filter((heading) => !methods.includes(heading))).toEqual([]);
+});
+
+test('every member of an export is in its chapter or in that of a parent', () => {
+  for (const { name, members, parents } of exports.values()) {
+    const chapters = [name, ...parents].map((owner) => page.chapter(owner)).join('\n');
+    for (const member of members.filter((one) => one.name !== 'Symbol.asyncDispose')) {
+      const heading = [name, ...parents].some((owner) => chapters.includes(`#### ${owner}.${member.name}\n`));
+      const isThere =
+        heading ||
+        chapters.includes(`| \`${member.name}\` |`) ||
+        chapters.includes(`| \`${member.name}?\` |`);
+      expect(isThere || chapters.includes(`#### new ${name}`), `${name}.${member.name}`).toBe(true);
+    }
+  }
+});
+
+test('every option that a call checks is in the chapter of the call or of its options', () => {
+  const chapters: Record<string, string> = {
+    directory: 'open',
+    open: 'OpenOptions',
+    database: 'Databases.database',
+    record: 'Database.get',
+    call: 'CallOptions',
+    model: 'Database.reembed',
+    changes: 'ChangesRequest',
+    client: 'ClientOptions',
+    revocation: 'Client.revokeKey',
+  };
+  const inherited = page.chapter('CallOptions');
+  for (const [call, options] of Object.entries(OPTIONS)) {
+    const name = chapters[call] ?? `${call.charAt(0).toUpperCase()}${call.slice(1)}Options`;
+    const text = call === 'follow' ? page.chapter('ChangesRequest') : page.chapter(name);
+    expect(text, `${call}: there is no chapter ${name}`).not.toBe('');
+    for (const option of Object.keys(options)) {
+      expect(text + inherited, `${call}: ${option}`).toMatch(new RegExp(`\\b${option}\\b`));
+    }
+  }
+});
