@@ -32,8 +32,6 @@ export function describe(error: unknown): string {
       return `there is no file ${system.path}`;
     case 'EACCES':
       return `${system.path} may not be read or written by this user`;
-    case 'EADDRINUSE':
-      return 'the port is in use; choose another with --port (0: any free one)';
     default:
       return error.message.split('\n')[0] ?? error.name;
   }

@@ -13,6 +13,10 @@ export interface Config {
   rateLimit: number;
   /** Concurrent searches. */
   maxSearches: number;
+  /** Origins whose web pages may call the service, or `*`. */
+  corsOrigins: readonly string[];
+  /** Addresses and CIDR ranges of proxies whose `x-forwarded-for` is believed. */
+  trustedProxies: readonly string[];
   answerTimeoutSeconds: number;
   /** Open connections. */
   maxConnections: number;

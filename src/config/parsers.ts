@@ -1,4 +1,6 @@
+import { isIP } from 'node:net';
 import path from 'node:path';
+import ipaddr from 'ipaddr.js';
 import { AddressPolicy } from './address-policy.js';
 
 /**
@@ -63,17 +65,51 @@ function directoriesOf(value: unknown): Record<string, string> {
 
 /** Takes addresses, CIDR ranges and host names separated by commas, or a list of such texts. */
 export const addressList = parser('addresses, separated by commas', (value): string[] => {
-  const entries = listOf(value).map((entry) => {
-    if (typeof entry !== 'string') throw new Error('must be texts');
-    return entry.trim();
-  });
+  const entries = textsOf(value);
   // The constructor throws for an entry that is not valid.
   new AddressPolicy(entries);
   return entries;
 });
 
+/** Takes addresses and CIDR ranges separated by commas, or a list of such texts. */
+export const proxyList = parser('addresses and CIDR ranges, separated by commas', (value): string[] =>
+  textsOf(value).map((entry) => {
+    if (isIP(entry) !== 0 || ipaddr.isValidCIDR(entry)) return entry;
+    throw new Error(`${JSON.stringify(entry)} is neither an address nor a CIDR range`);
+  }),
+);
+
+/** Takes origins separated by commas, a list of such texts, or `*`. */
+export const originList = parser('origins, separated by commas, or `*`', (value): string[] => {
+  const origins = textsOf(value);
+  if (origins.includes('*') && origins.length > 1) {
+    throw new Error('must be "*" alone, which allows every origin, or origins without it');
+  }
+  for (const origin of origins) if (origin !== '*') checkOrigin(origin);
+  return origins;
+});
+
+/** Browsers send an origin in exactly one spelling, and the service compares it letter by letter. */
+function checkOrigin(text: string): void {
+  // Applications such as those of Electron and Capacitor have schemes of their own.
+  if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9.-]+(:\d+)?$/.test(text)) return;
+  const url = /^https?:\/\/[^*]*$/i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.origin === text) return;
+  const meant = url === undefined ? '' : `; did you mean ${url.origin}?`;
+  throw new Error(
+    `${JSON.stringify(text)} is not an origin, which is a scheme, a host and perhaps a port${meant}`,
+  );
+}
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function textsOf(value: unknown): string[] {
+  return listOf(value).map((entry) => {
+    if (typeof entry !== 'string') throw new Error('must be texts');
+    return entry.trim();
+  });
 }
 
 /** The entries of one text that is separated by commas, or of a list of such texts. */

@@ -106,6 +106,8 @@ function configOf(values: ReadonlyMap<string, unknown>): Config {
     logLevel: value('log_level'),
     rateLimit: value('rate_limit'),
     maxSearches: value('max_searches'),
+    corsOrigins: value<string[] | undefined>('cors_origins') ?? [],
+    trustedProxies: value<string[] | undefined>('trusted_proxies') ?? [],
     answerTimeoutSeconds: value('answer_timeout_seconds'),
     maxConnections: value('max_connections'),
     threads: value('threads'),

@@ -1,6 +1,16 @@
 import { LIMIT_MEANINGS, LIMITS, type Limits } from '../schema/limits.js';
 import { MAX_EMBED_WORKERS, MAX_THREADS } from '../schema/options.js';
-import { addressList, headerText, integer, modelDirectories, oneOf, type Parser, text } from './parsers.js';
+import {
+  addressList,
+  headerText,
+  integer,
+  modelDirectories,
+  oneOf,
+  originList,
+  type Parser,
+  proxyList,
+  text,
+} from './parsers.js';
 
 export interface Setting {
   /** Name in the config file; `a.b` is member `b` of the object `a`. */
@@ -100,6 +110,28 @@ export const SETTINGS: readonly Setting[] = [
     help: 'open connections; further ones are closed on arrival',
     default: 10_000,
     parse: integer(1, 1_000_000),
+  },
+  {
+    name: 'cors_origins',
+    flag: '--cors-origins',
+    env: 'COSIFT_CORS_ORIGINS',
+    help:
+      'origins whose web pages may call the service (CORS), such as `https://app.example.com`; `*` allows all; ' +
+      'the flag may be repeated',
+    defaultText: 'none',
+    parse: originList,
+    repeat: true,
+  },
+  {
+    name: 'trusted_proxies',
+    flag: '--trusted-proxies',
+    env: 'COSIFT_TRUSTED_PROXIES',
+    help:
+      'addresses and CIDR ranges of proxies; in their requests, the header `x-forwarded-for` names the client, which the ' +
+      'log contains; the flag may be repeated',
+    defaultText: 'none',
+    parse: proxyList,
+    repeat: true,
   },
   {
     name: 'threads',

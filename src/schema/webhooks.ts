@@ -8,6 +8,7 @@ const url = {
   maxLength: 2048,
   description:
     'Changes are posted to this URL. A response with status 2xx acknowledges them; redirects are not followed. ' +
+    'It has no user name and no password. ' +
     'Its host must have a public address, unless the operator allows others.',
 } as const;
 

@@ -1,30 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import Fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type FastifyServerOptions,
-  LogController,
-} from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify';
 import type { Backend, Readiness } from '../backend/index.js';
-import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
 import { databaseNotFound, guardAccess, keyOf } from './admission/access.js';
 import { type Capacity, InFlight } from './admission/in-flight.js';
 import { holdingResources } from './admission/request-resources.js';
 import type { Rate } from './admission/token-bucket.js';
 import { sendInChunks } from './http/chunked-response.js';
+import { compressResponses } from './http/compression.js';
 import { limitConnections } from './http/connections.js';
+import { allowOrigins } from './http/cors.js';
 import { refuseMalformedRequests } from './http/malformed-request.js';
 import { asCosiftError, sendProblem } from './http/problem-response.js';
+import { checkQueryParameters } from './http/query-parameters.js';
 import { readBodies } from './http/read-body.js';
 import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
 import type { KeyStore } from './keys/key-store.js';
 import { Metrics } from './observability/metrics.js';
 import { logRequests, TRACEPARENT } from './observability/request-log.js';
-import { allowedMethods } from './operations/allowed-methods.js';
+import { everyMethod } from './operations/allowed-methods.js';
 import type { Operation } from './operations/operation.js';
 import { OPERATIONS, type OperationId } from './operations/table.js';
+import { answerWithoutRoute } from './operations/unknown-paths.js';
 import { changeHandlers } from './routes/changes.js';
 import { databaseHandlers } from './routes/databases.js';
 import type { Dependencies, Handler } from './routes/dependencies.js';
@@ -48,6 +45,10 @@ export interface AppOptions {
   /** Maximum number of open connections. */
   maxConnections?: number;
   timeouts?: Timeouts;
+  /** Origins whose pages may call the service from a browser, or `*`. Default: none. */
+  corsOrigins?: readonly string[];
+  /** Addresses and CIDR ranges of proxies whose `x-forwarded-for` names the client in the log. Default: none. */
+  trustedProxies?: readonly string[];
   logger?: FastifyServerOptions['logger'];
 }
 
@@ -62,8 +63,9 @@ const RESERVED = new Set(['search', 'query', 'delete']);
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 /** Builds the HTTP interface of `backend`. It does not listen yet. Closing it leaves the backend open. */
-export function buildApp(options: AppOptions): FastifyInstance {
+export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { backend, keys, webhooks, limits = LIMITS, timeouts = TIMEOUTS, capacity = CAPACITY } = options;
+  const { corsOrigins = [], trustedProxies = [] } = options;
   const app = Fastify({
     logger: options.logger ?? false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -78,6 +80,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     bodyLimit: limits.batch_bytes,
     routerOptions: { maxParamLength: 1024 },
     return503OnClosing: false,
+    ...(trustedProxies.length > 0 && { trustProxy: [...trustedProxies] }),
     genReqId: ({ headers }) => {
       const given = headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
@@ -108,19 +111,22 @@ export function buildApp(options: AppOptions): FastifyInstance {
     metrics,
   };
 
+  if (corsOrigins.length > 0) await allowOrigins(app, corsOrigins, everyMethod());
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     // The router takes the last segment of these paths for a record id.
     const { rid } = request.params as { rid?: string };
-    const unknown = request.is404 || (rid !== undefined && RESERVED.has(rid));
+    const hasRoute = request.routeOptions.config?.operation !== undefined && !RESERVED.has(rid ?? '');
     // In this hook, because the body of a request to an unknown path must not be read.
-    return unknown ? refuseUnknownPath(request, reply) : undefined;
+    return hasRoute ? undefined : answerWithoutRoute(request, reply);
   });
   const { maxConnections = MAX_CONNECTIONS } = options;
   limitConnections(app, { maxConnections, sendMs: timeouts.sendMs, stopMs: timeouts.stopMs });
   logRequests(app, metrics);
   guardAccess(app, dependencies, options.rate);
+  checkQueryParameters(app);
   inFlight.guard(app);
+  compressResponses(app);
   sendInChunks(app);
   readBodies(app, {
     limits,
@@ -150,18 +156,7 @@ function handleErrors(app: FastifyInstance): void {
     if (error.code === 'database_not_found' && id !== undefined) error = databaseNotFound(id);
     return sendProblem(request, reply, error);
   });
-  app.setNotFoundHandler(refuseUnknownPath);
-}
-
-/** Responds 405 with the allowed methods if the path has any, else 404. */
-function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const allowed = allowedMethods(request.url.split('?', 1)[0] ?? '');
-  if (allowed.length === 0) {
-    return sendProblem(request, reply, new CosiftError('not_found', 'there is nothing at this path'));
-  }
-  reply.header('allow', allowed.join(', '));
-  const detail = `this path takes ${allowed.join(', ')}`;
-  return sendProblem(request, reply, new CosiftError('method_not_allowed', detail));
+  app.setNotFoundHandler(answerWithoutRoute);
 }
 
 function addRoutes(app: FastifyInstance, dependencies: Dependencies): void {

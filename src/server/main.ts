@@ -5,7 +5,7 @@ import { type Config, ConfigError, isLoopback } from '../config/index.js';
 import { sees } from './admission/access.js';
 import { type AppOptions, buildApp, CAPACITY } from './app.js';
 import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
-import { type AdminKey, adminKey } from './keys/admin-key.js';
+import { type AdminKey, adminKey, storeAdminKey } from './keys/admin-key.js';
 import type { KeyStore } from './keys/key-store.js';
 import { openKeyStore } from './keys/open-key-store.js';
 import { EngineLog } from './observability/engine-log.js';
@@ -40,8 +40,8 @@ export interface StartOptions {
 }
 
 /**
- * Starts the service. It listens at once, so that `/readyz` can report its state. It prints the admin key when it makes
- * one, and `listening on …` when it is ready.
+ * Starts the service. It listens at once, so that `/readyz` can report its state. When it is ready, it prints the admin
+ * key if it made one, and `listening on …`.
  */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const print = options.print ?? ((line: string) => process.stdout.write(`${line}\n`));
@@ -68,19 +68,22 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   };
   try {
     const admin = await adminKey(config.data, config.adminKey);
-    // Printed here, because the key must be shown even if the start fails later.
-    if (admin.made) print(`admin key (shown once, kept in ${admin.file}): ${admin.key}`);
     checkAdminKey(config.host, admin);
     const keys = await openKeyStore(config.data, admin.key);
     webhooks = await openWebhooks(config, backend, keys, options.deliveryTimes);
     const readiness = () => preparation.readiness();
-    app = buildApp({ ...appOptions(config, options.timeouts), backend, keys, webhooks, readiness });
+    app = await buildApp({ ...appOptions(config, options.timeouts), backend, keys, webhooks, readiness });
     engineLog = new EngineLog(backend, app.log);
     engineLog.start();
-    await app.listen({ host: config.host, port: config.port });
+    await listen(app, config);
     const url = urlOf(app.server.address() as AddressInfo);
     await preparation.run(app.log, async () => options.beforeServing?.(backend, url));
     webhooks.start(app.log);
+    // Stored only now, so that a start that failed leaves no key behind that was never shown.
+    if (admin.made) {
+      await storeAdminKey(admin);
+      print(`admin key (shown once, kept in ${admin.file}): ${admin.key}`);
+    }
     print(`listening on ${url}`);
     return { url, app, backend, admin, close };
   } catch (error) {
@@ -113,11 +116,32 @@ function appOptions(config: Config, timeouts: Partial<Timeouts> | undefined): Pa
     ...(config.rateLimit > 0 && { rate: { quota: config.rateLimit, windowSeconds: 60 } }),
     capacity: { ...CAPACITY, searches: config.maxSearches },
     maxConnections: config.maxConnections,
+    corsOrigins: config.corsOrigins,
+    trustedProxies: config.trustedProxies,
     timeouts: { ...TIMEOUTS, responseMs: config.answerTimeoutSeconds * 1000, ...timeouts },
     // Standard output is only for the lines that `print` writes.
     logger: { level: config.logLevel, stream: process.stderr },
   };
 }
+
+/** @throws {ConfigError} when the setting of the host or the port is the cause. */
+async function listen(app: FastifyInstance, { host, port }: Config): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const fault = FAULTS[(error as NodeJS.ErrnoException).code ?? ''];
+    throw fault === undefined ? error : new ConfigError(fault(host, port));
+  }
+}
+
+/** By the code of a failed listen: what is wrong, and the fix. */
+const FAULTS: Record<string, (host: string, port: number) => string> = {
+  EADDRINUSE: (host, port) =>
+    `port ${port} of ${host} is in use; stop the other server, or choose another port with --port (0: any free one)`,
+  EACCES: (_, port) => `port ${port} is reserved for privileged users; choose one above 1023 with --port`,
+  EADDRNOTAVAIL: (host) => `${host} is not an address of this machine; choose another with --host`,
+  ENOTFOUND: (host) => `there is no host ${host}; choose an address of this machine with --host`,
+};
 
 /** Runs all steps in order. A step that fails does not prevent the next ones; the errors are thrown at the end. */
 async function runEach(steps: readonly (() => unknown)[]): Promise<void> {

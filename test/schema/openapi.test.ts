@@ -107,7 +107,7 @@ test('every operation is there, secured unless it is open, with every status of 
   for (const [operationId, { method, path, ...operation }] of Object.entries(OPERATIONS)) {
     const described = document.paths[path]?.[method.toLowerCase()];
     expect(described?.operationId).toBe(operationId);
-    expect(described?.security).toEqual('open' in operation ? [] : [{ key: [] }]);
+    expect(described?.security).toEqual('open' in operation ? [] : [{ key: [] }, { bearer: [] }]);
     for (const { status } of operation.success) expect(described?.responses).toHaveProperty(String(status));
     expect(described?.responses).toHaveProperty('500');
   }

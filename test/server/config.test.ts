@@ -40,6 +40,22 @@ test('models come by flags, a variable or the file', () => {
   expect(settings.find(({ name }) => name === 'models')?.value).toBe('a=/one,b=/two');
 });
 
+test('origins and proxies come by flags, a variable or the file', () => {
+  const { config } = resolveConfig({}, {});
+  expect([config.corsOrigins, config.trustedProxies]).toEqual([[], []]);
+  const env = {
+    COSIFT_CORS_ORIGINS: 'https://a.example, http://localhost:5173',
+    COSIFT_TRUSTED_PROXIES: '10.0.0.0/8,::1',
+  };
+  expect(resolveConfig({}, env).config).toMatchObject({
+    corsOrigins: ['https://a.example', 'http://localhost:5173'],
+    trustedProxies: ['10.0.0.0/8', '::1'],
+  });
+  expect(resolveConfig({ corsOrigins: ['*'] }, env).config.corsOrigins).toEqual(['*']);
+  const file = fileOf({ cors_origins: ['capacitor://localhost', 'chrome-extension://abc'] });
+  expect(resolveConfig({ config: file }, {}).config.corsOrigins).toHaveLength(2);
+});
+
 test('the admin key is never shown', () => {
   const { config, settings } = resolveConfig({}, { COSIFT_ADMIN_KEY: 'mine' });
   expect(config.adminKey).toBe('mine');
@@ -66,6 +82,28 @@ describe('what is unknown or unusable stops the start', () => {
       'models that are none',
       () => resolveConfig({ config: fileOf({ models: { a: 1 } }) }, {}),
       /models: must be/,
+    ],
+    ...['https://a.example/', 'https://A.example', 'https://a.example:443', 'https://a.example/path'].map(
+      (origin): [string, () => unknown, RegExp] => [
+        `the origin ${origin}`,
+        () => resolveConfig({ corsOrigins: [origin] }, {}),
+        /--cors-origins: .* is not an origin.*; did you mean https:\/\/a\.example\?/,
+      ],
+    ),
+    ...['a.example', 'null', 'https://*.a.example', ''].map((origin): [string, () => unknown, RegExp] => [
+      `the origin "${origin}"`,
+      () => resolveConfig({}, { COSIFT_CORS_ORIGINS: origin }),
+      /COSIFT_CORS_ORIGINS: .* is not an origin/,
+    ]),
+    [
+      'every origin and another one',
+      () => resolveConfig({ corsOrigins: ['*', 'https://a.example'] }, {}),
+      /must be "\*" alone/,
+    ],
+    [
+      'a proxy without an address',
+      () => resolveConfig({ trustedProxies: ['proxy.local'] }, {}),
+      /--trusted-proxies: "proxy\.local" is neither an address nor a CIDR range/,
     ],
     ['a file that is no JSON', () => resolveConfig({ config: fileOf('{') }, {}), /config\.json/],
     ['a file that is not there', () => resolveConfig({ config: '/nowhere.json' }, {}), /cannot read/],

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { adminKey } from '../../src/server/keys/admin-key.js';
+import { adminKey, storeAdminKey } from '../../src/server/keys/admin-key.js';
 import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
 import { fan, Service } from './service.js';
 
@@ -236,6 +236,7 @@ test('the admin key is made once, for the owner only, and a given one replaces i
   const directory = path.join(service.directory, 'first');
   const first = await adminKey(directory, undefined);
   expect(first.made).toBe(true);
+  await storeAdminKey(first);
   expect((await stat(first.file)).mode & 0o777).toBe(0o600);
   expect(await adminKey(directory, undefined)).toEqual({ ...first, made: false });
   expect((await adminKey(directory, 'mine')).key).toBe('mine');

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { beginBackend, openBackend } from '../../src/backend/index.js';
-import { resolveConfig } from '../../src/config/index.js';
+import { ConfigError, resolveConfig } from '../../src/config/index.js';
 import { checkSchema, LIMITS } from '../../src/schema/index.js';
 import { type Running, type StartOptions, start } from '../../src/server/main.js';
 import { LocalStore } from '../../src/store/local/index.js';
@@ -235,4 +235,42 @@ test('a missing model makes only the requests that need it fail', async () => {
   expect(await ask('other/records', { records: [{ data: {} }] })).toEqual([409, 'model_mismatch']);
   expect(await ask('other/query', {})).toEqual([200, undefined]);
   expect(await ask('fan/search', { search: { vector: [1, 0] } })).toEqual([200, undefined]);
+});
+
+test('a start on a used port names the port and the fix, and leaves no admin key that nobody has seen', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const { directory } = await stopped();
+  const file = path.join(directory, 'admin.key');
+  await rm(file);
+  const printed: string[] = [];
+  const print = (line: string) => void printed.push(line);
+  await expect(startOn(directory, port, { print })).rejects.toThrow(
+    new ConfigError(
+      `port ${port} of 127.0.0.1 is in use; stop the other server, or choose another port with --port (0: any free one)`,
+    ),
+  );
+  expect(printed).toEqual([]);
+  await expect(stat(file)).rejects.toThrow('ENOENT');
+  other.close();
+  await once(other, 'close');
+  await startOn(directory, port, { print });
+  const key = (await readFile(file, 'utf8')).trim();
+  expect(printed).toEqual([
+    `admin key (shown once, kept in ${file}): ${key}`,
+    `listening on http://127.0.0.1:${port}`,
+  ]);
+});
+
+test('an address that this machine does not have is named', async () => {
+  const { config } = resolveConfig(
+    { port: 0, host: '192.0.2.1', data: (await stopped()).directory },
+    {
+      COSIFT_ADMIN_KEY: 'a-key-of-some-length',
+    },
+  );
+  await expect(start(config, { print: () => undefined })).rejects.toThrow(
+    '192.0.2.1 is not an address of this machine',
+  );
 });

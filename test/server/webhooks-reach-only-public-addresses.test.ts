@@ -163,3 +163,21 @@ test('a redirect is a failure, and its target is not asked', async () => {
   });
   expect(target.connections()).toBe(0);
 });
+
+test('a URL with a password is refused, because listings show URLs', async () => {
+  const service = await begin({ webhookAllow: ['127.0.0.1'] });
+  for (const user of ['user:secret@', 'user@', ':secret@']) {
+    const url = `https://${user}example.org/`;
+    const { status, body } = await service.call('POST', '/v1/databases/fan/webhooks', { url });
+    expect([status, body.errors]).toEqual([
+      400,
+      [
+        {
+          pointer: '/url',
+          code: 'invalid_value',
+          detail: 'must not contain a user name or a password, because listings show it',
+        },
+      ],
+    ]);
+  }
+});

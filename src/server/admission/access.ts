@@ -4,6 +4,7 @@ import { CosiftError } from '../../errors.js';
 import { DATABASE_ID } from '../../schema/index.js';
 import type { Caller } from '../keys/caller.js';
 import type { KeyStore } from '../keys/key-store.js';
+import { presentedKey } from '../keys/presented-key.js';
 import type { Operation } from '../operations/operation.js';
 import { type Rate, TokenBuckets } from './token-bucket.js';
 
@@ -98,15 +99,19 @@ export function databaseNotFound(id: string): CosiftError {
 
 /** The caller, if the request has a valid key. */
 export async function findCaller(request: FastifyRequest, keys: KeyStore): Promise<Caller | undefined> {
-  const key = request.headers['x-api-key'];
-  return typeof key === 'string' && key !== '' ? keys.authenticate(key) : undefined;
+  const key = presentedKey(request.headers);
+  return key === undefined ? undefined : keys.authenticate(key);
 }
 
-async function authenticate(keys: KeyStore, request: FastifyRequest): Promise<Caller> {
-  const caller = await findCaller(request, keys);
-  if (caller === undefined && !request.headers['x-api-key']) {
-    throw new CosiftError('unauthorized', 'send a key in the header x-api-key');
+async function authenticate(keys: KeyStore, { headers }: FastifyRequest): Promise<Caller> {
+  const key = presentedKey(headers);
+  if (key === undefined) {
+    throw new CosiftError(
+      'unauthorized',
+      'send a key in the header x-api-key, or in authorization after "Bearer"',
+    );
   }
+  const caller = await keys.authenticate(key);
   if (caller === undefined) throw new CosiftError('unauthorized', 'the key is not valid');
   return caller;
 }

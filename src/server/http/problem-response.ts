@@ -4,6 +4,9 @@ import type { ProblemBody } from '../../schema/index.js';
 
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
+/** One header each, because some clients read only the first challenge of a header. */
+const CHALLENGES = ['Bearer realm="cosift"', 'ApiKey header="x-api-key"'];
+
 // The detail of a server error may reveal internals, so only the title is sent. The details of these are for callers.
 const EXPOSED_5XX: ReadonlySet<ErrorCode> = new Set(['busy', 'not_ready', 'timed_out']);
 const RETRIABLE: ReadonlySet<ErrorCode> = new Set([
@@ -32,7 +35,7 @@ export function problemBody(error: CosiftError, requestId: string): ProblemBody 
 }
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: CosiftError): FastifyReply {
-  if (error.status === 401) reply.header('www-authenticate', 'ApiKey header="x-api-key"');
+  if (error.status === 401) reply.header('www-authenticate', CHALLENGES);
   if (RETRIABLE.has(error.code)) reply.header('retry-after', String(error.fields.retry_after ?? 1));
   // After a body timeout, the connection is closed. Otherwise the rest of the body is read and dropped: closing early
   // resets the connection, and the client loses the response.

@@ -73,12 +73,19 @@ export function readBodies(
 /** Parsing and checking a body of this size takes milliseconds. */
 const LARGE_BYTES = 65_536;
 
-function checkCoding(request: FastifyRequest): void {
-  const coding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
+function checkCoding({ headers }: FastifyRequest): void {
+  const coding = headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (coding !== 'identity') {
-    throw new CosiftError('unsupported_media_type', 'send the body without content-encoding');
+    const detail = `content-encoding is ${JSON.stringify(coding)}; send the body without it, not compressed`;
+    throw new CosiftError('unsupported_media_type', detail);
   }
-  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
+  // Node removes the coding `chunked`, and ignores those before it.
+  const transfer = headers['transfer-encoding']?.trim().toLowerCase() ?? 'chunked';
+  if (transfer !== 'chunked') {
+    const detail = `transfer-encoding is ${JSON.stringify(transfer)}; only "chunked" is supported`;
+    throw new CosiftError('unsupported_media_type', detail);
+  }
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1];
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8' && charset.toLowerCase() !== 'utf8') {
     throw new CosiftError('unsupported_media_type', 'the charset must be utf-8');
   }

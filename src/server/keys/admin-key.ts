@@ -5,13 +5,13 @@ import { generateKey, keyIdOf } from './key-format.js';
 
 export interface AdminKey {
   key: string;
-  /** Whether this start made the key, so that the key must be shown. */
+  /** Whether this start made the key, so that the key must be stored and shown. */
   made: boolean;
   file: string;
 }
 
 /**
- * Returns the admin key: `given`, or the key in `admin.key` of the data directory, or a new key that is stored there.
+ * Returns the admin key: `given`, or the key in `admin.key` of the data directory, or a new key.
  *
  * @throws {CosiftError} `damaged` when the stored key was changed.
  */
@@ -30,7 +30,10 @@ export async function adminKey(dataDirectory: string, given: string | undefined)
     }
     return { key: stored, made: false, file };
   }
-  const { key } = generateKey();
+  return { key: generateKey().key, made: true, file };
+}
+
+/** Stores a key that {@link adminKey} made. */
+export async function storeAdminKey({ key, file }: AdminKey): Promise<void> {
   await writeSecret(file, `${key}\n`);
-  return { key, made: true, file };
 }

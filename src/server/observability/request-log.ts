@@ -18,6 +18,7 @@ export function logRequests(app: FastifyInstance, metrics: Metrics): void {
         status: reply.statusCode,
         ms: Math.round(ms * 100) / 100,
         key_id: request.caller?.keyId,
+        client: request.ip,
       },
       'answered',
     );

@@ -28,7 +28,8 @@ export function docsPage(document: OpenApiDocument): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${html(document.info.title)}: HTTP API</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>${STYLE}</style>
 <h1>${html(document.info.title)}: HTTP API</h1><p>${text(document.info.description)}</p>
-<p>Every request except those under Service needs the header <code>x-api-key</code>. This page is made from
+<p>Every request except those under Service needs a key in the header <code>x-api-key</code>, or in
+<code>authorization</code> after <code>Bearer</code>. This page is made from
 <a href="/openapi.json">openapi.json</a>.</p>
 <nav><ul>${contents.join('')}</ul></nav>
 ${sections.join('')}

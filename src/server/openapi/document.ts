@@ -44,6 +44,14 @@ const PATH_PARAMETERS: Record<string, object> = {
   },
 };
 
+const IF_NONE_MATCH = {
+  name: 'if-none-match',
+  in: 'header',
+  required: false,
+  description: 'Entity tags. If one of them is that of the response, the status is 304 and there is no body.',
+  schema: { type: 'string' },
+};
+
 /** The OpenAPI 3.1 document of all operations. It is made from the same table as the routes. */
 export function openApiDocument(limits: Limits = LIMITS): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {};
@@ -59,7 +67,9 @@ export function openApiDocument(limits: Limits = LIMITS): OpenApiDocument {
       version: '1',
       description:
         'Exact semantic search over the records of databases, with filters, time ranges and cursors. ' +
-        'Both variants serve the same records.',
+        'Both variants serve the same records. Every path that takes `GET` takes `HEAD`, and `OPTIONS` tells the methods ' +
+        'of a path. Responses from 1 kB on are compressed for clients that accept `br` or `gzip`. A query parameter that ' +
+        'an operation does not have is refused.',
     },
     servers: [{ url: '/' }],
     tags: [
@@ -72,12 +82,29 @@ export function openApiDocument(limits: Limits = LIMITS): OpenApiDocument {
     paths,
     components: {
       schemas: publishedSchemas(limits),
-      securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'x-api-key' } },
+      securitySchemes: {
+        key: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The same key in the header `authorization`.',
+        },
+      },
       headers: {
         RequestId: {
           description: 'The `x-request-id` of the request, or a new id.',
           schema: { type: 'string' },
         },
+        RateLimit: {
+          description: 'What is left of the rate limit of the key, and the seconds until it is full again.',
+          schema: { type: 'string' },
+        },
+        RateLimitPolicy: { description: 'The rate limit of the key.', schema: { type: 'string' } },
+        ETag: {
+          description: 'Changes when the response changes. `if-none-match` takes it.',
+          schema: { type: 'string' },
+        },
+        WwwAuthenticate: { description: 'How to send a key.', schema: { type: 'string' } },
         RetryAfter: {
           description: 'Seconds to wait before the next attempt.',
           schema: { type: 'integer', minimum: 0 },
@@ -96,6 +123,7 @@ function describe(operationId: OperationId, operation: Operation): OpenApiOperat
     ...[...operation.path.matchAll(/\{(\w+)\}/g)].map(
       ([, name]) => PATH_PARAMETERS[name as string] as object,
     ),
+    ...(operation.tagged ? [IF_NONE_MATCH] : []),
     ...(operation.query ?? []).map((parameter) => ({ ...parameter, in: 'query', required: false })),
   ];
   return {
@@ -106,7 +134,7 @@ function describe(operationId: OperationId, operation: Operation): OpenApiOperat
     ...(parameters.length > 0 && { parameters }),
     ...(operation.body !== undefined && { requestBody: bodyOf(operation) }),
     responses: responsesOf(operation),
-    security: operation.open ? [] : [{ key: [] }],
+    security: operation.open ? [] : [{ key: [] }, { bearer: [] }],
   };
 }
 

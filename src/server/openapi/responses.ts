@@ -15,6 +15,9 @@ export function responsesOf(operation: Operation): Record<string, OpenApiRespons
       ...(content && { content: { ...existing?.content, ...content } }),
     };
   }
+  if (operation.tagged) {
+    responses[304] = { description: 'The caller has this response', headers: headersOf(operation, 304) };
+  }
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of errorsOf(operation)) {
     const { status } = ERRORS[code];
@@ -49,10 +52,14 @@ function contentOf({ schema, type }: Success): Record<string, object> | undefine
   return schema && { 'application/json': { schema: reference(schema) } };
 }
 
-function headersOf({ kind }: Operation, status: number): object {
+function headersOf({ kind, open, tagged }: Operation, status: number): object {
   const named = (name: string) => ({ $ref: `#/components/headers/${name}` });
   return {
     'x-request-id': named('RequestId'),
+    ...(!open &&
+      status !== 401 && { ratelimit: named('RateLimit'), 'ratelimit-policy': named('RateLimitPolicy') }),
+    ...(status === 401 && { 'www-authenticate': named('WwwAuthenticate') }),
+    ...(tagged && (status === 200 || status === 304) && { etag: named('ETag') }),
     ...((status === 429 || status === 503) && { 'retry-after': named('RetryAfter') }),
     ...(status === 200 && kind === 'searches' && { 'server-timing': named('ServerTiming') }),
   };

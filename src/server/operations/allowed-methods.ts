@@ -8,7 +8,7 @@ for (const { path, method } of Object.values(OPERATIONS)) {
   PATHS.set(path, entry);
 }
 
-/** The methods of the operations at `path`. As in the router, the template with the fewest parameters wins. */
+/** The methods that `path` takes; none for an unknown path. As in the router, the template with the fewest parameters wins. */
 export function allowedMethods(path: string): string[] {
   let best: { parameters: number; methods: string[] } | undefined;
   for (const [template, { pattern, methods }] of PATHS) {
@@ -16,5 +16,10 @@ export function allowedMethods(path: string): string[] {
     const parameters = template.split('{').length - 1;
     if (best === undefined || parameters < best.parameters) best = { parameters, methods };
   }
-  return best?.methods ?? [];
+  return best === undefined ? [] : [...best.methods, 'OPTIONS'];
+}
+
+/** Every method that some path takes. */
+export function everyMethod(): string[] {
+  return [...new Set([...PATHS.values()].flatMap(({ methods }) => methods))];
 }

@@ -35,6 +35,7 @@ export const DATABASES_OPERATIONS = {
     tag: 'Databases',
     summary: 'Describe a database',
     actions: ['databases.manage', 'records.read'],
+    tagged: true,
     success: [{ status: 200, description: 'The database', schema: 'DatabaseDescription' }],
     kind: 'reads',
   },

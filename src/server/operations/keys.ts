@@ -13,6 +13,7 @@ export const KEYS_OPERATIONS = {
       'A key with a `filter` sees only the records that pass it, and cannot upsert, describe databases or manage anything.',
     actions: ['keys.manage'],
     body: 'KeyRequest',
+    showsSecret: true,
     success: [
       { status: 201, description: 'The key with its secret, which is shown only here', schema: 'IssuedKey' },
     ],

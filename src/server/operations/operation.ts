@@ -27,6 +27,10 @@ export interface Operation {
   actions?: readonly Action[];
   /** Needs no key. */
   open?: true;
+  /** Responds with a secret that nothing else shows. */
+  showsSecret?: true;
+  /** Responds with an entity tag, and with status 304 to a request that has it. */
+  tagged?: true;
   /** The body is JSON of this schema. A `Batch` is parsed by the engine. */
   body?: ComponentName;
   /** An absent body is an empty object. */
@@ -49,16 +53,16 @@ export const WRITE_ERRORS = ['store_failed', 'disk_full'] as const;
 
 /** Every error code that an operation can respond with. */
 export function errorsOf(operation: Operation): ErrorCode[] {
-  const codes = new Set<ErrorCode>(operation.errors);
+  // `invalid_request`: a query parameter is unknown or repeated.
+  const codes = new Set<ErrorCode>([...(operation.errors ?? []), 'invalid_request']);
   if (!operation.open) {
     // `damaged`: the key file cannot be read.
     codes.add('unauthorized').add('rate_limited').add('not_ready').add('damaged');
     if (operation.actions) codes.add('forbidden');
   }
   if (operation.path.includes('/{id}')) codes.add('database_not_found');
-  if (operation.path.includes('{') || operation.query) codes.add('invalid_request');
   if (operation.body) {
-    codes.add('invalid_json').add('invalid_request').add('too_large');
+    codes.add('invalid_json').add('too_large');
     codes.add('unsupported_media_type').add('request_timeout');
   }
   if (operation.kind) codes.add('busy').add('timed_out');

@@ -37,6 +37,7 @@ export const SERVICE_OPERATIONS = {
     tag: 'Service',
     summary: 'This document',
     open: true,
+    tagged: true,
     success: [{ status: 200, description: 'OpenAPI 3.1', type: 'application/json' }],
   },
   docs: {
@@ -45,6 +46,7 @@ export const SERVICE_OPERATIONS = {
     tag: 'Service',
     summary: 'This document as a web page',
     open: true,
+    tagged: true,
     success: [{ status: 200, description: 'A page', type: 'text/html' }],
   },
 } as const satisfies Record<string, Operation>;

@@ -11,6 +11,7 @@ export const WEBHOOKS_OPERATIONS = {
       'change feed. A failed one is repeated with growing pauses until it is acknowledged.',
     actions: ['databases.manage'],
     body: 'WebhookRequest',
+    showsSecret: true,
     success: [
       {
         status: 201,

@@ -7,19 +7,11 @@ import { sendJson } from '../http/send-json.js';
 import type { Dependencies, Handlers } from './dependencies.js';
 
 const MAX_CHANGES = 1000;
-const PARAMETERS = ['after', 'limit', 'wait', 'epoch'];
 
 export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: Dependencies): Handlers {
   return {
     async changes(request, reply) {
       const query = request.query as Record<string, unknown>;
-      const unknown = Object.keys(query).find((name) => !PARAMETERS.includes(name));
-      if (unknown !== undefined) {
-        throw new CosiftError(
-          'invalid_request',
-          `"${unknown}" is not a parameter; known: ${PARAMETERS.join(', ')}`,
-        );
-      }
       const after = integerOf(query, 'after', 0, 0, Number.MAX_SAFE_INTEGER);
       const limit = integerOf(query, 'limit', DEFAULTS.changes_limit, 1, MAX_CHANGES);
       const waitSeconds = integerOf(query, 'wait', 0, 0, limits.change_wait_seconds);

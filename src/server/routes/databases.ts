@@ -1,6 +1,8 @@
 import { checkDatabaseSettings, checkReembeddingRequest } from '../../schema/index.js';
 import { callerOf, databaseOf, refuseFiltered, sees } from '../admission/access.js';
 import { withTimeout } from '../admission/deadlines.js';
+import { sendTagged, tagged } from '../http/etag.js';
+import { JSON_TYPE } from '../http/send-json.js';
 import type { Dependencies, Handlers } from './dependencies.js';
 
 export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies): Handlers {
@@ -27,11 +29,13 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies):
       return { databases: databases.filter(({ id }) => sees(caller, id)) };
     },
 
-    async describeDatabase(request) {
+    async describeDatabase(request, reply) {
       refuseFiltered(request, 'describe databases');
       const id = databaseOf(request);
       const { keyId: caller } = callerOf(request);
-      return withTimeout(request, responseMs, () => backend.describeDatabase(id, { caller }));
+      const database = await withTimeout(request, responseMs, () => backend.describeDatabase(id, { caller }));
+      reply.header('cache-control', 'private, no-cache');
+      return sendTagged(request, reply, tagged(JSON.stringify(database), JSON_TYPE));
     },
 
     async startReembedding(request, reply) {

@@ -22,15 +22,9 @@ export function keyHandlers({ keys, limits }: Dependencies): Handlers {
   };
 }
 
-/** The query parameter `descendants`. A request with any other parameter is refused. */
+/** The query parameter `descendants`. */
 function descendantsOf(query: unknown): boolean {
-  for (const [name, value] of Object.entries(query as Record<string, unknown>)) {
-    if (name !== 'descendants')
-      throw new CosiftError('invalid_request', `the parameter "${name}" is not known`);
-    if (value !== 'true' && value !== 'false') {
-      throw new CosiftError('invalid_request', 'the parameter "descendants" is either true or false');
-    }
-    return value === 'true';
-  }
-  return false;
+  const { descendants = 'false' } = query as { descendants?: string };
+  if (descendants === 'true' || descendants === 'false') return descendants === 'true';
+  throw new CosiftError('invalid_request', 'the query parameter "descendants" must be "true" or "false"');
 }

@@ -2,12 +2,17 @@ import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { FairLimiter } from '../../async/fair-limiter.js';
 import { callerOf, findCaller, sees } from '../admission/access.js';
+import { sendTagged, type TaggedBody, tagged } from '../http/etag.js';
+import { JSON_TYPE } from '../http/send-json.js';
 import { docsPage } from '../openapi/docs-page.js';
 import { openApiDocument } from '../openapi/document.js';
 import type { Dependencies, Handlers } from './dependencies.js';
 
 /** Maximum number of scrapes of one key that may wait. */
 const MAX_WAITING = 64;
+
+/** The page of the document loads nothing. */
+const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
 
 /** Handlers of health, metrics and the OpenAPI document. */
 export function serviceHandlers({
@@ -18,13 +23,16 @@ export function serviceHandlers({
   metrics,
   inFlight,
 }: Dependencies): Handlers {
-  let document: { json: string; page: string } | undefined;
+  let document: { json: TaggedBody; page: TaggedBody } | undefined;
   // One at a time, because a scrape blocks the event loop for milliseconds.
   const scrapes = new FairLimiter({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
   const described = () => {
     if (document === undefined) {
       const openApi = openApiDocument(limits);
-      document = { json: JSON.stringify(openApi), page: docsPage(openApi) };
+      document = {
+        json: tagged(JSON.stringify(openApi), JSON_TYPE),
+        page: tagged(docsPage(openApi), 'text/html; charset=utf-8'),
+      };
     }
     return document;
   };
@@ -78,21 +86,14 @@ export function serviceHandlers({
       return reply.header('content-type', metrics.contentType).send(text);
     },
 
-    async openapi(_request, reply) {
-      return reply
-        .header('content-type', 'application/json; charset=utf-8')
-        .header('cache-control', 'no-cache')
-        .send(described().json);
+    async openapi(request, reply) {
+      reply.header('cache-control', 'no-cache');
+      return sendTagged(request, reply, described().json);
     },
 
-    async docs(_request, reply) {
-      return reply
-        .header('content-type', 'text/html; charset=utf-8')
-        .header(
-          'content-security-policy',
-          "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
-        )
-        .send(described().page);
+    async docs(request, reply) {
+      reply.header('cache-control', 'no-cache').header('content-security-policy', PAGE_POLICY);
+      return sendTagged(request, reply, described().page);
     },
   };
 }

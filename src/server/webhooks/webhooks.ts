@@ -139,7 +139,11 @@ export class Webhooks {
 
   #checkUrl(url: string): void {
     if (!URL.canParse(url)) throw invalidUrl('is not a URL');
-    const host = hostOf(new URL(url));
+    const parsed = new URL(url);
+    if (parsed.username !== '' || parsed.password !== '') {
+      throw invalidUrl('must not contain a user name or a password, because listings show it');
+    }
+    const host = hostOf(parsed);
     if (!this.#delivery.policy.refusesHost(host)) return;
     throw invalidUrl(
       `${host} is not a public address; webhooks reach it where the setting webhook_allow of the service lists it`,

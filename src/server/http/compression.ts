@@ -1,0 +1,74 @@
+import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { acceptedCodings, type Coding } from './accept-encoding.js';
+import { addVary } from './vary.js';
+
+/** Smaller responses fit in one packet, so compression would save no time. */
+const MIN_BYTES = 1_024;
+
+/** Compressing up to this size takes less time on the event loop than passing the bytes to the thread pool. */
+const MAX_SYNC_BYTES = 16_384;
+
+const COMPRESSIBLE = /^(text\/|application\/(problem\+)?json)/;
+
+// The fastest level of gzip, and a quality of brotli that is about as fast and has smaller results.
+const GZIP = { level: constants.Z_BEST_SPEED };
+const brotliOptions = (bytes: number) => ({
+  params: {
+    [constants.BROTLI_PARAM_QUALITY]: 3,
+    [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+    [constants.BROTLI_PARAM_SIZE_HINT]: bytes,
+  },
+});
+
+type Callback = (error: Error | null, bytes: Buffer) => void;
+
+/**
+ * Compresses text and JSON for clients that accept it. Streams stay as they are, because their lines must arrive one by
+ * one. A response is compressed as a whole, so that it has a `content-length`, and the limits for clients that do not
+ * read apply to it as to any other.
+ */
+export function compressResponses(app: FastifyInstance): void {
+  app.addHook<unknown>('onSend', (request, reply, payload, done) => {
+    if (!isCompressible(request, reply, payload)) return done(null, payload);
+    addVary(reply, 'accept-encoding');
+    const coding = codingOf(request, Buffer.byteLength(payload));
+    if (coding === 'identity') return done(null, payload);
+    reply.header('content-encoding', coding);
+    reply.removeHeader('content-length');
+    compress(payload, coding, done);
+  });
+}
+
+/** Whether the coding of a response may depend on the request. */
+function isCompressible(
+  { routeOptions }: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+): payload is string | Uint8Array {
+  if (!(typeof payload === 'string' || payload instanceof Uint8Array) || payload.length === 0) return false;
+  // The size of a compressed response reveals whether a text of the request resembles a secret next to it (BREACH).
+  if (routeOptions.config?.operation?.showsSecret) return false;
+  return COMPRESSIBLE.test(String(reply.getHeader('content-type')));
+}
+
+function codingOf({ headers }: FastifyRequest, bytes: number): Coding {
+  const header = headers['accept-encoding'];
+  if (typeof header !== 'string') return 'identity';
+  const accepted = acceptedCodings(header);
+  if (bytes < MIN_BYTES && accepted.includes('identity')) return 'identity';
+  // A client that accepts nothing that exists here can at least read the status.
+  return accepted[0] ?? 'identity';
+}
+
+function compress(payload: string | Uint8Array, coding: 'br' | 'gzip', done: Callback): void {
+  const bytes = Buffer.byteLength(payload);
+  const isSmall = bytes <= MAX_SYNC_BYTES;
+  if (coding === 'gzip') {
+    if (isSmall) done(null, gzipSync(payload, GZIP));
+    else gzip(payload, GZIP, done);
+  } else {
+    if (isSmall) done(null, brotliCompressSync(payload, brotliOptions(bytes)));
+    else brotliCompress(payload, brotliOptions(bytes), done);
+  }
+}

@@ -1,0 +1,26 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { outputOf } from './logged.js';
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'cosift-log-'));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+const HEADERS = { 'x-forwarded-for': '203.0.113.7, 198.51.100.2' };
+
+test.each([
+  ['no proxy is trusted', {}, '127.0.0.1'],
+  ['another proxy is trusted', { trustedProxies: ['10.0.0.0/8'] }, '127.0.0.1'],
+  ['the last proxy is trusted', { trustedProxies: ['127.0.0.0/8'] }, '198.51.100.2'],
+  ['both proxies are trusted', { trustedProxies: ['127.0.0.1', '198.51.100.0/24'] }, '203.0.113.7'],
+])('%s', async (_, flags, client) => {
+  const output = await outputOf({ data: directory, ...flags }, { COSIFT_ADMIN_KEY: 'a-key' }, [
+    ['/livez', { headers: HEADERS }],
+  ]);
+  const line = output.split('\n').find((text) => text.includes('"answered"'));
+  expect(JSON.parse(line ?? '')).toMatchObject({ operation: 'livez', client });
+});
