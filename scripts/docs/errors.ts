@@ -14,7 +14,8 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   invalid_vector:
     'Give each record and search of a database without a model a vector that is not all zeros; give none in a database with a model.',
   invalid_dimensions: 'Use vectors with as many values as the `dimensions` of the database.',
-  unauthorized: 'Send a valid key as `x-api-key`. A revoked or expired key is not valid.',
+  unauthorized:
+    'Send a valid key in the header `x-api-key`, or as `authorization: Bearer KEY`. A revoked or expired key is not valid.',
   forbidden:
     'Use a key with the action that the route needs. For a new key, ask for no more than its issuer may do.',
   not_found: 'Check the path.',

@@ -118,7 +118,6 @@ export const SETTINGS: readonly Setting[] = [
     help:
       'origins whose web pages may call the service (CORS), such as `https://app.example.com`; `*` allows all; ' +
       'the flag may be repeated',
-    defaultText: 'none',
     parse: originList,
     repeat: true,
   },
@@ -129,7 +128,6 @@ export const SETTINGS: readonly Setting[] = [
     help:
       'addresses and CIDR ranges of proxies; in their requests, the header `x-forwarded-for` names the client, which the ' +
       'log contains; the flag may be repeated',
-    defaultText: 'none',
     parse: proxyList,
     repeat: true,
   },
