@@ -159,8 +159,10 @@ const TYPESCRIPT = {
     'tsconfig.build.json',
     'native/index.d.cts',
     ...files('src', () => true),
+    ...files('scripts/bundle', () => true),
   ],
-  product: () => existsSync(at('dist', 'cli', 'main.js')),
+  product: () =>
+    existsSync(at('dist', 'cli', 'main.js')) && existsSync(at('packages', 'client', 'dist', 'index.js')),
   make: () => {
     // A file that was removed from src must not remain in dist.
     rmSync(at('dist'), { recursive: true, force: true });
@@ -169,6 +171,7 @@ const TYPESCRIPT = {
       '-p',
       'tsconfig.build.json',
     ]);
+    run('The bundling', process.execPath, [at('scripts', 'bundle', 'main.mjs')]);
     chmodSync(at('dist', 'cli', 'main.js'), 0o755);
   },
 };

@@ -1,7 +1,5 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { nodeModule } from '../async/node-module.js';
 import { CosiftError } from '../errors.js';
 import type { LineEvent } from '../schema/index.js';
 import { failureOf, MAX_FAILURE_BYTES, parseEvent, textOf, tooLong } from './read-response.js';
@@ -14,7 +12,7 @@ const MAX_LINE_BYTES = 4 << 20;
  * Posts NDJSON and yields the events of the response while the request is sent. It does not use `fetch`, which may hold
  * back the response until the request has ended.
  *
- * @throws {CosiftError} what the service reports; what `chunks` throws; `unreachable` when the response is missing or ends early.
+ * @throws {CosiftError} `invalid_request` where there are no modules of Node; what the service reports; what `chunks` throws; `unreachable` when the response is missing or ends early.
  */
 export async function* postLines(
   url: string,
@@ -23,8 +21,13 @@ export async function* postLines(
   signal?: AbortSignal,
 ): AsyncGenerator<LineEvent, void, undefined> {
   signal?.throwIfAborted();
-  const send = url.startsWith('https:') ? httpsRequest : httpRequest;
-  const request = send(url, {
+  const http = nodeModule(url.startsWith('https:') ? 'node:https' : 'node:http');
+  const stream = nodeModule('node:stream');
+  if (http === undefined || stream === undefined) {
+    const detail = 'a stream of lines needs Node, Deno or Bun: use `upsert`, which sends batches of records';
+    throw new CosiftError('invalid_request', detail);
+  }
+  const request = http.request(url, {
     method: 'POST',
     headers: { 'x-api-key': key, 'content-type': 'application/x-ndjson' },
     ...(signal && { signal }),
@@ -45,7 +48,9 @@ export async function* postLines(
     throw error instanceof CosiftError ? error : unreachable(url, error);
   };
   // A service that refuses the stream closes the request early: its response says more than the broken pipe.
-  const sent = pipeline(Readable.from(readSource()), request).catch((error: Error) => error);
+  const sent = stream.promises
+    .pipeline(stream.Readable.from(readSource()), request)
+    .catch((error: Error) => error);
   try {
     const response = await responseOf(request).catch(failed);
     const { statusCode: status = 0, headers } = response;
@@ -69,7 +74,7 @@ export async function* postLines(
   }
 }
 
-function responseOf(request: ReturnType<typeof httpRequest>): Promise<IncomingMessage> {
+function responseOf(request: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.once('response', resolve).once('error', reject);
     // A response that switches protocols closes the connection without an error.
@@ -77,18 +82,16 @@ function responseOf(request: ReturnType<typeof httpRequest>): Promise<IncomingMe
   });
 }
 
-/** Splits bytes into lines. Throws for a line that is longer than `maxBytes`. */
+/** Splits UTF-8 into lines. Throws for a line that is longer than `maxBytes`, or shorter by its multi-byte characters. */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<string> {
-  let rest = Buffer.alloc(0);
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  let rest = '';
   for await (const chunk of chunks) {
-    rest = Buffer.concat([rest, chunk]);
-    let start = 0;
-    for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a, start)) {
-      yield rest.toString('utf8', start, end);
-      start = end + 1;
-    }
-    rest = rest.subarray(start);
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
     if (rest.length > maxBytes) throw tooLong('a line of the response', maxBytes);
   }
-  if (rest.length > 0) yield rest.toString('utf8');
+  rest += decoder.decode();
+  if (rest !== '') yield rest;
 }

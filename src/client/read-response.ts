@@ -6,11 +6,24 @@ import { hasShape, isEvent, isProblem, type Shape } from './response-shapes.js';
 export const MAX_BYTES = 256 << 20;
 export const MAX_FAILURE_BYTES = 4 << 20;
 
+/** Yields the chunks of a body. Not every browser can iterate over a stream with `for await`. */
+export async function* chunksOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
+  const reader = body?.getReader();
+  if (reader === undefined) return;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    // Frees the connection of a body that was not read to its end. Not awaited: a broken body may never answer.
+    reader.cancel().catch(() => undefined);
+  }
+}
+
 /** Reads a whole body as text. Throws for a body that is longer than `maxBytes`. */
-export async function textOf(
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  maxBytes: number,
-): Promise<string> {
+export async function textOf(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let text = '';
   let bytes = 0;
@@ -73,7 +86,8 @@ export function failureOf(status: number, location: string | null | undefined, t
       fields: { request_id },
     });
   }
-  if (status >= 300 && status < 400) {
+  // A browser shows nothing of a redirect, not even its status.
+  if (status === 0 || (status >= 300 && status < 400)) {
     const detail = `the server redirects to ${location ?? 'another address'}, which is not followed: use that address`;
     return new CosiftError('internal', detail);
   }

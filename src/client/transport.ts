@@ -4,7 +4,8 @@ import { sleep } from '../async/sleep.js';
 import { CosiftError, type ErrorCode } from '../errors.js';
 import type { LineEvent } from '../schema/index.js';
 import { checkOptions } from '../schema/options.js';
-import { failureOf, MAX_BYTES, parseResponse, textOf } from './read-response.js';
+import { postLines } from './line-stream.js';
+import { chunksOf, failureOf, MAX_BYTES, parseResponse, textOf } from './read-response.js';
 import type { Shape } from './response-shapes.js';
 import { unreachable } from './unreachable.js';
 
@@ -38,12 +39,13 @@ export class Transport {
   readonly #maxWaitMs: number;
   readonly #fetch: typeof fetch;
 
-  constructor({ url, key, retries = 4, maxWaitMs = 60_000, fetch: ownFetch = fetch }: ClientOptions) {
+  constructor({ url, key, retries = 4, maxWaitMs = 60_000, fetch }: ClientOptions) {
     this.#base = `${url.replace(/\/+$/, '')}/v1`;
     this.#key = key;
     this.#retries = retries;
     this.#maxWaitMs = maxWaitMs;
-    this.#fetch = ownFetch;
+    // A browser refuses a `fetch` that is called as a method of another object.
+    this.#fetch = (input, init) => (fetch ?? globalThis.fetch)(input, init);
   }
 
   /**
@@ -75,8 +77,6 @@ export class Transport {
   ): AsyncGenerator<LineEvent, void, undefined> {
     checkOptions('call', options);
     const bytes = bytesOf(chunks);
-    // Streams of lines need modules of Node; everything else of the client runs in a browser too.
-    const { postLines } = await import('./line-stream.js');
     yield* postLines(this.#base + path, this.#key, bytes, options.signal);
   }
 
@@ -92,9 +92,10 @@ export class Transport {
       let text: string;
       try {
         response = await this.#send(method, path, json, signal);
-        text = await textOf(response.body ?? [], MAX_BYTES);
+        text = await textOf(chunksOf(response.body), MAX_BYTES);
       } catch (error) {
-        if (signal?.aborted || error instanceof CosiftError) throw error;
+        signal?.throwIfAborted();
+        if (error instanceof CosiftError) throw error;
         mayBeDone = true;
         // A second attempt would create a second secret. Every other operation is idempotent.
         const createsSecret = method === 'POST' && CREATES_SECRET.test(path);

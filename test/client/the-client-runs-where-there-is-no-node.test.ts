@@ -1,29 +1,81 @@
 import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { expect, test } from 'vitest';
+import vm from 'node:vm';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type * as client from '../../src/client/index.js';
+import { fan, Service } from '../server/service.js';
 
-const DIST = path.resolve('dist');
+const read = (file: string) =>
+  readFileSync(new URL(`../../packages/client/dist/${file}`, import.meta.url), 'utf8');
 
-/** What a module, and every module that it imports at once, takes from Node: modules and globals. */
-function takenFromNode(file: string, seen = new Set<string>()): string[] {
-  if (seen.has(file)) return [];
-  seen.add(file);
-  const text = readFileSync(file, 'utf8');
-  const globals = [...text.replace(/\/\*[\s\S]*?\*\//g, '').matchAll(/\b(?:Buffer|process|global)\./g)];
-  const imports = text.matchAll(/^(?:import|export)\b[^;]*?from '([^']+)';/gm);
-  return [
-    ...globals.map(([global]) => `${path.relative(DIST, file)}: ${global}`),
-    ...[...imports].flatMap(([, specifier = '']) => {
-      if (specifier.startsWith('.')) return takenFromNode(path.resolve(path.dirname(file), specifier), seen);
-      return specifier.startsWith('node:') ? [`${path.relative(DIST, file)}: ${specifier}`] : [];
-    }),
-  ];
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(() => service.stop());
+
+/**
+ * Runs the module in a context without Node: it has the language, what is listed here, and no way to compile text, as
+ * under a strict content security policy.
+ */
+function inBrowser(): typeof client {
+  const own = {
+    AbortController,
+    AbortSignal,
+    URL,
+    URLSearchParams,
+    TextDecoder,
+    TextEncoder,
+    crypto,
+    setTimeout,
+    clearTimeout,
+  };
+  const context = vm.createContext({ ...own }, { codeGeneration: { strings: false, wasm: false } });
+  // A browser refuses a `fetch` that is called as a method of anything but the window.
+  context.fetch = function (this: unknown, input: string, init: RequestInit) {
+    if (this !== undefined && this !== context) throw new TypeError('Illegal invocation');
+    return fetch(input, init);
+  };
+  // A script cannot export.
+  const script = read('index.js').replace(/^export \{([^}]*)\};$/m, 'globalThis.exported = {$1};');
+  vm.runInContext(script, context);
+  return context.exported;
 }
 
-test('the client takes nothing from Node until a stream of lines is sent', () => {
-  expect(takenFromNode(path.join(DIST, 'client/index.js'))).toEqual([]);
-  // The walk finds what is there.
-  const streams = takenFromNode(path.join(DIST, 'client/line-stream.js'));
-  expect(streams).toContain('client/line-stream.js: node:http');
-  expect(streams).toContain('client/line-stream.js: Buffer.');
+test('nothing is imported, and no text is compiled', () => {
+  for (const file of ['index.js', 'index.cjs']) {
+    const code = read(file).replaceAll(/\/\*[\s\S]*?\*\//g, '');
+    expect(code).not.toMatch(/\b(?:require|import)\s*\(|^import\b|\bfrom ['"]|\beval\b|new Function\b/m);
+    expect(code).not.toMatch(/\b(?:Buffer|global|__dirname)\b/);
+  }
+});
+
+test('the client writes, searches and reads, without Node and without compiling text', async () => {
+  const { Client, CosiftError } = inBrowser();
+  const browser = new Client({ url: service.url, key: service.adminKey });
+  const fans = await browser.createDatabase('fans', { dimensions: 2 });
+  await fans.upsert(fan(120));
+  const found: number[] = [];
+  for await (const { id } of fans.searchAll({ search: { vector: [1, 0], threshold: 0 } })) found.push(id);
+  expect(found).toEqual(Array.from({ length: 120 }, (_, i) => i + 1));
+  expect((await fans.get(7))?.id).toBe(7);
+  await expect(fans.search({ search: { vector: [1] } })).rejects.toBeInstanceOf(CosiftError);
+  await expect(fans.query({}, { signal: AbortSignal.abort(new Error('no more')) })).rejects.toThrow(
+    'no more',
+  );
+});
+
+test('a stream of lines says what it needs', async () => {
+  const { Client } = inBrowser();
+  const lines = new Client({ url: service.url, key: service.adminKey }).database('fans').upsertLines(['{}']);
+  const first = (async () => {
+    for await (const _ of lines);
+  })();
+  await expect(first).rejects.toMatchObject({
+    code: 'invalid_request',
+    detail: expect.stringMatching(/needs Node, Deno or Bun/),
+  });
+});
+
+test('the files are small', () => {
+  for (const file of ['index.js', 'index.cjs']) expect(read(file).length).toBeLessThan(50_000);
 });
