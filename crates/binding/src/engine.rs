@@ -59,6 +59,9 @@ promises! { impl NativeEngine {
         let lines = Format::Lines { first: first_line as u64 };
         self.engine.prepare(&id, body.to_vec(), Vec::new(), lines, done)
     };
+    #[doc = " Checks a patch of one record, `{\"data\"}`. `record` is an integer or a UUID."]
+    fn prepare_patch(self, id: String, record: String, body: Uint8Array) -> Prepared,
+        |done| self.engine.prepare_patch(&id, record, body.to_vec(), done);
     #[doc = " Writes prepared records with the vectors of their texts, one after the other, and the fingerprint of the"]
     #[doc = " model that made them."]
     fn commit(

@@ -19,6 +19,8 @@ pub struct NativeCommitted {
     pub unchanged: u32,
     /// Lines that turned out to be bad only now.
     pub problems: Vec<NativeLineProblem>,
+    /// The record after a patch, JSON.
+    pub record: Option<Buffer>,
 }
 
 impl From<Committed> for NativeCommitted {
@@ -29,6 +31,7 @@ impl From<Committed> for NativeCommitted {
             unchanged: committed.count(Status::Unchanged) as u32,
             results: committed.results_json().into(),
             problems: committed.problems.into_iter().map(Into::into).collect(),
+            record: committed.record.map(Into::into),
         }
     }
 }

@@ -186,6 +186,25 @@ impl Error {
         }
     }
 
+    /// Invalid records with these problems. The first of them decides the code.
+    pub(crate) fn invalid_records(problems: Vec<ValidationError>) -> Self {
+        let code = match problems.first().map(|problem| problem.code) {
+            Some(ValidationCode::InvalidVector) => "invalid_vector",
+            Some(ValidationCode::InvalidDimensions) => "invalid_dimensions",
+            Some(ValidationCode::TooLarge) => "too_large",
+            Some(ValidationCode::InvalidTime) => "invalid_time",
+            Some(
+                ValidationCode::MalformedJson
+                | ValidationCode::TooDeep
+                | ValidationCode::DuplicateMember
+                | ValidationCode::LoneSurrogate
+                | ValidationCode::NumberOutOfRange,
+            ) => "invalid_json",
+            _ => "invalid_record",
+        };
+        Self::Invalid { code, problems }
+    }
+
     /// The stable code of the error, as HTTP and the library publish it.
     #[must_use]
     pub fn code(&self) -> &'static str {

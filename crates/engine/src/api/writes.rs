@@ -1,4 +1,4 @@
-//! Calls that write: upserts in two halves, and deletions.
+//! Calls that write: upserts and patches in two halves, and deletions.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::error::{Done, Error};
 use crate::runtime::StopFlag;
 use crate::snapshot::EXPENSIVE_NS;
 use crate::write::{
-    Command, Commit, Committed, Deleted, Deletion, DeletionMatches, Embedded, Format, Prepared,
-    Reply, prepare,
+    Command, Commit, Committed, Deleted, Deletion, DeletionMatches, Embedded, Format, Patch,
+    Prepared, Reply, prepare, prepare_patch,
 };
 
 impl Engine {
@@ -32,6 +32,24 @@ impl Engine {
                 &vectors,
                 format,
                 &engine.limits,
+            )
+        });
+    }
+
+    /// Parses a patch of one record and finds whether it needs an embedding. `record` is an integer or a UUID.
+    pub fn prepare_patch(
+        self: &Arc<Self>,
+        id: &str,
+        record: String,
+        body: Vec<u8>,
+        done: Done<Prepared>,
+    ) {
+        self.with(id, done, move |engine, database| {
+            let patch = Patch::parse(&database.id, &record, &body, &engine.limits)?;
+            prepare_patch(
+                &database.prepare_target(),
+                patch,
+                engine.limits.database_columns,
             )
         });
     }

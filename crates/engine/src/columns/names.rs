@@ -37,6 +37,10 @@ impl ColumnNames {
         self.table.ids.get(name).copied()
     }
 
+    pub(crate) fn name(&self, id: ColumnId) -> &str {
+        &self.table.names[id.0 as usize].text
+    }
+
     /// The name as a JSON member, quoted, escaped, with its colon.
     pub(crate) fn member(&self, id: ColumnId) -> &[u8] {
         &self.table.names[id.0 as usize].member

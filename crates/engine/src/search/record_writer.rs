@@ -1,9 +1,9 @@
 //! A record as the interface shows it, written straight to its JSON text.
 
 use crate::columns::write_data;
-use crate::json::{write_integer, write_time};
+use crate::json::{write_id, write_times};
 use crate::record::{Score, Variant};
-use crate::snapshot::{Block, Snapshot};
+use crate::snapshot::{Block, Snapshot, Times};
 
 /// Writes one record as `variant` shows it.
 pub(crate) fn write_record(
@@ -27,29 +27,18 @@ pub(crate) fn write_open_record(
     out: &mut Vec<u8>,
 ) {
     out.extend_from_slice(b"{\"id\":");
-    match variant {
-        Variant::A => {
-            out.push(b'"');
-            block.uuid(slot).write(out);
-            out.push(b'"');
-        }
-        Variant::B => write_integer(block.id(slot).0, out),
-    }
+    write_id(variant, block.id(slot), block.uuid(slot), out);
     if let Some(score) = score {
         out.extend_from_slice(b",\"relevance_score\":");
         score.write(out);
     }
     out.extend_from_slice(b",\"data\":");
     write_data(&block.body.columns, slot, &snapshot.names, out);
-    out.extend_from_slice(b",\"timestamps\":{");
-    let times = block.times(slot);
-    let values = [times.created, times.changed, times.synced];
-    for (at, (name, time)) in variant.time_names().into_iter().zip(values).enumerate() {
-        out.extend_from_slice(if at == 0 { b"\"" } else { b",\"" });
-        out.extend_from_slice(name.as_bytes());
-        out.extend_from_slice(b"\":\"");
-        write_time(time, out);
-        out.push(b'"');
-    }
-    out.push(b'}');
+    out.extend_from_slice(b",\"timestamps\":");
+    let Times {
+        created,
+        changed,
+        synced,
+    } = block.times(slot);
+    write_times(variant, [created, changed, synced], out);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::columns::ColumnNames;
-use crate::record::RecordRow;
+use crate::record::{Data, RecordRow};
 use crate::snapshot::block::Block;
 
 /// All records of a database after one commit. A snapshot never changes: readers keep theirs while the writer publishes
@@ -42,6 +42,14 @@ impl Snapshot {
             .filter(|block| block.coded.basis.is_rotated())
             .map(|block| block.living)
             .sum()
+    }
+
+    /// The data of a living row.
+    pub(crate) fn data_of(&self, row: RecordRow) -> Data {
+        let (block, slot) = self.at(row);
+        let cells = block.body.columns.cells(slot);
+        let named = cells.map(|(id, value)| (self.names.name(id).into(), value.into()));
+        Data::new(named.collect())
     }
 
     /// The index of a row's block, and the slot in the block.

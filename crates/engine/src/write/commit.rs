@@ -1,4 +1,4 @@
-//! Upserts, second half: stages prepared records with the vectors of their texts.
+//! Upserts and patches, second half: stages prepared records with the vectors of their texts.
 
 use std::sync::Arc;
 
@@ -7,10 +7,12 @@ use crate::error::Error;
 use crate::json::write_integer;
 use crate::record::{UuidMaker, ValidationCode, ValidationError, text_vector};
 use crate::settings::Settings;
+use crate::write::check_columns::check_columns;
 use crate::write::check_vector::check_vector;
 use crate::write::prepared::{LineError, Prepared, PreparedRecord, PreparedRecords, VectorSource};
 use crate::write::reply::Reply;
 use crate::write::stage::Stage;
+use crate::write::stage_patch::{PatchTarget, stage_patch};
 use crate::write::staged::{Comparison, Context};
 use crate::write::upserted::{Status, Upserted};
 
@@ -37,6 +39,8 @@ pub struct Committed {
     pub results: Vec<Upserted>,
     /// Bad lines that only the commit could find, such as identity conflicts.
     pub problems: Vec<LineError>,
+    /// The record after a patch, as JSON in the variant whose id named it. Absent for upserts.
+    pub record: Option<Vec<u8>>,
 }
 
 impl Committed {
@@ -101,6 +105,26 @@ pub(crate) fn stage_commit(
         let got = vectors.len();
         return Err(Error::Dimensions { expected, got });
     }
+    if let Some(patch) = &mut prepared.patch {
+        let target = PatchTarget {
+            settings,
+            max_columns: prepared.max_columns,
+            names,
+            uuids,
+        };
+        let embedded = (&prepared.texts[..], &vectors[..]);
+        return match stage_patch(target, context, patch, embedded, stage)? {
+            Some((upserted, record)) => Ok(Committed {
+                results: vec![upserted],
+                record: Some(record),
+                ..Committed::default()
+            }),
+            None => {
+                prepared.mark_outdated(settings);
+                Err(Error::Stale)
+            }
+        };
+    }
     let mut committed = Committed {
         problems,
         ..Committed::default()
@@ -130,7 +154,8 @@ pub(crate) fn stage_commit(
             },
         };
         if let Comparison::Same(id) = compared {
-            committed.results.push(stage.touch(context, id, record));
+            let synced = record.new.synced.unwrap_or(context.now);
+            committed.results.push(stage.touch(id, synced));
             continue;
         }
         if stage.out_of_ids() && record.new.id.is_none() {
@@ -143,10 +168,7 @@ pub(crate) fn stage_commit(
             committed.problems.push(LineError { line, problem });
             continue;
         }
-        let cells = record.new.data.cells().iter();
-        let given = cells.map(|(name, _)| &**name);
-        if let Some(name) = names.beyond(prepared.max_columns, given) {
-            let problem = too_many_columns(name, prepared.max_columns);
+        if let Err(problem) = check_columns(names, &record.new.data, prepared.max_columns) {
             match record.line {
                 Some(line) => committed.problems.push(LineError { line, problem }),
                 None => {
@@ -177,13 +199,6 @@ pub(crate) fn stage_commit(
         return Err(Error::Stale);
     }
     Ok(committed)
-}
-
-fn too_many_columns(name: &str, max: usize) -> ValidationError {
-    let detail = format!("the database has {max} columns and can have no more");
-    ValidationError::new(ValidationCode::TooManyColumns, detail)
-        .within(name)
-        .within("data")
 }
 
 /// Checks again which records come with a vector, because the settings of the database may have changed since the

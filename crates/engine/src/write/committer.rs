@@ -132,6 +132,7 @@ impl Committer {
         let context = Context {
             published: &published,
             stored: &stored,
+            reader: &self.store.reader(),
             now: now_ms(),
         };
         let mut outcomes = Vec::with_capacity(group.len());
@@ -157,7 +158,16 @@ impl Committer {
         let published = self.shared.published.read();
         let mut ids = Vec::new();
         for Commit { prepared, .. } in group {
-            for record in &prepared.lock().records {
+            let prepared = prepared.lock();
+            if let Some(row) = prepared
+                .patch
+                .as_ref()
+                .and_then(|patch| patch.find(&published))
+            {
+                let (block, slot) = published.snapshot.at(row);
+                ids.push(block.id(slot).0);
+            }
+            for record in &prepared.records {
                 ids.extend(record.new.id);
                 let uuid = record.new.uuid.map(RecordUuid);
                 if let Some(row) =

@@ -1,11 +1,13 @@
 //! Writes: records are parsed and prepared, committed by the writer of the database, and published as the next snapshot.
 //!
 //! - `parsing`, [`prepare()`], [`Prepared`]: the records of an upsert, before the writer has them.
+//! - [`Patch`], [`prepare_patch()`]: a patch, before the writer has it.
 //! - [`Deletion`], [`DeletionMatches`]: the records of a deletion.
 //! - [`Writer`]: the thread that runs commands. Its parts are the `committer` (stage, transaction, publication), the
 //!   `maintenance` (blocks, job results, disk space, retention) and the `load` of a database.
 
 mod block_maintenance;
+mod check_columns;
 mod check_vector;
 mod command;
 mod commit;
@@ -15,7 +17,9 @@ mod deletion_matches;
 mod load;
 mod maintenance;
 mod parsing;
+mod patch;
 mod prepare;
+mod prepare_patch;
 mod prepared;
 mod reclaim;
 mod replay;
@@ -24,6 +28,7 @@ mod retention;
 mod shared;
 mod snapshot_builder;
 mod stage;
+mod stage_patch;
 mod staged;
 mod upserted;
 mod writer;
@@ -34,7 +39,9 @@ pub use commit::{Committed, Embedded};
 pub(crate) use deletion::{Deletion, RecordRef};
 pub(crate) use deletion_matches::{Deleted, DeletionMatches};
 pub(crate) use parsing::parse_data;
+pub(crate) use patch::Patch;
 pub(crate) use prepare::{Target, prepare};
+pub(crate) use prepare_patch::prepare_patch;
 pub(crate) use prepared::VectorSource;
 pub use prepared::{Format, LineError, Prepared};
 pub(crate) use reply::Reply;

@@ -6,8 +6,7 @@ use crate::error::Error;
 use crate::json::write_cells;
 use crate::limits::Limits;
 use crate::record::{
-    RecordId, RecordUuid, ValidationCode, ValidationError, former_record_hash, record_hash,
-    to_unit_q30,
+    RecordId, RecordUuid, ValidationError, former_record_hash, record_hash, to_unit_q30,
 };
 use crate::settings::Settings;
 use crate::snapshot::PublishedCell;
@@ -44,7 +43,7 @@ pub(crate) fn prepare(
     let mut records = Vec::new();
     match format {
         Format::Batch => {
-            let mut parsed = parse_batch(body, limits).map_err(invalid_records)?;
+            let mut parsed = parse_batch(body, limits).map_err(Error::invalid_records)?;
             give_vectors(&mut parsed, vectors, database.settings.dimensions)?;
             let mut faults = Vec::new();
             for (at, new) in parsed.into_iter().enumerate() {
@@ -57,7 +56,7 @@ pub(crate) fn prepare(
                 }
             }
             if !faults.is_empty() {
-                return Err(invalid_records(faults));
+                return Err(Error::invalid_records(faults));
             }
         }
         Format::Lines { first } => {
@@ -81,6 +80,7 @@ pub(crate) fn prepare(
         settings: database.settings.clone(),
         outdated: false,
         records,
+        patch: None,
         texts: Vec::new(),
         max_columns: limits.database_columns,
     };
@@ -107,24 +107,6 @@ fn give_vectors(
         record.vector = Some(vector.iter().copied().map(f64::from).collect());
     }
     Ok(())
-}
-
-fn invalid_records(problems: Vec<ValidationError>) -> Error {
-    let code = match problems.first().map(|problem| problem.code) {
-        Some(ValidationCode::InvalidVector) => "invalid_vector",
-        Some(ValidationCode::InvalidDimensions) => "invalid_dimensions",
-        Some(ValidationCode::TooLarge) => "too_large",
-        Some(ValidationCode::InvalidTime) => "invalid_time",
-        Some(
-            ValidationCode::MalformedJson
-            | ValidationCode::TooDeep
-            | ValidationCode::DuplicateMember
-            | ValidationCode::LoneSurrogate
-            | ValidationCode::NumberOutOfRange,
-        ) => "invalid_json",
-        _ => "invalid_record",
-    };
-    Error::Invalid { code, problems }
 }
 
 /// Checks what depends on the settings of the database: the vector.

@@ -1,10 +1,12 @@
-//! Prepared records: parsed and checked, waiting for the vectors of their texts.
+//! Prepared records and patches: parsed and checked, waiting for the vectors of their texts.
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::record::ValidationError;
+use crate::record::{Data, RecordId, RecordRow, ValidationError, record_hash};
 use crate::settings::Settings;
+use crate::snapshot::Published;
 use crate::write::parsing::NewRecord;
+use crate::write::patch::Patch;
 
 /// The format of a request's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,9 +47,26 @@ pub(crate) struct PreparedRecords {
     /// Whether a commit found that other texts are needed.
     pub(super) outdated: bool,
     pub(crate) records: Vec<PreparedRecord>,
+    /// The patch, in place of records.
+    pub(crate) patch: Option<PreparedPatch>,
     pub(crate) texts: Vec<String>,
     /// The number of distinct column names that the database may have.
     pub(crate) max_columns: usize,
+}
+
+/// A patch, and the text that needs a vector.
+#[derive(Debug)]
+pub(crate) struct PreparedPatch {
+    pub(super) patch: Patch,
+    /// The text of the patched record, if the patch changes the text.
+    pub(super) text: Option<String>,
+}
+
+impl PreparedPatch {
+    /// The row of the record, if it is there.
+    pub(crate) fn find(&self, published: &Published) -> Option<RecordRow> {
+        self.patch.record.find(published)
+    }
 }
 
 /// One record.
@@ -65,6 +84,24 @@ pub(crate) struct PreparedRecord {
 }
 
 impl PreparedRecord {
+    /// The record with the changes of a patch. `vector` is the unit vector in a database without a model.
+    pub(super) fn patched(id: RecordId, data: Data, json: Vec<u8>, vector: Option<&[i32]>) -> Self {
+        let hash = record_hash(&data, vector);
+        let new = NewRecord {
+            id: Some(id.0),
+            data,
+            ..NewRecord::default()
+        };
+        Self {
+            line: None,
+            new,
+            json,
+            hash,
+            former_hash: hash,
+            vector: VectorSource::Unchanged,
+        }
+    }
+
     /// Whether a record that is stored with `hash` has the same content.
     pub(crate) fn is_same(&self, hash: &[u8; 16]) -> bool {
         self.hash == *hash || self.former_hash == *hash
@@ -119,10 +156,11 @@ impl Prepared {
         format!("{:032x}", u128::from_be_bytes(self.epoch))
     }
 
-    /// The number of records.
+    /// The number of records to write.
     #[must_use]
     pub fn records(&self) -> usize {
-        self.lock().records.len()
+        let inner = self.lock();
+        inner.records.len() + usize::from(inner.patch.is_some())
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, PreparedRecords> {
@@ -147,6 +185,9 @@ impl PreparedRecords {
             return;
         }
         self.texts.clear();
+        if let Some(patch) = &self.patch {
+            self.texts.extend(patch.text.clone());
+        }
         for at in 0..self.records.len() {
             if self.records[at].given_values().is_none() {
                 self.add_text(at);

@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use crate::columns::ColumnNames;
 use crate::error::Error;
-use crate::record::{MAX_RECORD_ID, OwnedValue, RecordId, RecordRow, RecordUuid, UuidMaker};
+use crate::record::{Data, MAX_RECORD_ID, OwnedValue, RecordId, RecordRow, RecordUuid, UuidMaker};
 use crate::snapshot::{NewRow, Published, Times};
 use crate::store::Write;
+use crate::write::deletion::RecordRef;
 use crate::write::prepared::PreparedRecord;
 use crate::write::staged::{Comparison, Context, StagedRecord, StagedRow, StagedWrite};
 use crate::write::upserted::{Status, Upserted};
@@ -92,15 +93,49 @@ impl Stage {
         })
     }
 
+    /// Finds the record of an identity, which an earlier write of the stage may have made.
+    pub(super) fn find(&mut self, context: &Context<'_>, record: RecordRef) -> Option<RecordId> {
+        match record {
+            RecordRef::Id(id) => self.find_id(context, id).then_some(id),
+            RecordRef::Uuid(uuid) => self.find_uuid(context, uuid),
+        }
+    }
+
+    /// The data of a record that was found, with the earlier writes of the stage applied.
+    pub(super) fn data_of(&self, context: &Context<'_>, names: &ColumnNames, id: RecordId) -> Data {
+        match self.records[&id].row {
+            StagedRow::Published(row) => context.published.snapshot.data_of(row),
+            StagedRow::New(at) => {
+                let cells = self.rows[at].cells.iter();
+                let named =
+                    cells.map(|(column, value)| (names.name(*column).into(), value.clone()));
+                Data::new(named.collect())
+            }
+        }
+    }
+
+    /// The vector of a record that was found, in Q30.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] when the database is being replaced by its re-embedding; [`Error::Store`].
+    pub(super) fn vector_of(&self, context: &Context<'_>, id: RecordId) -> Result<Vec<i32>, Error> {
+        match self.records[&id].row {
+            StagedRow::Published(_) => {
+                // The record is stored, so only a retired reader has no vector.
+                context.reader.vector(id.0)?.ok_or(Error::Stale)
+            }
+            StagedRow::New(at) => Ok(self.rows[at].vector.clone()),
+        }
+    }
+
+    /// The times of a record that was found, with the earlier writes of the stage applied.
+    pub(super) fn times_of(&self, id: RecordId) -> Times {
+        self.records[&id].times
+    }
+
     /// Stages a record with the same content: only its time of last sync is updated.
-    pub(crate) fn touch(
-        &mut self,
-        context: &Context<'_>,
-        id: RecordId,
-        record: &PreparedRecord,
-    ) -> Upserted {
-        let synced = record.new.synced.unwrap_or(context.now);
-        let staged = self.records.get_mut(&id).expect("the record was compared");
+    pub(crate) fn touch(&mut self, id: RecordId, synced: i64) -> Upserted {
+        let staged = self.records.get_mut(&id).expect("the record was found");
         staged.times.synced = synced;
         match staged.row {
             StagedRow::Published(row) => self.touched.push((row, synced)),

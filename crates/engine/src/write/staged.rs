@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::record::{RecordId, RecordRow, RecordUuid};
 use crate::snapshot::{NewRow, Published, Times};
-use crate::store::{Identity, PutKind, Write};
+use crate::store::{Identity, PutKind, Reader, Write};
 
 /// A write of the stage. The writes of a stage are in order.
 #[derive(Debug)]
@@ -86,6 +86,7 @@ pub(crate) struct Context<'a> {
     pub(crate) published: &'a Published,
     /// Stored hashes, by id, of the records that the commit may change.
     pub(crate) stored: &'a HashMap<u64, Identity>,
+    pub(crate) reader: &'a Reader,
     /// The time of the commit, milliseconds since 1970.
     pub(crate) now: i64,
 }

@@ -94,6 +94,25 @@ pub(crate) fn parse_data(bytes: &[u8]) -> Result<Data, Vec<ValidationError>> {
     problems.or(data)
 }
 
+/// Parses a patch: `{"data": {…}}`. The data is empty where the member is absent.
+///
+/// # Errors
+/// As [`parse_batch`], with pointers such as `/data/name`.
+pub(crate) fn parse_patch(bytes: &[u8]) -> Result<Data, Vec<ValidationError>> {
+    let mut problems = ValidationErrors::default();
+    let mut data = Data::default();
+    whole(bytes, |reader| {
+        members(reader, &mut problems, |reader, name, problems| match name {
+            "data" => {
+                data = fields::data(reader, problems)?;
+                Ok(())
+            }
+            _ => unknown(reader, name, &["data"], problems),
+        })
+    })?;
+    problems.or(data)
+}
+
 /// Parses a whole document by `parse`.
 fn whole<T>(
     bytes: &[u8],

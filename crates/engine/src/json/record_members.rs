@@ -1,0 +1,29 @@
+//! The members of a record in a response, other than its data.
+
+use crate::json::{write_integer, write_time};
+use crate::record::{RecordId, RecordUuid, Variant};
+
+/// Appends the id that `variant` shows: the UUID as a string, or the integer.
+pub(crate) fn write_id(variant: Variant, id: RecordId, uuid: RecordUuid, out: &mut Vec<u8>) {
+    match variant {
+        Variant::A => {
+            out.push(b'"');
+            uuid.write(out);
+            out.push(b'"');
+        }
+        Variant::B => write_integer(id.0, out),
+    }
+}
+
+/// Appends the object with the three times under the names of `variant`. `times` are *created*, *changed* and
+/// *synced*, in milliseconds since 1970.
+pub(crate) fn write_times(variant: Variant, times: [i64; 3], out: &mut Vec<u8>) {
+    for (at, (name, time)) in variant.time_names().into_iter().zip(times).enumerate() {
+        out.extend_from_slice(if at == 0 { b"{\"" } else { b",\"" });
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b"\":\"");
+        write_time(time, out);
+        out.push(b'"');
+    }
+    out.push(b'}');
+}

@@ -1,0 +1,157 @@
+//! A patch: new values for some columns of one record, by JSON Merge Patch (RFC 7396).
+
+use hashbrown::HashMap;
+
+use crate::error::Error;
+use crate::json::write_cells;
+use crate::limits::Limits;
+use crate::record::{Data, OwnedValue, ValidationCode, ValidationError, Variant, record_hash};
+use crate::settings::Settings;
+use crate::write::deletion::RecordRef;
+use crate::write::parsing::parse_patch;
+
+/// The columns of one record to set and to remove.
+#[derive(Debug)]
+pub(crate) struct Patch {
+    pub(super) record: RecordRef,
+    /// A column with null is removed.
+    changes: Data,
+    /// Maximal bytes of the data of the record as JSON.
+    max_bytes: usize,
+    /// The error for a record that does not exist, or no longer exists.
+    database: String,
+    record_text: String,
+}
+
+/// A record with the changes of a patch.
+#[derive(Debug)]
+pub(crate) struct Patched {
+    pub(super) data: Data,
+    /// `data` as it is stored.
+    pub(super) json: Vec<u8>,
+    /// Whether its content differs from the stored content. A column that is null counts as absent.
+    pub(super) is_changed: bool,
+    pub(super) vector: PatchedVector,
+}
+
+/// Where the vector of a patched record comes from.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum PatchedVector {
+    /// The stored vector: the text is the same, or the caller of an upsert gave the vector.
+    Stored,
+    /// This text is embedded.
+    Text(String),
+    /// The record has no text any more, so it has no vector.
+    None,
+}
+
+impl Patch {
+    /// Parses `{"data": {…}}`. `record` is an integer or a UUID.
+    ///
+    /// # Errors
+    /// The validation errors of `body`; [`Error::RecordNotFound`] for a `record` that is neither.
+    pub(crate) fn parse(
+        database: &str,
+        record: &str,
+        body: &[u8],
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        let max_bytes = limits.record_bytes;
+        if body.len() > max_bytes {
+            let detail = format!("the patch is larger than {max_bytes} bytes");
+            let problem = ValidationError::new(ValidationCode::TooLarge, detail);
+            return Err(Error::invalid_records(vec![problem]));
+        }
+        Ok(Self {
+            record: RecordRef::parse(record).ok_or_else(|| not_found(database, record))?,
+            changes: parse_patch(body).map_err(Error::invalid_records)?,
+            max_bytes,
+            database: database.to_owned(),
+            record_text: record.to_owned(),
+        })
+    }
+
+    /// The variant whose id names the record. The response shows the record in this variant.
+    pub(super) fn variant(&self) -> Variant {
+        match self.record {
+            RecordRef::Id(_) => Variant::B,
+            RecordRef::Uuid(_) => Variant::A,
+        }
+    }
+
+    pub(super) fn not_found(&self) -> Error {
+        not_found(&self.database, &self.record_text)
+    }
+
+    /// Applies the patch to the data of a record.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the patch makes the record larger than allowed. A record that is too large already, since
+    /// an earlier limit, may become smaller.
+    pub(super) fn apply(&self, settings: &Settings, stored: &Data) -> Result<Patched, Error> {
+        let data = self.merge(stored);
+        let mut json = Vec::new();
+        write_cells(&data, &mut json);
+        if json.len() > self.max_bytes {
+            let mut before = Vec::new();
+            write_cells(stored, &mut before);
+            if json.len() > before.len() {
+                let max = self.max_bytes;
+                let detail = format!("the patched record is larger than {max} bytes");
+                let problem = ValidationError::new(ValidationCode::TooLarge, detail);
+                return Err(Error::invalid_records(vec![problem.within("data")]));
+            }
+        }
+        Ok(Patched {
+            is_changed: record_hash(&data, None) != record_hash(stored, None),
+            vector: vector_of(settings, stored, &data),
+            data,
+            json,
+        })
+    }
+
+    /// Changed columns keep their place, and new ones follow in the order of the patch.
+    fn merge(&self, stored: &Data) -> Data {
+        let changes = self.changes.cells();
+        let mut is_new = vec![true; changes.len()];
+        let places: HashMap<&str, usize> = (changes.iter().enumerate())
+            .map(|(at, (name, _))| (&**name, at))
+            .collect();
+        let mut cells = Vec::with_capacity(stored.cells().len() + changes.len());
+        for (name, value) in stored.cells() {
+            let value = match places.get(&**name) {
+                Some(&at) => {
+                    is_new[at] = false;
+                    match &changes[at].1 {
+                        OwnedValue::Null => continue,
+                        changed => changed,
+                    }
+                }
+                None => value,
+            };
+            cells.push((name.clone(), value.clone()));
+        }
+        let new = changes.iter().zip(is_new);
+        let new = new.filter(|((_, value), is_new)| *is_new && *value != OwnedValue::Null);
+        cells.extend(new.map(|(cell, _)| cell.clone()));
+        Data::new(cells)
+    }
+}
+
+fn vector_of(settings: &Settings, stored: &Data, data: &Data) -> PatchedVector {
+    if settings.model.is_none() {
+        return PatchedVector::Stored;
+    }
+    let text = settings.text_of(data);
+    if text == settings.text_of(stored) {
+        return PatchedVector::Stored;
+    }
+    text.map_or(PatchedVector::None, PatchedVector::Text)
+}
+
+fn not_found(database: &str, record: &str) -> Error {
+    Error::RecordNotFound {
+        database: database.to_owned(),
+        id: record.to_owned(),
+    }
+}

@@ -1,0 +1,97 @@
+//! Patches, second half: stages a patch of the record as it is at the time of the commit.
+
+use crate::columns::ColumnNames;
+use crate::error::Error;
+use crate::json::{write_cells, write_id, write_times};
+use crate::record::{UuidMaker, text_vector};
+use crate::settings::Settings;
+use crate::snapshot::Times;
+use crate::write::check_columns::check_columns;
+use crate::write::patch::{Patched, PatchedVector};
+use crate::write::prepared::{PreparedPatch, PreparedRecord};
+use crate::write::stage::Stage;
+use crate::write::staged::{Comparison, Context};
+use crate::write::upserted::Upserted;
+
+/// What a patch did, and the JSON of the record after the patch.
+pub(super) type StagedPatch = (Upserted, Vec<u8>);
+
+/// The database that a patch is staged for.
+pub(super) struct PatchTarget<'a> {
+    pub(super) settings: &'a Settings,
+    /// The number of distinct column names that the database may have.
+    pub(super) max_columns: usize,
+    pub(super) names: &'a mut ColumnNames,
+    pub(super) uuids: &'a mut UuidMaker,
+}
+
+/// Applies a patch to the record as the stage has it, so that a patch keeps what other writes have changed since it was
+/// prepared. `embedded` are the texts that were embedded and their vectors, one after the other.
+///
+/// Returns `None` when another text needs a vector, because another write has changed the record since it was prepared.
+/// The text is then that of `prepared`.
+///
+/// # Errors
+/// [`Error::RecordNotFound`], [`Error::Invalid`].
+pub(super) fn stage_patch(
+    target: PatchTarget<'_>,
+    context: &Context<'_>,
+    prepared: &mut PreparedPatch,
+    (texts, vectors): (&[String], &[f32]),
+    stage: &mut Stage,
+) -> Result<Option<StagedPatch>, Error> {
+    let PatchTarget {
+        settings,
+        max_columns,
+        names,
+        uuids,
+    } = target;
+    let patch = &prepared.patch;
+    let id = stage.find(context, patch.record);
+    let id = id.ok_or_else(|| patch.not_found())?;
+    let stored = stage.data_of(context, names, id);
+    let Patched {
+        data,
+        json,
+        is_changed,
+        vector,
+    } = patch.apply(settings, &stored)?;
+    check_columns(names, &data, max_columns)
+        .map_err(|problem| Error::invalid_records(vec![problem]))?;
+    let vector = match vector {
+        PatchedVector::Stored => None,
+        PatchedVector::None => Some(vec![0; settings.dimensions]),
+        PatchedVector::Text(text) if texts.first() == Some(&text) => Some(text_vector(vectors)?),
+        PatchedVector::Text(text) => {
+            prepared.text = Some(text);
+            return Ok(None);
+        }
+    };
+    let upserted = if is_changed {
+        let vector = match vector {
+            Some(vector) => vector,
+            None => stage.vector_of(context, id)?,
+        };
+        let given = settings.model.is_none().then_some(&vector[..]);
+        let record = PreparedRecord::patched(id, data, json, given);
+        let compared = Comparison::Different(id);
+        stage.put(context, &compared, &record, vector, names, uuids)
+    } else {
+        stage.touch(id, context.now)
+    };
+    let mut shown = Vec::new();
+    shown.extend_from_slice(b"{\"id\":");
+    write_id(patch.variant(), id, upserted.uuid, &mut shown);
+    shown.extend_from_slice(b",\"data\":");
+    // A record that is unchanged keeps what is stored, including columns with null that the patch removes.
+    write_cells(&stage.data_of(context, names, id), &mut shown);
+    shown.extend_from_slice(b",\"timestamps\":");
+    let Times {
+        created,
+        changed,
+        synced,
+    } = stage.times_of(id);
+    write_times(patch.variant(), [created, changed, synced], &mut shown);
+    shown.push(b'}');
+    Ok(Some((upserted, shown)))
+}
