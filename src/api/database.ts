@@ -2,6 +2,7 @@ import type {
   BatchResult,
   Change,
   Changes,
+  Data,
   DatabaseDescription,
   DeleteRequest,
   LineEvent,
@@ -148,6 +149,23 @@ export interface Database {
 
   /** Returns a record, or undefined when there is none. A UUID returns the shape of variant a, an integer that of b. */
   get<Id extends number | string>(id: Id, options?: CallOptions): Promise<RecordById<Id> | undefined>;
+
+  /**
+   * Changes columns of one record and keeps the others. A column with null is removed. The record is embedded again only
+   * if its text changes. Two calls that change different columns of the same record at the same time both take effect.
+   *
+   * Returns the record right after the change, in the shape that {@link get} returns. A client whose key lacks
+   * `records.read` gets only the columns that it set.
+   *
+   * @throws {CosiftError} `record_not_found`; `invalid_record` with a pointer such as `/data/price`; `too_large` when the
+   * changed record would be too large.
+   *
+   * @example
+   * ```ts
+   * const { data } = await facts.patch(1, { height_m: 330, architect: null });
+   * ```
+   */
+  patch<Id extends number | string>(id: Id, changes: Data, options?: CallOptions): Promise<RecordById<Id>>;
 
   /** Deletes records by `ids`, or by `filter` and `time_range`. Returns the number of deleted records. */
   delete(request: DeleteRequest, options?: CallOptions): Promise<number>;

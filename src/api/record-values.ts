@@ -18,6 +18,21 @@ export function checkRecordValues(records: readonly unknown[]): void {
     checkRecord(record, `/records/${at}`, problems);
     if (problems.length >= MAX_PROBLEMS) break;
   }
+  throwFirst(problems);
+}
+
+/**
+ * Checks that JSON can represent the columns of a patch, as {@link checkRecordValues} does for records.
+ *
+ * @throws {CosiftError} `invalid_record` with a pointer to each value, `/data/price`.
+ */
+export function checkChanges(changes: unknown): void {
+  const problems: Problem[] = [];
+  checkData(changes, '/data', problems);
+  throwFirst(problems);
+}
+
+function throwFirst(problems: Problem[]): void {
   const [first, ...others] = problems;
   if (first === undefined) return;
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
@@ -39,15 +54,18 @@ function checkRecord(record: unknown, pointer: string, problems: Problem[]): voi
   else if (Array.isArray(vector) || ArrayBuffer.isView(vector)) {
     checkVector(vector, `${pointer}/vector`, problems);
   }
-  if (data === undefined) return;
+  if (data !== undefined) checkData(data, `${pointer}/data`, problems);
+}
+
+function checkData(data: unknown, pointer: string, problems: Problem[]): void {
   if (!isPlain(data)) {
     const detail = `data is a plain object, not ${nameOf(data)}`;
-    problems.push({ pointer: `${pointer}/data`, code: 'wrong_type', detail });
+    problems.push({ pointer, code: 'wrong_type', detail });
     return;
   }
   for (const [column, value] of Object.entries(data)) {
     if (value === undefined) continue;
-    checkValue(value, `${pointer}/data/${escapeToken(column)}`, problems);
+    checkValue(value, `${pointer}/${escapeToken(column)}`, problems);
     if (problems.length >= MAX_PROBLEMS) return;
   }
 }

@@ -65,6 +65,15 @@ export interface Backend {
     chunks: AsyncIterable<Uint8Array>,
     options?: LinesOptions,
   ): AsyncIterable<LineEvent>;
+  /**
+   * Merges `{"data": {…}}` into one record (RFC 7396): a column with null is removed, and the columns that the patch
+   * lacks stay as they are. The text is embedded only if the patch changes it.
+   *
+   * Resolves with the JSON of the record right after the patch. `recordId` is an integer or a UUID.
+   *
+   * @throws {CosiftError} `record_not_found`; `invalid_record` and the other codes of records.
+   */
+  patchRecord(id: string, recordId: string, body: Uint8Array, options?: PatchOptions): Promise<Uint8Array>;
   /** Returns the JSON of one record; `recordId` is an integer or a UUID. */
   record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array>;
   /** Deletes nothing once `signal` is aborted before the commit. */
@@ -113,6 +122,8 @@ export interface BatchOptions {
   /** The id of the caller's key. */
   caller?: string;
 }
+
+export type PatchOptions = Pick<BatchOptions, 'signal' | 'caller'>;
 
 export type UpsertBatch = Backend['upsertBatch'];
 

@@ -57,8 +57,8 @@ export async function commitRecords(
         await check?.();
         return await store.commit(id, prepared, current);
       }, signal);
-      const { results, created, changed, unchanged, problems } = result;
-      return { results, created, changed, unchanged, problems, truncated: current.truncated };
+      const { results, created, changed, unchanged, problems, record } = result;
+      return { results, created, changed, unchanged, problems, record, truncated: current.truncated };
     } catch (error) {
       if (!(error instanceof StaleError)) throw error;
       if (attempt === MAX_ATTEMPTS) {

@@ -31,19 +31,22 @@ export class DatabaseEmbedder {
   }
 
   /**
-   * Returns a function that embeds the texts of one write, each time with the current model of the database.
+   * Loads the model of the database, unless it is loaded.
    *
    * @throws {CosiftError} `model_mismatch` or `not_ready` when the model of the database cannot embed texts.
    */
-  async forWrite(id: string, origin: WriteOrigin): Promise<EmbedTexts> {
+  async load(id: string): Promise<void> {
+    await this.#embedderOfDatabase(id);
+  }
+
+  /**
+   * Returns a function that embeds the texts of one write, each time with the current model of the database. The
+   * function fails as {@link load} does.
+   */
+  forWrite(id: string, origin: WriteOrigin): EmbedTexts {
     const call = {};
-    const currentEmbedder = async () => {
-      const { model, fingerprint } = await this.#infos.get(id);
-      return model === null ? undefined : this.#embedderOf(id, model, fingerprint);
-    };
-    await currentEmbedder();
     return async (texts, signal) => {
-      const embedder = await currentEmbedder();
+      const embedder = await this.#embedderOfDatabase(id);
       if (embedder === undefined) return { vectors: new Float32Array(), truncated: 0 };
       const embedded = await embedder.embedPassages(texts, { ...origin, call, signal });
       return { ...embedded, fingerprint: embedder.fingerprint };
@@ -85,6 +88,12 @@ export class DatabaseEmbedder {
     const embedder = await this.#embedderOf(id, model, fingerprint);
     const vector = Float64Array.from(await embedder.embedQuery(search.text, options));
     return { vector, fingerprint: embedder.fingerprint };
+  }
+
+  /** Returns the embedder of the current model of a database; undefined for a database without a model. */
+  async #embedderOfDatabase(id: string): Promise<Embedder | undefined> {
+    const { model, fingerprint } = await this.#infos.get(id);
+    return model === null ? undefined : this.#embedderOf(id, model, fingerprint);
   }
 
   /**

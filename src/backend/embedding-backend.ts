@@ -22,6 +22,7 @@ import type {
   LinesOptions,
   PageOptions,
   PageReply,
+  PatchOptions,
   Readiness,
   Scope,
   ScopedOptions,
@@ -206,6 +207,16 @@ export class EmbeddingBackend implements Backend {
   ): AsyncGenerator<LineEvent, void, undefined> {
     using _call = this.#calls.begin();
     yield* this.#writer.upsertLines(id, chunks, options);
+  }
+
+  async patchRecord(
+    id: string,
+    recordId: string,
+    body: Uint8Array,
+    options?: PatchOptions,
+  ): Promise<Uint8Array> {
+    using _call = this.#calls.begin();
+    return await this.#writer.patchRecord(id, recordId, body, options);
   }
 
   async record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array> {

@@ -1,6 +1,8 @@
+import { FairLimiter } from '../async/fair-limiter.js';
+import { CosiftError } from '../errors.js';
 import type { DeleteRequest, LineEvent } from '../schema/index.js';
 import type { RecordStore } from '../store/record-store.js';
-import type { BatchOptions, LinesOptions, ScopedOptions } from './backend.js';
+import type { BatchOptions, LinesOptions, PatchOptions, ScopedOptions } from './backend.js';
 import type { ChangeFeed } from './change-feed.js';
 import { commitRecords, type Destination } from './commit-records.js';
 import type { DatabaseEmbedder, WriteOrigin } from './database-embedder.js';
@@ -20,9 +22,14 @@ export interface RecordWriterDependencies {
   maxLineBytes: number;
 }
 
-/** Upserts and deletes records, and notifies the readers of the change feed. */
+/** Upserts, patches and deletes records, and notifies the readers of the change feed. */
 export class RecordWriter {
   readonly #dependencies: RecordWriterDependencies;
+  /**
+   * Patches that change the text of the same record take turns. Otherwise the first commit makes the text outdated that
+   * the others are embedding.
+   */
+  readonly #textPatches = new FairLimiter({ total: Number.POSITIVE_INFINITY, perCaller: 1 });
 
   constructor(dependencies: RecordWriterDependencies) {
     this.#dependencies = dependencies;
@@ -30,8 +37,10 @@ export class RecordWriter {
 
   /** See `Backend.upsertBatch`. */
   async upsertBatch(id: string, body: Uint8Array, options: BatchOptions = {}): Promise<Uint8Array> {
-    const { store, feed } = this.#dependencies;
-    const destination = await this.#destination(id, { caller: options.caller, waitForRoom: false });
+    const { store, embedder, feed } = this.#dependencies;
+    // Before the records are parsed, because a model that cannot embed texts fails most upserts.
+    await embedder.load(id);
+    const destination = this.#destination(id, { caller: options.caller, waitForRoom: false });
     const prepared = await store.prepareBatch(id, body, options.vectors);
     const { created, changed, unchanged, truncated, results } = await commitRecords(destination, prepared, {
       signal: options.signal,
@@ -41,14 +50,36 @@ export class RecordWriter {
     return Buffer.concat([Buffer.from('{"results":'), results, Buffer.from(counts)]);
   }
 
+  /** See `Backend.patchRecord`. */
+  async patchRecord(
+    id: string,
+    recordId: string,
+    body: Uint8Array,
+    { signal, caller }: PatchOptions = {},
+  ): Promise<Uint8Array> {
+    const { store, feed } = this.#dependencies;
+    const destination = this.#destination(id, { caller, waitForRoom: false });
+    const prepared = await store.preparePatch(id, recordId, body);
+    const commitAgain = async () =>
+      commitRecords(destination, await store.preparePatch(id, recordId, body), { signal });
+    const { record } =
+      prepared.texts().length === 0
+        ? await commitRecords(destination, prepared, { signal })
+        : await this.#textPatches.run(`${id}/${recordId}`, commitAgain, signal);
+    feed.notify(id);
+    if (record === undefined) throw new CosiftError('internal', 'the store returned no patched record');
+    return record;
+  }
+
   /** See `Backend.upsertLines`. */
   async *upsertLines(
     id: string,
     chunks: AsyncIterable<Uint8Array>,
     options: LinesOptions,
   ): AsyncGenerator<LineEvent, void, undefined> {
-    const { feed, maxLineBytes } = this.#dependencies;
-    const destination = await this.#destination(id, { caller: options.caller, waitForRoom: true });
+    const { embedder, feed, maxLineBytes } = this.#dependencies;
+    await embedder.load(id);
+    const destination = this.#destination(id, { caller: options.caller, waitForRoom: true });
     for await (const event of upsertLines(destination, chunks, maxLineBytes, options)) {
       if (event.type === 'progress') feed.notify(id);
       yield event;
@@ -69,10 +100,10 @@ export class RecordWriter {
     return { deleted };
   }
 
-  /** Returns the destination of one write. Fails at once when the model of the database cannot embed texts. */
-  async #destination(id: string, origin: WriteOrigin): Promise<Destination> {
+  /** Returns the destination of one write. */
+  #destination(id: string, origin: WriteOrigin): Destination {
     const { store, infos, embedder, barriers, closing } = this.#dependencies;
-    const embed = await embedder.forWrite(id, origin);
+    const embed = embedder.forWrite(id, origin);
     const refresh = () => infos.refresh(id);
     return { store, id, barrier: () => barriers.of(id), embed, refresh, closing };
   }

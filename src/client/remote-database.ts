@@ -16,6 +16,7 @@ import type {
 } from '../api/index.js';
 import { searchWithArrayVector, withArrayVector } from '../api/inputs.js';
 import { paginate } from '../api/paginate.js';
+import { checkChanges } from '../api/record-values.js';
 import { reembed } from '../api/reembed.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
 import { isCode } from '../errors.js';
@@ -24,6 +25,7 @@ import type {
   Change,
   Changes,
   CreatedWebhook,
+  Data,
   DatabaseDescription,
   DeleteRequest,
   LineEvent,
@@ -108,6 +110,17 @@ export class RemoteDatabase implements Database {
       if (isCode(error, 'record_not_found')) return undefined;
       throw error;
     }
+  }
+
+  async patch<Id extends number | string>(
+    id: Id,
+    changes: Data,
+    options?: CallOptions,
+  ): Promise<RecordById<Id>> {
+    checkOptions('record', { id });
+    checkChanges(changes);
+    const path = `${this.#path}/records/${encodeURIComponent(id)}`;
+    return this.#transport.json('PATCH', path, SHAPES.record, { data: changes }, options);
   }
 
   /** Sent again after a lost response: records that the first request deleted are then not counted. */

@@ -23,7 +23,7 @@ export interface ClientOptions {
   fetch?: typeof fetch;
 }
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Codes of an operation that may have been carried out although it failed. */
 const MAY_BE_DONE: ReadonlySet<ErrorCode> = new Set(['timed_out']);

@@ -16,6 +16,7 @@ import type {
 import { searchWithArrayVector, withArrayVector } from '../api/inputs.js';
 import { bytesOf } from '../api/line-chunks.js';
 import { paginate } from '../api/paginate.js';
+import { checkChanges } from '../api/record-values.js';
 import { reembed } from '../api/reembed.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
 import type { Backend } from '../backend/index.js';
@@ -28,6 +29,7 @@ import {
   checkOptions,
   checkQueryRequest,
   checkSearchRequest,
+  type Data,
   type DatabaseDescription,
   DEFAULTS,
   type DeleteRequest,
@@ -127,6 +129,18 @@ export class LocalDatabase implements Database {
       if (isCode(error, 'record_not_found')) return undefined;
       throw error;
     }
+  }
+
+  async patch<Id extends number | string>(
+    id: Id,
+    changes: Data,
+    options: CallOptions = {},
+  ): Promise<RecordById<Id>> {
+    checkOptions('record', { id });
+    checkOptions('call', options);
+    checkChanges(changes);
+    const body = Buffer.from(JSON.stringify({ data: changes }));
+    return parseJson(await this.#backend.patchRecord(this.id, String(id), body, options));
   }
 
   async delete(request: DeleteRequest, options: CallOptions = {}): Promise<number> {

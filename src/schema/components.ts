@@ -54,6 +54,7 @@ export const COMPONENTS = {
   LineSummary: upsertStream.lineSummary,
   LineFailure: upsertStream.lineFailure,
   LineEvent: upsertStream.lineEvent,
+  RecordPatch: records.recordPatch,
   DeleteRequest: records.deleteRequest,
   DeleteResult: records.deleteResult,
   Change: changes.change,

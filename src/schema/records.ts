@@ -85,6 +85,20 @@ export const batchResult = {
   },
 } as const;
 
+/** A patch of a record. The engine parses and checks patches, and this schema describes what it accepts. */
+export const recordPatch = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    data: {
+      type: 'object',
+      description: 'Columns to set. Null removes a column.',
+      additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+    },
+  },
+  examples: [{ data: { height_m: 330, architect: null } }],
+} as const;
+
 export const deleteRequest = {
   type: 'object',
   description: 'Either `ids`, or at least one of `filter` and `time_range`.',
@@ -112,6 +126,7 @@ export const deleteResult = {
 
 export type NewRecord = TypeOf<typeof newRecord>;
 export type BatchResult = TypeOf<typeof batchResult>;
+export type RecordPatch = TypeOf<typeof recordPatch>;
 export type DeleteRequest = TypeOf<typeof deleteRequest>;
 
 declare module './type-of.js' {

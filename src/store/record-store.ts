@@ -45,6 +45,17 @@ export interface RecordStore {
   /** Parses and validates NDJSON lines; the first of them has the number `firstLine`. */
   prepareLines(id: string, body: Uint8Array, firstLine: number): Promise<PreparedRecords>;
   /**
+   * Parses and validates a patch of one record, `{"data": {…}}`, and applies it to the stored record, to learn whether
+   * it changes the text that is embedded. `recordId` is an integer or a UUID.
+   *
+   * The commit applies the patch again, to the record as it is then, so that two patches of different columns both
+   * take effect. It keeps the vector bit for bit where the text is the same, and it throws a {@link StaleError} where
+   * another text than that of `texts` needs a vector, because the record was changed meanwhile.
+   *
+   * @throws {CosiftError} `record_not_found`, also from the commit, when the record was deleted meanwhile.
+   */
+  preparePatch(id: string, recordId: string, patch: Uint8Array): Promise<PreparedRecords>;
+  /**
    * Writes prepared records with the vectors of their texts. The records are durable and searchable when the promise
    * resolves. Either all of them are written or none.
    *
@@ -162,6 +173,8 @@ export interface CommitResult {
   unchanged: number;
   /** Lines that the commit found to be invalid. */
   problems: BadLine[];
+  /** The JSON of the record after a patch, in the variant that shows the kind of id of the patch. */
+  record?: Uint8Array | undefined;
 }
 
 /** What a caller may see: records outside `forced_filter` do not exist for it. */

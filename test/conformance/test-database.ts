@@ -154,6 +154,19 @@ export class TestDatabase {
     return record;
   }
 
+  /** Patches a record by changes of its columns, or by the text of a patch; returns the record that the response shows. */
+  async patch(
+    recordId: string | number,
+    changes: object | string,
+    options: { signal?: AbortSignal } = {},
+  ): Promise<Result> {
+    const body = typeof changes === 'string' ? changes : JSON.stringify({ data: changes });
+    const response = await this.backend.patchRecord(this.id, String(recordId), Buffer.from(body), options);
+    const record = parse<Result>(response);
+    checkSchema(typeof recordId === 'string' ? 'RecordA' : 'RecordB', record);
+    return record;
+  }
+
   /** Deletes records; returns how many there were. */
   async delete(request: object, { forcedFilter, signal }: Asking = {}): Promise<number> {
     const options = { scope: scopeOf(forcedFilter), ...(signal && { signal }) };

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { FairLimiter } from '../../async/fair-limiter.js';
 import { CosiftError } from '../../errors.js';
-import { jsonDepth, type Limits } from '../../schema/index.js';
+import { type ComponentName, jsonDepth, type Limits } from '../../schema/index.js';
 import { BodyBuffer, collectBody, tooLarge } from './body-buffer.js';
 import { parseStrictJson } from './strict-json.js';
 
@@ -25,8 +25,8 @@ export interface BodyOptions {
 }
 
 /**
- * Sets how bodies are read. JSON is parsed strictly, within its limits and its time. A batch of records stays a buffer,
- * because the engine parses it. NDJSON stays a stream.
+ * Sets how bodies are read. JSON is parsed strictly, within its limits and its time. A batch of records and a patch stay
+ * buffers, because the engine parses them. NDJSON stays a stream.
  */
 export function readBodies(
   app: FastifyInstance,
@@ -42,24 +42,35 @@ export function readBodies(
     const closing = setTimeout(() => raw.complete || raw.destroy(), timeoutMs).unref();
     raw.once('close', () => clearTimeout(closing));
   });
-  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
+  const engineBytes: Partial<Record<ComponentName, number>> = {
+    Batch: limits.batch_bytes,
+    RecordPatch: limits.record_bytes,
+  };
+  const readJson = async (request: FastifyRequest, payload: Readable) => {
     checkCoding(request);
     const { operation } = request.routeOptions.config;
-    const batch = operation?.body === 'Batch';
-    const maxBytes = batch ? limits.batch_bytes : limits.body_bytes;
+    const engineMaxBytes = operation?.body && engineBytes[operation.body];
+    const maxBytes = engineMaxBytes ?? limits.body_bytes;
     const declared = Number(request.headers['content-length'] ?? 0);
     if (declared > maxBytes) throw tooLarge(maxBytes);
     const buffer = new BodyBuffer(maxBytes, (bytes) => reserve(request, bytes));
     if (declared > 0) buffer.grow(declared);
     const body = await collectBody(payload, buffer, timeoutMs);
     if (body.length === 0 && (operation?.body === undefined || operation.bodyOptional)) return undefined;
-    if (batch) return body;
+    if (engineMaxBytes !== undefined) return body;
     request.bodyBytes = body.length;
     if (body.length < LARGE_BYTES) return parseStrictJson(body, depth);
     return parsing.run(callerOf(request), async () => {
       await setImmediate();
       return parseStrictJson(body, depth);
     });
+  };
+  app.addContentTypeParser('application/json', readJson);
+  app.addContentTypeParser(MERGE_PATCH, async (request: FastifyRequest, payload: Readable) => {
+    if (!request.routeOptions.config.operation?.mergePatch) {
+      throw new CosiftError('unsupported_media_type', 'send the body as application/json');
+    }
+    return readJson(request, payload);
   });
   app.addContentTypeParser('application/x-ndjson', async (request: FastifyRequest, payload: unknown) => {
     checkCoding(request);
@@ -69,6 +80,9 @@ export function readBodies(
     return payload;
   });
 }
+
+/** The media type of RFC 7396. */
+const MERGE_PATCH = 'application/merge-patch+json';
 
 /** Parsing and checking a body of this size takes milliseconds. */
 const LARGE_BYTES = 65_536;

@@ -138,10 +138,11 @@ function describe(operationId: OperationId, operation: Operation): OpenApiOperat
   };
 }
 
-function bodyOf({ body, bodyOptional, lines }: Operation): object {
+function bodyOf({ body, bodyOptional, lines, mergePatch }: Operation): object {
   return {
     required: bodyOptional !== true,
     content: {
+      ...(mergePatch && { 'application/merge-patch+json': { schema: reference(body as string) } }),
       'application/json': { schema: reference(body as string) },
       ...(lines !== undefined && {
         'application/x-ndjson': { schema: { type: 'string', description: `One \`${lines}\` per line.` } },

@@ -17,7 +17,7 @@ export interface Success {
 
 /** One method of one path: what its route enforces and what the OpenAPI document says. */
 export interface Operation {
-  method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   tag: 'Search' | 'Records' | 'Databases' | 'Keys' | 'Service';
   summary: string;
@@ -31,12 +31,14 @@ export interface Operation {
   showsSecret?: true;
   /** Responds with an entity tag, and with status 304 to a request that has it. */
   tagged?: true;
-  /** The body is JSON of this schema. A `Batch` is parsed by the engine. */
+  /** The body is JSON of this schema. A `Batch` and a `RecordPatch` are parsed by the engine. */
   body?: ComponentName;
   /** An absent body is an empty object. */
   bodyOptional?: true;
   /** The body may also be NDJSON with an instance of this schema per line. */
   lines?: ComponentName;
+  /** The body may also have the media type `application/merge-patch+json`. */
+  mergePatch?: true;
   query?: readonly Parameter[];
   success: readonly Success[];
   /** Errors in addition to those that {@link errorsOf} adds. */

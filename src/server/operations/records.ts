@@ -47,6 +47,22 @@ export const RECORDS_OPERATIONS = {
     errors: ['record_not_found'],
     kind: 'reads',
   },
+  patchRecord: {
+    method: 'PATCH',
+    path: '/v1/databases/{id}/records/{rid}',
+    tag: 'Records',
+    summary: 'Change columns of one record',
+    description:
+      'Merges `data` into the record by JSON Merge Patch (RFC 7396): null removes a column, and columns that the patch ' +
+      'lacks stay as they are. The text is embedded again only if the patch changes it. The response shows the record ' +
+      'right after the patch; a key without `records.read` sees only the columns that the patch sets.',
+    actions: ['records.write'],
+    body: 'RecordPatch',
+    mergePatch: true,
+    success: [{ status: 200, description: 'The record after the patch', schema: 'Record' }],
+    errors: ['record_not_found', 'invalid_record', 'model_mismatch', ...WRITE_ERRORS],
+    kind: 'writes',
+  },
   deleteRecord: {
     method: 'DELETE',
     path: '/v1/databases/{id}/records/{rid}',

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
-import { checkDeleteRequest, UUID } from '../../schema/index.js';
+import { checkDeleteRequest, parseJson, type RecordPatch, UUID } from '../../schema/index.js';
 import { callerOf, databaseOf, refuseFiltered, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
 import { sendJson } from '../http/send-json.js';
@@ -36,6 +36,23 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       );
     },
 
+    async patchRecord(request, reply) {
+      // The record may be outside the filter, before the patch or after it.
+      refuseFiltered(request, 'patch records');
+      const rid = recordIdOf(request);
+      if (!(request.body instanceof Uint8Array))
+        throw new CosiftError('invalid_request', 'the body is missing');
+      const patch = request.body;
+      const id = databaseOf(request);
+      const { keyId: caller, actions } = callerOf(request);
+      const record = await withAbortAndTimeout(request, reply, timeouts.writeMs, (signal) =>
+        backend.patchRecord(id, String(rid), patch, { signal, caller }),
+      );
+      return actions.has('records.read')
+        ? sendJson(reply, record)
+        : reply.send(withColumnsOf(parseJson(patch), parseJson(record)));
+    },
+
     async deleteRecord(request, reply) {
       const rid = recordIdOf(request);
       const id = databaseOf(request);
@@ -62,4 +79,11 @@ function recordIdOf(request: FastifyRequest): number | string {
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(id)) return id;
   throw new CosiftError('invalid_request', 'a record id in a path is an integer from 1 or a UUID');
+}
+
+/** Returns the record with only the columns of the patch. The caller knows these already. */
+function withColumnsOf(patch: RecordPatch, record: Record<string, unknown>): object {
+  const given = new Set(Object.keys(patch.data ?? {}));
+  const data = Object.entries(record.data as object).filter(([column]) => given.has(column));
+  return { ...record, data: Object.fromEntries(data) };
 }

@@ -98,6 +98,10 @@ export class LocalStore implements RecordStore {
     return unwrap(await this.#native.prepareLines(id, body, firstLine)) as PreparedRecords;
   }
 
+  async preparePatch(id: string, recordId: string, patch: Uint8Array): Promise<PreparedRecords> {
+    return unwrap(await this.#native.preparePatch(id, recordId, patch)) as PreparedRecords;
+  }
+
   async commit(
     id: string,
     prepared: PreparedRecords,
