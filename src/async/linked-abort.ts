@@ -28,7 +28,11 @@ export class LinkedAbort implements Disposable {
   }
 
   /** Stops listening to the other signals, and does not abort its own signal. */
-  [Symbol.dispose](): void {
+  unlink(): void {
     for (const unlink of this.#links.splice(0)) unlink();
+  }
+
+  [Symbol.dispose](): void {
+    this.unlink();
   }
 }

@@ -2,7 +2,6 @@ import { LinkedAbort } from '../async/linked-abort.js';
 import { untilAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
 import type { PreparedRecords } from '../store/record-store.js';
-import { closedError } from './call-tracker.js';
 import { type CommitOptions, type Destination, embedTexts } from './commit-records.js';
 import type { EmbeddedTexts } from './database-embedder.js';
 import { batchesOfLines, type LineBatch } from './line-batches.js';
@@ -45,7 +44,7 @@ export async function* embeddedBatches(
     let input: Promise<IteratorResult<LineBatch>> | undefined = awaitedLater(batches.next());
     while (input !== undefined || ahead.length > 0) {
       signal.throwIfAborted();
-      if (closing.aborted && ahead.length === 0) throw closedError();
+      if (ahead.length === 0) closing.throwIfAborted();
       // Waits for both, so that an embedded batch is committed even while the sender pauses.
       const mayRead = input !== undefined && ahead.length < MAX_AHEAD && !closing.aborted;
       const next = mayRead ? await firstOf({ embedded: ahead[0], input, closing: closes }) : 'embedded';

@@ -1,3 +1,4 @@
+import { CallTracker } from '../async/call-tracker.js';
 import { FairLimiter } from '../async/fair-limiter.js';
 import { CosiftError, type Problem } from '../errors.js';
 import type {
@@ -29,7 +30,6 @@ import type {
   Source,
   UpsertBatch,
 } from './backend.js';
-import { CallTracker } from './call-tracker.js';
 import { ChangeFeed } from './change-feed.js';
 import { DatabaseEmbedder } from './database-embedder.js';
 import { DatabaseInfoCache } from './database-info-cache.js';
@@ -51,7 +51,7 @@ export class EmbeddingBackend implements Backend {
   readonly #models: Models;
   readonly #infos: DatabaseInfoCache;
   readonly #barriers = new WriteBarriers();
-  readonly #calls = new CallTracker();
+  readonly #calls = new CallTracker('the data directory');
   readonly #pages: PageReader;
   readonly #feed: ChangeFeed;
   readonly #writer: RecordWriter;
@@ -194,8 +194,7 @@ export class EmbeddingBackend implements Backend {
     work: (records: Source<R>, upsertBatch: UpsertBatch) => Promise<T>,
   ): Promise<T> {
     using _call = this.#calls.begin();
-    const isAsync = (source: Source<R>): source is AsyncIterable<R> => Symbol.asyncIterator in Object(source);
-    const source = isAsync(records) ? this.#calls.untilClosing(records) : records;
+    const source = this.#calls.untilClosing(records);
     // `this.upsertBatch` would refuse the batches of this call once a close has begun.
     return await work(source, (id, body, options) => this.#writer.upsertBatch(id, body, options));
   }

@@ -74,8 +74,13 @@ export class Client implements Databases {
     await this.#transport.delete(`/keys/${encodeURIComponent(keyId)}${query}`, { signal });
   }
 
-  /** Does nothing: a client holds no resources. */
-  async close(): Promise<void> {}
+  /**
+   * Refuses further calls, which fail with `not_ready`, and resolves once those in progress have ended. Calls that wait
+   * for changes return at once, and a failed request is not repeated. Closing again returns the same promise.
+   */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();

@@ -36,6 +36,7 @@ import type {
   WebhookRequest,
 } from '../schema/index.js';
 import { checkOptions } from '../schema/options.js';
+import { readChanges } from './read-changes.js';
 import { pageShape, SHAPES } from './response-shapes.js';
 import type { Transport } from './transport.js';
 
@@ -68,10 +69,12 @@ export class RemoteDatabase implements Database {
     records: Iterable<RecordInput> | AsyncIterable<RecordInput>,
     options: CallOptions = {},
   ): Promise<BatchResult> {
-    return upsertInBatches(records, options, (batch) => {
-      const body = { records: batch.map((record) => withIdentity(withArrayVector(record))) };
-      return this.#transport.json('POST', `${this.#path}/records`, SHAPES.batch, body, options);
-    });
+    return this.#transport.run((json) =>
+      upsertInBatches(this.#transport.untilClosing(records), options, (batch) => {
+        const body = { records: batch.map((record) => withIdentity(withArrayVector(record))) };
+        return json('POST', `${this.#path}/records`, SHAPES.batch, body, options);
+      }),
+    );
   }
 
   /** Sent once: a stream cannot be repeated after a lost connection. */
@@ -130,16 +133,10 @@ export class RemoteDatabase implements Database {
     return (await this.#transport.json<Deletion>('POST', path, SHAPES.deletion, request, options)).deleted;
   }
 
-  async changes(request: ChangesRequest = {}, options?: CallOptions): Promise<Changes> {
+  async changes(request: ChangesRequest = {}, options: CallOptions = {}): Promise<Changes> {
     checkOptions('changes', request);
-    const { waitMs, ...rest } = request;
-    const parameters = { ...rest, ...(waitMs !== undefined && { wait: Math.ceil(waitMs / 1000) }) };
-    const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(parameters)) {
-      if (value !== undefined) query.set(name, String(value));
-    }
-    const path = `${this.#path}/changes?${query}`;
-    return this.#transport.json('GET', path, SHAPES.changes, undefined, options);
+    checkOptions('call', options);
+    return readChanges(this.#transport, this.#path, request, options);
   }
 
   follow(request?: FollowRequest, options?: CallOptions): AsyncGenerator<Change, never, undefined> {

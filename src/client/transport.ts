@@ -1,6 +1,8 @@
 import type { CallOptions, LineChunks } from '../api/index.js';
 import { bytesOf } from '../api/line-chunks.js';
+import { CallTracker } from '../async/call-tracker.js';
 import { sleep } from '../async/sleep.js';
+import { untilAborted } from '../async/until-aborted.js';
 import { CosiftError, type ErrorCode } from '../errors.js';
 import type { LineEvent } from '../schema/index.js';
 import { checkOptions } from '../schema/options.js';
@@ -38,6 +40,8 @@ export class Transport {
   readonly #retries: number;
   readonly #maxWaitMs: number;
   readonly #fetch: typeof fetch;
+  readonly #calls = new CallTracker('the client');
+  #closed: Promise<void> | undefined;
 
   constructor({ url, key, retries = 4, maxWaitMs = 60_000, fetch }: ClientOptions) {
     this.#base = `${url.replace(/\/+$/, '')}/v1`;
@@ -61,12 +65,40 @@ export class Transport {
     body?: unknown,
     options?: CallOptions,
   ): Promise<T> {
-    return parseResponse(await this.#call(method, path, body, options), shape, this.#base) as T;
+    checkOptions('call', options ?? {});
+    return this.#calls.run(() => this.#json(method, path, shape, body, options));
   }
 
   /** Deletes what is at a path. Fails as {@link json} does. */
   async delete(path: string, options?: CallOptions): Promise<void> {
-    await this.#call('DELETE', path, undefined, options);
+    checkOptions('call', options ?? {});
+    await this.#calls.run(() => this.#call('DELETE', path, undefined, options));
+  }
+
+  /**
+   * Runs a call that consists of several requests. A close waits for it, and `json` sends its requests even after the
+   * close has begun.
+   */
+  run<T>(call: (json: Transport['json']) => Promise<T>): Promise<T> {
+    return this.#calls.run(() =>
+      call((method, path, shape, body, options) => this.#json(method, path, shape, body, options)),
+    );
+  }
+
+  /** Aborted once {@link close} was called. */
+  get closing(): AbortSignal {
+    return this.#calls.closing;
+  }
+
+  /** Returns the items of `source`; an asynchronous source fails with `not_ready` once {@link close} was called. */
+  untilClosing<R>(source: Iterable<R> | AsyncIterable<R>): Iterable<R> | AsyncIterable<R> {
+    return this.#calls.untilClosing(source);
+  }
+
+  /** Refuses further calls, and resolves once those in progress have ended. They are not repeated after a failure. */
+  close(): Promise<void> {
+    this.#closed ??= this.#calls.close();
+    return this.#closed;
   }
 
   /** Posts NDJSON once and yields the events of the response. Fails as {@link json} does. */
@@ -76,13 +108,22 @@ export class Transport {
     options: CallOptions = {},
   ): AsyncGenerator<LineEvent, void, undefined> {
     checkOptions('call', options);
-    const bytes = bytesOf(chunks);
-    yield* postLines(this.#base + path, this.#key, bytes, options.signal);
+    const bytes = untilAborted(bytesOf(chunks), this.closing);
+    yield* this.#calls.runGenerator(() => postLines(this.#base + path, this.#key, bytes, options.signal));
+  }
+
+  async #json<T>(
+    method: Method,
+    path: string,
+    shape: Shape,
+    body?: unknown,
+    options?: CallOptions,
+  ): Promise<T> {
+    return parseResponse(await this.#call(method, path, body, options), shape, this.#base) as T;
   }
 
   /** Returns the body of the response; '' when an earlier attempt may have deleted what is no longer found. */
   async #call(method: Method, path: string, body: unknown, options: CallOptions = {}): Promise<string> {
-    checkOptions('call', options);
     const { signal } = options;
     const json = body === undefined ? undefined : jsonOf(body);
     let mayBeDone = false;
@@ -99,8 +140,9 @@ export class Transport {
         mayBeDone = true;
         // A second attempt would create a second secret. Every other operation is idempotent.
         const createsSecret = method === 'POST' && CREATES_SECRET.test(path);
-        if (isLast || createsSecret) throw unreachable(this.#base, error);
-        await sleep(backoffMs(attempt), signal);
+        const failure = unreachable(this.#base, error);
+        if (isLast || createsSecret) throw failure;
+        await this.#pause(backoffMs(attempt), failure, signal);
         continue;
       }
       if (response.ok) return text;
@@ -109,7 +151,16 @@ export class Transport {
       mayBeDone ||= MAY_BE_DONE.has(error.code);
       const waitMs = retryMs(response, attempt);
       if (isLast || waitMs === undefined || waitMs > this.#maxWaitMs) throw error;
-      await sleep(waitMs, signal);
+      await this.#pause(waitMs, error, signal);
+    }
+  }
+
+  /** Waits before another attempt. Throws the failure of the last attempt once the close has begun. */
+  async #pause(ms: number, failure: CosiftError, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      await sleep(ms, signal, this.closing);
+    } catch (reason) {
+      throw signal?.aborted ? reason : failure;
     }
   }
 

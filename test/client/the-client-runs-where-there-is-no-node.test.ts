@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import vm from 'node:vm';
+import { gzipSync } from 'node:zlib';
+import { transform } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type * as client from '../../src/client/index.js';
 import { fan, Service } from '../server/service.js';
@@ -76,6 +78,7 @@ test('a stream of lines says what it needs', async () => {
   });
 });
 
-test('the files are small', () => {
-  for (const file of ['index.js', 'index.cjs']) expect(read(file).length).toBeLessThan(50_000);
+test('the client adds at most 12 kB to a page', async () => {
+  const { code } = await transform(read('index.js'), { minify: true, format: 'esm', legalComments: 'none' });
+  expect(gzipSync(code).length).toBeLessThan(12_000);
 });

@@ -34,8 +34,10 @@ async function* failing<T>(items: T[], error: unknown) {
   throw error;
 }
 
-async function* pending<T>(items: T[]) {
+/** `onPending` is called when all items have been read. */
+async function* pending<T>(items: T[], onPending = () => {}) {
   yield* items;
+  onPending();
   await new Promise(() => undefined);
 }
 
@@ -60,8 +62,9 @@ describe.each(['library', 'client'])('%s', (side) => {
     await create();
     const stop = new AbortController();
     const reason = new Error('no more');
-    const upsert = database.upsert(pending(first), { signal: stop.signal });
-    setTimeout(() => stop.abort(reason), 300);
+    // After the reader has begun to wait for the next record.
+    const abort = () => setImmediate(() => stop.abort(reason));
+    const upsert = database.upsert(pending(first, abort), { signal: stop.signal });
     await expect(upsert).rejects.toBe(reason);
     expect((await database.describe()).records).toBe(first.length === 0 ? 0 : 1000);
   });

@@ -1,0 +1,86 @@
+import { CosiftError } from '../errors.js';
+import { nodeModule } from './node-module.js';
+import { untilAborted } from './until-aborted.js';
+
+/** Counts the calls in progress, so that a close can refuse new calls and wait for the others. */
+export class CallTracker {
+  readonly #closing = new AbortController();
+  readonly #what: string;
+  #inProgress = 0;
+  #onIdle: (() => void) | undefined;
+
+  /** `what` names that which is closed in the error of a later call. */
+  constructor(what: string) {
+    this.#what = what;
+    // Every stream adds a listener, and Node reports the eleventh as a leak by default.
+    nodeModule('node:events')?.setMaxListeners(0, this.#closing.signal);
+  }
+
+  /** Aborted with `not_ready` once the close has begun. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /**
+   * Counts a call until the returned object is disposed of.
+   *
+   * @throws {CosiftError} `not_ready` once the close has begun.
+   */
+  begin(): Disposable {
+    this.#begin();
+    return { [Symbol.dispose]: () => this.#end() };
+  }
+
+  /** Counts a call like {@link begin}, where `using` may be missing: not every browser has it. */
+  async run<T>(call: () => Promise<T>): Promise<T> {
+    this.#begin();
+    try {
+      return await call();
+    } finally {
+      this.#end();
+    }
+  }
+
+  /** Yields the results of a call that is counted like {@link begin} from the first of them on. */
+  async *runGenerator<T>(call: () => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+    this.#begin();
+    try {
+      yield* call();
+    } finally {
+      this.#end();
+    }
+  }
+
+  /**
+   * Returns the items of `source`. An asynchronous source is read until the close begins, and fails then with `not_ready`
+   * if it has not ended.
+   */
+  untilClosing<T>(source: Iterable<T> | AsyncIterable<T>): Iterable<T> | AsyncIterable<T> {
+    // A program in plain JavaScript may pass what is no source: its reader reports it.
+    const isAsync = Symbol.asyncIterator in Object(source);
+    return isAsync ? untilAborted(source as AsyncIterable<T>, this.closing) : source;
+  }
+
+  /** Refuses further calls; resolves once no call is in progress. */
+  async close(): Promise<void> {
+    this.#closing.abort(this.#closedError());
+    if (this.#inProgress === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+    });
+  }
+
+  #begin(): void {
+    if (this.closing.aborted) throw this.#closedError();
+    this.#inProgress += 1;
+  }
+
+  #closedError(): CosiftError {
+    return new CosiftError('not_ready', `${this.#what} is closed, or being closed`);
+  }
+
+  #end(): void {
+    this.#inProgress -= 1;
+    if (this.#inProgress === 0) this.#onIdle?.();
+  }
+}

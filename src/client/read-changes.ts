@@ -1,0 +1,40 @@
+import type { CallOptions, ChangesRequest } from '../api/index.js';
+import { LinkedAbort } from '../async/linked-abort.js';
+import type { Changes } from '../schema/index.js';
+import { SHAPES } from './response-shapes.js';
+import type { Transport } from './transport.js';
+
+/** Returns changes after a position. A close of the client ends the wait for a first change as if its time were over. */
+export function readChanges(
+  transport: Transport,
+  database: string,
+  request: ChangesRequest,
+  { signal }: CallOptions,
+): Promise<Changes> {
+  const { waitMs, ...parameters } = request;
+  return transport.run(async (json) => {
+    const read = (wait: number | undefined, signal: AbortSignal | undefined) => {
+      const path = `${database}/changes?${queryOf({ ...parameters, wait })}`;
+      return json<Changes>('GET', path, SHAPES.changes, undefined, { signal });
+    };
+    if (waitMs === undefined) return read(undefined, signal);
+    const stop = new LinkedAbort(signal, transport.closing);
+    try {
+      return await read(Math.ceil(waitMs / 1000), stop.signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!transport.closing.aborted) throw error;
+      return read(undefined, signal);
+    } finally {
+      stop.unlink();
+    }
+  });
+}
+
+function queryOf(parameters: object): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) query.set(name, String(value));
+  }
+  return query;
+}
