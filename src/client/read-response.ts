@@ -62,7 +62,8 @@ export function parseEvent(line: string, url: string): LineEvent {
   }
   if (!isEvent(event)) throw notFromCosift(url);
   if (event.type === 'error') {
-    throw new CosiftError(isErrorCode(event.code) ? event.code : 'internal', event.detail);
+    const { code, detail, request_id } = event;
+    throw new CosiftError(isErrorCode(code) ? code : 'internal', detail, { fields: { request_id } });
   }
   return event;
 }
@@ -80,11 +81,9 @@ export function failureOf(status: number, location: string | null | undefined, t
     // The response comes from a proxy or another server.
   }
   if (isProblem(problem)) {
-    const { code, detail, errors = [], request_id } = problem as ProblemBody;
-    return new CosiftError(isErrorCode(code) ? code : 'internal', detail, {
-      problems: errors,
-      fields: { request_id },
-    });
+    // What is not for people is a fact: `request_id` and the facts of the code.
+    const { type, title, status, code, detail, errors = [], ...fields } = problem as ProblemBody;
+    return new CosiftError(isErrorCode(code) ? code : 'internal', detail, { problems: errors, fields });
   }
   // A browser shows nothing of a redirect, not even its status.
   if (status === 0 || (status >= 300 && status < 400)) {

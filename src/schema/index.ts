@@ -24,6 +24,7 @@ export { checkOptions } from './options.js';
 export type { Data, PageA, PageB, RecordA, RecordB } from './pages.js';
 export { parseJson } from './parse-json.js';
 export type { ProblemBody } from './problem.js';
+export { PROBLEM_FACTS } from './problem.js';
 export type { BatchResult, DeleteRequest, NewRecord, RecordPatch } from './records.js';
 export type { Reembedding } from './reembedding.js';
 export type { Pagination, QueryRequest, SearchRequest, Variant } from './search.js';

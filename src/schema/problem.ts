@@ -17,6 +17,18 @@ export const problemCode = {
   description: 'For programs. Codes are never renamed.',
 } as const;
 
+/** Facts of some codes, as extension members of the body: the `fields` of a `CosiftError`. */
+const facts = {
+  expected: { type: 'integer', description: '`invalid_dimensions`: the dimensions of the database.' },
+  got: { type: 'integer', description: '`invalid_dimensions`: the number of values of the vector.' },
+  epoch: { type: 'string', description: '`feed_restarted`: the epoch of the current change feed.' },
+  after: { type: 'integer', description: '`changes_removed`: the position after which changes are kept.' },
+  limit: { type: 'integer', description: '`busy`: the number of calls that run and wait at most.' },
+  max: { type: 'integer', description: '`too_large`: the maximum size in bytes.' },
+} as const;
+
+export const PROBLEM_FACTS = Object.keys(facts) as (keyof typeof facts)[];
+
 /** The body of every error response (RFC 9457). */
 export const problem = {
   type: 'object',
@@ -41,6 +53,7 @@ export const problem = {
         },
       },
     },
+    ...facts,
   },
 } as const;
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CosiftError, ERRORS, type ErrorCode } from '../../errors.js';
-import type { ProblemBody } from '../../schema/index.js';
+import { PROBLEM_FACTS, type ProblemBody } from '../../schema/index.js';
 
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
@@ -31,7 +31,14 @@ export function problemBody(error: CosiftError, requestId: string): ProblemBody 
       error.problems.length > 0 && {
         errors: error.problems.map(({ pointer, detail, code }) => ({ pointer, detail, code })),
       }),
+    ...(exposesDetail && factsOf(error)),
   };
+}
+
+function factsOf({ fields }: CosiftError): Record<string, unknown> {
+  return Object.fromEntries(
+    PROBLEM_FACTS.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]),
+  );
 }
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: CosiftError): FastifyReply {
