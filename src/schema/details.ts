@@ -30,6 +30,25 @@ export function outOfRange(given: unknown, minimum?: number, maximum?: number): 
   return `is ${given}, must be from ${minimum} to ${maximum}`;
 }
 
+/** `count` characters or items, of which at most `max` are allowed. */
+export function tooMany(count: number, max: unknown, of: string): string {
+  return `has ${count} ${of}, at most ${max} are allowed`;
+}
+
+export function notWhatItMustBe(given: unknown, meaning: string): string {
+  return `is ${shown(given)}, must be ${meaning}`;
+}
+
+const SHOWN_LETTERS = 64;
+
+/** A value for people: a text or number itself, shortened if it is long, otherwise the name of its type. */
+export function shown(value: unknown): string {
+  if (typeof value === 'object') return typeName(value);
+  const letters = [...String(value).slice(0, 2 * SHOWN_LETTERS)];
+  const text = letters.length > SHOWN_LETTERS ? `${letters.slice(0, SHOWN_LETTERS).join('')}…` : value;
+  return JSON.stringify(text);
+}
+
 export function typeName(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;

@@ -1,6 +1,17 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Problem } from '../errors.js';
-import { notMember, notOfType, notOneOf, outOfRange, withoutMember } from './details.js';
+import {
+  notMember,
+  notOfType,
+  notOneOf,
+  notWhatItMustBe,
+  outOfRange,
+  shown,
+  tooMany,
+  typeName,
+  withoutMember,
+} from './details.js';
+import { PATTERN_MEANINGS } from './patterns.js';
 import { escapeToken } from './pointer.js';
 import { suggest } from './suggest.js';
 
@@ -11,20 +22,45 @@ const MAX_MEMBERS = 64;
 
 /** Converts schema errors to at most {@link MAX_PROBLEMS} problems of the request, without duplicates. */
 export function problemsOf(errors: readonly ErrorObject[]): Problem[] {
-  // The errors of branches that did not match are left out. The error of the whole choice follows them.
-  const choices = errors.filter(({ keyword }) => keyword === 'oneOf' || keyword === 'anyOf');
+  const choices = errors.filter(({ keyword }) => keyword === 'oneOf' || keyword === 'anyOf').map(choiceOf);
   const problems = new Map<string, Problem>();
   for (const error of errors) {
     if (problems.size === MAX_PROBLEMS) break;
     // A wrong name is reported once, by the error of the keyword `propertyNames`.
     if (error.keyword === 'if' || error.propertyName !== undefined) continue;
-    if (choices.some((choice) => choice !== error && error.schemaPath.startsWith(`${choice.schemaPath}/`))) {
-      continue;
-    }
+    if (choices.some((choice) => isCovered(error, choice))) continue;
     const problem = problemOf(error);
     problems.set(`${problem.pointer}\0${problem.detail}`, problem);
   }
   return [...problems.values()];
+}
+
+/** The error of a choice of which no branch matched. */
+interface Choice {
+  error: ErrorObject;
+  /** Schema path of the only branch that takes values of this type, if there is one. Its errors say more. */
+  intended: string | undefined;
+}
+
+function choiceOf(error: ErrorObject): Choice {
+  const fitting = (error.schema as Branch[]).flatMap(({ type, const: value }, i) =>
+    value === undefined && hasType(error.data, type) ? [`${error.schemaPath}/${i}/`] : [],
+  );
+  return { error, intended: fitting.length === 1 ? fitting[0] : undefined };
+}
+
+/** Whether the error of the choice, or of its intended branch, is reported instead of `error`. */
+function isCovered(error: ErrorObject, { error: choice, intended }: Choice): boolean {
+  if (error === choice) return intended !== undefined;
+  const { instancePath, schemaPath } = error;
+  if (instancePath !== choice.instancePath && !instancePath.startsWith(`${choice.instancePath}/`))
+    return false;
+  if (!schemaPath.startsWith(`${choice.schemaPath}/`)) return false;
+  return intended === undefined || !schemaPath.startsWith(intended);
+}
+
+function hasType(value: unknown, type: string | undefined): boolean {
+  return type === typeName(value) || (type === 'integer' && typeof value === 'number');
 }
 
 function problemOf(error: ErrorObject): Problem {
@@ -64,8 +100,21 @@ function problemOf(error: ErrorObject): Problem {
       const { minimum, maximum } = error.parentSchema as { minimum?: number; maximum?: number };
       return invalid(outOfRange(error.data, minimum, maximum));
     }
+    case 'exclusiveMinimum':
+      return invalid(`is ${error.data}, must be greater than ${params.limit}`);
     case 'minLength':
       return named('must not be empty');
+    case 'maxLength':
+      return named(tooMany([...(error.data as string)].length, params.limit, 'characters'));
+    case 'maxItems':
+      return invalid(tooMany((error.data as unknown[]).length, params.limit, 'items'));
+    case 'uniqueItems': {
+      const { i, j } = params as { i: number; j: number };
+      const items = [i, j].sort((a, b) => a - b);
+      return invalid(`has ${shown((error.data as unknown[])[i])} twice, as items ${items.join(' and ')}`);
+    }
+    case 'pattern':
+      return named(notWhatItMustBe(error.data, PATTERN_MEANINGS[String(error.schema)] ?? 'allowed'));
     case 'minItems':
       return { ...invalid('must not be empty'), ...(RULES.test(pointer) && { code: 'empty_rules' }) };
     case 'oneOf':
@@ -137,13 +186,16 @@ function branchesOf(error: ErrorObject): readonly Branch[] {
 
 /** The part of a schema that is used here. */
 interface Branch {
+  type?: string;
+  const?: unknown;
+  required?: readonly string[];
   properties?: Record<string, { enum?: readonly string[] }>;
 }
 
 /** The problem of a value that matches no branch. The branches differ by required members or by types. */
 function noBranch(error: ErrorObject): Problem {
   const { instancePath } = error;
-  const branches = error.schema as { required?: readonly string[]; type?: string; const?: unknown }[];
+  const branches = error.schema as Branch[];
   const members = branches.flatMap(({ required }) => required ?? []);
   if (members.length === branches.length) {
     const misspelt = members.map((name) => misspellingOf(name, error)).find((name) => name !== undefined);
@@ -152,7 +204,13 @@ function noBranch(error: ErrorObject): Problem {
     return { pointer: instancePath, code: 'invalid_value', detail: `must have exactly one of ${names}` };
   }
   const kinds = branches.map(({ type, const: value }) =>
-    value === undefined ? type : JSON.stringify(value),
+    value === undefined ? withArticle(String(type)) : JSON.stringify(value),
   );
-  return { pointer: instancePath, code: 'wrong_type', detail: `must be ${kinds.join(' or ')} as described` };
+  const isOfAType = branches.some(({ type }) => hasType(error.data, type));
+  const detail = notWhatItMustBe(error.data, kinds.join(' or '));
+  return { pointer: instancePath, code: isOfAType ? 'invalid_value' : 'wrong_type', detail };
+}
+
+function withArticle(noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
 }

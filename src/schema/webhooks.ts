@@ -2,7 +2,7 @@ import { epoch } from './changes.js';
 import { creatorId, shortId } from './ids.js';
 import type { TypeOf } from './type-of.js';
 
-const url = {
+export const url = {
   type: 'string',
   pattern: '^https?://[^\\s]+$',
   maxLength: 2048,
