@@ -1,0 +1,39 @@
+// cosift: JavaScript, types, documentation and demo data. Its manifest is that of the checkout without what is only for
+// development, and with the engines of all platforms.
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { rewriteLinks } from './links.mjs';
+import { readManifest, writePackage } from './stage.mjs';
+
+const DEVELOPMENT = ['private', 'scripts', 'devDependencies', 'napi', 'allowScripts', 'overrides'];
+
+// Source maps would be a third of the package. The compiled files are readable without them.
+const BUILD_FILES = /\.map$|(^|\/)\.(stamp|tsbuildinfo)$/;
+
+export function stageCosift(stage, engines) {
+  const { files, ...manifest } = readManifest();
+  for (const member of DEVELOPMENT) delete manifest[member];
+  const directory = writePackage(
+    join(stage, 'cosift'),
+    {
+      ...manifest,
+      files,
+      optionalDependencies: Object.fromEntries(engines.map(({ name, version }) => [name, version])),
+    },
+    Object.fromEntries([...files, 'README.md', 'LICENSE'].map((path) => [path, path])),
+  );
+  const entries = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+  for (const name of entries) {
+    const file = join(directory, name);
+    if (BUILD_FILES.test(name)) rmSync(file);
+    else if (/\.c?js$/.test(name)) removeSourceMapComment(file);
+  }
+  chmodSync(join(directory, manifest.bin.cosift), 0o755);
+  const pages = entries.filter((name) => name.endsWith('.md'));
+  rewriteLinks(directory, Object.fromEntries(pages.map((page) => [page, page])), (path) => path);
+  return directory;
+}
+
+function removeSourceMapComment(file) {
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n'));
+}
