@@ -1,12 +1,17 @@
-// Checks that every relative link in the repository's Markdown leads to a file, and its #anchor to a heading.
+// Checks that every relative link in Markdown leads to a file, and its #anchor to a heading.
+//
+//   node scripts/check-links.mjs [DIR]     the pages in DIR; default: those of the repository
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { root } from './setup.mjs';
+import { root as repository } from './setup.mjs';
 
-const pages = execFileSync('git', ['ls-files', '*.md'], { cwd: root, encoding: 'utf8' })
-  .split('\n')
-  .filter(Boolean);
+const [root = repository] = process.argv.slice(2);
+const names =
+  root === repository
+    ? execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n')
+    : readdirSync(root, { recursive: true, encoding: 'utf8' });
+const pages = names.filter((name) => name.endsWith('.md'));
 
 const withoutCode = (text) =>
   text.replace(/```[\s\S]*?```/g, '').replace(/`[^`\n]*`/g, (code) => code.replace(/[[\]]/g, ''));

@@ -1,3 +1,5 @@
+// Declares `Symbol.asyncDispose` for programs whose `lib` is older.
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { CallOptions, Databases } from '../api/index.js';
 import { type Backend, checkModelDirectories, openBackend } from '../backend/index.js';
 import {

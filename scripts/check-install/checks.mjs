@@ -1,0 +1,31 @@
+// Runs checks one after the other and says how each went.
+
+let failed = 0;
+let passed = 0;
+
+/** Runs a check. A failure is printed, and the next checks still run. */
+export async function check(title, body) {
+  const started = performance.now();
+  const seconds = () => ((performance.now() - started) / 1000).toFixed(1);
+  try {
+    const note = await body();
+    passed += 1;
+    console.log(`ok      ${title}${note ? `: ${note}` : ''} (${seconds()} s)`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED  ${title} (${seconds()} s)\n${indented(error.stack ?? error)}`);
+  }
+}
+
+/** Prints the result. The process ends with code 1 if a check failed. */
+export function finish() {
+  console.log(`install check: ${passed} checks passed, ${failed} failed`);
+  if (failed > 0) process.exitCode = 1;
+}
+
+function indented(text) {
+  return String(text)
+    .split('\n')
+    .map((line) => `        ${line}`)
+    .join('\n');
+}

@@ -1,0 +1,40 @@
+// A registry on this machine that has the packed packages, and sends every other request to the registry that npm uses.
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { basename } from 'node:path';
+
+/** Serves `tarballs`, which are `{ file, manifest }`; requests for anything else are redirected to `upstream`. */
+export async function serveRegistry(tarballs, upstream) {
+  const files = new Map(tarballs.map(({ file }) => [`/-/${basename(file)}`, file]));
+  const manifests = new Map(tarballs.map((tarball) => [tarball.manifest.name, tarball]));
+  const server = createServer((request, response) => {
+    const path = decodeURIComponent(request.url);
+    const known = manifests.get(path.slice(1));
+    if (files.has(path)) {
+      response.end(readFileSync(files.get(path)));
+    } else if (known !== undefined) {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(packumentOf(known, `http://${request.headers.host}`)));
+    } else {
+      response.writeHead(307, { location: new URL(request.url, upstream).href }).end();
+    }
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${server.address().port}/`,
+    async close() {
+      server.closeAllConnections();
+      await once(server.close(), 'close');
+    },
+  };
+}
+
+/** The description of a package as a registry serves it. */
+function packumentOf({ file, manifest }, url) {
+  const { name, version } = manifest;
+  const integrity = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`;
+  const dist = { tarball: `${url}/-/${basename(file)}`, integrity };
+  return { name, 'dist-tags': { latest: version }, versions: { [version]: { ...manifest, dist } } };
+}

@@ -1,0 +1,31 @@
+// The types of an installed cosift, as programs with strict settings see them.
+import { join } from 'node:path';
+import { root } from '../setup.mjs';
+import { check } from './checks.mjs';
+
+const TSC = join(root, 'node_modules/typescript/bin/tsc');
+const STRICT = { strict: true, noEmit: true, skipLibCheck: false, target: 'ES2022', types: [] };
+
+/** The settings of a program, and what it imports cosift with. */
+const SETTINGS = {
+  'nodenext, import': { module: 'NodeNext', files: ['types-import.mts'] },
+  'nodenext, require': { module: 'NodeNext', files: ['types-require.cts'] },
+  'bundler, import': { module: 'ESNext', moduleResolution: 'Bundler', files: ['types-import.mts'] },
+  'bundler, require': { module: 'Preserve', moduleResolution: 'Bundler', files: ['types-require.cts'] },
+  'nodenext, with the types of Node instead of those of a browser': {
+    module: 'NodeNext',
+    lib: ['ES2023'],
+    types: ['node'],
+    typeRoots: [join(root, 'node_modules/@types')],
+    files: ['types-import.mts', 'types-require.cts'],
+  },
+};
+
+export async function checkTypes(project) {
+  for (const [title, { files, ...options }] of Object.entries(SETTINGS)) {
+    await check(`tsc, ${title}`, async () => {
+      project.write('tsconfig.json', JSON.stringify({ compilerOptions: { ...STRICT, ...options }, files }));
+      await project.node(TSC, '-p', 'tsconfig.json');
+    });
+  }
+}
