@@ -23,16 +23,16 @@ const npm =
 
 const clone = join(directory, 'clone');
 const packed = join(directory, 'packed');
-await check('a fresh clone is packed', async () => {
-  await run('git', ['clone', '--quiet', '--depth=1', `file://${root}`, clone]);
-  // The build in the clone keeps the engine only if its stamp says that it was built from the same sources.
-  for (const name of readdirSync(join(root, 'native'))) {
-    if (/\.(node|stamp)$/.test(name)) cpSync(join(root, 'native', name), join(clone, 'native', name));
-  }
-  await run(process.execPath, [npm, 'run', 'pack', '--', '--output', packed], { cwd: clone });
-});
+console.log('packing a fresh clone of HEAD');
+await run('git', ['clone', '--quiet', '--depth=1', `file://${root}`, clone]);
+// The build in the clone keeps the engine only if its stamp says that it was built from the same sources.
+for (const name of readdirSync(join(root, 'native'))) {
+  if (/\.(node|stamp)$/.test(name)) cpSync(join(root, 'native', name), join(clone, 'native', name));
+}
+console.log(
+  await run(process.execPath, [npm, 'run', '--silent', 'pack', '--', '--output', packed], { cwd: clone }),
+);
 const tarballs = unpack(packed, join(directory, 'unpacked'));
-console.log(`        ${tarballs.map(({ manifest }) => `${manifest.name} ${manifest.version}`).join(', ')}`);
 await checkTarballs(tarballs);
 
 const files = tarballs.map(({ file }) => file);

@@ -1,0 +1,34 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stageCosift } from './cosift.mjs';
+import { stageEngines } from './engine.mjs';
+import { stageModel } from './model.mjs';
+import { stageOnnxruntime } from './onnxruntime.mjs';
+import { packDirectory } from './stage.mjs';
+
+/** Packs every package into `output`, and prints the sizes. */
+export async function writeTarballs(output, { allPlatforms }) {
+  mkdirSync(output, { recursive: true });
+  const stage = mkdtempSync(join(tmpdir(), 'cosift-pack-'));
+  try {
+    const engines = await stageEngines(stage, { allPlatforms });
+    const directories = [
+      stageCosift(stage, engines),
+      ...engines.flatMap(({ directory }) => directory ?? []),
+      ...stageOnnxruntime(stage, { allPlatforms }),
+      stageModel(stage),
+    ];
+    for (const directory of directories) {
+      const { filename, size, unpackedSize, entryCount } = packDirectory(directory, output);
+      const sizes = `${megabytes(size)} MB, unpacked ${megabytes(unpackedSize)} MB`;
+      console.log(`cosift: ${filename}: ${entryCount} files, ${sizes}`);
+    }
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+function megabytes(bytes) {
+  return (bytes / 1e6).toFixed(1);
+}
