@@ -10,7 +10,7 @@ export async function check(title, body) {
   try {
     const note = await body();
     passed += 1;
-    console.log(`ok      ${title}${note ? `: ${note}` : ''} (${seconds()} s)`);
+    console.log(`ok      ${title}${note ? `: ${note.trim()}` : ''} (${seconds()} s)`);
   } catch (error) {
     failed += 1;
     console.log(`FAILED  ${title} (${seconds()} s)\n${indented(error.stack ?? error)}`);

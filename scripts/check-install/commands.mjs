@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { delimiter, dirname } from 'node:path';
 
-const OURS = /^(npm_|INIT_CWD$|NODE|COSIFT_|VITEST|CI$)/i;
+const OURS = /^(npm_|INIT_CWD$|NODE_(OPTIONS|PATH|ENV)$|COSIFT_|CI$)/i;
 
 /** The environment of a user whose `node` is the given one. */
 export function userEnvironment(node = process.execPath) {

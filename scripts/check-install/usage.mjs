@@ -48,11 +48,15 @@ async function checkCommandLine(project) {
 
 async function checkServer(project) {
   // Not by npx, which would receive the signal instead of the server.
-  const server = spawn(join(project.bin, 'cosift'), ['serve', '--port', '0', '--data', 'imported'], {
-    cwd: project.directory,
-    env: { ...userEnvironment(project.nodeFile), COSIFT_ADMIN_KEY: KEY },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const server = spawn(
+    join(project.bin, 'cosift'),
+    ['serve', '--port', '0', '--data', 'imported', '--log-level', 'warn'],
+    {
+      cwd: project.directory,
+      env: { ...userEnvironment(project.nodeFile), COSIFT_ADMIN_KEY: KEY },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   const ended = once(server, 'exit');
   try {
     const url = await addressOf(server);
