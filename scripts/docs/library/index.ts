@@ -38,7 +38,8 @@ class LibraryPage {
       .flatMap(([title, of]) => {
         const items = [...rest].filter(of);
         for (const item of items) rest.delete(item);
-        return items.length === 0 ? [] : [`## ${title}`, ...items.map((item) => this.#chapter(item))];
+        const links = wrap(items.map(({ name }) => this.#link(name)).join(' · '));
+        return items.length === 0 ? [] : [`## ${title}`, links, ...items.map((item) => this.#chapter(item))];
       })
       .join('\n\n');
   }
@@ -50,7 +51,7 @@ class LibraryPage {
       (member) => member.kind === 'property' && !this.#isInherited(item, member),
     );
     const methods = members.filter((member) => member.kind === 'method' && !this.#isInherited(item, member));
-    const shown = kind === 'function' || kind === 'value' || (kind === 'type' && members.length === 0);
+    const shown = members.length === 0 || (kind === 'interface' && signature.includes('<'));
     return [
       `### ${name}`,
       ...(shown ? [fence('ts', signature)] : []),
@@ -59,7 +60,7 @@ class LibraryPage {
         ? [`Has all members of ${known.map((parent) => this.#link(parent)).join(' and ')}.`]
         : []),
       ...(properties.length > 0 ? [this.#table(properties, name)] : []),
-      ...methods.map((method) => this.#method(method, name)),
+      ...methods.map((method, at) => this.#method(method, name, methods[at - 1]?.name === method.name)),
     ].join('\n\n');
   }
 
@@ -73,15 +74,20 @@ class LibraryPage {
     return this.#exports.get(parent)?.members.find((member) => member.name === name);
   }
 
-  #method({ name, signature, doc }: Member, owner: string): string {
+  /** A further overload has no heading of its own. */
+  #method({ name, signature, doc }: Member, owner: string, isOverload: boolean): string {
     const title = name === 'constructor' ? `new ${owner}` : `${owner}.${name}`;
-    return [`#### ${title}`, fence('ts', dedented(signature)), ...this.#docs(doc, owner)].join('\n\n');
+    return [
+      ...(isOverload ? [] : [`#### ${title}`]),
+      fence('ts', dedented(signature)),
+      ...this.#docs(doc, owner),
+    ].join('\n\n');
   }
 
   #table(properties: readonly Member[], owner: string): string {
     const rows = properties.map(({ name, optional, signature, doc }) => [
       code(optional ? `${name}?` : name),
-      this.#type(signature.replaceAll(/\s+/g, ' ')),
+      this.#type(signature.replaceAll(/\s+/g, ' ').replace(optional ? / \| undefined$/ : /$^/, '')),
       this.#linked((doc?.text ?? []).join(' '), owner),
     ]);
     return table(['member', 'type', 'meaning'], rows);
@@ -89,10 +95,8 @@ class LibraryPage {
 
   /** The type of a property; a name that the page describes is a link. */
   #type(text: string): string {
-    const name = /^\w+/.exec(text)?.[0] ?? '';
-    return /^\w+(\[\])?$/.test(text) && this.#exports.has(name)
-      ? `[${code(text)}](#${anchorOf(name)})`
-      : code(text);
+    const name = /^(?:readonly )?(\w+)(?:<\w+>)?(?:\[\])?$/.exec(text)?.[1];
+    return name !== undefined && this.#exports.has(name) ? `[${code(text)}](#${anchorOf(name)})` : code(text);
   }
 
   #docs(doc: DocComment | undefined, owner: string): string[] {
