@@ -6,6 +6,20 @@ export type * from './index.js' with { 'resolution-mode': 'import' };
 
 export const CosiftError: typeof esm.CosiftError = api.CosiftError;
 export type CosiftError = esm.CosiftError;
+export const and: typeof esm.and = api.and;
+export const or: typeof esm.or = api.or;
+export const equals: typeof esm.equals = api.equals;
+export const notEquals: typeof esm.notEquals = api.notEquals;
+export const greaterThan: typeof esm.greaterThan = api.greaterThan;
+export const lessThan: typeof esm.lessThan = api.lessThan;
+export const greaterThanOrEquals: typeof esm.greaterThanOrEquals = api.greaterThanOrEquals;
+export const lessThanOrEquals: typeof esm.lessThanOrEquals = api.lessThanOrEquals;
+export const contains: typeof esm.contains = api.contains;
+export const notContains: typeof esm.notContains = api.notContains;
+export const startsWith: typeof esm.startsWith = api.startsWith;
+export const endsWith: typeof esm.endsWith = api.endsWith;
+export const isEmpty: typeof esm.isEmpty = api.isEmpty;
+export const isNotEmpty: typeof esm.isNotEmpty = api.isNotEmpty;
 
 /** Opens a data directory; see `open` of the library. */
 export async function open(...args: Parameters<typeof esm.open>): Promise<esm.Cosift> {

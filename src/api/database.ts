@@ -2,77 +2,46 @@ import type {
   BatchResult,
   Change,
   Changes,
+  ColumnChanges,
+  Columns,
+  ColumnValue,
   Data,
   DatabaseDescription,
   DeleteRequest,
   LineEvent,
-  PageA,
-  PageB,
+  NewRecord,
+  Page,
   QueryRequest,
-  RecordA,
-  RecordB,
   Reembedding,
+  SearchRequest,
   Variant,
 } from '../schema/index.js';
-import type { RecordInput, SearchInput } from './inputs.js';
 import type { LineChunks } from './line-chunks.js';
+import type {
+  CallOptions,
+  ChangesRequest,
+  FollowRequest,
+  PageOptions,
+  ReembedOptions,
+  SearchOptions,
+  UpsertLinesOptions,
+  UpsertOptions,
+} from './options.js';
+import type { RecordById, RecordOf, ResultOf } from './results.js';
 
-/** Options of every call. */
-export interface CallOptions {
-  /** Ends the call with the signal's reason. */
-  signal?: AbortSignal;
-}
-
-/** Options of a call that returns records. */
-export interface PageOptions<V extends Variant = Variant> extends CallOptions {
-  /** Ids and time names of the results: `a` UUIDs, `b` integers. Default: `b`. */
-  variant?: V;
-}
-
-/** Options of {@link Database.reembed}. */
-export interface ReembedOptions extends CallOptions {
-  /** Called with the progress, a few times a second. */
-  onProgress?: (state: Reembedding) => void;
-  /**
-   * Whether an aborted signal also cancels the re-embedding, so that the database stays as it was. A re-embedding that
-   * was running before this call is never cancelled: another caller began it. Default: true.
-   */
-  cancelOnAbort?: boolean;
-}
-
-/** The part of the change feed to read. */
-export interface ChangesRequest {
-  /** Position after which changes are returned. Default: 0, the start of the feed. */
-  after?: number;
-  /** Maximum number of changes, 1 to 1,000. Default: 100. */
-  limit?: number;
-  /**
-   * How long to wait for a first change when there is none, in milliseconds. Default: 0. A service counts whole seconds,
-   * so over HTTP the time is rounded up, and `change_wait_seconds` of the service is the maximum.
-   */
-  waitMs?: number;
-  /** The feed that `after` is a position of, from an earlier result. Default: the current feed. */
-  epoch?: string;
-}
-
-/** Where {@link Database.follow} begins, and how long each of its calls waits: `waitMs` is 30,000 by default. */
-export type FollowRequest = Omit<ChangesRequest, 'limit'>;
-
-/** A page with the record shape of a variant. */
-export type PageOf<V extends Variant> = V extends 'a' ? PageA : PageB;
-
-/** A record with the shape of a variant. */
-export type RecordOf<V extends Variant> = V extends 'a' ? RecordA : RecordB;
-
-/** A record with the shape that belongs to the kind of id it was asked for by: integer or UUID. */
-export type RecordById<Id extends number | string> = Id extends number ? RecordB : RecordA;
+/** The type of the data of records to write: `T`; any columns, or the type `Given` of the argument, if `T` has any columns. */
+export type DataToWrite<T, Given> = string extends keyof T
+  ? Given | Readonly<Record<string, ColumnValue | undefined>>
+  : T;
 
 /**
- * One database, in this process or behind a service. Requests and results are those of the HTTP interface. Every method
- * fails with a `CosiftError`: `database_not_found` when there is no such database, `invalid_request` for an option that
- * is unknown or has a value that is not allowed.
+ * One database, in this process or behind a service. `T` is the type of the data of a record: with it, the names of
+ * columns and the operators of rules are checked. Without it, records may have any columns.
+ *
+ * Every method fails with a `CosiftError`: `database_not_found` when there is no such database, `invalid_request` for an
+ * option that is unknown or has a value that is not allowed.
  */
-export interface Database {
+export interface Database<T extends Columns<T> = Data> {
   /** The id of the database. */
   readonly id: string;
 
@@ -83,7 +52,8 @@ export interface Database {
   drop(options?: CallOptions): Promise<void>;
 
   /**
-   * Writes records, 1,000 a commit. Each commit is durable and searchable before the next begins.
+   * Writes records, 1,000 a commit. Each commit is durable and searchable before the next begins. A column that is
+   * undefined is left out; any other value that JSON cannot represent, such as NaN or a `Date`, is refused.
    *
    * @throws {CosiftError} `invalid_record` and the other codes of records. Pointers such as `/records/1200/data/name`
    * count from the first of `records`; `fields.committed` is the number of records that were committed before.
@@ -93,9 +63,9 @@ export interface Database {
    * const { created } = await facts.upsert([{ id: 1, data: { text: 'The Eiffel Tower is in Paris', height_m: 330 } }]);
    * ```
    */
-  upsert(
-    records: Iterable<RecordInput> | AsyncIterable<RecordInput>,
-    options?: CallOptions,
+  upsert<Given extends Columns<Given> = T>(
+    records: Iterable<NewRecord<DataToWrite<T, Given>>> | AsyncIterable<NewRecord<DataToWrite<T, Given>>>,
+    options?: UpsertOptions,
   ): Promise<BatchResult>;
 
   /**
@@ -105,11 +75,26 @@ export interface Database {
    *
    * @throws {CosiftError} `invalid_request` for a chunk that is neither bytes nor text.
    */
-  upsertLines(chunks: LineChunks, options?: CallOptions): AsyncIterable<LineEvent>;
+  upsertLines(chunks: LineChunks, options?: UpsertLinesOptions): AsyncIterable<LineEvent>;
 
   /**
-   * Returns one page of the records that satisfy the search, filter and time range; highest relevance score first, ties
-   * by id.
+   * Returns one page of the records that are similar in meaning to a text; highest relevance score first, ties by id.
+   *
+   * @throws {CosiftError} `invalid_filter`, `invalid_cursor`, `invalid_time`
+   *
+   * @example
+   * ```ts
+   * const { results } = await facts.search('a tall tower', { where: greaterThan('height_m', 300), limit: 10 });
+   * ```
+   */
+  search<V extends Variant = 'integer'>(
+    text: string,
+    options?: SearchOptions<T, V>,
+  ): Promise<Page<ResultOf<V, T>>>;
+
+  /**
+   * Returns one page of the records that satisfy a request in the form of the HTTP interface: search, filter and time
+   * range; highest relevance score first, ties by id.
    *
    * @throws {CosiftError} `invalid_filter`, `invalid_cursor`, `invalid_time`, `invalid_dimensions`
    *
@@ -121,34 +106,53 @@ export interface Database {
    * });
    * ```
    */
-  search<V extends Variant = 'b'>(request: SearchInput, options?: PageOptions<V>): Promise<PageOf<V>>;
+  search<V extends Variant = 'integer'>(
+    request: SearchRequest<T>,
+    options?: PageOptions<V>,
+  ): Promise<Page<ResultOf<V, T>>>;
 
   /**
-   * Yields every record that satisfies the search, in the order of {@link search}, page after page.
+   * Yields every record that is similar in meaning to a text, in the order of {@link search}, page after page.
    *
    * @example
    * ```ts
-   * for await (const { id, relevance_score } of facts.searchAll({ search: { text: 'deep water' } })) {
+   * for await (const { id, relevance_score } of facts.searchAll('deep water', { threshold: 0.4 })) {
    *   console.log(id, relevance_score);
    * }
    * ```
    */
-  searchAll<V extends Variant = 'b'>(
-    request: SearchInput,
-    options?: PageOptions<V>,
-  ): AsyncGenerator<RecordOf<V>, void, undefined>;
+  searchAll<V extends Variant = 'integer'>(
+    text: string,
+    options?: SearchOptions<T, V>,
+  ): AsyncGenerator<ResultOf<V, T>, void, undefined>;
 
-  /** Returns one page of the records that satisfy filter and time range, in the order of `sort`, without scores. */
-  query<V extends Variant = 'b'>(request?: QueryRequest, options?: PageOptions<V>): Promise<PageOf<V>>;
+  /** Yields every record that satisfies a request, in the order of {@link search}, page after page. */
+  searchAll<V extends Variant = 'integer'>(
+    request: SearchRequest<T>,
+    options?: PageOptions<V>,
+  ): AsyncGenerator<ResultOf<V, T>, void, undefined>;
+
+  /**
+   * Returns one page of the records that satisfy filter and time range, in the order of `sort`, without scores.
+   *
+   * @example
+   * ```ts
+   * const { results } = await facts.query({ filter: isNotEmpty('height_m'), sort: { column: 'height_m' } });
+   * ```
+   */
+  query<V extends Variant = 'integer'>(
+    request?: QueryRequest<T, V>,
+    options?: PageOptions<V>,
+  ): Promise<Page<RecordOf<V, T>>>;
 
   /** Yields every record that satisfies the query, in the order of `sort`, page after page. */
-  queryAll<V extends Variant = 'b'>(
-    request?: QueryRequest,
+  queryAll<V extends Variant = 'integer'>(
+    request?: QueryRequest<T, V>,
     options?: PageOptions<V>,
-  ): AsyncGenerator<RecordOf<V>, void, undefined>;
+  ): AsyncGenerator<RecordOf<V, T>, void, undefined>;
 
-  /** Returns a record, or undefined when there is none. A UUID returns the shape of variant a, an integer that of b. */
-  get<Id extends number | string>(id: Id, options?: CallOptions): Promise<RecordById<Id> | undefined>;
+  /** Returns a record, or undefined when there is none. An integer id returns integer ids, a UUID returns UUIDs. */
+  get<Id extends number | string>(id: Id, options?: CallOptions): Promise<RecordById<Id, T> | undefined>;
 
   /**
    * Changes columns of one record and keeps the others. A column with null is removed. The record is embedded again only
@@ -165,10 +169,21 @@ export interface Database {
    * const { data } = await facts.patch(1, { height_m: 330, architect: null });
    * ```
    */
-  patch<Id extends number | string>(id: Id, changes: Data, options?: CallOptions): Promise<RecordById<Id>>;
+  patch<Id extends number | string, Given extends Columns<Given> = Data>(
+    id: Id,
+    changes: ColumnChanges<T, Given>,
+    options?: CallOptions,
+  ): Promise<RecordById<Id, T>>;
 
-  /** Deletes records by `ids`, or by `filter` and `time_range`. Returns the number of deleted records. */
-  delete(request: DeleteRequest, options?: CallOptions): Promise<number>;
+  /**
+   * Deletes records by `ids`, or by `filter` and `time_range`. Returns the number of deleted records.
+   *
+   * @example
+   * ```ts
+   * const deleted = await facts.delete({ filter: equals('country', 'Atlantis') });
+   * ```
+   */
+  delete(request: DeleteRequest<T>, options?: CallOptions): Promise<number>;
 
   /**
    * Returns changes after a position of the change feed, oldest first. Pass `position` and `epoch` of the result as

@@ -1,7 +1,8 @@
 import { isCode } from '../errors.js';
 import type { Change } from '../schema/index.js';
 import { checkOptions } from '../schema/options.js';
-import type { CallOptions, Database, FollowRequest } from './database.js';
+import type { Database } from './database.js';
+import type { CallOptions, FollowRequest } from './options.js';
 
 /** The maximum number of changes that one call returns. */
 const MAX_CHANGES = 1000;
@@ -15,6 +16,8 @@ export async function* follow(
   options: CallOptions = {},
 ): AsyncGenerator<Change, never, undefined> {
   checkOptions('follow', request);
+  checkOptions('call', options);
+  options.signal?.throwIfAborted();
   const { waitMs = DEFAULT_WAIT_MS, ...start } = request;
   let position = start;
   let wait = waitMs;

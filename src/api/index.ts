@@ -1,40 +1,39 @@
-/** What the library and the client share: interfaces, requests, results and errors. */
+/** What the library and the client share: interfaces, requests, results, filter helpers and errors. */
 
-export { CosiftError, type ErrorCode, type Problem } from '../errors.js';
+export { CosiftError, type ErrorCode, type ErrorFacts, type Problem, type ProblemCode } from '../errors.js';
 export type {
-  BatchResult,
-  Change,
-  Changes,
+  Action,
+  ColumnChanges,
+  ColumnName,
+  ColumnOf,
+  Columns,
+  ColumnValue,
   Condition,
   Data,
-  DatabaseDescription,
-  DatabaseSettings,
-  DeleteRequest,
-  Facet,
-  FilterGroup,
-  FilterRule,
   LineEvent,
+  NumberColumn,
+  Operand,
   Operator,
-  PageA,
-  PageB,
-  QueryRequest,
-  RecordA,
-  RecordB,
-  Reembedding,
-  SearchRequest,
+  TextColumn,
   Variant,
+  Vector,
 } from '../schema/index.js';
+export type * from '../schema/types/filter.js';
+export type * from '../schema/types/requests.js';
+export type * from '../schema/types/responses.js';
+export type { Database, DataToWrite } from './database.js';
+export type { Databases } from './databases.js';
+export * from './filters.js';
+export type { LineChunks } from './line-chunks.js';
 export type {
   CallOptions,
   ChangesRequest,
-  Database,
   FollowRequest,
-  PageOf,
   PageOptions,
-  RecordById,
-  RecordOf,
   ReembedOptions,
-} from './database.js';
-export type { Databases } from './databases.js';
-export type { RecordInput, SearchInput } from './inputs.js';
-export type { LineChunks } from './line-chunks.js';
+  SearchOptions,
+  UpsertLinesOptions,
+  UpsertOptions,
+  UpsertProgress,
+} from './options.js';
+export type { IntegerResult, RecordById, RecordOf, ResultOf, UuidResult } from './results.js';

@@ -1,10 +1,9 @@
 import { untilAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
-import type { BatchResult } from '../schema/index.js';
+import type { BatchResult, NewRecord } from '../schema/index.js';
 import { LIMITS } from '../schema/limits.js';
 import { checkOptions } from '../schema/options.js';
-import type { CallOptions } from './database.js';
-import type { RecordInput } from './inputs.js';
+import type { UpsertOptions } from './options.js';
 import { checkRecordValues } from './record-values.js';
 
 /** The start of a pointer to a record of a batch. */
@@ -19,17 +18,18 @@ const RECORD = /^\/records\/(\d+)/;
  * `fields.committed` is the number of records that were committed before the failed batch.
  */
 export async function upsertInBatches(
-  records: Iterable<RecordInput> | AsyncIterable<RecordInput>,
-  options: CallOptions,
-  send: (batch: readonly RecordInput[]) => Promise<BatchResult>,
+  records: Iterable<NewRecord> | AsyncIterable<NewRecord>,
+  options: UpsertOptions,
+  send: (batch: readonly NewRecord[]) => Promise<BatchResult>,
 ): Promise<BatchResult> {
-  checkOptions('call', options);
+  checkOptions('upsert', options);
   checkIterable(records);
-  const { signal } = options;
+  const { signal, onProgress } = options;
+  signal?.throwIfAborted();
   const isAsync = Symbol.asyncIterator in records;
   const source = signal !== undefined && isAsync ? untilAborted(records, signal) : records;
   const sum: BatchResult = { results: [], created: 0, changed: 0, unchanged: 0, truncated: 0 };
-  let batch: RecordInput[] = [];
+  let batch: NewRecord[] = [];
   const commit = async () => {
     signal?.throwIfAborted();
     checkRecordValues(batch);
@@ -40,6 +40,7 @@ export async function upsertInBatches(
     sum.unchanged += unchanged;
     sum.truncated += truncated;
     batch = [];
+    onProgress?.({ committed: sum.results.length });
   };
   try {
     for await (const record of source) {

@@ -6,8 +6,6 @@ import type { PageOptions, PageReply } from './backend.js';
 import type { DatabaseEmbedder } from './database-embedder.js';
 import type { DatabaseInfoCache } from './database-info-cache.js';
 
-const DEFAULT_PAGE = { limit: DEFAULTS.limit };
-
 /** Answers searches and queries with a page each. */
 export class PageReader {
   readonly #store: RecordStore;
@@ -36,8 +34,8 @@ export class PageReader {
       const storeRequest = {
         variant: options.variant,
         threshold: search.threshold ?? DEFAULTS.threshold,
-        ...DEFAULT_PAGE,
         ...pagination,
+        limit: pagination?.limit ?? DEFAULTS.limit,
         ...rest,
         forced_filter: options.scope?.forcedFilter,
         embedded_by: fingerprint,
@@ -62,8 +60,8 @@ export class PageReader {
     const { pagination, ...rest } = request;
     const storeRequest = {
       variant: options.variant,
-      ...DEFAULT_PAGE,
       ...pagination,
+      limit: pagination?.limit ?? DEFAULTS.limit,
       ...rest,
       forced_filter: options.scope?.forcedFilter,
     };

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import type { FilterGroup, PageB } from '../schema/index.js';
+import type { IntegerResult } from '../api/index.js';
+import type { FilterGroup, Page } from '../schema/index.js';
 import { examples } from './examples.js';
 import { parseFilter, parseNumber } from './option-values.js';
 import { table } from './table.js';
@@ -41,13 +42,9 @@ export function searchCommand(): Command {
 async function search(text: string, options: SearchOptions): Promise<void> {
   const { database, filter, limit = 10, threshold } = options;
   const databases = await openTarget(options);
-  let page: PageB;
+  let page: Page<IntegerResult>;
   try {
-    page = await databases.database(database).search({
-      search: { text, ...(threshold !== undefined && { threshold }) },
-      ...(filter !== undefined && { filter }),
-      pagination: { limit },
-    });
+    page = await databases.database(database).search(text, { where: filter, threshold, limit });
   } finally {
     await databases.close();
   }
@@ -55,14 +52,14 @@ async function search(text: string, options: SearchOptions): Promise<void> {
   else show(page);
 }
 
-function show({ results, pagination }: PageB): void {
+function show({ results, pagination }: Page<IntegerResult>): void {
   if (results.length === 0) {
     console.log('no record reaches the threshold');
     return;
   }
   const columns = [...new Set(results.flatMap(({ data }) => Object.keys(data)))];
   const rows = results.map(({ relevance_score, id, data }) => [
-    (relevance_score ?? 0).toFixed(4),
+    relevance_score.toFixed(4),
     String(id),
     // A column may have the name of an inherited member, such as `constructor`.
     ...columns.map((column) => String((Object.hasOwn(data, column) ? data[column] : undefined) ?? '')),

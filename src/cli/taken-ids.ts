@@ -1,4 +1,4 @@
-import type { Database, RecordInput } from '../api/index.js';
+import type { Database, NewRecord } from '../api/index.js';
 import type { Input } from './input.js';
 
 /** Maximum rows and bytes of a batch whose ids are requested. */
@@ -15,7 +15,7 @@ export async function reportTakenIds(
   badLines: ReadonlySet<number>,
   report: (line: number, text: string) => void,
 ): Promise<void> {
-  let batch: { record: RecordInput; line: number }[] = [];
+  let batch: { record: NewRecord; line: number }[] = [];
   let bytes = 0;
   const check = async () => {
     // These records were just stored, so the upsert changes nothing. Its response has their ids.

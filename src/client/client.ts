@@ -2,6 +2,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { CallOptions, Databases } from '../api/index.js';
 import type {
+  Columns,
+  Data,
   DatabaseDescription,
   DatabaseSettings,
   IssuedKey,
@@ -35,20 +37,20 @@ export class Client implements Databases {
     this.#transport = new Transport(options);
   }
 
-  async createDatabase(
+  async createDatabase<T extends Columns<T> = Data>(
     id: string,
-    settings: DatabaseSettings = {},
+    settings: DatabaseSettings<NoInfer<T>> = {},
     options?: CallOptions,
-  ): Promise<RemoteDatabase> {
-    const database = this.database(id);
+  ): Promise<RemoteDatabase<T>> {
+    const database = this.database<T>(id);
     const path = `/databases/${encodeURIComponent(id)}`;
     await this.#transport.json('PUT', path, SHAPES.database, settings, options);
     return database;
   }
 
-  database(id: string): RemoteDatabase {
+  database<T extends Columns<T> = Data>(id: string): RemoteDatabase<T> {
     checkOptions('database', { id });
-    return new RemoteDatabase(this.#transport, id);
+    return new RemoteDatabase<T>(this.#transport, id);
   }
 
   async databases(options?: CallOptions): Promise<DatabaseDescription[]> {

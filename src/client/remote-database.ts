@@ -4,33 +4,42 @@ import type {
   CallOptions,
   ChangesRequest,
   Database,
+  DataToWrite,
   FollowRequest,
   LineChunks,
-  PageOf,
   PageOptions,
   RecordById,
-  RecordInput,
   RecordOf,
   ReembedOptions,
-  SearchInput,
+  ResultOf,
+  SearchOptions,
+  UpsertLinesOptions,
+  UpsertOptions,
 } from '../api/index.js';
-import { searchWithArrayVector, withArrayVector } from '../api/inputs.js';
 import { paginate } from '../api/paginate.js';
 import { checkChanges } from '../api/record-values.js';
 import { reembed } from '../api/reembed.js';
+import { type SearchCall, searchCall, withGroup } from '../api/search-call.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
+import { recordWithArrayVector } from '../api/vectors.js';
+import { withProgress } from '../api/with-progress.js';
 import { isCode } from '../errors.js';
 import type {
   BatchResult,
   Change,
   Changes,
+  ColumnChanges,
+  Columns,
   CreatedWebhook,
   Data,
   DatabaseDescription,
   DeleteRequest,
   LineEvent,
+  NewRecord,
+  Page,
   QueryRequest,
   Reembedding,
+  SearchRequest,
   Variant,
   WebhookDescription,
   WebhookRequest,
@@ -41,7 +50,7 @@ import { pageShape, SHAPES } from './response-shapes.js';
 import type { Transport } from './transport.js';
 
 /** One database of a service. Methods without a comment do what {@link Database} says. */
-export class RemoteDatabase implements Database {
+export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> {
   readonly id: string;
   readonly #transport: Transport;
   readonly #path: string;
@@ -65,46 +74,72 @@ export class RemoteDatabase implements Database {
    * A record without `id` and `uuid` gets a version 7 UUID before it is sent, so that a batch that is sent again after a
    * lost response is not stored twice.
    */
-  async upsert(
-    records: Iterable<RecordInput> | AsyncIterable<RecordInput>,
-    options: CallOptions = {},
+  async upsert<Given extends Columns<Given> = T>(
+    records: Iterable<NewRecord<DataToWrite<T, Given>>> | AsyncIterable<NewRecord<DataToWrite<T, Given>>>,
+    options: UpsertOptions = {},
   ): Promise<BatchResult> {
     return this.#transport.run((json) =>
-      upsertInBatches(this.#transport.untilClosing(records), options, (batch) => {
-        const body = { records: batch.map((record) => withIdentity(withArrayVector(record))) };
-        return json('POST', `${this.#path}/records`, SHAPES.batch, body, options);
+      upsertInBatches(this.#transport.untilClosing(records as Iterable<NewRecord>), options, (batch) => {
+        const body = { records: batch.map((record) => withIdentity(recordWithArrayVector(record))) };
+        const { signal } = options;
+        return json('POST', `${this.#path}/records`, SHAPES.batch, body, { signal });
       }),
     );
   }
 
   /** Sent once: a stream cannot be repeated after a lost connection. */
-  upsertLines(chunks: LineChunks, options?: CallOptions): AsyncGenerator<LineEvent, void, undefined> {
-    return this.#transport.lines(`${this.#path}/records`, chunks, options);
+  upsertLines(
+    chunks: LineChunks,
+    options: UpsertLinesOptions = {},
+  ): AsyncGenerator<LineEvent, void, undefined> {
+    checkOptions('upsert', options);
+    const { signal, onProgress } = options;
+    signal?.throwIfAborted();
+    return withProgress(this.#transport.lines(`${this.#path}/records`, chunks, { signal }), onProgress);
   }
 
-  async search<V extends Variant = 'b'>(request: SearchInput, options?: PageOptions<V>): Promise<PageOf<V>> {
-    return this.#page('search', searchWithArrayVector(request), options);
+  search<V extends Variant = 'integer'>(
+    search: string | SearchRequest<T>,
+    options?: SearchOptions<T, V>,
+  ): Promise<Page<ResultOf<V, T>>>;
+  async search<V extends Variant>(
+    search: string | SearchRequest<T>,
+    options?: SearchOptions<T, V>,
+  ): Promise<Page<ResultOf<V, T>>> {
+    return this.#page('search', searchCall(search, options));
   }
 
-  searchAll<V extends Variant = 'b'>(
-    request: SearchInput,
+  async *searchAll<V extends Variant = 'integer'>(
+    search: string | SearchRequest<T>,
+    options?: SearchOptions<T, V>,
+  ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
+    const call = searchCall(search, options);
+    yield* paginate(
+      (pagination) =>
+        this.#page<ResultOf<V, T>>('search', { ...call, request: { ...call.request, pagination } }),
+      call.request?.pagination,
+    );
+  }
+
+  async query<V extends Variant = 'integer'>(
+    request: QueryRequest<T, V> = {},
+    options: PageOptions<V> = {},
+  ): Promise<Page<RecordOf<V, T>>> {
+    checkOptions('page', options);
+    return this.#page('query', { ...withGroup(request as unknown as QueryRequest), options });
+  }
+
+  queryAll<V extends Variant = 'integer'>(
+    request: QueryRequest<T, V> = {},
     options?: PageOptions<V>,
-  ): AsyncGenerator<RecordOf<V>, void, undefined> {
-    return paginate<V>((pagination) => this.search({ ...request, pagination }, options), request?.pagination);
+  ): AsyncGenerator<RecordOf<V, T>, void, undefined> {
+    return paginate((pagination) => this.query<V>({ ...request, pagination }, options), request?.pagination);
   }
 
-  query<V extends Variant = 'b'>(request: QueryRequest = {}, options?: PageOptions<V>): Promise<PageOf<V>> {
-    return this.#page('query', request, options);
-  }
-
-  queryAll<V extends Variant = 'b'>(
-    request: QueryRequest = {},
-    options?: PageOptions<V>,
-  ): AsyncGenerator<RecordOf<V>, void, undefined> {
-    return paginate<V>((pagination) => this.query({ ...request, pagination }, options), request?.pagination);
-  }
-
-  async get<Id extends number | string>(id: Id, options?: CallOptions): Promise<RecordById<Id> | undefined> {
+  async get<Id extends number | string>(
+    id: Id,
+    options?: CallOptions,
+  ): Promise<RecordById<Id, T> | undefined> {
     checkOptions('record', { id });
     const path = `${this.#path}/records/${encodeURIComponent(id)}`;
     try {
@@ -115,11 +150,11 @@ export class RemoteDatabase implements Database {
     }
   }
 
-  async patch<Id extends number | string>(
+  async patch<Id extends number | string, Given extends Columns<Given> = Data>(
     id: Id,
-    changes: Data,
+    changes: ColumnChanges<T, Given>,
     options?: CallOptions,
-  ): Promise<RecordById<Id>> {
+  ): Promise<RecordById<Id, T>> {
     checkOptions('record', { id });
     checkChanges(changes);
     const path = `${this.#path}/records/${encodeURIComponent(id)}`;
@@ -127,10 +162,16 @@ export class RemoteDatabase implements Database {
   }
 
   /** Sent again after a lost response: records that the first request deleted are then not counted. */
-  async delete(request: DeleteRequest, options?: CallOptions): Promise<number> {
+  async delete(request: DeleteRequest<T>, options?: CallOptions): Promise<number> {
     const path = `${this.#path}/records/delete`;
+    const grouped = withGroup(request as DeleteRequest);
     type Deletion = { deleted: number };
-    return (await this.#transport.json<Deletion>('POST', path, SHAPES.deletion, request, options)).deleted;
+    try {
+      const body = grouped.request;
+      return (await this.#transport.json<Deletion>('POST', path, SHAPES.deletion, body, options)).deleted;
+    } catch (error) {
+      throw grouped.asGiven(error);
+    }
   }
 
   async changes(request: ChangesRequest = {}, options: CallOptions = {}): Promise<Changes> {
@@ -178,18 +219,22 @@ export class RemoteDatabase implements Database {
     return this.#transport.delete(`${this.#path}/webhooks/${encodeURIComponent(webhookId)}`, options);
   }
 
-  async #page<V extends Variant>(
+  async #page<Item>(
     kind: 'search' | 'query',
-    request: object,
-    options: PageOptions<V> = {},
-  ): Promise<PageOf<V>> {
-    checkOptions('page', options);
-    const { variant = 'b', signal } = options;
-    const path = variant === 'a' ? `${this.#path}/records/${kind}` : `${this.#path}/${kind}`;
-    return this.#transport.json('POST', path, pageShape(variant, kind), request, { signal });
+    { request, options: { variant = 'integer', signal }, asGiven }: PageCall,
+  ): Promise<Page<Item>> {
+    const path = variant === 'uuid' ? `${this.#path}/records/${kind}` : `${this.#path}/${kind}`;
+    try {
+      return await this.#transport.json('POST', path, pageShape(variant, kind), request, { signal });
+    } catch (error) {
+      throw asGiven(error);
+    }
   }
 }
 
-function withIdentity(record: RecordInput): RecordInput {
+/** A search or a query in the form in which it is sent. */
+type PageCall = Pick<SearchCall<Variant>, 'options' | 'asGiven'> & { request: object };
+
+function withIdentity(record: NewRecord): NewRecord {
   return record.id === undefined && record.uuid === undefined ? { ...record, uuid: v7() } : record;
 }

@@ -43,7 +43,7 @@ export const SHAPES = {
 
 /** Returns the shape of a page of a query, or of a search, whose records have a score. */
 export function pageShape(variant: Variant, kind: 'query' | 'search'): Shape {
-  const id = variant === 'a' ? 'string' : 'number';
+  const id = variant === 'uuid' ? 'string' : 'number';
   const record = { id, data: {}, ...(kind === 'search' && { relevance_score: 'number' as const }) } as const;
   return { results: [record], pagination: { has_more: 'boolean' } };
 }

@@ -1,10 +1,12 @@
 // Declares `Symbol.asyncDispose` for programs whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { CallOptions, Databases } from '../api/index.js';
+import type { CallOptions, Database, Databases } from '../api/index.js';
 import { type Backend, checkModelDirectories, openBackend } from '../backend/index.js';
 import {
+  type Columns,
   checkDatabaseSettings,
   checkOptions,
+  type Data,
   type DatabaseDescription,
   type DatabaseSettings,
 } from '../schema/index.js';
@@ -53,21 +55,21 @@ export class Cosift implements Databases {
     this.#backend = backend;
   }
 
-  async createDatabase(
+  async createDatabase<T extends Columns<T> = Data>(
     id: string,
-    settings: DatabaseSettings = {},
+    settings: DatabaseSettings<NoInfer<T>> = {},
     options: CallOptions = {},
-  ): Promise<LocalDatabase> {
-    const database = this.database(id);
+  ): Promise<Database<T>> {
+    const database = this.database<T>(id);
     checkOptions('call', options);
     options.signal?.throwIfAborted();
     await this.#backend.createDatabase(id, checkDatabaseSettings(settings));
     return database;
   }
 
-  database(id: string): LocalDatabase {
+  database<T extends Columns<T> = Data>(id: string): Database<T> {
     checkOptions('database', { id });
-    return new LocalDatabase(this.#backend, id);
+    return new LocalDatabase<T>(this.#backend, id);
   }
 
   async databases(options: CallOptions = {}): Promise<DatabaseDescription[]> {

@@ -3,28 +3,34 @@ import type {
   CallOptions,
   ChangesRequest,
   Database,
+  DataToWrite,
   FollowRequest,
   LineChunks,
-  PageOf,
   PageOptions,
   RecordById,
-  RecordInput,
   RecordOf,
   ReembedOptions,
-  SearchInput,
+  ResultOf,
+  SearchOptions,
+  UpsertLinesOptions,
+  UpsertOptions,
 } from '../api/index.js';
-import { searchWithArrayVector, withArrayVector } from '../api/inputs.js';
 import { bytesOf } from '../api/line-chunks.js';
 import { paginate } from '../api/paginate.js';
 import { checkChanges } from '../api/record-values.js';
 import { reembed } from '../api/reembed.js';
+import { type SearchCall, searchCall, withGroup } from '../api/search-call.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
+import { recordWithArrayVector } from '../api/vectors.js';
+import { withProgress } from '../api/with-progress.js';
 import type { Backend } from '../backend/index.js';
 import { isCode } from '../errors.js';
 import {
   type BatchResult,
   type Change,
   type Changes,
+  type ColumnChanges,
+  type Columns,
   checkDeleteRequest,
   checkOptions,
   checkQueryRequest,
@@ -34,15 +40,18 @@ import {
   DEFAULTS,
   type DeleteRequest,
   type LineEvent,
+  type NewRecord,
+  type Page,
   parseJson,
   type QueryRequest,
   type Reembedding,
+  type SearchRequest,
   type Variant,
 } from '../schema/index.js';
 import { checkSurrogates } from './check-surrogates.js';
 
 /** One database of this process. Methods without a comment do what {@link Database} says. */
-export class LocalDatabase implements Database {
+export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
   readonly id: string;
   readonly #backend: Backend;
 
@@ -63,66 +72,78 @@ export class LocalDatabase implements Database {
   }
 
   /** A close waits until all records of an array are written; an asynchronous source is read no further. */
-  async upsert(
-    records: Iterable<RecordInput> | AsyncIterable<RecordInput>,
-    options: CallOptions = {},
+  async upsert<Given extends Columns<Given> = T>(
+    records: Iterable<NewRecord<DataToWrite<T, Given>>> | AsyncIterable<NewRecord<DataToWrite<T, Given>>>,
+    options: UpsertOptions = {},
   ): Promise<BatchResult> {
-    return this.#backend.runUpsert(records, (records, upsertBatch) =>
+    return this.#backend.runUpsert(records as Iterable<NewRecord>, (records, upsertBatch) =>
       upsertInBatches(records, options, async (batch) => {
         const { body, vectors } = encode(batch);
-        return parseJson(await upsertBatch(this.id, body, { ...options, ...(vectors && { vectors }) }));
+        const { signal } = options;
+        return parseJson(await upsertBatch(this.id, body, { signal, ...(vectors && { vectors }) }));
       }),
     );
   }
 
-  upsertLines(chunks: LineChunks, options: CallOptions = {}): AsyncIterable<LineEvent> {
-    checkOptions('call', options);
-    return this.#backend.upsertLines(this.id, bytesOf(chunks), options);
+  upsertLines(chunks: LineChunks, options: UpsertLinesOptions = {}): AsyncIterable<LineEvent> {
+    checkOptions('upsert', options);
+    const { signal, onProgress } = options;
+    signal?.throwIfAborted();
+    return withProgress(this.#backend.upsertLines(this.id, bytesOf(chunks), { signal }), onProgress);
   }
 
-  /** An aborted signal stops the running scan. */
-  async search<V extends Variant = 'b'>(
-    request: SearchInput,
+  search<V extends Variant = 'integer'>(
+    search: string | SearchRequest<T>,
+    options?: SearchOptions<T, V>,
+  ): Promise<Page<ResultOf<V, T>>>;
+  async search<V extends Variant>(
+    search: string | SearchRequest<T>,
+    options?: SearchOptions<T, V>,
+  ): Promise<Page<ResultOf<V, T>>> {
+    return this.#search(searchCall(search, options));
+  }
+
+  async *searchAll<V extends Variant = 'integer'>(
+    search: string | SearchRequest<T>,
+    options?: SearchOptions<T, V>,
+  ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
+    const call = searchCall(search, options);
+    yield* paginate(
+      (pagination) => this.#search<V>({ ...call, request: { ...call.request, pagination } }),
+      call.request?.pagination,
+    );
+  }
+
+  async query<V extends Variant = 'integer'>(
+    request: QueryRequest<T, V> = {},
     options: PageOptions<V> = {},
-  ): Promise<PageOf<V>> {
+  ): Promise<Page<RecordOf<V, T>>> {
     checkOptions('page', options);
-    const variant = options.variant ?? 'b';
-    const checked = checkSearchRequest(checkSurrogates(searchWithArrayVector(request)), variant);
-    return parseJson((await this.#backend.search(this.id, checked, { ...options, variant })).body);
+    const { variant = 'integer', signal } = options;
+    const grouped = withGroup(request as unknown as QueryRequest);
+    try {
+      signal?.throwIfAborted();
+      const checked = checkQueryRequest(checkSurrogates(grouped.request), variant);
+      return parseJson((await this.#backend.query(this.id, checked, { variant, signal })).body);
+    } catch (error) {
+      throw grouped.asGiven(error);
+    }
   }
 
-  searchAll<V extends Variant = 'b'>(
-    request: SearchInput,
+  queryAll<V extends Variant = 'integer'>(
+    request: QueryRequest<T, V> = {},
     options?: PageOptions<V>,
-  ): AsyncGenerator<RecordOf<V>, void, undefined> {
-    return paginate<V>((pagination) => this.search({ ...request, pagination }, options), request?.pagination);
-  }
-
-  /** An aborted signal stops the running scan. */
-  async query<V extends Variant = 'b'>(
-    request: QueryRequest = {},
-    options: PageOptions<V> = {},
-  ): Promise<PageOf<V>> {
-    checkOptions('page', options);
-    const variant = options.variant ?? 'b';
-    const checked = checkQueryRequest(checkSurrogates(request), variant);
-    return parseJson((await this.#backend.query(this.id, checked, { ...options, variant })).body);
-  }
-
-  queryAll<V extends Variant = 'b'>(
-    request: QueryRequest = {},
-    options?: PageOptions<V>,
-  ): AsyncGenerator<RecordOf<V>, void, undefined> {
-    return paginate<V>((pagination) => this.query({ ...request, pagination }, options), request?.pagination);
+  ): AsyncGenerator<RecordOf<V, T>, void, undefined> {
+    return paginate((pagination) => this.query<V>({ ...request, pagination }, options), request?.pagination);
   }
 
   async get<Id extends number | string>(
     id: Id,
     options: CallOptions = {},
-  ): Promise<RecordById<Id> | undefined> {
+  ): Promise<RecordById<Id, T> | undefined> {
     checkOptions('record', { id });
     checkCall(options);
-    const variant = typeof id === 'number' ? 'b' : 'a';
+    const variant = typeof id === 'number' ? 'integer' : 'uuid';
     try {
       return parseJson(await this.#backend.record(this.id, String(id), variant, {}));
     } catch (error) {
@@ -131,27 +152,32 @@ export class LocalDatabase implements Database {
     }
   }
 
-  async patch<Id extends number | string>(
+  async patch<Id extends number | string, Given extends Columns<Given> = Data>(
     id: Id,
-    changes: Data,
+    changes: ColumnChanges<T, Given>,
     options: CallOptions = {},
-  ): Promise<RecordById<Id>> {
+  ): Promise<RecordById<Id, T>> {
     checkOptions('record', { id });
-    checkOptions('call', options);
+    checkCall(options);
     checkChanges(changes);
     const body = Buffer.from(JSON.stringify({ data: changes }));
     return parseJson(await this.#backend.patchRecord(this.id, String(id), body, options));
   }
 
-  async delete(request: DeleteRequest, options: CallOptions = {}): Promise<number> {
-    checkOptions('call', options);
-    const checked = checkDeleteRequest(checkSurrogates(request));
-    return (await this.#backend.deleteRecords(this.id, checked, options)).deleted;
+  async delete(request: DeleteRequest<T>, options: CallOptions = {}): Promise<number> {
+    checkCall(options);
+    const grouped = withGroup(request as DeleteRequest);
+    try {
+      const checked = checkDeleteRequest(checkSurrogates(grouped.request));
+      return (await this.#backend.deleteRecords(this.id, checked, options)).deleted;
+    } catch (error) {
+      throw grouped.asGiven(error);
+    }
   }
 
   async changes(request: ChangesRequest = {}, options: CallOptions = {}): Promise<Changes> {
     checkOptions('changes', request);
-    checkOptions('call', options);
+    checkCall(options);
     const { after = 0, limit = DEFAULTS.changes_limit, waitMs = 0, epoch } = request;
     const body = await this.#backend.changes(this.id, { after, limit, waitMs, epoch }, options);
     // An abort only ends the wait of the backend, which then returns what there is.
@@ -177,20 +203,35 @@ export class LocalDatabase implements Database {
     checkCall(options);
     await this.#backend.cancelReembedding(this.id);
   }
+
+  async #search<V extends Variant>({
+    request,
+    options: { variant, signal },
+    asGiven,
+  }: SearchCall<V>): Promise<Page<ResultOf<V, T>>> {
+    const shape = variant ?? 'integer';
+    try {
+      signal?.throwIfAborted();
+      const checked = checkSearchRequest(checkSurrogates(request), shape);
+      return parseJson((await this.#backend.search(this.id, checked, { variant: shape, signal })).body);
+    } catch (error) {
+      throw asGiven(error);
+    }
+  }
 }
 
-/** Checks the options of a call that cannot be ended once it has begun. */
+/** Checks the options of a call, and that its signal is not aborted. */
 function checkCall(options: CallOptions): void {
   checkOptions('call', options);
   options.signal?.throwIfAborted();
 }
 
 /** Encodes a batch as JSON, with typed vectors apart: as text they would be five times as large. */
-function encode(records: readonly RecordInput[]): { body: Uint8Array; vectors?: Float32Array } {
+function encode(records: readonly NewRecord[]): { body: Uint8Array; vectors?: Float32Array } {
   const typed = records.map(({ vector }) => (vector instanceof Float32Array ? vector : undefined));
   const dimensions = typed[0]?.length;
   if (dimensions === undefined || typed.some((vector) => vector?.length !== dimensions)) {
-    return { body: Buffer.from(JSON.stringify({ records: records.map(withArrayVector) })) };
+    return { body: Buffer.from(JSON.stringify({ records: records.map(recordWithArrayVector) })) };
   }
   const vectors = new Float32Array(records.length * dimensions);
   for (const [at, vector] of typed.entries()) if (vector) vectors.set(vector, at * dimensions);

@@ -1,17 +1,25 @@
 import { count } from './count.js';
 import { EPOCH, integerId, uuid } from './ids.js';
-import type { TypeOf } from './type-of.js';
 
 export const change = {
   type: 'object',
+  description: 'One change of a record.',
   required: ['position', 'kind', 'id', 'uuid', 'at'],
   additionalProperties: false,
   properties: {
-    position: { type: 'integer', minimum: 1 },
-    kind: { type: 'string', enum: ['created', 'changed', 'deleted'] },
+    position: {
+      type: 'integer',
+      minimum: 1,
+      description: 'Position in the change feed. Positions increase; they may skip numbers.',
+    },
+    kind: {
+      type: 'string',
+      enum: ['created', 'changed', 'deleted'],
+      description: 'What happened to the record.',
+    },
     id: integerId,
     uuid,
-    at: { type: 'string', format: 'date-time' },
+    at: { type: 'string', format: 'date-time', description: 'When it happened.' },
   },
 } as const;
 
@@ -24,21 +32,17 @@ export const epoch = {
 
 export const changes = {
   type: 'object',
+  description: 'A part of the change feed.',
   required: ['changes', 'position', 'has_more', 'epoch'],
   additionalProperties: false,
   properties: {
-    changes: { type: 'array', items: { $ref: '#/components/schemas/Change' } },
+    changes: {
+      type: 'array',
+      items: { $ref: '#/components/schemas/Change' },
+      description: 'Oldest first.',
+    },
     position: { ...count, description: '`after` of the next request.' },
-    has_more: { type: 'boolean' },
+    has_more: { type: 'boolean', description: 'Whether there are further changes now.' },
     epoch,
   },
 } as const;
-
-export type Change = TypeOf<typeof change>;
-export type Changes = TypeOf<typeof changes>;
-
-declare module './type-of.js' {
-  interface NamedTypes {
-    Change: Change;
-  }
-}

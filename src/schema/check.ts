@@ -1,14 +1,18 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { CosiftError, type ErrorCode, type Problem } from '../errors.js';
 import { COMPONENTS, type ComponentName } from './components.js';
-import type { DatabaseSettings } from './databases.js';
-import type { KeyRequest } from './keys.js';
 import { LIMITS, type Limits } from './limits.js';
 import { problemsOf } from './problems-of.js';
-import type { DeleteRequest } from './records.js';
-import type { ReembeddingRequest } from './reembedding.js';
-import type { QueryRequest, SearchRequest, Variant } from './search.js';
-import type { WebhookRequest } from './webhooks.js';
+import type {
+  DatabaseSettings,
+  DeleteRequest,
+  KeyRequest,
+  QueryRequest,
+  ReembeddingRequest,
+  SearchRequest,
+  WebhookRequest,
+} from './types/requests.js';
+import type { Variant } from './variant.js';
 
 /** Larger bodies get only the first error, because finding every error takes time in proportion to the body. */
 const FULL_REPORT_BYTES = 65_536;
@@ -79,7 +83,7 @@ export function checkSearchRequest(
   bytes = 0,
 ): SearchRequest {
   checkFilterSize(value, limits);
-  checkSchema(variant === 'a' ? 'SearchRequestA' : 'SearchRequestB', value, bytes);
+  checkSchema(variant === 'uuid' ? 'SearchRequestA' : 'SearchRequestB', value, bytes);
   const request = value as SearchRequest;
   const textBytes = request.search.text === undefined ? 0 : Buffer.byteLength(request.search.text);
   if (textBytes > limits.search_text_bytes) {
@@ -96,7 +100,7 @@ export function checkQueryRequest(
   bytes = 0,
 ): QueryRequest {
   checkFilterSize(value, limits);
-  checkSchema(variant === 'a' ? 'QueryRequestA' : 'QueryRequestB', value, bytes);
+  checkSchema(variant === 'uuid' ? 'QueryRequestA' : 'QueryRequestB', value, bytes);
   return value as QueryRequest;
 }
 

@@ -1,9 +1,12 @@
 import { count } from './count.js';
 import { DATABASE_ID } from './ids.js';
-import './reembedding.js';
-import type { TypeOf } from './type-of.js';
 
-export const databaseId = { type: 'string', pattern: DATABASE_ID.source, examples: ['landmarks'] } as const;
+export const databaseId = {
+  type: 'string',
+  pattern: DATABASE_ID.source,
+  examples: ['landmarks'],
+  description: 'Id of the database.',
+} as const;
 
 export const embed = {
   type: 'object',
@@ -16,13 +19,14 @@ export const embed = {
       maxItems: 256,
       uniqueItems: true,
       items: { type: 'string', minLength: 1, maxLength: 256 },
-      description: 'Columns to embed, in this order.',
+      description: 'Columns to embed, in this order. Default: every string column.',
     },
   },
 } as const;
 
 export const databaseSettings = {
   type: 'object',
+  description: 'The settings of a database. They are set when it is created.',
   additionalProperties: false,
   properties: {
     embed: { $ref: '#/components/schemas/Embed' },
@@ -30,18 +34,19 @@ export const databaseSettings = {
       type: 'string',
       minLength: 1,
       maxLength: 256,
-      description: 'The embedding model. Default: the built-in one, unless `dimensions` is given.',
+      description: 'Name of the embedding model. Default: the built-in one, unless `dimensions` is given.',
     },
     dimensions: {
       type: 'integer',
       minimum: 1,
       maximum: 4096,
-      description: 'Without a model: the number of values of each vector.',
+      description:
+        'Number of values of each vector. Records and searches then bring their own vectors, and the database has no model.',
     },
     approximate: {
       type: 'boolean',
       description:
-        'Default: false. Also keep an index for searches with `approximate`. The index takes memory and time to build.',
+        'Whether to keep an index for searches with `approximate`. The index takes memory and time to build. Default: false.',
     },
   },
   examples: [{ embed: { columns: ['title', 'description'] } }, { dimensions: 768 }],
@@ -49,6 +54,7 @@ export const databaseSettings = {
 
 export const databaseDescription = {
   type: 'object',
+  description: 'Settings, columns, sizes and times of a database.',
   required: [
     'id',
     'records',
@@ -64,26 +70,35 @@ export const databaseDescription = {
   additionalProperties: false,
   properties: {
     id: databaseId,
-    records: count,
-    model: { type: ['string', 'null'], description: 'null: the caller provides the vectors.' },
+    records: { ...count, description: 'Number of records.' },
+    model: {
+      type: ['string', 'null'],
+      description: 'Name of the embedding model; null: the caller provides the vectors.',
+    },
     fingerprint: {
       type: ['string', 'null'],
       description: 'A hash of everything that determines the vectors of the model.',
     },
-    dimensions: count,
+    dimensions: { ...count, description: 'Number of values of each vector.' },
     approximate: { type: 'boolean', description: 'Whether searches may be approximate.' },
     approximate_records: { ...count, description: 'With `approximate`: records in the index so far.' },
     embed: { $ref: '#/components/schemas/Embed' },
     columns: {
       type: 'array',
+      description: 'Columns that records have or had.',
       items: {
         type: 'object',
+        description: 'A column of a database.',
         required: ['name', 'types', 'records'],
         additionalProperties: false,
         properties: {
-          name: { type: 'string' },
-          types: { type: 'array', items: { type: 'string', enum: ['string', 'number', 'boolean', 'null'] } },
-          records: { ...count, description: 'Records that have the column.' },
+          name: { type: 'string', description: 'Name of the column.' },
+          types: {
+            type: 'array',
+            items: { type: 'string', enum: ['string', 'number', 'boolean', 'null'] },
+            description: 'Types of its values.',
+          },
+          records: { ...count, description: 'Number of records that have the column.' },
         },
       },
     },
@@ -92,38 +107,42 @@ export const databaseDescription = {
       description: 'Bytes of memory in all and by purpose, and bytes of files.',
       required: ['memory_bytes', 'disk_bytes'],
       additionalProperties: count,
-      properties: { memory_bytes: count, disk_bytes: count },
+      properties: {
+        memory_bytes: { ...count, description: 'Bytes of memory in all.' },
+        disk_bytes: { ...count, description: 'Bytes of files.' },
+      },
     },
     times: {
       type: 'object',
+      description: 'Times of the database, in UTC.',
       required: ['created_at', 'last_write_at'],
       additionalProperties: false,
       properties: {
-        created_at: { type: 'string', format: 'date-time' },
-        last_write_at: { type: 'string', format: 'date-time' },
+        created_at: { type: 'string', format: 'date-time', description: 'When the database was created.' },
+        last_write_at: {
+          type: 'string',
+          format: 'date-time',
+          description: 'When records were last written or deleted.',
+        },
       },
     },
-    reembedding: { $ref: '#/components/schemas/Reembedding' },
+    reembedding: {
+      $ref: '#/components/schemas/Reembedding',
+      description: 'The re-embedding with another model, if there is one.',
+    },
   },
 } as const;
 
 export const databaseList = {
   type: 'object',
+  description: 'All databases that the key may see.',
   required: ['databases'],
   additionalProperties: false,
   properties: {
-    databases: { type: 'array', items: { $ref: '#/components/schemas/DatabaseDescription' } },
+    databases: {
+      type: 'array',
+      items: { $ref: '#/components/schemas/DatabaseDescription' },
+      description: 'Ordered by id.',
+    },
   },
 } as const;
-
-export type Embed = TypeOf<typeof embed>;
-export type DatabaseSettings = TypeOf<typeof databaseSettings>;
-export type DatabaseDescription = TypeOf<typeof databaseDescription>;
-
-declare module './type-of.js' {
-  interface NamedTypes {
-    Embed: Embed;
-    DatabaseSettings: DatabaseSettings;
-    DatabaseDescription: DatabaseDescription;
-  }
-}

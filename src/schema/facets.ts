@@ -2,7 +2,23 @@ import { count } from './count.js';
 import { column } from './filter.js';
 import { DEFAULTS } from './limits.js';
 import { utcTime } from './time.js';
-import type { TypeOf } from './type-of.js';
+
+const time = {
+  type: 'string',
+  enum: ['created', 'changed', 'synced'],
+  description:
+    'Which time of a record is counted: when it was first seen (`created`), when its content last changed ' +
+    '(`changed`), or when it was last seen (`synced`).',
+} as const;
+const calendarInterval = {
+  type: 'string',
+  enum: ['minute', 'hour', 'day', 'week', 'month', 'year'],
+  description: 'Calendar interval in UTC. A week begins on Monday.',
+} as const;
+const matches = { ...count, description: 'Number of matches.' } as const;
+const valuesType = { type: 'string', const: 'values', description: 'The kind of the facet.' } as const;
+const histogramType = { type: 'string', const: 'histogram', description: 'The kind of the facet.' } as const;
+const countedColumn = { type: 'string', description: 'The column of the request.' } as const;
 
 export const valuesFacet = {
   type: 'object',
@@ -11,7 +27,7 @@ export const valuesFacet = {
   additionalProperties: false,
   properties: {
     column,
-    type: { type: 'string', const: 'values' },
+    type: { ...valuesType, description: 'The kind of the facet. Default: `values`.' },
     limit: {
       type: 'integer',
       minimum: 1,
@@ -28,8 +44,8 @@ export const histogramFacet = {
   additionalProperties: false,
   properties: {
     column,
-    type: { type: 'string', const: 'histogram' },
-    interval: { type: 'number', exclusiveMinimum: 0 },
+    type: histogramType,
+    interval: { type: 'number', exclusiveMinimum: 0, description: 'Width of the intervals.' },
   },
 } as const;
 
@@ -38,13 +54,11 @@ export const timeFacet = {
   description: 'Counts of matching records by calendar interval (UTC) of one of their times.',
   required: ['time', 'interval'],
   additionalProperties: false,
-  properties: {
-    time: { type: 'string', enum: ['created', 'changed', 'synced'] },
-    interval: { type: 'string', enum: ['minute', 'hour', 'day', 'week', 'month', 'year'] },
-  },
+  properties: { time, interval: calendarInterval },
 } as const;
 
 export const facet = {
+  description: 'Counts the matches by the values of a column, or by intervals of numbers or times.',
   if: { type: 'object', required: ['time'] },
   // biome-ignore lint/suspicious/noThenProperty: the keyword's name
   then: { $ref: '#/components/schemas/TimeFacet' },
@@ -63,11 +77,12 @@ export const facet = {
 
 export const valuesCounts = {
   type: 'object',
+  description: 'The result of a `values` facet.',
   required: ['column', 'type', 'values'],
   additionalProperties: false,
   properties: {
-    column: { type: 'string' },
-    type: { type: 'string', const: 'values' },
+    column: countedColumn,
+    type: valuesType,
     values: {
       type: 'array',
       description: 'Most frequent first; ties by type (boolean, number, string) and value.',
@@ -75,7 +90,10 @@ export const valuesCounts = {
         type: 'object',
         required: ['value', 'count'],
         additionalProperties: false,
-        properties: { value: { type: ['string', 'number', 'boolean'] }, count },
+        properties: {
+          value: { type: ['string', 'number', 'boolean'], description: 'A value of the column.' },
+          count: matches,
+        },
       },
     },
     other: { ...count, description: 'Matches with a value that is not listed.' },
@@ -85,12 +103,13 @@ export const valuesCounts = {
 
 export const histogramCounts = {
   type: 'object',
+  description: 'The result of a `histogram` facet.',
   required: ['column', 'type', 'interval', 'buckets'],
   additionalProperties: false,
   properties: {
-    column: { type: 'string' },
-    type: { type: 'string', const: 'histogram' },
-    interval: { type: 'number' },
+    column: countedColumn,
+    type: histogramType,
+    interval: { type: 'number', description: 'Width of the intervals.' },
     buckets: {
       type: 'array',
       description: 'In ascending order, without empty intervals.',
@@ -98,7 +117,7 @@ export const histogramCounts = {
         type: 'object',
         required: ['from', 'count'],
         additionalProperties: false,
-        properties: { from: { type: 'number' }, count },
+        properties: { from: { type: 'number', description: 'Start of the interval.' }, count: matches },
       },
     },
     missing: { ...count, description: 'Matches whose column holds no number.' },
@@ -107,11 +126,12 @@ export const histogramCounts = {
 
 export const timeCounts = {
   type: 'object',
+  description: 'The result of a facet of times.',
   required: ['time', 'interval', 'buckets'],
   additionalProperties: false,
   properties: {
-    time: { type: 'string', enum: ['created', 'changed', 'synced'] },
-    interval: { type: 'string', enum: ['minute', 'hour', 'day', 'week', 'month', 'year'] },
+    time,
+    interval: calendarInterval,
     buckets: {
       type: 'array',
       description: 'In ascending order, without empty intervals.',
@@ -119,29 +139,17 @@ export const timeCounts = {
         type: 'object',
         required: ['from', 'count'],
         additionalProperties: false,
-        properties: { from: utcTime, count },
+        properties: { from: { ...utcTime, description: 'Start of the interval.' }, count: matches },
       },
     },
   },
 } as const;
 
-export type ValuesFacet = TypeOf<typeof valuesFacet>;
-export type HistogramFacet = TypeOf<typeof histogramFacet>;
-export type TimeFacet = TypeOf<typeof timeFacet>;
-export type Facet = ValuesFacet | HistogramFacet | TimeFacet;
-export type FacetCounts =
-  | TypeOf<typeof valuesCounts>
-  | TypeOf<typeof histogramCounts>
-  | TypeOf<typeof timeCounts>;
-
-declare module './type-of.js' {
-  interface NamedTypes {
-    ValuesFacet: ValuesFacet;
-    HistogramFacet: HistogramFacet;
-    TimeFacet: TimeFacet;
-    Facet: Facet;
-    ValuesCounts: TypeOf<typeof valuesCounts>;
-    HistogramCounts: TypeOf<typeof histogramCounts>;
-    TimeCounts: TypeOf<typeof timeCounts>;
-  }
-}
+export const facetCounts = {
+  description: 'The counts of one facet.',
+  anyOf: [
+    { $ref: '#/components/schemas/ValuesCounts' },
+    { $ref: '#/components/schemas/HistogramCounts' },
+    { $ref: '#/components/schemas/TimeCounts' },
+  ],
+} as const;

@@ -1,75 +1,90 @@
-import type { TypeOf } from './type-of.js';
-
-const EXACT_OPERATORS = ['equals', 'not_equals'] as const;
-const ORDER_OPERATORS = [
-  'greater_than',
-  'less_than',
-  'greater_than_or_equals',
-  'less_than_or_equals',
-] as const;
-const TEXT_OPERATORS = ['contains', 'not_contains', 'starts_with', 'ends_with'] as const;
-const EMPTY_OPERATORS = ['is_empty', 'is_not_empty'] as const;
+import type { FilterGroup, FilterRule } from './types/filter.js';
 
 export const column = {
   type: 'string',
   minLength: 1,
   maxLength: 256,
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
-  description: 'A column name. A column that no record has is empty everywhere.',
+  description: 'Name of a column. A column that no record has is empty everywhere.',
 } as const;
+
+const scalar = { type: ['string', 'number', 'boolean'], description: 'The value to compare with.' } as const;
+const number = { type: 'number', description: 'The number to compare with.' } as const;
+const text = { type: 'string', description: 'The text to look for; case-sensitive.' } as const;
+
+/** The operators of rules: the schema of their value, and what they mean. */
+const OPERATORS = {
+  equals: {
+    value: scalar,
+    description:
+      'The column has exactly this value, of the same type: the number 1 is not the string "1". Strings are ' +
+      'case-sensitive.',
+  },
+  not_equals: {
+    value: scalar,
+    description: 'The opposite of `equals`. It also holds for a record without the column.',
+  },
+  greater_than: { value: number, description: 'The column has a number greater than `value`.' },
+  less_than: { value: number, description: 'The column has a number less than `value`.' },
+  greater_than_or_equals: {
+    value: number,
+    description: 'The column has a number greater than `value`, or equal to it.',
+  },
+  less_than_or_equals: {
+    value: number,
+    description: 'The column has a number less than `value`, or equal to it.',
+  },
+  contains: { value: text, description: 'The column has a string that contains `value`; case-sensitive.' },
+  not_contains: {
+    value: text,
+    description:
+      'The opposite of `contains`. It also holds for a record without the column, or with a value of another type.',
+  },
+  starts_with: {
+    value: text,
+    description: 'The column has a string that starts with `value`; case-sensitive.',
+  },
+  ends_with: { value: text, description: 'The column has a string that ends with `value`; case-sensitive.' },
+  is_empty: { value: undefined, description: 'The record lacks the column, or its value is null or "".' },
+  is_not_empty: { value: undefined, description: 'The opposite of `is_empty`: the column has a value.' },
+} as const;
+
+/** The schema of the rules with one operator. */
+function ruleSchema([operator, { value, description }]: [string, { value?: object; description: string }]) {
+  return {
+    type: 'object',
+    description,
+    required: value === undefined ? ['column', 'operator'] : ['column', 'operator', 'value'],
+    additionalProperties: false,
+    properties: {
+      column,
+      operator: { type: 'string', enum: [operator], description },
+      ...(value !== undefined && { value }),
+    },
+  } as const;
+}
 
 export const filterRule = {
   type: 'object',
   description: 'Compares one column of a record. The operator determines the type of `value`.',
   required: ['operator'],
   discriminator: { propertyName: 'operator' },
-  oneOf: [
-    {
-      type: 'object',
-      required: ['column', 'operator', 'value'],
-      additionalProperties: false,
-      properties: {
-        column,
-        operator: { type: 'string', enum: EXACT_OPERATORS },
-        value: { type: ['string', 'number', 'boolean'] },
-      },
-    },
-    {
-      type: 'object',
-      required: ['column', 'operator', 'value'],
-      additionalProperties: false,
-      properties: { column, operator: { type: 'string', enum: ORDER_OPERATORS }, value: { type: 'number' } },
-    },
-    {
-      type: 'object',
-      required: ['column', 'operator', 'value'],
-      additionalProperties: false,
-      properties: { column, operator: { type: 'string', enum: TEXT_OPERATORS }, value: { type: 'string' } },
-    },
-    {
-      type: 'object',
-      required: ['column', 'operator'],
-      additionalProperties: false,
-      properties: { column, operator: { type: 'string', enum: EMPTY_OPERATORS } },
-    },
-  ],
+  oneOf: Object.entries(OPERATORS).map(ruleSchema),
 } as const;
 
-const condition = { type: 'string', enum: ['AND', 'OR'] } as const;
-
 /** The schema of a group. `node` names the schema of its rules, so that nested groups are of the same variant. */
-function groupSchema<const Node extends string, const Required extends readonly string[]>(
-  node: Node,
-  required: Required,
-  note: string,
-) {
+function groupSchema(node: string, required: readonly string[], note: string) {
   return {
     type: 'object',
-    description: `Rules joined by a condition. ${note}`,
+    description: 'Rules joined by a condition.',
     required,
     additionalProperties: false,
     properties: {
-      condition: { ...condition, description: 'How the rules are joined.' },
+      condition: {
+        type: 'string',
+        enum: ['AND', 'OR'],
+        description: `\`AND\`: every rule has to hold. \`OR\`: at least one. ${note}`,
+      },
       rules: {
         type: 'array',
         minItems: 1,
@@ -96,8 +111,9 @@ function groupSchema<const Node extends string, const Required extends readonly 
 }
 
 /** A group or a rule, chosen by the members that are present, so that errors are about the intended schema. */
-function nodeSchema<const Group extends string>(group: Group) {
+function nodeSchema(group: string) {
   return {
+    description: 'A rule, or a group of rules.',
     if: { type: 'object', anyOf: [{ required: ['rules'] }, { required: ['condition'] }] },
     // biome-ignore lint/suspicious/noThenProperty: the keyword's name
     then: { $ref: `#/components/schemas/${group}` },
@@ -105,32 +121,13 @@ function nodeSchema<const Group extends string>(group: Group) {
   } as const;
 }
 
-export const filterGroupA = groupSchema(
-  'FilterNodeA',
-  ['condition', 'rules'],
-  'Variant A: `condition` is required.',
-);
+export const filterGroupA = groupSchema('FilterNodeA', ['condition', 'rules'], 'Required in variant A.');
 export const filterNodeA = nodeSchema('FilterGroupA');
-export const filterGroupB = groupSchema(
-  'FilterNodeB',
-  ['rules'],
-  'Variant B: `condition` is `AND` when absent.',
-);
+export const filterGroupB = groupSchema('FilterNodeB', ['rules'], 'Default: `AND`.');
 export const filterNodeB = nodeSchema('FilterGroupB');
 
-export type FilterRule = TypeOf<typeof filterRule>;
+/** An operator of a rule. */
 export type Operator = FilterRule['operator'];
-export type Condition = 'AND' | 'OR';
 
-/** In variant A, `condition` is required. */
-export interface FilterGroup {
-  condition?: Condition;
-  rules: (FilterRule | FilterGroup)[];
-}
-
-declare module './type-of.js' {
-  interface NamedTypes {
-    FilterGroupA: FilterGroup;
-    FilterGroupB: FilterGroup;
-  }
-}
+/** How the rules of a group are joined. */
+export type Condition = NonNullable<FilterGroup['condition']>;

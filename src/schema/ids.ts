@@ -1,5 +1,10 @@
 /** The integer id of a record. */
-export const integerId = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
+export const integerId = {
+  type: 'integer',
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Integer id of the record.',
+} as const;
 
 /** Matches the UUID of a record. */
 export const UUID = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
@@ -15,6 +20,7 @@ export const uuid = {
   type: 'string',
   format: 'uuid',
   pattern: UUID.source,
+  description: 'UUID of the record.',
 } as const;
 
 /** The id of an issued key, or of a webhook. */

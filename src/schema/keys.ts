@@ -1,7 +1,6 @@
 import { databaseId } from './databases.js';
 import { creatorId, shortId } from './ids.js';
 import { time } from './time.js';
-import type { TypeOf } from './type-of.js';
 
 export const ACTIONS = [
   'search',
@@ -11,12 +10,18 @@ export const ACTIONS = [
   'keys.manage',
 ] as const;
 
-const name = { type: 'string', minLength: 1, maxLength: 100, description: 'For people.' } as const;
+const name = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 100,
+  description: 'Name of the key, for people.',
+} as const;
 const actions = {
   type: 'array',
   minItems: 1,
   uniqueItems: true,
   items: { type: 'string', enum: ACTIONS },
+  description: 'What the key may do.',
 } as const;
 const databases = {
   description: 'Ids of the databases that the key may see, or `*` for all.',
@@ -36,21 +41,31 @@ const filter = {
   description: 'The key sees only records that pass this filter.',
 } as const;
 
+const expiresAt = {
+  ...time,
+  description: `When the key stops to be valid. ${time.description} Default: never.`,
+} as const;
+
 export const keyRequest = {
   type: 'object',
+  description: 'A key to issue. It may do no more than the key that issues it.',
   required: ['name', 'actions', 'databases'],
   additionalProperties: false,
-  properties: { name, actions, databases, expires_at: time, filter },
+  properties: { name, actions, databases, expires_at: expiresAt, filter },
   examples: [{ name: 'website', actions: ['search'], databases: ['landmarks'] }],
 } as const;
 
 const described = {
-  key_id: shortId,
+  key_id: { ...shortId, description: 'Id of the key. It is not secret.' },
   name,
   actions,
   databases,
-  created_at: { type: 'string', format: 'date-time' },
-  expires_at: { type: 'string', format: 'date-time' },
+  created_at: { type: 'string', format: 'date-time', description: 'When the key was issued.' },
+  expires_at: {
+    type: 'string',
+    format: 'date-time',
+    description: 'When the key stops to be valid; absent: never.',
+  },
   filter,
   issued_by: {
     ...creatorId,
@@ -60,6 +75,7 @@ const described = {
 
 export const keyDescription = {
   type: 'object',
+  description: 'A key without its secret.',
   required: ['key_id', 'name', 'actions', 'databases', 'created_at'],
   additionalProperties: false,
   properties: described,
@@ -67,6 +83,7 @@ export const keyDescription = {
 
 export const issuedKey = {
   type: 'object',
+  description: 'A new key with its secret.',
   required: ['key_id', 'key', 'name', 'actions', 'databases', 'created_at'],
   additionalProperties: false,
   properties: { ...described, key: { type: 'string', description: 'The secret. It is shown only here.' } },
@@ -74,18 +91,17 @@ export const issuedKey = {
 
 export const keyList = {
   type: 'object',
+  description: 'The keys that the key of the request may see.',
   required: ['keys'],
   additionalProperties: false,
-  properties: { keys: { type: 'array', items: { $ref: '#/components/schemas/KeyDescription' } } },
+  properties: {
+    keys: {
+      type: 'array',
+      items: { $ref: '#/components/schemas/KeyDescription' },
+      description: 'Without their secrets.',
+    },
+  },
 } as const;
 
+/** What a key may do. */
 export type Action = (typeof ACTIONS)[number];
-export type KeyRequest = TypeOf<typeof keyRequest>;
-export type KeyDescription = TypeOf<typeof keyDescription>;
-export type IssuedKey = TypeOf<typeof issuedKey>;
-
-declare module './type-of.js' {
-  interface NamedTypes {
-    KeyDescription: KeyDescription;
-  }
-}

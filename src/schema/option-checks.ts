@@ -13,6 +13,13 @@ export function integer(minimum: number, maximum: number): OptionCheck {
   };
 }
 
+export function number(minimum: number, maximum: number): OptionCheck {
+  return (value, pointer) => {
+    if (typeof value !== 'number') return wrongType(pointer, notOfType(value, 'number'));
+    return value >= minimum && value <= maximum ? [] : invalid(pointer, outOfRange(value, minimum, maximum));
+  };
+}
+
 export function oneOf(...allowed: readonly string[]): OptionCheck {
   return (value, pointer) => {
     if (typeof value !== 'string') return wrongType(pointer, notOfType(value, 'string'));
@@ -28,6 +35,9 @@ export const name: OptionCheck = (value, pointer) => {
   if (typeof value !== 'string') return wrongType(pointer, notOfType(value, 'string'));
   return value === '' ? invalid(pointer, 'must not be empty') : [];
 };
+
+/** A value that is sent as a part of the request, whose schema checks it. */
+export const partOfRequest: OptionCheck = () => [];
 
 export const callback: OptionCheck = satisfying('a function', (value) => typeof value === 'function');
 

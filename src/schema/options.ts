@@ -8,8 +8,10 @@ import {
   mapOf,
   matching,
   name,
+  number,
   type OptionCheck,
   oneOf,
+  partOfRequest,
   satisfying,
   secret,
   signal,
@@ -24,7 +26,7 @@ const MAX_WAIT_MS = 2_147_483_647;
 export const MAX_THREADS = 1024;
 export const MAX_EMBED_WORKERS = 256;
 
-const variant = oneOf('a', 'b');
+const variant = oneOf('uuid', 'integer');
 const databaseId = matching('a database id, which is 1 to 64 of a-z 0-9 _ -', DATABASE_ID);
 const recordId = satisfying('a record id, which is an integer from 1 to 2^53 - 1 or a UUID', isRecordId);
 const epoch = matching('a value that a response of a change feed contained', EPOCH);
@@ -47,7 +49,21 @@ export const OPTIONS = {
   database: { id: databaseId },
   record: { id: recordId },
   call: { signal },
+  upsert: { signal, onProgress: callback },
   page: { variant, signal },
+  search: {
+    where: partOfRequest,
+    limit: integer(1, 100),
+    threshold: number(0, 1),
+    timeRange: partOfRequest,
+    cursor: name,
+    total: flag,
+    facets: partOfRequest,
+    explain: flag,
+    approximate: flag,
+    variant,
+    signal,
+  },
   model: { model: name },
   reembed: { signal, onProgress: callback, cancelOnAbort: flag },
   changes: { after: position, limit: integer(1, 1000), waitMs, epoch },
@@ -121,7 +137,8 @@ function isRecordId(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 1;
 }
 
-function optionOf(pointer: string): string {
+/** Returns a JSON pointer into the options as a path of members, such as `where.rules.0`. */
+export function optionOf(pointer: string): string {
   const path = pointer.slice(1).split('/');
   return path.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
 }

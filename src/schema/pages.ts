@@ -1,8 +1,7 @@
 import { count } from './count.js';
-import './facets.js';
 import { column } from './filter.js';
+import { integerId } from './ids.js';
 import { utcTime } from './time.js';
-import type { TypeOf } from './type-of.js';
 
 export const data = {
   type: 'object',
@@ -11,57 +10,74 @@ export const data = {
   additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
 } as const;
 
+const firstSeen = { ...utcTime, description: 'When the record was first seen.' } as const;
+const lastChanged = { ...utcTime, description: 'When the content of the record last changed.' } as const;
+const lastSeen = { ...utcTime, description: 'When the record was last seen, changed or not.' } as const;
+
 export const timestampsA = {
   type: 'object',
+  description: 'The times of a record, in UTC.',
   required: ['created_at', 'changed_at', 'synced_at'],
   additionalProperties: false,
-  properties: { created_at: utcTime, changed_at: utcTime, synced_at: utcTime },
+  properties: {
+    created_at: firstSeen,
+    changed_at: lastChanged,
+    synced_at: lastSeen,
+  },
 } as const;
 
 export const timestampsB = {
   type: 'object',
+  description: 'The times of a record, in UTC.',
   required: ['first_seen_time', 'last_changed_time', 'last_seen_time'],
   additionalProperties: false,
-  properties: { first_seen_time: utcTime, last_changed_time: utcTime, last_seen_time: utcTime },
+  properties: {
+    first_seen_time: firstSeen,
+    last_changed_time: lastChanged,
+    last_seen_time: lastSeen,
+  },
 } as const;
 
 const score = {
   type: 'number',
   minimum: 0,
   maximum: 1,
-  description: 'Closer to 1 means more relevant. Present only in results of a search.',
+  description:
+    'Similarity in meaning, in steps of 1e-9: 0 means unrelated, 1 the same meaning. Present only in results of a search.',
 } as const;
 
 export const recordA = {
   type: 'object',
+  description: 'A record that is identified by its UUID.',
   required: ['id', 'data', 'timestamps'],
   additionalProperties: false,
   properties: {
-    id: { type: 'string', format: 'uuid' },
+    id: { type: 'string', format: 'uuid', description: 'UUID of the record.' },
     relevance_score: score,
     data: { $ref: '#/components/schemas/Data' },
     timestamps: { $ref: '#/components/schemas/TimestampsA' },
     explain: {
       type: 'object',
       additionalProperties: true,
-      description: 'Which rules of the filter the record passed.',
+      description: 'With `explain`: which rules of the filter the record passed. Not a stable format.',
     },
   },
 } as const;
 
 export const recordB = {
   type: 'object',
+  description: 'A record that is identified by its integer id.',
   required: ['id', 'data', 'timestamps'],
   additionalProperties: false,
   properties: {
-    id: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    id: integerId,
     relevance_score: score,
     data: { $ref: '#/components/schemas/Data' },
     timestamps: { $ref: '#/components/schemas/TimestampsB' },
     explain: {
       type: 'object',
       additionalProperties: true,
-      description: 'Which rules of the filter the record passed.',
+      description: 'With `explain`: which rules of the filter the record passed. Not a stable format.',
     },
   },
 } as const;
@@ -76,46 +92,50 @@ export const total = {
   description: 'The exact number of matches on all pages.',
   required: ['value'],
   additionalProperties: false,
-  properties: { value: count },
+  properties: { value: { ...count, description: 'Number of matches on all pages.' } },
 } as const;
 
 export const pagePosition = {
   type: 'object',
+  description: 'Where the page is among all pages.',
   required: ['limit', 'has_more'],
   additionalProperties: false,
   properties: {
     limit: { type: 'integer', minimum: 1, maximum: 100, description: 'The limit of the request.' },
-    next_cursor: { type: 'string', description: 'Present only if there are more results.' },
-    has_more: { type: 'boolean' },
+    next_cursor: {
+      type: 'string',
+      description: '`cursor` of the request for the next page. Present only if `has_more` is true.',
+    },
+    has_more: { type: 'boolean', description: 'Whether there are further matches after this page.' },
   },
 } as const;
 
-function pageSchema<const Record extends string>(record: Record) {
+function pageSchema(record: string) {
   return {
     type: 'object',
+    description: 'A page of records.',
     required: ['results', 'pagination'],
     additionalProperties: false,
     properties: {
-      results: { type: 'array', items: { $ref: `#/components/schemas/${record}` } },
+      results: {
+        type: 'array',
+        items: { $ref: `#/components/schemas/${record}` },
+        description:
+          'The records of the page: of a search by score, highest first; of a query in the order of `sort`.',
+      },
       pagination: { $ref: '#/components/schemas/PagePosition' },
-      approximate: { const: true, description: 'The search was allowed to miss matches.' },
+      approximate: { const: true, description: 'Present if the search was allowed to miss matches.' },
       total: { $ref: '#/components/schemas/Total' },
       facets: {
         type: 'array',
-        description: 'In the order of the request.',
-        items: {
-          anyOf: [
-            { $ref: '#/components/schemas/ValuesCounts' },
-            { $ref: '#/components/schemas/HistogramCounts' },
-            { $ref: '#/components/schemas/TimeCounts' },
-          ],
-        },
+        description: 'The counts of each facet, in the order of the request.',
+        items: { $ref: '#/components/schemas/FacetCounts' },
       },
       explain: {
         type: 'object',
         additionalProperties: true,
         description:
-          'How the page was found: plan, records scanned and rescored, times. Not a stable format.',
+          'With `explain`: how the page was found (plan, records scanned and rescored, times). Not a stable format.',
       },
     },
   } as const;
@@ -123,21 +143,3 @@ function pageSchema<const Record extends string>(record: Record) {
 
 export const pageA = pageSchema('RecordA');
 export const pageB = pageSchema('RecordB');
-
-export type RecordA = TypeOf<typeof recordA>;
-export type RecordB = TypeOf<typeof recordB>;
-export type Data = TypeOf<typeof data>;
-export type PageA = TypeOf<typeof pageA>;
-export type PageB = TypeOf<typeof pageB>;
-
-declare module './type-of.js' {
-  interface NamedTypes {
-    Data: Data;
-    TimestampsA: TypeOf<typeof timestampsA>;
-    TimestampsB: TypeOf<typeof timestampsB>;
-    RecordA: RecordA;
-    RecordB: RecordB;
-    Total: TypeOf<typeof total>;
-    PagePosition: TypeOf<typeof pagePosition>;
-  }
-}

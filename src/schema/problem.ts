@@ -1,5 +1,4 @@
 import { ERRORS, PROBLEM_CODES } from '../errors.js';
-import type { TypeOf } from './type-of.js';
 
 const codes = Object.keys(ERRORS) as (keyof typeof ERRORS)[];
 
@@ -29,26 +28,28 @@ const facts = {
 
 export const PROBLEM_FACTS = Object.keys(facts) as (keyof typeof facts)[];
 
-/** The body of every error response (RFC 9457). */
 export const problem = {
   type: 'object',
+  description: 'The body of every error response (RFC 9457).',
   required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
   properties: {
     type: { type: 'string', description: 'Identifies the code. It need not be fetched.' },
-    title: { type: 'string' },
-    status: { type: 'integer', minimum: 400, maximum: 599 },
+    title: { type: 'string', description: 'What the code means.' },
+    status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status.' },
     detail: { type: 'string', description: 'For people. The wording may change.' },
     code: errorCode,
-    request_id: { type: 'string' },
+    request_id: { type: 'string', description: 'The `x-request-id` of the response.' },
     errors: {
       type: 'array',
+      description: 'The members of the request that are not valid.',
       items: {
         type: 'object',
+        description: 'One member of the request that is not valid.',
         required: ['pointer', 'detail', 'code'],
         additionalProperties: false,
         properties: {
           pointer: { type: 'string', description: 'JSON pointer into the request body.' },
-          detail: { type: 'string' },
+          detail: { type: 'string', description: 'For people. The wording may change.' },
           code: problemCode,
         },
       },
@@ -56,5 +57,3 @@ export const problem = {
     ...facts,
   },
 } as const;
-
-export type ProblemBody = TypeOf<typeof problem>;

@@ -1,9 +1,7 @@
 import { count } from './count.js';
-import { LIMITS } from './limits.js';
-import './pages.js';
 import { integerId, uuid } from './ids.js';
+import { LIMITS } from './limits.js';
 import { time, timeRange } from './time.js';
-import type { TypeOf } from './type-of.js';
 
 const recordId = { anyOf: [integerId, uuid] } as const;
 export const truncated = {
@@ -13,34 +11,53 @@ export const truncated = {
     'Unchanged records are not embedded again and not counted.',
 } as const;
 
+const firstSeen = { ...time, description: 'When the record was first seen. Default: now.' } as const;
+const lastChanged = { ...time, description: 'When its content last changed. Default: now.' } as const;
+const lastSeen = { ...time, description: 'When the record was last seen. Default: now.' } as const;
+
+export const newTimestampsA = {
+  type: 'object',
+  description: 'Times named `created_at`, `changed_at` and `synced_at`.',
+  additionalProperties: false,
+  properties: { created_at: firstSeen, changed_at: lastChanged, synced_at: lastSeen },
+} as const;
+
+export const newTimestampsB = {
+  type: 'object',
+  description: 'Times named `first_seen_time`, `last_changed_time` and `last_seen_time`.',
+  additionalProperties: false,
+  properties: { first_seen_time: firstSeen, last_changed_time: lastChanged, last_seen_time: lastSeen },
+} as const;
+
+/** Times with the names of either variant, chosen by the members that are present. */
+export const newTimestamps = {
+  description: 'Times to store instead of now, for a migration; with one set of names.',
+  if: {
+    type: 'object',
+    anyOf: Object.keys(newTimestampsB.properties).map((name) => ({ required: [name] })),
+  },
+  // biome-ignore lint/suspicious/noThenProperty: the keyword's name
+  then: { $ref: '#/components/schemas/NewTimestampsB' },
+  else: { $ref: '#/components/schemas/NewTimestampsA' },
+} as const;
+
 /** A record of an upsert. The engine parses and checks records, and this schema describes what it accepts. */
 export const newRecord = {
   type: 'object',
+  description: 'A record to write. A stored record with the same id or UUID is replaced.',
   required: ['data'],
   additionalProperties: false,
   properties: {
-    id: { ...integerId, description: 'Assigned by the service if absent.' },
-    uuid: { ...uuid, description: 'Assigned by the service if absent.' },
+    id: { ...integerId, description: 'Integer id, unique in the database. Default: the next free one.' },
+    uuid: { ...uuid, description: 'UUID, unique in the database. Default: a new one of version 7.' },
     data: { $ref: '#/components/schemas/Data' },
-    timestamps: {
-      type: 'object',
-      description: 'For migration: times with the names of one variant.',
-      additionalProperties: false,
-      properties: {
-        created_at: time,
-        changed_at: time,
-        synced_at: time,
-        first_seen_time: time,
-        last_changed_time: time,
-        last_seen_time: time,
-      },
-    },
+    timestamps: { $ref: '#/components/schemas/NewTimestamps' },
     vector: {
       type: 'array',
       minItems: 1,
       maxItems: 4096,
       items: { type: 'number' },
-      description: 'Only for a database without a model.',
+      description: 'Vector of the record. Only for a database without a model.',
     },
   },
   examples: [{ id: 1, data: { title: 'Eiffel Tower', country: 'France', height_m: 330, open: true } }],
@@ -48,11 +65,13 @@ export const newRecord = {
 
 export const batch = {
   type: 'object',
+  description: 'Records that are written together.',
   required: ['records'],
   additionalProperties: false,
   properties: {
     records: {
       type: 'array',
+      description: 'Records to write: all of them, or none if one is not valid.',
       maxItems: LIMITS.batch_records,
       items: { $ref: '#/components/schemas/NewRecord' },
     },
@@ -61,26 +80,32 @@ export const batch = {
 
 export const batchResult = {
   type: 'object',
+  description: 'What became of the records of an upsert.',
   required: ['results', 'created', 'changed', 'unchanged', 'truncated'],
   additionalProperties: false,
   properties: {
     results: {
       type: 'array',
-      description: 'In the order of the request.',
+      description: 'One result for each record, in the order of the request.',
       items: {
         type: 'object',
+        description: 'What became of one record of an upsert.',
         required: ['id', 'uuid', 'status'],
         additionalProperties: false,
         properties: {
           id: integerId,
           uuid,
-          status: { type: 'string', enum: ['created', 'changed', 'unchanged'] },
+          status: {
+            type: 'string',
+            enum: ['created', 'changed', 'unchanged'],
+            description: 'Whether the record is new, has new content, or had this content already.',
+          },
         },
       },
     },
-    created: count,
-    changed: count,
-    unchanged: count,
+    created: { ...count, description: 'Number of new records.' },
+    changed: { ...count, description: 'Number of records with new content.' },
+    unchanged: { ...count, description: 'Number of records that had this content already.' },
     truncated,
   },
 } as const;
@@ -88,6 +113,7 @@ export const batchResult = {
 /** A patch of a record. The engine parses and checks patches, and this schema describes what it accepts. */
 export const recordPatch = {
   type: 'object',
+  description: 'Changes of a record.',
   additionalProperties: false,
   properties: {
     data: {
@@ -101,7 +127,7 @@ export const recordPatch = {
 
 export const deleteRequest = {
   type: 'object',
-  description: 'Either `ids`, or at least one of `filter` and `time_range`.',
+  description: 'Which records to delete: either `ids`, or at least one of `filter` and `time_range`.',
   additionalProperties: false,
   minProperties: 1,
   if: { required: ['ids'] },
@@ -109,28 +135,32 @@ export const deleteRequest = {
   then: { maxProperties: 1 },
   else: {},
   properties: {
-    ids: { type: 'array', minItems: 1, maxItems: 1000, items: recordId },
-    filter: { $ref: '#/components/schemas/FilterGroupB' },
+    ids: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 1000,
+      items: recordId,
+      description: 'Ids of the records to delete: integers or UUIDs.',
+    },
+    filter: {
+      $ref: '#/components/schemas/FilterGroupB',
+      description: 'Rules that the records to delete satisfy. Default: all records.',
+    },
     // An empty range matches every time, so as the only member it would delete all records.
-    time_range: { ...timeRange, minProperties: 1 },
+    time_range: {
+      ...timeRange,
+      minProperties: 1,
+      description:
+        'When the records to delete were last seen; includes both ends, at least one of which is required.',
+    },
   },
   examples: [{ ids: [1, 2] }, { time_range: { end_time: '2026-01-01' } }],
 } as const;
 
 export const deleteResult = {
   type: 'object',
+  description: 'How many records were deleted.',
   required: ['deleted'],
   additionalProperties: false,
-  properties: { deleted: count },
+  properties: { deleted: { ...count, description: 'Number of deleted records.' } },
 } as const;
-
-export type NewRecord = TypeOf<typeof newRecord>;
-export type BatchResult = TypeOf<typeof batchResult>;
-export type RecordPatch = TypeOf<typeof recordPatch>;
-export type DeleteRequest = TypeOf<typeof deleteRequest>;
-
-declare module './type-of.js' {
-  interface NamedTypes {
-    NewRecord: NewRecord;
-  }
-}

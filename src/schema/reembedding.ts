@@ -1,8 +1,8 @@
 import { count } from './count.js';
-import type { TypeOf } from './type-of.js';
 
 export const reembeddingRequest = {
   type: 'object',
+  description: 'The model with which to embed all records again.',
   required: ['model'],
   additionalProperties: false,
   properties: {
@@ -18,6 +18,7 @@ export const reembeddingRequest = {
 
 export const reembedding = {
   type: 'object',
+  description: 'The state of a re-embedding: all records of a database get vectors of another model.',
   required: ['model', 'from', 'state', 'done', 'records', 'started_at'],
   additionalProperties: false,
   properties: {
@@ -30,26 +31,21 @@ export const reembedding = {
       type: 'string',
       enum: ['running', 'switching', 'waiting', 'failed', 'done'],
       description:
-        'switching: writes wait until the switch is done. waiting: the service does not have the model. failed: see ' +
+        'running: texts are embedded. switching: writes wait until the switch is done. waiting: the service does not have the model. failed: see ' +
         '`problem`; the database keeps its vectors, and the same request resumes the re-embedding.',
     },
     done: { ...count, description: 'Records that have their new vector.' },
     records: { ...count, description: 'Records of the database.' },
-    started_at: { type: 'string', format: 'date-time' },
+    started_at: { type: 'string', format: 'date-time', description: 'When it began.' },
     problem: {
       type: 'object',
+      description: 'Why the re-embedding failed or waits.',
       required: ['code', 'detail'],
       additionalProperties: false,
-      properties: { code: { type: 'string' }, detail: { type: 'string' } },
+      properties: {
+        code: { type: 'string', description: 'An error code, for programs.' },
+        detail: { type: 'string', description: 'For people. The wording may change.' },
+      },
     },
   },
 } as const;
-
-export type ReembeddingRequest = TypeOf<typeof reembeddingRequest>;
-export type Reembedding = TypeOf<typeof reembedding>;
-
-declare module './type-of.js' {
-  interface NamedTypes {
-    Reembedding: Reembedding;
-  }
-}

@@ -1,8 +1,5 @@
 import { column } from './filter.js';
 import { DEFAULTS, LIMITS } from './limits.js';
-import './facets.js';
-import './time.js';
-import type { TypeOf } from './type-of.js';
 
 export const search = {
   type: 'object',
@@ -13,44 +10,48 @@ export const search = {
     text: {
       type: 'string',
       minLength: 1,
-      description: `Text to search for by meaning, at most ${LIMITS.search_text_bytes} bytes of UTF-8.`,
+      description: `Text to search for by meaning, at most ${LIMITS.search_text_bytes} bytes of UTF-8. Only for a database with a model.`,
     },
     vector: {
       type: 'array',
       minItems: 1,
       maxItems: 4096,
       items: { type: 'number' },
-      description: 'A vector with as many values as the database has dimensions.',
+      description:
+        'A vector with as many values as the database has dimensions. Only for a database without a model.',
     },
     threshold: {
       type: 'number',
       minimum: 0,
       maximum: 1,
-      description: `Minimum relevance score; a score equal to it passes. Default: ${DEFAULTS.threshold}.`,
+      description:
+        'Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to it passes. ' +
+        `Default: ${DEFAULTS.threshold}.`,
     },
   },
 } as const;
 
 export const pagination = {
   type: 'object',
+  description: 'Which page of the matches to return.',
   additionalProperties: false,
   properties: {
     limit: {
       type: 'integer',
       minimum: 1,
       maximum: 100,
-      description: `Maximum number of results. Default: ${DEFAULTS.limit}.`,
+      description: `Maximum number of results on the page. Default: ${DEFAULTS.limit}.`,
     },
     cursor: {
       type: 'string',
       maxLength: 16_384,
-      description: '`next_cursor` of a previous response. It never expires.',
+      description: '`next_cursor` of a previous response. It never expires. Default: the first page.',
     },
   },
 } as const;
 
 const extras = {
-  total: { type: 'boolean', description: 'Also count every match, on all pages.' },
+  total: { type: 'boolean', description: 'Also count every match, on all pages. Default: false.' },
   facets: {
     type: 'array',
     minItems: 1,
@@ -58,22 +59,33 @@ const extras = {
     items: { $ref: '#/components/schemas/Facet' },
     description: 'Also count the matches, on all pages, by value or interval.',
   },
-  explain: { type: 'boolean', description: 'Also explain how the page was found.' },
+  explain: {
+    type: 'boolean',
+    description: 'Also explain how the page was found, and which rules each record passed. Default: false.',
+  },
 } as const;
 
 const timeNamesA = ['created_at', 'changed_at', 'synced_at'] as const;
 const timeNamesB = ['first_seen_time', 'last_changed_time', 'last_seen_time'] as const;
 
-function sortSchema<const Names extends readonly string[]>(names: Names) {
+function sortSchema(names: readonly string[]) {
   return {
     type: 'object',
     description: 'Order of the results; ties by id. Default: last synced first.',
     additionalProperties: false,
     oneOf: [{ required: ['column'] }, { required: ['time'] }],
     properties: {
-      column,
-      time: { type: 'string', enum: names },
-      direction: { type: 'string', enum: ['asc', 'desc'], description: 'Default: `asc`.' },
+      column: {
+        ...column,
+        description:
+          'The column to sort by: booleans, then numbers, then strings. Records without a value are last in both directions.',
+      },
+      time: { type: 'string', enum: names, description: 'The time of the records to sort by.' },
+      direction: {
+        type: 'string',
+        enum: ['asc', 'desc'],
+        description: 'Ascending or descending. Default: `asc`.',
+      },
     },
   } as const;
 }
@@ -81,14 +93,18 @@ function sortSchema<const Names extends readonly string[]>(names: Names) {
 export const sortA = sortSchema(timeNamesA);
 export const sortB = sortSchema(timeNamesB);
 
-function searchRequestSchema<const Group extends string>(group: Group) {
+function searchRequestSchema(group: string) {
   return {
     type: 'object',
+    description: 'A search by meaning.',
     required: ['search'],
     additionalProperties: false,
     properties: {
       search: { $ref: '#/components/schemas/Search' },
-      filter: { $ref: `#/components/schemas/${group}` },
+      filter: {
+        $ref: `#/components/schemas/${group}`,
+        description: 'Rules that every result satisfies. Default: all records.',
+      },
       time_range: { $ref: '#/components/schemas/TimeRange' },
       pagination: { $ref: '#/components/schemas/Pagination' },
       approximate: {
@@ -113,12 +129,16 @@ function searchRequestSchema<const Group extends string>(group: Group) {
   } as const;
 }
 
-function queryRequestSchema<const Group extends string, const Sort extends string>(group: Group, sort: Sort) {
+function queryRequestSchema(group: string, sort: string) {
   return {
     type: 'object',
+    description: 'A selection of records without a search.',
     additionalProperties: false,
     properties: {
-      filter: { $ref: `#/components/schemas/${group}` },
+      filter: {
+        $ref: `#/components/schemas/${group}`,
+        description: 'Rules that every result satisfies. Default: all records.',
+      },
       time_range: { $ref: '#/components/schemas/TimeRange' },
       sort: { $ref: `#/components/schemas/${sort}` },
       pagination: { $ref: '#/components/schemas/Pagination' },
@@ -138,20 +158,3 @@ export const searchRequestA = searchRequestSchema('FilterGroupA');
 export const searchRequestB = searchRequestSchema('FilterGroupB');
 export const queryRequestA = queryRequestSchema('FilterGroupA', 'SortA');
 export const queryRequestB = queryRequestSchema('FilterGroupB', 'SortB');
-
-/** Variant `a` identifies records by UUIDs, `b` by integers. docs/reference/http.md lists the other differences. */
-export type Variant = 'a' | 'b';
-export type Search = TypeOf<typeof search>;
-export type Pagination = TypeOf<typeof pagination>;
-export type Sort = TypeOf<typeof sortA> | TypeOf<typeof sortB>;
-export type SearchRequest = TypeOf<typeof searchRequestB>;
-export type QueryRequest = Omit<TypeOf<typeof queryRequestB>, 'sort'> & { sort?: Sort };
-
-declare module './type-of.js' {
-  interface NamedTypes {
-    Search: Search;
-    Pagination: Pagination;
-    SortA: TypeOf<typeof sortA>;
-    SortB: TypeOf<typeof sortB>;
-  }
-}

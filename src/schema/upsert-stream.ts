@@ -1,18 +1,21 @@
 import { count } from './count.js';
 import { errorCode, problemCode } from './problem.js';
 import { truncated } from './records.js';
-import type { TypeOf } from './type-of.js';
+import type { LineProblem, LineProgress, LineSummary } from './types/responses.js';
 
-/** One line of the response to a streamed upsert. */
+const detail = { type: 'string', description: 'For people. The wording may change.' } as const;
+const lines = { ...count, description: 'Number of lines read so far.' } as const;
+
 export const lineProblem = {
   type: 'object',
+  description: 'A problem of a line. The line is not stored; the others are.',
   required: ['type', 'line', 'code', 'detail', 'pointer'],
   additionalProperties: false,
   properties: {
-    type: { type: 'string', const: 'problem' },
-    line: { type: 'integer', minimum: 1 },
+    type: { type: 'string', const: 'problem', description: 'The kind of the event.' },
+    line: { type: 'integer', minimum: 1, description: 'Number of the line, from 1.' },
     code: problemCode,
-    detail: { type: 'string' },
+    detail,
     pointer: { type: 'string', description: 'JSON pointer into the line.' },
   },
 } as const;
@@ -22,7 +25,12 @@ export const lineProgress = {
   description: 'The records that are durable and searchable so far.',
   required: ['type', 'lines', 'committed', 'truncated'],
   additionalProperties: false,
-  properties: { type: { type: 'string', const: 'progress' }, lines: count, committed: count, truncated },
+  properties: {
+    type: { type: 'string', const: 'progress', description: 'The kind of the event.' },
+    lines,
+    committed: { ...count, description: 'Number of records that are durable and searchable.' },
+    truncated,
+  },
 } as const;
 
 export const lineSummary = {
@@ -31,12 +39,12 @@ export const lineSummary = {
   required: ['type', 'lines', 'created', 'changed', 'unchanged', 'failed', 'truncated'],
   additionalProperties: false,
   properties: {
-    type: { type: 'string', const: 'summary' },
-    lines: count,
-    created: count,
-    changed: count,
-    unchanged: count,
-    failed: count,
+    type: { type: 'string', const: 'summary', description: 'The kind of the event.' },
+    lines: { ...count, description: 'Number of all lines.' },
+    created: { ...count, description: 'Number of new records.' },
+    changed: { ...count, description: 'Number of records with new content.' },
+    unchanged: { ...count, description: 'Number of records that had this content already.' },
+    failed: { ...count, description: 'Number of lines with at least one problem.' },
     truncated,
   },
 } as const;
@@ -47,14 +55,15 @@ export const lineFailure = {
   required: ['type', 'code', 'detail', 'request_id'],
   additionalProperties: false,
   properties: {
-    type: { type: 'string', const: 'error' },
+    type: { type: 'string', const: 'error', description: 'The kind of the event.' },
     code: errorCode,
-    detail: { type: 'string' },
-    request_id: { type: 'string' },
+    detail,
+    request_id: { type: 'string', description: 'The `x-request-id` of the response.' },
   },
 } as const;
 
 export const lineEvent = {
+  description: 'One line of the response to a streamed upsert.',
   oneOf: [
     { $ref: '#/components/schemas/LineProblem' },
     { $ref: '#/components/schemas/LineProgress' },
@@ -63,17 +72,5 @@ export const lineEvent = {
   ],
 } as const;
 
-export type LineProblem = TypeOf<typeof lineProblem>;
-export type LineProgress = TypeOf<typeof lineProgress>;
-export type LineSummary = TypeOf<typeof lineSummary>;
-export type LineFailure = TypeOf<typeof lineFailure>;
+/** An event of a stream of lines: a problem of a line, the progress after a commit, or the summary at the end. */
 export type LineEvent = LineProblem | LineProgress | LineSummary;
-
-declare module './type-of.js' {
-  interface NamedTypes {
-    LineProblem: LineProblem;
-    LineProgress: LineProgress;
-    LineSummary: LineSummary;
-    LineFailure: LineFailure;
-  }
-}

@@ -1,6 +1,6 @@
 import { epoch } from './changes.js';
 import { creatorId, shortId } from './ids.js';
-import type { TypeOf } from './type-of.js';
+import type { WebhookDescription } from './types/responses.js';
 
 export const url = {
   type: 'string',
@@ -12,10 +12,16 @@ export const url = {
     'Its host must have a public address, unless the operator allows others.',
 } as const;
 
-const position = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
+const position = {
+  type: 'integer',
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Position of the last change of the delivery.',
+} as const;
 
 export const webhookRequest = {
   type: 'object',
+  description: 'A webhook to create.',
   required: ['url'],
   additionalProperties: false,
   properties: {
@@ -29,7 +35,7 @@ export const webhookRequest = {
 } as const;
 
 const described = {
-  webhook_id: shortId,
+  webhook_id: { ...shortId, description: 'Id of the webhook.' },
   url,
   position: { ...position, description: 'Position of the last acknowledged change.' },
   failures: { type: 'integer', minimum: 0, description: 'Failed attempts of the next delivery so far.' },
@@ -40,7 +46,7 @@ const described = {
       'Why the last attempt failed: `rejected` for a response other than 2xx, `unreachable` for every other cause. ' +
       'The log of the service has the details.',
   },
-  created_at: { type: 'string', format: 'date-time' },
+  created_at: { type: 'string', format: 'date-time', description: 'When the webhook was created.' },
   created_by: {
     ...creatorId,
     description:
@@ -50,6 +56,7 @@ const described = {
 
 export const webhookDescription = {
   type: 'object',
+  description: 'A webhook without its secret.',
   required: ['webhook_id', 'url', 'position', 'failures', 'created_at'],
   additionalProperties: false,
   properties: described,
@@ -57,6 +64,7 @@ export const webhookDescription = {
 
 export const createdWebhook = {
   type: 'object',
+  description: 'A new webhook with its secret.',
   required: ['webhook_id', 'url', 'position', 'failures', 'created_at', 'secret'],
   additionalProperties: false,
   properties: {
@@ -67,33 +75,34 @@ export const createdWebhook = {
 
 export const webhookList = {
   type: 'object',
+  description: 'The webhooks of a database.',
   required: ['webhooks'],
   additionalProperties: false,
   properties: {
-    webhooks: { type: 'array', items: { $ref: '#/components/schemas/WebhookDescription' } },
+    webhooks: {
+      type: 'array',
+      items: { $ref: '#/components/schemas/WebhookDescription' },
+      description: 'Without their secrets.',
+    },
   },
 } as const;
 
-/** The body of a delivery. */
 export const webhookDelivery = {
   type: 'object',
+  description: 'The body of a delivery to a webhook.',
   required: ['database', 'epoch', 'changes', 'position'],
   additionalProperties: false,
   properties: {
-    database: { type: 'string' },
+    database: { type: 'string', description: 'Id of the database.' },
     epoch,
-    changes: { type: 'array', items: { $ref: '#/components/schemas/Change' } },
+    changes: {
+      type: 'array',
+      items: { $ref: '#/components/schemas/Change' },
+      description: 'Oldest first.',
+    },
     position,
   },
 } as const;
 
-export type WebhookRequest = TypeOf<typeof webhookRequest>;
-export type WebhookDescription = TypeOf<typeof webhookDescription>;
+/** Why the last attempt to deliver changes failed. */
 export type DeliveryFailure = NonNullable<WebhookDescription['last_failure']>;
-export type CreatedWebhook = TypeOf<typeof createdWebhook>;
-
-declare module './type-of.js' {
-  interface NamedTypes {
-    WebhookDescription: WebhookDescription;
-  }
-}

@@ -2,6 +2,7 @@ import type { Problem } from '../errors.js';
 import type {
   DatabaseDescription,
   DeleteRequest,
+  Embed,
   FilterGroup,
   Pagination,
   QueryRequest,
@@ -122,13 +123,13 @@ export interface RecordStore {
 
 /** The settings that a database is created with. */
 export interface StoreSettings {
-  embed?: { columns?: string[] };
+  embed?: Embed | undefined;
   /** null: records and searches bring their own vectors. */
   model: string | null;
   /** The fingerprint of `model`, which every vector of the database must come from. */
   fingerprint: string | null;
   dimensions: number;
-  approximate?: boolean;
+  approximate?: boolean | undefined;
 }
 
 /** A database as the store describes it. */

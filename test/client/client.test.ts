@@ -47,7 +47,8 @@ describe('against a service', () => {
     for await (const { id } of fans.searchAll({ search: { vector: [1, 0], threshold: 0 } })) ids.push(id);
     expect(ids).toEqual(Array.from({ length: 1500 }, (_, i) => i + 1));
     const uuids = new Set<string>();
-    for await (const { id } of fans.queryAll({ pagination: { limit: 64 } }, { variant: 'a' })) uuids.add(id);
+    for await (const { id } of fans.queryAll({ pagination: { limit: 64 } }, { variant: 'uuid' }))
+      uuids.add(id);
     expect(uuids.size).toBe(1500);
 
     expect((await fans.get(7))?.data.name).toBe('record 7');

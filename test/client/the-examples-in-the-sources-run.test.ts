@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as filters from '../../src/api/filters.js';
 import { Client } from '../../src/client/index.js';
 import { open } from '../../src/library/cosift.js';
 import { Service } from '../server/service.js';
@@ -33,8 +34,8 @@ function examplesOf(file: string): string[] {
 }
 
 const EXAMPLES: [string, string][] = [
-  ...['src/library/cosift.ts', 'src/client/client.ts', 'src/api/database.ts'].flatMap((file) =>
-    examplesOf(file).map((code): [string, string] => [file, code]),
+  ...['src/library/cosift.ts', 'src/client/client.ts', 'src/api/database.ts', 'src/api/filters.ts'].flatMap(
+    (file) => examplesOf(file).map((code): [string, string] => [file, code]),
   ),
 ];
 
@@ -49,7 +50,8 @@ test.each(EXAMPLES)('an example of %s runs', async (file, code) => {
         super({ url: service.url, key: service.adminKey });
       }
     },
-    facts: file === 'src/api/database.ts' ? await cosift.createDatabase('facts') : undefined,
+    ...filters,
+    facts: file.startsWith('src/api/') ? await cosift.createDatabase('facts') : undefined,
     readFileSync: () => '',
     console: { log: (...values: unknown[]) => printed.push(values) },
   };
@@ -69,6 +71,7 @@ test('the main calls have examples', () => {
   expect(EXAMPLES.map(([file]) => file)).toEqual([
     'src/library/cosift.ts',
     'src/client/client.ts',
-    ...Array(3).fill('src/api/database.ts'),
+    ...Array(7).fill('src/api/database.ts'),
+    ...Array(2).fill('src/api/filters.ts'),
   ]);
 });

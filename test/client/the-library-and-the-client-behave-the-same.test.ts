@@ -2,7 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
-import type { Database, Databases, RecordA, RecordB, RecordInput } from '../../src/api/index.js';
+import type {
+  ColumnValue,
+  Database,
+  Databases,
+  IntegerRecord,
+  IntegerResult,
+  NewRecord,
+  UuidRecord,
+  UuidResult,
+} from '../../src/api/index.js';
 import { Client, CosiftError } from '../../src/client/index.js';
 import { type Cosift, open } from '../../src/library/cosift.js';
 import { at, Service } from '../server/service.js';
@@ -28,7 +37,7 @@ afterAll(async () => {
 const uuidOf = (id: number) => `0190a0b2-0000-7000-8000-${String(id).padStart(12, '0')}`;
 
 /** Records with identities and times of their own, so that both sides return the same. */
-const records = (first: number, last: number): RecordInput[] =>
+const records = (first: number, last: number): NewRecord<Record<string, ColumnValue | undefined>>[] =>
   Array.from({ length: last - first + 1 }, (_, i) => {
     const id = first + i;
     const time = new Date(Date.UTC(2026, 0, 1, 0, 0, id)).toISOString();
@@ -123,7 +132,7 @@ const CALLS: Call[] = [
       ),
   ],
   ['search', (database) => database.search(search)],
-  ['search in variant a', (database) => database.search(search, { variant: 'a' })],
+  ['search in variant a', (database) => database.search(search, { variant: 'uuid' })],
   ['search with an array', (database) => database.search({ search: { vector: [1, 0], threshold: 0.99 } })],
   [
     'search with extras',
@@ -165,9 +174,9 @@ const CALLS: Call[] = [
   [
     'searchAll from a cursor in variant a',
     async (database) => {
-      const { pagination } = await database.search(search, { variant: 'a' });
+      const { pagination } = await database.search(search, { variant: 'uuid' });
       const rest = { ...search, pagination: { limit: 40, cursor: pagination.next_cursor } };
-      return all(database.searchAll(rest, { variant: 'a' }), 90);
+      return all(database.searchAll(rest, { variant: 'uuid' }), 90);
     },
   ],
   ['query', (database) => database.query()],
@@ -180,7 +189,7 @@ const CALLS: Call[] = [
         pagination: { limit: 2 },
       }),
   ],
-  ['query in variant a', (database) => database.query({ pagination: { limit: 2 } }, { variant: 'a' })],
+  ['query in variant a', (database) => database.query({ pagination: { limit: 2 } }, { variant: 'uuid' })],
   ['queryAll', (database) => all(database.queryAll())],
   ['get by integer', (database) => database.get(7)],
   ['get by UUID', (database) => database.get(uuidOf(7))],
@@ -193,7 +202,7 @@ const CALLS: Call[] = [
   ['a query that is null', (database) => database.query(null as never)],
   ['get of no UUID', (database) => database.get(uuidOf(99_999))],
   ['delete', (database) => database.delete({ ids: [7, uuidOf(8), 99_999] })],
-  ['delete without what', (database) => database.delete({})],
+  ['delete without what', (database) => database.delete({} as never)],
   ['changes', (database) => database.changes({ limit: 2 }).then(({ epoch: _, ...page }) => page)],
   [
     'changes from a place on, with a wait',
@@ -317,10 +326,10 @@ test('databases are created, listed, opened and dropped', async () => {
 
 test('results have the types of their variant', () => {
   const typed = async (database: Database) => {
-    expectTypeOf((await database.search(search)).results).toEqualTypeOf<RecordB[]>();
-    expectTypeOf((await database.search(search, { variant: 'a' })).results).toEqualTypeOf<RecordA[]>();
-    expectTypeOf(await database.get(1)).toEqualTypeOf<RecordB | undefined>();
-    expectTypeOf(await database.get(uuidOf(1))).toEqualTypeOf<RecordA | undefined>();
+    expectTypeOf((await database.search(search)).results).toEqualTypeOf<IntegerResult[]>();
+    expectTypeOf((await database.search(search, { variant: 'uuid' })).results).toEqualTypeOf<UuidResult[]>();
+    expectTypeOf(await database.get(1)).toEqualTypeOf<IntegerRecord | undefined>();
+    expectTypeOf(await database.get(uuidOf(1))).toEqualTypeOf<UuidRecord | undefined>();
   };
   expectTypeOf(typed).parameter(0).toEqualTypeOf<Database>();
   expectTypeOf<Client>().toExtend<Databases>();

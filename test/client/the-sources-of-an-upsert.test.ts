@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Database, Databases, LineChunks, RecordInput } from '../../src/api/index.js';
+import type { Database, Databases, LineChunks, NewRecord } from '../../src/api/index.js';
 import { Client, CosiftError } from '../../src/client/index.js';
 import { open } from '../../src/library/cosift.js';
 import { Service } from '../server/service.js';
@@ -25,7 +25,7 @@ afterAll(async () => {
   for (const end of ends) await end();
 });
 
-const record = (id: number): RecordInput => ({ id, data: {}, vector: [1, 0] });
+const record = (id: number): NewRecord => ({ id, data: {}, vector: [1, 0] });
 const line = (id: number, text = '') => `${JSON.stringify({ id, data: { text }, vector: [1, 0] })}\n`;
 const loose = (value: unknown) => value as never;
 

@@ -54,7 +54,7 @@ export function describeCounts(open: OpenBackend): void {
         };
         const forced: FilterGroup | undefined = random.chance(30) ? randomFilter(random, 1) : undefined;
         const asking = forced === undefined ? {} : { forcedFilter: forced };
-        const matches = oracle.matches(request, 'b', forced);
+        const matches = oracle.matches(request, 'integer', forced);
         const expected = FACETS.map((facet) => countFacet(matches, facet));
         const facets = FACETS;
         const told = `round ${round}: ${JSON.stringify({ request, forced })}`;

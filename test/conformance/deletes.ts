@@ -67,13 +67,13 @@ export function describeDeletes(open: OpenBackend): void {
           { filter: randomFilter(random, 1), time_range: { end_time: iso(START + 6_000) } },
         ];
         const request = random.pick(requests);
-        const taken = oracle.matches(request, 'b');
+        const taken = oracle.matches(request, 'integer');
         expect(await database.delete(request), JSON.stringify(request)).toBe(taken.length);
         deleted += taken.length;
         for (const { id } of taken) oracle.records.delete(id);
         const search = { search: { vector: randomVector(random), threshold: 0 } };
-        expect(await database.drain('search', search)).toEqual(oracle.results(search, 'b'));
-        expect(await database.drain('query', {})).toEqual(oracle.results({}, 'b'));
+        expect(await database.drain('search', search)).toEqual(oracle.results(search, 'integer'));
+        expect(await database.drain('query', {})).toEqual(oracle.results({}, 'integer'));
       }
       expect(deleted).toBeGreaterThan(20);
       expect(await database.count()).toBe(oracle.records.size);

@@ -3,7 +3,7 @@ import { compareValues, iso, type KnownRecord } from './oracle.js';
 
 /** The naive counts of one facet over all matches. */
 export function countFacet(matches: readonly KnownRecord[], facet: Facet): FacetCounts {
-  if ('time' in facet) {
+  if (facet.time !== undefined) {
     const starts = matches.map((record) => iso(startOf(facet.interval, record[facet.time])));
     const buckets = [...tally(starts)].sort().map(([from, count]) => ({ from, count }));
     return { time: facet.time, interval: facet.interval, buckets };

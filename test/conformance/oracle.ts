@@ -81,11 +81,11 @@ function shown(record: KnownRecord, variant: Variant, { search }: OracleRequest)
     string,
   ];
   return {
-    id: variant === 'a' ? record.uuid : record.id,
+    id: variant === 'uuid' ? record.uuid : record.id,
     ...(search && { relevance_score: relevanceScore(search.vector, record.vector) }),
     data: record.data,
     timestamps:
-      variant === 'a'
+      variant === 'uuid'
         ? { created_at: created, changed_at: changed, synced_at: synced }
         : { first_seen_time: created, last_changed_time: changed, last_seen_time: synced },
   };
@@ -93,7 +93,7 @@ function shown(record: KnownRecord, variant: Variant, { search }: OracleRequest)
 
 function compareIds(a: KnownRecord, b: KnownRecord, variant: Variant): number {
   // UUIDs in lower case compare as their 16 bytes.
-  return variant === 'a' ? compareTexts(a.uuid, b.uuid) : a.id - b.id;
+  return variant === 'uuid' ? compareTexts(a.uuid, b.uuid) : a.id - b.id;
 }
 
 /** The default is the time of the last sync, latest first. */

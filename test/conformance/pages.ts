@@ -34,7 +34,7 @@ export function describePages(open: OpenBackend): void {
       async (seed) => {
         const { random, database, oracle } = await filled(shared, seed);
         for (let round = 0; round < 16; round++) {
-          const variant = random.pick(['a', 'b']);
+          const variant = random.pick(['uuid', 'integer']);
           const [operation, request] = randomRequest(random);
           const limit = () => random.pick([1, 7, 50, 99, 100]);
           const found = await database.drain(operation, request, { variant, limit });
@@ -47,7 +47,7 @@ export function describePages(open: OpenBackend): void {
     test('pages of 1 show each match once, ties included', async () => {
       const { random, database, oracle } = await filled(shared, 13);
       const search = { vector: randomVector(random), threshold: 0 };
-      for (const variant of ['a', 'b'] as const) {
+      for (const variant of ['uuid', 'integer'] as const) {
         for (const [operation, request] of [
           ['search', { search }],
           ['query', {}],
@@ -88,7 +88,7 @@ export function describePages(open: OpenBackend): void {
     test('go on after the record of the cursor is deleted or changed', async () => {
       const { random, database, oracle } = await filled(shared, 14);
       for (let round = 0; round < 12; round++) {
-        const variant = round % 2 === 0 ? 'a' : 'b';
+        const variant = round % 2 === 0 ? 'uuid' : 'integer';
         const vector = randomVector(random);
         const request = { search: { vector, threshold: 0 } };
         const expected = oracle.results(request, variant).slice(30);
@@ -119,7 +119,7 @@ export function describePages(open: OpenBackend): void {
       const { database, oracle } = await filled(shared, 15);
       for (const sort of [undefined, { column: 'mixed' }, { column: 'size', direction: 'desc' as const }]) {
         const request = sort === undefined ? {} : { sort };
-        const expected = oracle.results(request, 'b').slice(30);
+        const expected = oracle.results(request, 'integer').slice(30);
         const first = await database.query({ ...request, pagination: { limit: 30 } });
         const last = first.results[29]!;
         expect(await database.delete({ ids: [last.id] })).toBe(1);
@@ -141,7 +141,7 @@ export function describePages(open: OpenBackend): void {
         rules: [{ column: 'open', operator: 'equals' as const, value: true }],
       };
       const after: OracleRequest = { search: { vector, threshold: 0.1 }, filter };
-      const expected = oracle.results(after, 'b').filter(({ id }) => !seen.has(id));
+      const expected = oracle.results(after, 'integer').filter(({ id }) => !seen.has(id));
       expect(expected.length).toBeGreaterThan(10);
       const page = await database.search({ ...after, pagination: { limit: 100, cursor } });
       expect(page.results).toEqual(expected.slice(0, 100));
@@ -178,7 +178,7 @@ export function describePages(open: OpenBackend): void {
           },
         });
         expect(pages).toBeGreaterThan(3);
-        expect(found.filter(stays)).toEqual(oracle.results(request, 'b').filter(stays));
+        expect(found.filter(stays)).toEqual(oracle.results(request, 'integer').filter(stays));
       }
     });
 
@@ -198,7 +198,7 @@ export function describePages(open: OpenBackend): void {
       try {
         for (let round = 0; round < 4 || writes < 8; round++) {
           const found = await database.drain('search', request, { limit: () => 25 });
-          expect(found.filter(stays)).toEqual(oracle.results(request, 'b').filter(stays));
+          expect(found.filter(stays)).toEqual(oracle.results(request, 'integer').filter(stays));
         }
       } finally {
         done = true;

@@ -41,12 +41,12 @@ export function describePatches(open: OpenBackend): void {
       const timestamps = { created_at: '2026-01-01', changed_at: '2026-01-02', synced_at: '2026-01-03' };
       await database.upsert([{ id: 7, uuid: UUID, data: { n: 1 }, vector: [1, 0], timestamps }]);
       for (const [recordId, variant, n] of [
-        [7, 'b', 2],
-        [UUID, 'a', 3],
-        [UUID.toUpperCase(), 'a', 4],
+        [7, 'integer', 2],
+        [UUID, 'uuid', 3],
+        [UUID.toUpperCase(), 'uuid', 4],
       ] as const) {
         const record = await database.patch(recordId, { n });
-        expect(record).toMatchObject({ id: variant === 'a' ? UUID : 7, data: { n } });
+        expect(record).toMatchObject({ id: variant === 'uuid' ? UUID : 7, data: { n } });
         expect(record).toEqual(await database.record(recordId, variant));
         const [created, changed, synced] = Object.values(record.timestamps).map((time) => Date.parse(time));
         expect(created).toBe(Date.UTC(2026, 0, 1));
@@ -91,7 +91,7 @@ export function describePatches(open: OpenBackend): void {
         '"unicode":"\\u0000 \\ud83d\\ude00 nai\\u0308ve \\"\\\\/","a/b~c":"x","__proto__":"y","ключ":"z"';
       await database.upsert(`{"records":[{"id":1,"data":{"n":1,${others}},"vector":[1,0]}]}`);
       const text = async () =>
-        Buffer.from(await database.backend.record(database.id, '1', 'b', {})).toString();
+        Buffer.from(await database.backend.record(database.id, '1', 'integer', {})).toString();
       const dataOf = (record: string) => /"data":(\{.*\}),"timestamps"/.exec(record)?.[1];
       const before = dataOf(await text());
       expect(before).toContain('"n":1,');

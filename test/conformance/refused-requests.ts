@@ -174,7 +174,7 @@ export function describeRefusedRequests(open: OpenBackend): void {
 
     test.each([
       [
-        'a',
+        'uuid',
         [
           '',
           'x',
@@ -189,7 +189,7 @@ export function describeRefusedRequests(open: OpenBackend): void {
         ],
       ],
       [
-        'b',
+        'integer',
         [
           '',
           'x',
@@ -223,7 +223,7 @@ export function describeRefusedRequests(open: OpenBackend): void {
 
     test('golden filters', async () => {
       for (const { filter, problems } of golden.refused) {
-        await both({ filter }, 'invalid_filter', `/filter${problems[0]!.pointer}`, { variant: 'a' });
+        await both({ filter }, 'invalid_filter', `/filter${problems[0]!.pointer}`, { variant: 'uuid' });
       }
     });
 
@@ -259,7 +259,7 @@ export function describeRefusedRequests(open: OpenBackend): void {
       const { backend } = shared;
       await refused(backend.describeDatabase('none'), 'database_not_found');
       await refused(backend.dropDatabase('none'), 'database_not_found');
-      await refused(backend.record('none', '1', 'b', {}), 'database_not_found');
+      await refused(backend.record('none', '1', 'integer', {}), 'database_not_found');
     });
   });
 }

@@ -27,7 +27,7 @@ export function describeScopes(open: OpenBackend): void {
       for (let id = 1; id <= 9; id++) await put(id, id % 3 === 0 ? 'red' : 'blue');
     });
 
-    test.each(['a', 'b'] as const)(
+    test.each(['uuid', 'integer'] as const)(
       'hides records from searches and queries of variant %s',
       async (variant) => {
         const asking = { variant, forcedFilter, limit: () => 1 };
@@ -71,16 +71,16 @@ export function describeScopes(open: OpenBackend): void {
 
     test('hides records that are read by either id', async () => {
       for (const id of [1, 3]) {
-        const { id: uuid } = await database.record(id, 'a');
+        const { id: uuid } = await database.record(id, 'uuid');
         for (const name of [id, uuid]) {
-          const read = database.record(name, 'b', forcedFilter);
+          const read = database.record(name, 'integer', forcedFilter);
           if (id === 3) expect(await read).toMatchObject({ id: 3 });
           else await expect(read).rejects.toMatchObject(notFound);
         }
       }
       // The response is the one about a record that was never there.
       const told = async (id: number) => {
-        const error = await database.record(id, 'b', forcedFilter).catch((error) => error);
+        const error = await database.record(id, 'integer', forcedFilter).catch((error) => error);
         return `${error.code} ${error.detail}`.replace(String(id), 'ID');
       };
       expect(await told(1)).toBe(await told(999));
@@ -160,8 +160,8 @@ export function describeScopes(open: OpenBackend): void {
       await put(1, 'red');
       await put(3, 'blue');
       expect(await database.ids('search', search, { forcedFilter })).toEqual([1, 6, 9]);
-      await expect(database.record(3, 'b', forcedFilter)).rejects.toMatchObject(notFound);
-      expect((await database.record(1, 'b', forcedFilter)).id).toBe(1);
+      await expect(database.record(3, 'integer', forcedFilter)).rejects.toMatchObject(notFound);
+      expect((await database.record(1, 'integer', forcedFilter)).id).toBe(1);
     });
 
     test('is the conjunction of both filters for random filters (seed 51)', async () => {
@@ -178,9 +178,9 @@ export function describeScopes(open: OpenBackend): void {
           ...(random.chance(50) && { search: { vector: randomVector(random), threshold: 0 } }),
         };
         const operation = 'search' in request ? 'search' : 'query';
-        const expected = oracle.results(request, 'a', forced);
-        if (expected.length < oracle.matches(request, 'a').length) narrowed += 1;
-        const found = await filled.drain(operation, request, { variant: 'a', forcedFilter: forced });
+        const expected = oracle.results(request, 'uuid', forced);
+        if (expected.length < oracle.matches(request, 'uuid').length) narrowed += 1;
+        const found = await filled.drain(operation, request, { variant: 'uuid', forcedFilter: forced });
         expect(found, JSON.stringify({ request, forced })).toEqual(expected);
       }
       expect(narrowed, 'most forced filters hide something').toBeGreaterThan(10);

@@ -8,8 +8,8 @@ import type { TestDatabase } from './test-database.js';
 
 const COLUMNS = ['colour', 'size', 'open', 'mixed', '__proto__', 'rare', 'never given'];
 const TIMES = {
-  a: ['created_at', 'changed_at', 'synced_at'],
-  b: ['first_seen_time', 'last_changed_time', 'last_seen_time'],
+  uuid: ['created_at', 'changed_at', 'synced_at'],
+  integer: ['first_seen_time', 'last_changed_time', 'last_seen_time'],
 };
 
 /** The order of the filter-only operation. */
@@ -44,7 +44,7 @@ export function describeSorts(open: OpenBackend): void {
       const records = randomRecords(random, 160);
       const oracle = new Oracle(records);
       await database.upsert(records.map(given));
-      for (const variant of ['a', 'b'] as const) {
+      for (const variant of ['uuid', 'integer'] as const) {
         const sorts: OracleRequest['sort'][] = [
           undefined,
           ...COLUMNS.map((column) => ({ column })),
@@ -84,7 +84,7 @@ export function describeSorts(open: OpenBackend): void {
       const database = await shared.create();
       await database.upsert([1, 2, 3].map((id) => ({ id, data: { c: id }, vector: [1, 0] })));
       for (const cursor of ['', 'x', '42', '_', 't', '0.5', '0.5|', '%', '\u0000']) {
-        for (const variant of ['a', 'b'] as const) {
+        for (const variant of ['uuid', 'integer'] as const) {
           await expect(database.query({ pagination: { cursor } }, { variant }), cursor).rejects.toMatchObject(
             {
               code: 'invalid_cursor',

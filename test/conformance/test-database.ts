@@ -101,13 +101,13 @@ export class TestDatabase {
   }
 
   async search(request: object, asking: Asking = {}): Promise<Page> {
-    const { variant = 'b' } = asking;
+    const { variant = 'integer' } = asking;
     const checked = checkSearchRequest(request, variant);
     return this.#page(variant, await this.backend.search(this.id, checked, pageOptions(asking)));
   }
 
   async query(request: object = {}, asking: Asking = {}): Promise<Page> {
-    const { variant = 'b' } = asking;
+    const { variant = 'integer' } = asking;
     const checked = checkQueryRequest(request, variant);
     return this.#page(variant, await this.backend.query(this.id, checked, pageOptions(asking)));
   }
@@ -145,12 +145,12 @@ export class TestDatabase {
 
   async record(
     recordId: string | number,
-    variant: Variant = 'b',
+    variant: Variant = 'integer',
     forcedFilter?: FilterGroup,
   ): Promise<Result> {
     const body = await this.backend.record(this.id, String(recordId), variant, scopeOf(forcedFilter));
     const record = parse<Result>(body);
-    checkSchema(variant === 'a' ? 'RecordA' : 'RecordB', record);
+    checkSchema(variant === 'uuid' ? 'RecordA' : 'RecordB', record);
     return record;
   }
 
@@ -216,7 +216,7 @@ export class TestDatabase {
 
   #page(variant: Variant, { body, timings }: { body: Uint8Array; timings: object }): Page {
     const page = parse<Page>(body);
-    checkSchema(variant === 'a' ? 'PageA' : 'PageB', page);
+    checkSchema(variant === 'uuid' ? 'PageA' : 'PageB', page);
     for (const time of Object.values(timings)) expect(time).toBeGreaterThanOrEqual(0);
     return page;
   }
@@ -227,7 +227,7 @@ export async function* chunksOf(texts: Iterable<string>): AsyncGenerator<Uint8Ar
   for (const text of texts) yield Buffer.from(text);
 }
 
-function pageOptions({ variant = 'b', forcedFilter, signal, check }: Asking) {
+function pageOptions({ variant = 'integer', forcedFilter, signal, check }: Asking) {
   return { variant, scope: scopeOf(forcedFilter), ...(signal && { signal }), ...(check && { check }) };
 }
 

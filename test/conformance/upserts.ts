@@ -161,8 +161,8 @@ export function describeUpserts(open: OpenBackend): void {
       const later = await database.upsert([record({})]);
       expect(later.results[0]!.id).toBe(1_001);
       for (const { id, uuid } of results) {
-        expect((await database.record(id, 'a')).id).toBe(uuid);
-        expect((await database.record(uuid.toUpperCase(), 'b')).id).toBe(id);
+        expect((await database.record(id, 'uuid')).id).toBe(uuid);
+        expect((await database.record(uuid.toUpperCase(), 'integer')).id).toBe(id);
       }
     });
 

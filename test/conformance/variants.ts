@@ -15,8 +15,8 @@ const UUIDS = [
 const IDS = [9, 10, 2, 9_007_199_254_740_991, 100];
 const TIMES = { created_at: '2026-01-02', changed_at: '2026-01-03', synced_at: '2026-01-04' };
 const NAMES = {
-  a: ['created_at', 'changed_at', 'synced_at'],
-  b: ['first_seen_time', 'last_changed_time', 'last_seen_time'],
+  uuid: ['created_at', 'changed_at', 'synced_at'],
+  integer: ['first_seen_time', 'last_changed_time', 'last_seen_time'],
 };
 const search = { search: { vector: [1, 0], threshold: 0 } };
 const REQUESTS: [Operation, object][] = [
@@ -45,7 +45,7 @@ export function describeVariants(open: OpenBackend): void {
     test.each(REQUESTS)(
       'records that tie in a %s are ordered by the id of the variant',
       async (operation, request) => {
-        expect(await tied.ids(operation, request, { variant: 'a' })).toEqual([...UUIDS].sort());
+        expect(await tied.ids(operation, request, { variant: 'uuid' })).toEqual([...UUIDS].sort());
         expect(await tied.ids(operation, request)).toEqual([...IDS].sort((a, b) => a - b));
       },
     );
@@ -54,25 +54,28 @@ export function describeVariants(open: OpenBackend): void {
       'pages of 1 of a %s go through ties in the same order',
       async (operation, request) => {
         const limit = () => 1;
-        expect(await tied.ids(operation, request, { variant: 'a', limit })).toEqual([...UUIDS].sort());
+        expect(await tied.ids(operation, request, { variant: 'uuid', limit })).toEqual([...UUIDS].sort());
         expect(await tied.ids(operation, request, { limit })).toEqual([...IDS].sort((a, b) => a - b));
       },
     );
 
-    test.each(['a', 'b'] as const)('variant %s names times and members in its own way', async (variant) => {
-      const id = variant === 'a' ? UUIDS[0] : IDS[0];
-      const timestamps = Object.fromEntries(
-        Object.values(TIMES).map((day, at) => [NAMES[variant][at], `${day}T00:00:00.000Z`]),
-      );
-      const expected = { id, data: { at: 0 }, timestamps };
-      expect(await tied.record(UUIDS[0]!, variant)).toEqual(expected);
-      expect(await tied.record(IDS[0]!, variant)).toEqual(expected);
-      const filter = { condition: 'AND', rules: [{ column: 'at', operator: 'equals', value: 0 }] };
-      expect((await tied.query({ filter }, { variant })).results).toEqual([expected]);
-      const found = await tied.search({ ...search, filter }, { variant });
-      expect(found.results).toEqual([{ ...expected, relevance_score: 0.6 }]);
-      expect(Object.keys(found.results[0]!.timestamps)).toEqual(NAMES[variant]);
-    });
+    test.each(['uuid', 'integer'] as const)(
+      'variant %s names times and members in its own way',
+      async (variant) => {
+        const id = variant === 'uuid' ? UUIDS[0] : IDS[0];
+        const timestamps = Object.fromEntries(
+          Object.values(TIMES).map((day, at) => [NAMES[variant][at], `${day}T00:00:00.000Z`]),
+        );
+        const expected = { id, data: { at: 0 }, timestamps };
+        expect(await tied.record(UUIDS[0]!, variant)).toEqual(expected);
+        expect(await tied.record(IDS[0]!, variant)).toEqual(expected);
+        const filter = { condition: 'AND', rules: [{ column: 'at', operator: 'equals', value: 0 }] };
+        expect((await tied.query({ filter }, { variant })).results).toEqual([expected]);
+        const found = await tied.search({ ...search, filter }, { variant });
+        expect(found.results).toEqual([{ ...expected, relevance_score: 0.6 }]);
+        expect(Object.keys(found.results[0]!.timestamps)).toEqual(NAMES[variant]);
+      },
+    );
 
     test('a condition is required in variant A, and is AND by default in variant B', async () => {
       const rules = [
@@ -81,7 +84,7 @@ export function describeVariants(open: OpenBackend): void {
       ];
       for (const [operation, request] of REQUESTS) {
         await expect(
-          tied.ask(operation, { ...request, filter: { rules } }, { variant: 'a' }),
+          tied.ask(operation, { ...request, filter: { rules } }, { variant: 'uuid' }),
         ).rejects.toMatchObject({
           code: 'invalid_filter',
           status: 400,
@@ -97,12 +100,12 @@ export function describeVariants(open: OpenBackend): void {
     test('a cursor of a search is the score and the id of the last result', async () => {
       const cursorOf = async (variant: Variant) =>
         (await tied.search({ ...search, pagination: { limit: 2 } }, { variant })).pagination.next_cursor;
-      expect(await cursorOf('a')).toBe(`0.6|${[...UUIDS].sort()[1]}`);
-      expect(await cursorOf('b')).toBe('0.6_9');
+      expect(await cursorOf('uuid')).toBe(`0.6|${[...UUIDS].sort()[1]}`);
+      expect(await cursorOf('integer')).toBe('0.6_9');
     });
 
     test('a cursor is a position: it may be made by the caller, and its record need not exist', async () => {
-      const idsAfter = async (cursor: string, variant: Variant = 'b') =>
+      const idsAfter = async (cursor: string, variant: Variant = 'integer') =>
         (await tied.search({ ...search, pagination: { cursor } }, { variant })).results.map(({ id }) => id);
       expect(await idsAfter('0.6_50')).toEqual([100, 9_007_199_254_740_991]);
       expect(await idsAfter('0.600000000_1')).toHaveLength(5);
@@ -110,7 +113,7 @@ export function describeVariants(open: OpenBackend): void {
       expect(await idsAfter('1_1')).toHaveLength(5);
       expect(await idsAfter('0.599999999_1')).toEqual([]);
       expect(await idsAfter('0_1')).toEqual([]);
-      expect(await idsAfter('0.6|7fffffff-ffff-4fff-bfff-ffffffffffff', 'a')).toEqual([
+      expect(await idsAfter('0.6|7fffffff-ffff-4fff-bfff-ffffffffffff', 'uuid')).toEqual([
         '80000000-0000-4000-8000-000000000000',
         'ffffffff-0000-4000-8000-000000000001',
       ]);
@@ -127,8 +130,8 @@ export function describeVariants(open: OpenBackend): void {
 
     test('a cursor of a query is refused in the other variant', async () => {
       for (const [from, to] of [
-        ['a', 'b'],
-        ['b', 'a'],
+        ['uuid', 'integer'],
+        ['integer', 'uuid'],
       ] as const) {
         for (const [operation, request] of REQUESTS) {
           const first = await tied.ask(

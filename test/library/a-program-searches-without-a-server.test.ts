@@ -73,7 +73,7 @@ describe('vectors of one’s own', () => {
       pagination: { limit: 5 },
     };
     const b = await database.search(request);
-    const a = await database.search(request, { variant: 'a' });
+    const a = await database.search(request, { variant: 'uuid' });
     for (const [at, record] of a.results.entries()) {
       expect(record.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
       expect(await database.get(record.id)).toMatchObject({ id: record.id, data: record.data });

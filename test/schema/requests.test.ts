@@ -44,30 +44,34 @@ describe('nothing is coerced, clamped or ignored', () => {
     ['no object', [], ''],
     ['null', null, ''],
   ])('%s', (_, body, pointer) => {
-    const { code, problems } = refusal(() => checkSearchRequest(body, 'b'));
+    const { code, problems } = refusal(() => checkSearchRequest(body, 'integer'));
     expect(code).toBe('invalid_request');
     expect(problems.map((problem) => problem.pointer)).toContain(pointer);
   });
 
   test('the request itself stays as it was', () => {
     const body = { search: { text: 'x' }, pagination: {} };
-    checkSearchRequest(body, 'b');
+    checkSearchRequest(body, 'integer');
     expect(body).toEqual({ search: { text: 'x' }, pagination: {} });
   });
 });
 
 describe('a slip of the keyboard is met with what was probably meant', () => {
   test.each([
-    ['member', () => checkSearchRequest({ search, filters: {} }, 'b'), 'filter'],
-    ['nested member', () => checkSearchRequest({ search: { text: 'x', treshold: 0 } }, 'b'), 'threshold'],
-    ['required member', () => checkSearchRequest({ serach: search }, 'b'), 'search'],
-    ['one of two members', () => checkSearchRequest({ search: { txt: 'x' } }, 'b'), 'text'],
+    ['member', () => checkSearchRequest({ search, filters: {} }, 'integer'), 'filter'],
+    [
+      'nested member',
+      () => checkSearchRequest({ search: { text: 'x', treshold: 0 } }, 'integer'),
+      'threshold',
+    ],
+    ['required member', () => checkSearchRequest({ serach: search }, 'integer'), 'search'],
+    ['one of two members', () => checkSearchRequest({ search: { txt: 'x' } }, 'integer'), 'text'],
     [
       'member of a rule',
       () =>
         checkSearchRequest(
           { search, filter: { rules: [{ colunm: 'a', operator: 'equals', value: 1 }] } },
-          'b',
+          'integer',
         ),
       'column',
     ],
@@ -76,28 +80,33 @@ describe('a slip of the keyboard is met with what was probably meant', () => {
       () =>
         checkSearchRequest(
           { search, filter: { rules: [{ column: 'a', operater: 'equals', value: 1 }] } },
-          'b',
+          'integer',
         ),
       'operator',
     ],
     [
       'member of a group',
-      () => checkSearchRequest({ search, filter: { condition: 'AND', rule: [rule] } }, 'b'),
+      () => checkSearchRequest({ search, filter: { condition: 'AND', rule: [rule] } }, 'integer'),
       'rules',
     ],
     [
       'operator',
-      () => checkSearchRequest({ search, filter: { rules: [{ ...rule, operator: 'starts-with' }] } }, 'b'),
+      () =>
+        checkSearchRequest({ search, filter: { rules: [{ ...rule, operator: 'starts-with' }] } }, 'integer'),
       'starts_with',
     ],
     [
       'condition',
-      () => checkSearchRequest({ search, filter: { condition: 'or', rules: [rule] } }, 'b'),
+      () => checkSearchRequest({ search, filter: { condition: 'or', rules: [rule] } }, 'integer'),
       'OR',
     ],
     [
       'type of a facet',
-      () => checkSearchRequest({ search, facets: [{ column: 'a', type: 'histgram', interval: 5 }] }, 'b'),
+      () =>
+        checkSearchRequest(
+          { search, facets: [{ column: 'uuid', type: 'histgram', interval: 5 }] },
+          'integer',
+        ),
       'histogram',
     ],
     ['action', () => checkKeyRequest({ name: 'k', actions: ['serach'], databases: '*' }), 'search'],
@@ -109,7 +118,7 @@ describe('a slip of the keyboard is met with what was probably meant', () => {
   test('once, and not as a member that is lacking too', () => {
     const misspelt = { column: 'a', operater: 'equals', value: 1 };
     expect(
-      refusal(() => checkSearchRequest({ search, filter: { rules: [misspelt] } }, 'b')).problems,
+      refusal(() => checkSearchRequest({ search, filter: { rules: [misspelt] } }, 'integer')).problems,
     ).toEqual([
       {
         pointer: '/filter/rules/0/operater',
@@ -121,7 +130,7 @@ describe('a slip of the keyboard is met with what was probably meant', () => {
 
   test('but not where the member is there as well', () => {
     const both = { search: { text: 'x', vector: [1], txt: 'x' } };
-    expect(refusal(() => checkSearchRequest(both, 'b')).problems).toContainEqual({
+    expect(refusal(() => checkSearchRequest(both, 'integer')).problems).toContainEqual({
       pointer: '/search',
       code: 'invalid_value',
       detail: 'must have exactly one of "text", "vector"',
@@ -130,25 +139,25 @@ describe('a slip of the keyboard is met with what was probably meant', () => {
 });
 
 describe('every problem has a code of the documented list', () => {
-  const filter = (rule: unknown) => () => checkQueryRequest({ filter: rule }, 'b');
+  const filter = (rule: unknown) => () => checkQueryRequest({ filter: rule }, 'integer');
   const long = 'x'.repeat(LIMITS.filter_value_bytes + 1);
   test.each([
-    ['unknown_member', '/top_k', () => checkSearchRequest({ search, top_k: 5 }, 'b')],
-    ['missing_member', '', () => checkSearchRequest({}, 'b')],
+    ['unknown_member', '/top_k', () => checkSearchRequest({ search, top_k: 5 }, 'integer')],
+    ['missing_member', '', () => checkSearchRequest({}, 'integer')],
     ['missing_member', '/filter/rules/0', filter({ rules: [{ column: 'a', value: 1 }] })],
-    ['missing_member', '/filter', () => checkQueryRequest({ filter: { rules: [rule] } }, 'a')],
-    ['wrong_type', '', () => checkSearchRequest([], 'b')],
-    ['wrong_type', '/search/text', () => checkSearchRequest({ search: { text: 5 } }, 'b')],
+    ['missing_member', '/filter', () => checkQueryRequest({ filter: { rules: [rule] } }, 'uuid')],
+    ['wrong_type', '', () => checkSearchRequest([], 'integer')],
+    ['wrong_type', '/search/text', () => checkSearchRequest({ search: { text: 5 } }, 'integer')],
     ['wrong_type', '/filter/rules/0/operator', filter({ rules: [{ ...rule, operator: 2 }] })],
     ['wrong_type', '/filter/rules/0/value', filter({ rules: [{ ...rule, value: null }] })],
     ['wrong_type', '/databases', () => checkKeyRequest({ name: 'k', actions: ['search'], databases: 5 })],
     [
       'invalid_value',
       '/search/threshold',
-      () => checkSearchRequest({ search: { text: 'x', threshold: 2 } }, 'b'),
+      () => checkSearchRequest({ search: { text: 'x', threshold: 2 } }, 'integer'),
     ],
-    ['invalid_value', '/search/text', () => checkSearchRequest({ search: { text: '' } }, 'b')],
-    ['invalid_value', '/search', () => checkSearchRequest({ search: { text: 'x', vector: [1] } }, 'b')],
+    ['invalid_value', '/search/text', () => checkSearchRequest({ search: { text: '' } }, 'integer')],
+    ['invalid_value', '/search', () => checkSearchRequest({ search: { text: 'x', vector: [1] } }, 'integer')],
     ['invalid_value', '', () => checkDeleteRequest({})],
     ['invalid_value', '/actions/0', () => checkKeyRequest({ name: 'k', actions: ['x'], databases: '*' })],
     ['invalid_column', '/filter/rules/0/column', filter({ rules: [{ ...rule, column: '' }] })],
@@ -171,31 +180,31 @@ describe('limits', () => {
     depth === 1 ? { rules: [rule] } : { rules: [nested(depth - 1)] };
 
   test('a filter of the maximum depth is valid, a deeper one is not', () => {
-    expect(() => checkQueryRequest({ filter: nested(LIMITS.filter_depth) }, 'b')).not.toThrow();
-    expect(refusal(() => checkQueryRequest({ filter: nested(LIMITS.filter_depth + 1) }, 'b')).code).toBe(
-      'invalid_filter',
-    );
+    expect(() => checkQueryRequest({ filter: nested(LIMITS.filter_depth) }, 'integer')).not.toThrow();
+    expect(
+      refusal(() => checkQueryRequest({ filter: nested(LIMITS.filter_depth + 1) }, 'integer')).code,
+    ).toBe('invalid_filter');
   });
 
   test('1,000 rules are valid, 1,001 are not', () => {
     const rules = Array.from({ length: LIMITS.filter_rules }, () => rule);
-    expect(() => checkQueryRequest({ filter: { rules } }, 'b')).not.toThrow();
-    expect(refusal(() => checkQueryRequest({ filter: { rules: [...rules, rule] } }, 'b')).code).toBe(
+    expect(() => checkQueryRequest({ filter: { rules } }, 'integer')).not.toThrow();
+    expect(refusal(() => checkQueryRequest({ filter: { rules: [...rules, rule] } }, 'integer')).code).toBe(
       'invalid_filter',
     );
   });
 
   test('texts count in bytes of UTF-8', () => {
     const taken = 'é'.repeat(LIMITS.search_text_bytes / 2);
-    expect(() => checkSearchRequest({ search: { text: taken } }, 'b')).not.toThrow();
-    expect(refusal(() => checkSearchRequest({ search: { text: `${taken}é` } }, 'b')).problems).toEqual([
+    expect(() => checkSearchRequest({ search: { text: taken } }, 'integer')).not.toThrow();
+    expect(refusal(() => checkSearchRequest({ search: { text: `${taken}é` } }, 'integer')).problems).toEqual([
       { pointer: '/search/text', code: 'value_too_long', detail: 'has 8002 bytes, at most 8000 are taken' },
     ]);
   });
 
   test('a body full of faults names a bounded number of them', () => {
     const rules = Array.from({ length: 900 }, () => ({ column: 1, operator: 2 }));
-    const { problems } = refusal(() => checkQueryRequest({ filter: { rules } }, 'b'));
+    const { problems } = refusal(() => checkQueryRequest({ filter: { rules } }, 'integer'));
     expect(problems.length).toBeGreaterThan(1);
     expect(problems.length).toBeLessThanOrEqual(20);
   });
@@ -231,7 +240,7 @@ describe('opt-in members', () => {
     [{ sort: { column: 'a', direction: 'desc' } }],
     [{ sort: { time: 'last_seen_time' } }],
   ])('takes %j', (members) => {
-    expect(() => checkQueryRequest(members, 'b')).not.toThrow();
+    expect(() => checkQueryRequest(members, 'integer')).not.toThrow();
   });
 
   test.each([
@@ -243,7 +252,7 @@ describe('opt-in members', () => {
     [{ sort: { time: 'synced_at' } }, '/sort/time'],
     [{ total: 1 }, '/total'],
   ])('refuses %j', (members, pointer) => {
-    const { problems } = refusal(() => checkQueryRequest(members, 'b'));
+    const { problems } = refusal(() => checkQueryRequest(members, 'integer'));
     expect(problems.map((problem) => problem.pointer)).toContain(pointer);
   });
 });

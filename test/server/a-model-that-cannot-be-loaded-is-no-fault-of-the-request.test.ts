@@ -50,7 +50,7 @@ test('what needs it gets 503 without a path of the service, everything else is s
   }
   expect((await second.call('POST', '/query', {})).status).toBe(200);
   // Who works on the directory reads the cause.
-  const error = await second.backend.search('db', search, { variant: 'b' }).catch((thrown) => thrown);
+  const error = await second.backend.search('db', search, { variant: 'integer' }).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(CosiftError);
   expect(toText(error)).toContain(mine);
   await second.close();

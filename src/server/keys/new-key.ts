@@ -21,8 +21,8 @@ export function newKey(request: KeyRequest, issuer: Caller): { key: string; stor
   const stored: StoredKey = {
     key_id: keyId,
     name,
-    actions,
-    databases,
+    actions: [...actions],
+    databases: databases === '*' ? databases : [...databases],
     created_at: new Date().toISOString(),
     ...(Number.isFinite(expiresAt) && { expires_at: new Date(expiresAt).toISOString() }),
     ...(filter !== undefined && { filter }),

@@ -1,4 +1,4 @@
-import { COMPONENTS, type Limits, time } from '../../schema/index.js';
+import { COMPONENTS, type Limits } from '../../schema/index.js';
 
 /** The schemas for generators of clients, with the configured limits. */
 export function publishedSchemas(limits: Limits): Record<string, object> {
@@ -6,9 +6,8 @@ export function publishedSchemas(limits: Limits): Record<string, object> {
     JSON.stringify(COMPONENTS, (name, value: unknown) => {
       // `discriminator` only affects the error messages of the validator.
       if (name === 'discriminator') return undefined;
-      // The engine checks times, because its errors are more precise, so the schema of the validator has no format.
-      if (value === time) return { ...time, anyOf: [{ format: 'date-time' }, { format: 'date' }] };
-      return isChoice(value) ? { anyOf: alternatives(value) } : value;
+      if (!isChoice(value)) return value;
+      return { description: value.description, anyOf: alternatives(value) };
     }),
   ) as Record<string, object> & Limited;
   published.Search.properties.text.maxLength = limits.search_text_bytes;
@@ -27,6 +26,7 @@ interface Limited {
  * the intended schema. The schemas exclude each other, so `anyOf` is equivalent.
  */
 interface Choice {
+  description?: string;
   then: { $ref: string };
   else: object;
 }

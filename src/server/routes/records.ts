@@ -26,7 +26,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
 
     async readRecord(request, reply) {
       const rid = recordIdOf(request);
-      const variant = typeof rid === 'number' ? 'b' : 'a';
+      const variant = typeof rid === 'number' ? 'integer' : 'uuid';
       const id = databaseOf(request);
       return sendJson(
         reply,

@@ -52,5 +52,10 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
       return send(reply, page);
     };
 
-  return { searchA: searchAs('a'), searchB: searchAs('b'), queryA: queryAs('a'), queryB: queryAs('b') };
+  return {
+    searchA: searchAs('uuid'),
+    searchB: searchAs('integer'),
+    queryA: queryAs('uuid'),
+    queryB: queryAs('integer'),
+  };
 }

@@ -1,4 +1,4 @@
-import { type Limits, parseJson } from '../../schema/index.js';
+import { type Limits, parseJson, type Variant } from '../../schema/index.js';
 import type {
   CommitResult,
   DatabaseProgress,
@@ -112,7 +112,7 @@ export class LocalStore implements RecordStore {
   }
 
   async record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array> {
-    return unwrap(await this.#native.record(id, recordId, JSON.stringify(request)));
+    return unwrap(await this.#native.record(id, recordId, requestOf(request)));
   }
 
   async deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number> {
@@ -126,12 +126,12 @@ export class LocalStore implements RecordStore {
     vector: Float64Array,
     signal?: AbortSignal,
   ): Promise<StorePage> {
-    const text = JSON.stringify(request);
+    const text = requestOf(request);
     return pageOf(unwrap(await withStopFlag(signal, (stop) => this.#native.search(id, text, vector, stop))));
   }
 
   async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {
-    const text = JSON.stringify(request);
+    const text = requestOf(request);
     return pageOf(unwrap(await withStopFlag(signal, (stop) => this.#native.query(id, text, stop))));
   }
 
@@ -223,4 +223,11 @@ function reembeddingOf({ started_at, ...rest }: NativeReembedding): StoredReembe
 
 function pageOf({ body, totalMicros }: NativePage): StorePage {
   return { body, searchMs: totalMicros / 1000 };
+}
+
+/** The names of the variants in the engine. */
+const VARIANTS = { uuid: 'a', integer: 'b' } as const satisfies Record<Variant, string>;
+
+function requestOf<Request extends { variant: Variant }>(request: Request): string {
+  return JSON.stringify({ ...request, variant: VARIANTS[request.variant] });
 }

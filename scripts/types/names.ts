@@ -1,0 +1,164 @@
+/**
+ * How the schemas become TypeScript: the names of the types, by file. A component is public if it is listed here or in
+ * `INTERNAL`. `T` is the type of the data of a record.
+ */
+export const FILES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  filter: {
+    FilterRule: 'FilterRule<T = Data>',
+    FilterGroupB: 'FilterGroup<T = Data>',
+    FilterNodeB: 'Filter<T = Data>',
+  },
+  requests: {
+    Search: 'Search',
+    TimeRange: 'TimeRange',
+    Pagination: 'Pagination',
+    ValuesFacet: 'ValuesFacet<T = Data>',
+    HistogramFacet: 'HistogramFacet<T = Data>',
+    TimeFacet: 'TimeFacet',
+    Facet: 'Facet<T = Data>',
+    SortA: 'SortA<T = Data>',
+    SortB: 'SortB<T = Data>',
+    SearchRequestB: 'SearchRequest<T = Data>',
+    QueryRequestB: 'QueryRequest<T = Data, V extends Variant = Variant>',
+    NewTimestampsA: 'NewUuidTimestamps',
+    NewTimestampsB: 'NewIntegerTimestamps',
+    NewTimestamps: 'NewTimestamps',
+    NewRecord: 'NewRecord<T = Data>',
+    RecordPatch: 'RecordPatch',
+    DeleteRequest: 'DeleteRequest<T = Data>',
+    Embed: 'Embed<T = Data>',
+    DatabaseSettings: 'DatabaseSettings<T = Data>',
+    ReembeddingRequest: 'ReembeddingRequest',
+    KeyRequest: 'KeyRequest',
+    WebhookRequest: 'WebhookRequest',
+  },
+  responses: {
+    TimestampsA: 'UuidTimestamps',
+    TimestampsB: 'IntegerTimestamps',
+    RecordA: 'UuidRecord<T = Data>',
+    RecordB: 'IntegerRecord<T = Data>',
+    PageB: 'Page<Item>',
+    PagePosition: 'PagePosition',
+    Total: 'Total',
+    ValuesCounts: 'ValuesCounts',
+    HistogramCounts: 'HistogramCounts',
+    TimeCounts: 'TimeCounts',
+    FacetCounts: 'FacetCounts',
+    BatchResult: 'BatchResult',
+    LineProblem: 'LineProblem',
+    LineProgress: 'LineProgress',
+    LineSummary: 'LineSummary',
+    LineFailure: 'LineFailure',
+    Change: 'Change',
+    Changes: 'Changes',
+    DatabaseDescription: 'DatabaseDescription',
+    Reembedding: 'Reembedding',
+    KeyDescription: 'KeyDescription',
+    IssuedKey: 'IssuedKey',
+    WebhookDescription: 'WebhookDescription',
+    CreatedWebhook: 'CreatedWebhook',
+    WebhookDelivery: 'WebhookDelivery',
+    Problem: 'ProblemBody',
+  },
+};
+
+/** Components that only the HTTP interface has, or whose types are written by hand. */
+export const INTERNAL: ReadonlySet<string> = new Set([
+  'Data',
+  'FilterGroupA',
+  'FilterNodeA',
+  'SearchRequestA',
+  'QueryRequestA',
+  'PageA',
+  'Record',
+  'Batch',
+  'LineEvent',
+  'DeleteResult',
+  'DatabaseList',
+  'KeyList',
+  'WebhookList',
+  'Health',
+]);
+
+/** Types of members that JSON Schema cannot express: `T` types columns, and the library converts the other values. */
+export const MEMBERS: Readonly<Record<string, string>> = {
+  'HistogramFacet.column': 'NumberColumn<T>',
+  'SearchRequest.filter': 'Filter<T>',
+  'QueryRequest.filter': 'Filter<T>',
+  'QueryRequest.sort': 'Sort<T, V>',
+  'DeleteRequest.filter': 'Filter<T>',
+  'Embed.columns[]': 'ColumnName<T>',
+  'KeyRequest.actions[]': 'Action',
+  'KeyRequest.databases[]': 'string',
+  'KeyDescription.actions[]': 'Action',
+  'KeyDescription.databases[]': 'string',
+  'IssuedKey.actions[]': 'Action',
+  'IssuedKey.databases[]': 'string',
+  'Search.vector': 'Vector',
+  'NewRecord.vector': 'Vector',
+  'Page.results[]': 'Item',
+  'LineProblem.code': 'ProblemCode',
+  'LineFailure.code': 'ErrorCode',
+  'ProblemBody.code': 'ErrorCode',
+  'ProblemBody.errors[]': 'Problem',
+};
+
+/** Names of the alternatives of a schema, by the member that only this alternative requires. */
+export const ALTERNATIVES: Readonly<Record<string, string>> = {
+  'Search.text': 'TextSearch',
+  'Search.vector': 'VectorSearch',
+  'SortA.column': 'ColumnSort<T = Data>',
+  'SortA.time': 'UuidTimeSort',
+  'SortB.column': 'ColumnSort<T = Data>',
+  'SortB.time': 'IntegerTimeSort',
+  'DeleteRequest.ids': 'DeleteByIds',
+  'DeleteRequest.filter': 'DeleteByFilter<T = Data>',
+  'DeleteRequest.time_range': 'DeleteByTime<T = Data>',
+  'DeleteRequest.time_range.start_time': 'TimeRangeFrom',
+  'DeleteRequest.time_range.end_time': 'TimeRangeUntil',
+};
+
+/** Components of which only the alternatives become types. */
+export const ONLY_ALTERNATIVES: ReadonlySet<string> = new Set(['SortA', 'SortB']);
+
+/** Components that exclude each other, by the component that chooses one of them: none has members of the others. */
+export const EXCLUSIVE: Readonly<Record<string, string>> = {
+  ValuesFacet: 'Facet',
+  HistogramFacet: 'Facet',
+  TimeFacet: 'Facet',
+  NewUuidTimestamps: 'NewTimestamps',
+  NewIntegerTimestamps: 'NewTimestamps',
+};
+
+/** Names of nested objects. Others are written where they are used. */
+export const NESTED: Readonly<Record<string, string>> = {
+  'BatchResult.results[]': 'WrittenRecord',
+  'DatabaseDescription.columns[]': 'ColumnDescription',
+};
+
+/** Types that depend on `T` or `V` in ways that no schema describes, by file. */
+export const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  filter: {
+    EqualityRule: `
+/** The rules that compare a column of \`T\` with a value of the column's type. */
+export type EqualityRule<T = Data> = { [Column in ColumnName<T>]-?:
+  EqualsRule<Column, Operand<T[Column]>> | NotEqualsRule<Column, Operand<T[Column]>>
+}[ColumnName<T>];
+`,
+  },
+  requests: {
+    Sort: `
+/** Order of the results of a query: by a column, or by a time with its name in the variant. */
+export type Sort<T = Data, V extends Variant = Variant> =
+  ColumnSort<T> | (V extends 'uuid' ? UuidTimeSort : IntegerTimeSort);
+`,
+  },
+};
+
+/** Modules of the types that are written by hand, relative to the generated files. */
+export const IMPORTS: Readonly<Record<string, readonly string[]>> = {
+  '../../errors.js': ['ErrorCode', 'Problem', 'ProblemCode'],
+  '../columns.js': ['ColumnName', 'Data', 'NumberColumn', 'Operand', 'TextColumn', 'Vector'],
+  '../keys.js': ['Action'],
+  '../variant.js': ['Variant'],
+};

@@ -1,0 +1,119 @@
+import type {
+  ContainsRule,
+  EndsWithRule,
+  EqualsRule,
+  Filter,
+  GreaterThanOrEqualsRule,
+  GreaterThanRule,
+  IsEmptyRule,
+  IsNotEmptyRule,
+  LessThanOrEqualsRule,
+  LessThanRule,
+  NotContainsRule,
+  NotEqualsRule,
+  StartsWithRule,
+} from '../schema/index.js';
+
+/** A group of rules that {@link and} or {@link or} made. */
+export interface RuleGroup<Rule = Filter> {
+  /** `AND`: every rule has to hold. `OR`: at least one. */
+  condition: 'AND' | 'OR';
+  /** Comparisons and nested groups. */
+  rules: Rule[];
+}
+
+/**
+ * Every one of the rules has to hold.
+ *
+ * @example
+ * ```ts
+ * await facts.search('a tall tower', { where: and(equals('country', 'France'), greaterThan('height_m', 300)) });
+ * ```
+ */
+export function and<Rule extends Filter>(...rules: Rule[]): RuleGroup<Rule> {
+  return { condition: 'AND', rules };
+}
+
+/**
+ * At least one of the rules has to hold.
+ *
+ * @example
+ * ```ts
+ * await facts.query({ filter: or(equals('country', 'France'), isEmpty('country')) });
+ * ```
+ */
+export function or<Rule extends Filter>(...rules: Rule[]): RuleGroup<Rule> {
+  return { condition: 'OR', rules };
+}
+
+/** The column has exactly this value, of the same type: the number 1 is not the string "1". */
+export function equals<Column extends string, Value extends string | number | boolean>(
+  column: Column,
+  value: Value,
+): EqualsRule<Column, Value> {
+  return { column, operator: 'equals', value };
+}
+
+/** The opposite of {@link equals}. It also holds for a record without the column. */
+export function notEquals<Column extends string, Value extends string | number | boolean>(
+  column: Column,
+  value: Value,
+): NotEqualsRule<Column, Value> {
+  return { column, operator: 'not_equals', value };
+}
+
+/** The column has a number greater than `value`. */
+export function greaterThan<Column extends string>(column: Column, value: number): GreaterThanRule<Column> {
+  return { column, operator: 'greater_than', value };
+}
+
+/** The column has a number less than `value`. */
+export function lessThan<Column extends string>(column: Column, value: number): LessThanRule<Column> {
+  return { column, operator: 'less_than', value };
+}
+
+/** The column has a number greater than `value`, or equal to it. */
+export function greaterThanOrEquals<Column extends string>(
+  column: Column,
+  value: number,
+): GreaterThanOrEqualsRule<Column> {
+  return { column, operator: 'greater_than_or_equals', value };
+}
+
+/** The column has a number less than `value`, or equal to it. */
+export function lessThanOrEquals<Column extends string>(
+  column: Column,
+  value: number,
+): LessThanOrEqualsRule<Column> {
+  return { column, operator: 'less_than_or_equals', value };
+}
+
+/** The column has a string that contains `value`; case-sensitive. */
+export function contains<Column extends string>(column: Column, value: string): ContainsRule<Column> {
+  return { column, operator: 'contains', value };
+}
+
+/** The opposite of {@link contains}. It also holds for a record without the column. */
+export function notContains<Column extends string>(column: Column, value: string): NotContainsRule<Column> {
+  return { column, operator: 'not_contains', value };
+}
+
+/** The column has a string that starts with `value`; case-sensitive. */
+export function startsWith<Column extends string>(column: Column, value: string): StartsWithRule<Column> {
+  return { column, operator: 'starts_with', value };
+}
+
+/** The column has a string that ends with `value`; case-sensitive. */
+export function endsWith<Column extends string>(column: Column, value: string): EndsWithRule<Column> {
+  return { column, operator: 'ends_with', value };
+}
+
+/** The record lacks the column, or its value is null or "". */
+export function isEmpty<Column extends string>(column: Column): IsEmptyRule<Column> {
+  return { column, operator: 'is_empty' };
+}
+
+/** The opposite of {@link isEmpty}: the column has a value. */
+export function isNotEmpty<Column extends string>(column: Column): IsNotEmptyRule<Column> {
+  return { column, operator: 'is_not_empty' };
+}

@@ -1,0 +1,43 @@
+/** A value of a column. null counts as absent. */
+export type ColumnValue = string | number | boolean | null;
+
+/** The data of a record of any columns: values by column name, in the order in which they were given. */
+export type Data = Record<string, ColumnValue>;
+
+/**
+ * What the type of a record's data has to satisfy: each member is a column. Members may be optional, null or undefined;
+ * a column that is undefined is left out. An `interface` satisfies it.
+ */
+export type Columns<T> = { [Column in keyof T]: ColumnValue | undefined };
+
+/** The names of the columns of `T`; any name if `T` has any columns. */
+export type ColumnName<T> = Extract<keyof T, string>;
+
+/** The names of the columns of `T` that may have a value of the type `V`. */
+export type ColumnOf<T, V> = string extends keyof T
+  ? string
+  : { [Column in ColumnName<T>]-?: Extract<T[Column], V> extends never ? never : Column }[ColumnName<T>];
+
+/** The names of the columns of `T` that may have a number. */
+export type NumberColumn<T> = ColumnOf<T, number>;
+
+/** The names of the columns of `T` that may have a string. */
+export type TextColumn<T> = ColumnOf<T, string>;
+
+/** The types of values with which a column can be compared for equality. */
+export type Operand<V> = Extract<V, string | number | boolean>;
+
+/**
+ * Columns to change of a record whose data has the type `T`, or the type `Given` of the argument if `T` has any columns.
+ * null removes a column; a column of `T` has to be optional or nullable for that.
+ */
+export type ColumnChanges<T, Given = Data> = string extends keyof T
+  ? Given | Readonly<Record<string, ColumnValue | undefined>>
+  : {
+      readonly [Column in keyof T]?:
+        | T[Column]
+        | (Record<never, never> extends Pick<T, Column> ? null : never);
+    };
+
+/** A vector: as many finite numbers as the database has dimensions. */
+export type Vector = Float32Array | readonly number[];

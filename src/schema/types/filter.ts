@@ -1,0 +1,169 @@
+// Written by `npm run generate:types` from the schemas in src/schema. Do not edit.
+
+import type { ColumnName, Data, NumberColumn, Operand, TextColumn } from '../columns.js';
+
+/**
+ * The column has exactly this value, of the same type: the number 1 is not the string "1". Strings
+ * are case-sensitive.
+ */
+export interface EqualsRule<
+  Column extends string = string,
+  Value extends string | number | boolean = string | number | boolean,
+> {
+  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  column: Column;
+  /**
+   * The column has exactly this value, of the same type: the number 1 is not the string "1". Strings
+   * are case-sensitive.
+   */
+  operator: 'equals';
+  /** The value to compare with. */
+  value: Value;
+}
+
+/** The opposite of `equals`. It also holds for a record without the column. */
+export interface NotEqualsRule<
+  Column extends string = string,
+  Value extends string | number | boolean = string | number | boolean,
+> {
+  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  column: Column;
+  /** The opposite of `equals`. It also holds for a record without the column. */
+  operator: 'not_equals';
+  /** The value to compare with. */
+  value: Value;
+}
+
+/** The column has a number greater than `value`. */
+export interface GreaterThanRule<Column extends string = string> {
+  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  column: Column;
+  /** The column has a number greater than `value`. */
+  operator: 'greater_than';
+  /** The number to compare with. */
+  value: number;
+}
+
+/** The column has a number less than `value`. */
+export interface LessThanRule<Column extends string = string> {
+  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  column: Column;
+  /** The column has a number less than `value`. */
+  operator: 'less_than';
+  /** The number to compare with. */
+  value: number;
+}
+
+/** The column has a number greater than `value`, or equal to it. */
+export interface GreaterThanOrEqualsRule<Column extends string = string> {
+  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  column: Column;
+  /** The column has a number greater than `value`, or equal to it. */
+  operator: 'greater_than_or_equals';
+  /** The number to compare with. */
+  value: number;
+}
+
+/** The column has a number less than `value`, or equal to it. */
+export interface LessThanOrEqualsRule<Column extends string = string> {
+  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  column: Column;
+  /** The column has a number less than `value`, or equal to it. */
+  operator: 'less_than_or_equals';
+  /** The number to compare with. */
+  value: number;
+}
+
+/** The column has a string that contains `value`; case-sensitive. */
+export interface ContainsRule<Column extends string = string> {
+  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  column: Column;
+  /** The column has a string that contains `value`; case-sensitive. */
+  operator: 'contains';
+  /** The text to look for; case-sensitive. */
+  value: string;
+}
+
+/**
+ * The opposite of `contains`. It also holds for a record without the column, or with a value of
+ * another type.
+ */
+export interface NotContainsRule<Column extends string = string> {
+  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  column: Column;
+  /**
+   * The opposite of `contains`. It also holds for a record without the column, or with a value of
+   * another type.
+   */
+  operator: 'not_contains';
+  /** The text to look for; case-sensitive. */
+  value: string;
+}
+
+/** The column has a string that starts with `value`; case-sensitive. */
+export interface StartsWithRule<Column extends string = string> {
+  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  column: Column;
+  /** The column has a string that starts with `value`; case-sensitive. */
+  operator: 'starts_with';
+  /** The text to look for; case-sensitive. */
+  value: string;
+}
+
+/** The column has a string that ends with `value`; case-sensitive. */
+export interface EndsWithRule<Column extends string = string> {
+  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  column: Column;
+  /** The column has a string that ends with `value`; case-sensitive. */
+  operator: 'ends_with';
+  /** The text to look for; case-sensitive. */
+  value: string;
+}
+
+/** The record lacks the column, or its value is null or "". */
+export interface IsEmptyRule<Column extends string = string> {
+  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  column: Column;
+  /** The record lacks the column, or its value is null or "". */
+  operator: 'is_empty';
+}
+
+/** The opposite of `is_empty`: the column has a value. */
+export interface IsNotEmptyRule<Column extends string = string> {
+  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  column: Column;
+  /** The opposite of `is_empty`: the column has a value. */
+  operator: 'is_not_empty';
+}
+
+/** Compares one column of a record. The operator determines the type of `value`. */
+export type FilterRule<T = Data> =
+  | EqualityRule<T>
+  | GreaterThanRule<NumberColumn<T>>
+  | LessThanRule<NumberColumn<T>>
+  | GreaterThanOrEqualsRule<NumberColumn<T>>
+  | LessThanOrEqualsRule<NumberColumn<T>>
+  | ContainsRule<TextColumn<T>>
+  | NotContainsRule<TextColumn<T>>
+  | StartsWithRule<TextColumn<T>>
+  | EndsWithRule<TextColumn<T>>
+  | IsEmptyRule<ColumnName<T>>
+  | IsNotEmptyRule<ColumnName<T>>;
+
+/** Rules joined by a condition. */
+export interface FilterGroup<T = Data> {
+  /** `AND`: every rule has to hold. `OR`: at least one. Default: `AND`. */
+  condition?: 'AND' | 'OR' | undefined;
+  /** Comparisons and nested groups. At least 1 item. */
+  rules: readonly Filter<T>[];
+}
+
+/** A rule, or a group of rules. */
+export type Filter<T = Data> = FilterGroup<T> | FilterRule<T>;
+
+/** The rules that compare a column of `T` with a value of the column's type. */
+export type EqualityRule<T = Data> = {
+  [Column in ColumnName<T>]-?:
+    | EqualsRule<Column, Operand<T[Column]>>
+    | NotEqualsRule<Column, Operand<T[Column]>>;
+}[ColumnName<T>];

@@ -1,0 +1,368 @@
+// Written by `npm run generate:types` from the schemas in src/schema. Do not edit.
+
+import type { ColumnName, Data, NumberColumn, Vector } from '../columns.js';
+import type { Action } from '../keys.js';
+import type { Variant } from '../variant.js';
+import type { Filter, FilterGroup } from './filter.js';
+
+/** What to search for: a text, or a vector if the database has no model. This alternative has `text`. */
+export interface TextSearch {
+  /** Text to search for by meaning, at most 8000 bytes of UTF-8. Only for a database with a model. */
+  text: string;
+  /**
+   * Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to
+   * it passes. Default: 0.2. From 0 to 1.
+   */
+  threshold?: number | undefined;
+  /** Not together with `text`. */
+  vector?: undefined;
+}
+
+/** What to search for: a text, or a vector if the database has no model. This alternative has `vector`. */
+export interface VectorSearch {
+  /**
+   * A vector with as many values as the database has dimensions. Only for a database without a model.
+   * 1 to 4096 items.
+   */
+  vector: Vector;
+  /**
+   * Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to
+   * it passes. Default: 0.2. From 0 to 1.
+   */
+  threshold?: number | undefined;
+  /** Not together with `vector`. */
+  text?: undefined;
+}
+
+/** What to search for: a text, or a vector if the database has no model. */
+export type Search = TextSearch | VectorSearch;
+
+/** Includes both ends. Applies to the time at which a record was last synced. */
+export interface TimeRange {
+  /** Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
+  start_time?: string | undefined;
+  /** Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
+  end_time?: string | undefined;
+}
+
+/** Which page of the matches to return. */
+export interface Pagination {
+  /** Maximum number of results on the page. Default: 50. From 1 to 100. */
+  limit?: number | undefined;
+  /**
+   * `next_cursor` of a previous response. It never expires. Default: the first page. At most 16384
+   * characters.
+   */
+  cursor?: string | undefined;
+}
+
+/** The most frequent values of a column, with the number of matching records each. */
+export interface ValuesFacet<T = Data> {
+  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  column: ColumnName<T>;
+  /** The kind of the facet. Default: `values`. */
+  type?: 'values' | undefined;
+  /** Maximum number of values. Default: 10. From 1 to 100. */
+  limit?: number | undefined;
+  /** Not together with `column` or `type` or `limit`. */
+  time?: undefined;
+  /** Not together with `column` or `type` or `limit`. */
+  interval?: undefined;
+}
+
+/** Counts of the numbers of a column in intervals [k·interval, (k+1)·interval). */
+export interface HistogramFacet<T = Data> {
+  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  column: NumberColumn<T>;
+  /** The kind of the facet. */
+  type: 'histogram';
+  /** Width of the intervals. Greater than 0. */
+  interval: number;
+  /** Not together with `column` or `type` or `interval`. */
+  time?: undefined;
+  /** Not together with `column` or `type` or `interval`. */
+  limit?: undefined;
+}
+
+/** Counts of matching records by calendar interval (UTC) of one of their times. */
+export interface TimeFacet {
+  /**
+   * Which time of a record is counted: when it was first seen (`created`), when its content last
+   * changed (`changed`), or when it was last seen (`synced`).
+   */
+  time: 'created' | 'changed' | 'synced';
+  /** Calendar interval in UTC. A week begins on Monday. */
+  interval: 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
+  /** Not together with `time` or `interval`. */
+  column?: undefined;
+  /** Not together with `time` or `interval`. */
+  type?: undefined;
+  /** Not together with `time` or `interval`. */
+  limit?: undefined;
+}
+
+/** Counts the matches by the values of a column, or by intervals of numbers or times. */
+export type Facet<T = Data> = TimeFacet | HistogramFacet<T> | ValuesFacet<T>;
+
+/** Order of the results; ties by id. Default: last synced first. This alternative has `column`. */
+export interface ColumnSort<T = Data> {
+  /**
+   * The column to sort by: booleans, then numbers, then strings. Records without a value are last in
+   * both directions. At most 256 characters.
+   */
+  column: ColumnName<T>;
+  /** Ascending or descending. Default: `asc`. */
+  direction?: 'asc' | 'desc' | undefined;
+  /** Not together with `column`. */
+  time?: undefined;
+}
+
+/** Order of the results; ties by id. Default: last synced first. This alternative has `time`. */
+export interface UuidTimeSort {
+  /** The time of the records to sort by. */
+  time: 'created_at' | 'changed_at' | 'synced_at';
+  /** Ascending or descending. Default: `asc`. */
+  direction?: 'asc' | 'desc' | undefined;
+  /** Not together with `time`. */
+  column?: undefined;
+}
+
+/** Order of the results; ties by id. Default: last synced first. This alternative has `time`. */
+export interface IntegerTimeSort {
+  /** The time of the records to sort by. */
+  time: 'first_seen_time' | 'last_changed_time' | 'last_seen_time';
+  /** Ascending or descending. Default: `asc`. */
+  direction?: 'asc' | 'desc' | undefined;
+  /** Not together with `time`. */
+  column?: undefined;
+}
+
+/** A search by meaning. */
+export interface SearchRequest<T = Data> {
+  /** What to search for: a text, or a vector if the database has no model. */
+  search: Search;
+  /** Rules that every result satisfies. Default: all records. */
+  filter?: Filter<T> | undefined;
+  /** Includes both ends. Applies to the time at which a record was last synced. */
+  time_range?: TimeRange | undefined;
+  /** Which page of the matches to return. */
+  pagination?: Pagination | undefined;
+  /**
+   * Default: false. If the database has an approximate index, the search uses it: faster, but it may
+   * miss a few matches. Not with `total` or `facets`.
+   */
+  approximate?: boolean | undefined;
+  /** Also count every match, on all pages. Default: false. */
+  total?: boolean | undefined;
+  /** Also count the matches, on all pages, by value or interval. 1 to 16 items. */
+  facets?: readonly Facet<T>[] | undefined;
+  /** Also explain how the page was found, and which rules each record passed. Default: false. */
+  explain?: boolean | undefined;
+}
+
+/** A selection of records without a search. */
+export interface QueryRequest<T = Data, V extends Variant = Variant> {
+  /** Rules that every result satisfies. Default: all records. */
+  filter?: Filter<T> | undefined;
+  /** Includes both ends. Applies to the time at which a record was last synced. */
+  time_range?: TimeRange | undefined;
+  /** Order of the results; ties by id. Default: last synced first. */
+  sort?: Sort<T, V> | undefined;
+  /** Which page of the matches to return. */
+  pagination?: Pagination | undefined;
+  /** Also count every match, on all pages. Default: false. */
+  total?: boolean | undefined;
+  /** Also count the matches, on all pages, by value or interval. 1 to 16 items. */
+  facets?: readonly Facet<T>[] | undefined;
+  /** Also explain how the page was found, and which rules each record passed. Default: false. */
+  explain?: boolean | undefined;
+}
+
+/** Times named `created_at`, `changed_at` and `synced_at`. */
+export interface NewUuidTimestamps {
+  /** When the record was first seen. Default: now. */
+  created_at?: string | undefined;
+  /** When its content last changed. Default: now. */
+  changed_at?: string | undefined;
+  /** When the record was last seen. Default: now. */
+  synced_at?: string | undefined;
+  /** Not together with `created_at` or `changed_at` or `synced_at`. */
+  first_seen_time?: undefined;
+  /** Not together with `created_at` or `changed_at` or `synced_at`. */
+  last_changed_time?: undefined;
+  /** Not together with `created_at` or `changed_at` or `synced_at`. */
+  last_seen_time?: undefined;
+}
+
+/** Times named `first_seen_time`, `last_changed_time` and `last_seen_time`. */
+export interface NewIntegerTimestamps {
+  /** When the record was first seen. Default: now. */
+  first_seen_time?: string | undefined;
+  /** When its content last changed. Default: now. */
+  last_changed_time?: string | undefined;
+  /** When the record was last seen. Default: now. */
+  last_seen_time?: string | undefined;
+  /** Not together with `first_seen_time` or `last_changed_time` or `last_seen_time`. */
+  created_at?: undefined;
+  /** Not together with `first_seen_time` or `last_changed_time` or `last_seen_time`. */
+  changed_at?: undefined;
+  /** Not together with `first_seen_time` or `last_changed_time` or `last_seen_time`. */
+  synced_at?: undefined;
+}
+
+/** Times to store instead of now, for a migration; with one set of names. */
+export type NewTimestamps = NewIntegerTimestamps | NewUuidTimestamps;
+
+/** A record to write. A stored record with the same id or UUID is replaced. */
+export interface NewRecord<T = Data> {
+  /** Integer id, unique in the database. Default: the next free one. From 1 to 2^53 - 1. */
+  id?: number | undefined;
+  /** UUID, unique in the database. Default: a new one of version 7. */
+  uuid?: string | undefined;
+  /** Values by column name, in the order they were given. */
+  data: T;
+  /** Times to store instead of now, for a migration; with one set of names. */
+  timestamps?: NewTimestamps | undefined;
+  /** Vector of the record. Only for a database without a model. 1 to 4096 items. */
+  vector?: Vector | undefined;
+}
+
+/** Changes of a record. */
+export interface RecordPatch {
+  /** Columns to set. Null removes a column. */
+  data?: Record<string, unknown> | undefined;
+}
+
+/**
+ * Which records to delete: either `ids`, or at least one of `filter` and `time_range`. This
+ * alternative has `ids`.
+ */
+export interface DeleteByIds {
+  /** Ids of the records to delete: integers or UUIDs. 1 to 1000 items. */
+  ids: readonly (number | string)[];
+  /** Not together with `ids`. */
+  filter?: undefined;
+  /** Not together with `ids`. */
+  time_range?: undefined;
+}
+
+/**
+ * When the records to delete were last seen; includes both ends, at least one of which is required.
+ * This alternative has `start_time`.
+ */
+export interface TimeRangeFrom {
+  /** Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
+  start_time: string;
+  /** Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
+  end_time?: string | undefined;
+}
+
+/**
+ * When the records to delete were last seen; includes both ends, at least one of which is required.
+ * This alternative has `end_time`.
+ */
+export interface TimeRangeUntil {
+  /** Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
+  start_time?: string | undefined;
+  /** Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
+  end_time: string;
+}
+
+/**
+ * Which records to delete: either `ids`, or at least one of `filter` and `time_range`. This
+ * alternative has `filter`.
+ */
+export interface DeleteByFilter<T = Data> {
+  /** Rules that the records to delete satisfy. Default: all records. */
+  filter: Filter<T>;
+  /** When the records to delete were last seen; includes both ends, at least one of which is required. */
+  time_range?: TimeRangeFrom | TimeRangeUntil | undefined;
+  /** Not together with `filter`. */
+  ids?: undefined;
+}
+
+/**
+ * Which records to delete: either `ids`, or at least one of `filter` and `time_range`. This
+ * alternative has `time_range`.
+ */
+export interface DeleteByTime<T = Data> {
+  /** Rules that the records to delete satisfy. Default: all records. */
+  filter?: Filter<T> | undefined;
+  /** When the records to delete were last seen; includes both ends, at least one of which is required. */
+  time_range: TimeRangeFrom | TimeRangeUntil;
+  /** Not together with `time_range`. */
+  ids?: undefined;
+}
+
+/** Which records to delete: either `ids`, or at least one of `filter` and `time_range`. */
+export type DeleteRequest<T = Data> = DeleteByIds | DeleteByFilter<T> | DeleteByTime<T>;
+
+/** Which text of a record is embedded. Default: every string column, as `column: value` lines. */
+export interface Embed<T = Data> {
+  /** Columns to embed, in this order. Default: every string column. 1 to 256 items. */
+  columns?: readonly ColumnName<T>[] | undefined;
+}
+
+/** The settings of a database. They are set when it is created. */
+export interface DatabaseSettings<T = Data> {
+  /** Which text of a record is embedded. Default: every string column, as `column: value` lines. */
+  embed?: Embed<T> | undefined;
+  /**
+   * Name of the embedding model. Default: the built-in one, unless `dimensions` is given. At most 256
+   * characters.
+   */
+  model?: string | undefined;
+  /**
+   * Number of values of each vector. Records and searches then bring their own vectors, and the
+   * database has no model. From 1 to 4096.
+   */
+  dimensions?: number | undefined;
+  /**
+   * Whether to keep an index for searches with `approximate`. The index takes memory and time to
+   * build. Default: false.
+   */
+  approximate?: boolean | undefined;
+}
+
+/** The model with which to embed all records again. */
+export interface ReembeddingRequest {
+  /** A model of the service: the built-in one, or one of the setting `models`. At most 256 characters. */
+  model: string;
+}
+
+/** A key to issue. It may do no more than the key that issues it. */
+export interface KeyRequest {
+  /** Name of the key, for people. At most 100 characters. */
+  name: string;
+  /** What the key may do. At least 1 item. */
+  actions: readonly Action[];
+  /** Ids of the databases that the key may see, or `*` for all. */
+  databases: '*' | readonly string[];
+  /**
+   * When the key stops to be valid. ISO 8601 with Z or an offset. A date alone means midnight UTC.
+   * Default: never.
+   */
+  expires_at?: string | undefined;
+  /** The key sees only records that pass this filter. */
+  filter?: FilterGroup | undefined;
+}
+
+/** A webhook to create. */
+export interface WebhookRequest {
+  /**
+   * Changes are posted to this URL. A response with status 2xx acknowledges them; redirects are not
+   * followed. It has no user name and no password. Its host must have a public address, unless the
+   * operator allows others. At most 2048 characters.
+   */
+  url: string;
+  /**
+   * Position of the change feed after which deliveries start. Default: the current position. From 0
+   * to 2^53 - 1.
+   */
+  after?: number | undefined;
+}
+
+/** Order of the results of a query: by a column, or by a time with its name in the variant. */
+export type Sort<T = Data, V extends Variant = Variant> =
+  | ColumnSort<T>
+  | (V extends 'uuid' ? UuidTimeSort : IntegerTimeSort);

@@ -1,0 +1,495 @@
+// Written by `npm run generate:types` from the schemas in src/schema. Do not edit.
+
+import type { ErrorCode, Problem, ProblemCode } from '../../errors.js';
+import type { Data } from '../columns.js';
+import type { Action } from '../keys.js';
+import type { FilterGroup } from './filter.js';
+import type { Embed } from './requests.js';
+
+/** The times of a record, in UTC. */
+export interface UuidTimestamps {
+  /** When the record was first seen. */
+  created_at: string;
+  /** When the content of the record last changed. */
+  changed_at: string;
+  /** When the record was last seen, changed or not. */
+  synced_at: string;
+}
+
+/** The times of a record, in UTC. */
+export interface IntegerTimestamps {
+  /** When the record was first seen. */
+  first_seen_time: string;
+  /** When the content of the record last changed. */
+  last_changed_time: string;
+  /** When the record was last seen, changed or not. */
+  last_seen_time: string;
+}
+
+/** A record that is identified by its UUID. */
+export interface UuidRecord<T = Data> {
+  /** UUID of the record. */
+  id: string;
+  /**
+   * Similarity in meaning, in steps of 1e-9: 0 means unrelated, 1 the same meaning. Present only in
+   * results of a search. From 0 to 1.
+   */
+  relevance_score?: number;
+  /** Values by column name, in the order they were given. */
+  data: T;
+  /** The times of a record, in UTC. */
+  timestamps: UuidTimestamps;
+  /** With `explain`: which rules of the filter the record passed. Not a stable format. */
+  explain?: Record<string, unknown>;
+}
+
+/** A record that is identified by its integer id. */
+export interface IntegerRecord<T = Data> {
+  /** Integer id of the record. From 1 to 2^53 - 1. */
+  id: number;
+  /**
+   * Similarity in meaning, in steps of 1e-9: 0 means unrelated, 1 the same meaning. Present only in
+   * results of a search. From 0 to 1.
+   */
+  relevance_score?: number;
+  /** Values by column name, in the order they were given. */
+  data: T;
+  /** The times of a record, in UTC. */
+  timestamps: IntegerTimestamps;
+  /** With `explain`: which rules of the filter the record passed. Not a stable format. */
+  explain?: Record<string, unknown>;
+}
+
+/** A page of records. */
+export interface Page<Item> {
+  /** The records of the page: of a search by score, highest first; of a query in the order of `sort`. */
+  results: Item[];
+  /** Where the page is among all pages. */
+  pagination: PagePosition;
+  /** Present if the search was allowed to miss matches. */
+  approximate?: true;
+  /** The exact number of matches on all pages. */
+  total?: Total;
+  /** The counts of each facet, in the order of the request. */
+  facets?: FacetCounts[];
+  /**
+   * With `explain`: how the page was found (plan, records scanned and rescored, times). Not a stable
+   * format.
+   */
+  explain?: Record<string, unknown>;
+}
+
+/** Where the page is among all pages. */
+export interface PagePosition {
+  /** The limit of the request. From 1 to 100. */
+  limit: number;
+  /** `cursor` of the request for the next page. Present only if `has_more` is true. */
+  next_cursor?: string;
+  /** Whether there are further matches after this page. */
+  has_more: boolean;
+}
+
+/** The exact number of matches on all pages. */
+export interface Total {
+  /** Number of matches on all pages. */
+  value: number;
+}
+
+/** The result of a `values` facet. */
+export interface ValuesCounts {
+  /** The column of the request. */
+  column: string;
+  /** The kind of the facet. */
+  type: 'values';
+  /** Most frequent first; ties by type (boolean, number, string) and value. */
+  values: {
+    /** A value of the column. */
+    value: string | number | boolean;
+    /** Number of matches. */
+    count: number;
+  }[];
+  /** Matches with a value that is not listed. */
+  other?: number;
+  /** Matches without a value: the column is absent or null. */
+  missing?: number;
+}
+
+/** The result of a `histogram` facet. */
+export interface HistogramCounts {
+  /** The column of the request. */
+  column: string;
+  /** The kind of the facet. */
+  type: 'histogram';
+  /** Width of the intervals. */
+  interval: number;
+  /** In ascending order, without empty intervals. */
+  buckets: {
+    /** Start of the interval. */
+    from: number;
+    /** Number of matches. */
+    count: number;
+  }[];
+  /** Matches whose column holds no number. */
+  missing?: number;
+}
+
+/** The result of a facet of times. */
+export interface TimeCounts {
+  /**
+   * Which time of a record is counted: when it was first seen (`created`), when its content last
+   * changed (`changed`), or when it was last seen (`synced`).
+   */
+  time: 'created' | 'changed' | 'synced';
+  /** Calendar interval in UTC. A week begins on Monday. */
+  interval: 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
+  /** In ascending order, without empty intervals. */
+  buckets: {
+    /** Start of the interval. */
+    from: string;
+    /** Number of matches. */
+    count: number;
+  }[];
+}
+
+/** The counts of one facet. */
+export type FacetCounts = ValuesCounts | HistogramCounts | TimeCounts;
+
+/** What became of one record of an upsert. */
+export interface WrittenRecord {
+  /** Integer id of the record. From 1 to 2^53 - 1. */
+  id: number;
+  /** UUID of the record. */
+  uuid: string;
+  /** Whether the record is new, has new content, or had this content already. */
+  status: 'created' | 'changed' | 'unchanged';
+}
+
+/** What became of the records of an upsert. */
+export interface BatchResult {
+  /** One result for each record, in the order of the request. */
+  results: WrittenRecord[];
+  /** Number of new records. */
+  created: number;
+  /** Number of records with new content. */
+  changed: number;
+  /** Number of records that had this content already. */
+  unchanged: number;
+  /**
+   * Records whose text is longer than the input of the model, so that only its beginning was
+   * embedded. Unchanged records are not embedded again and not counted.
+   */
+  truncated: number;
+}
+
+/** A problem of a line. The line is not stored; the others are. */
+export interface LineProblem {
+  /** The kind of the event. */
+  type: 'problem';
+  /** Number of the line, from 1. */
+  line: number;
+  /** For programs. Codes are never renamed. */
+  code: ProblemCode;
+  /** For people. The wording may change. */
+  detail: string;
+  /** JSON pointer into the line. */
+  pointer: string;
+}
+
+/** The records that are durable and searchable so far. */
+export interface LineProgress {
+  /** The kind of the event. */
+  type: 'progress';
+  /** Number of lines read so far. */
+  lines: number;
+  /** Number of records that are durable and searchable. */
+  committed: number;
+  /**
+   * Records whose text is longer than the input of the model, so that only its beginning was
+   * embedded. Unchanged records are not embedded again and not counted.
+   */
+  truncated: number;
+}
+
+/** The last line if all lines were read. */
+export interface LineSummary {
+  /** The kind of the event. */
+  type: 'summary';
+  /** Number of all lines. */
+  lines: number;
+  /** Number of new records. */
+  created: number;
+  /** Number of records with new content. */
+  changed: number;
+  /** Number of records that had this content already. */
+  unchanged: number;
+  /** Number of lines with at least one problem. */
+  failed: number;
+  /**
+   * Records whose text is longer than the input of the model, so that only its beginning was
+   * embedded. Unchanged records are not embedded again and not counted.
+   */
+  truncated: number;
+}
+
+/** The last line if the stream ended early. Records that progress lines counted stay stored. */
+export interface LineFailure {
+  /** The kind of the event. */
+  type: 'error';
+  /** For programs. Codes are never renamed. */
+  code: ErrorCode;
+  /** For people. The wording may change. */
+  detail: string;
+  /** The `x-request-id` of the response. */
+  request_id: string;
+}
+
+/** One change of a record. */
+export interface Change {
+  /** Position in the change feed. Positions increase; they may skip numbers. */
+  position: number;
+  /** What happened to the record. */
+  kind: 'created' | 'changed' | 'deleted';
+  /** Integer id of the record. From 1 to 2^53 - 1. */
+  id: number;
+  /** UUID of the record. */
+  uuid: string;
+  /** When it happened. */
+  at: string;
+}
+
+/** A part of the change feed. */
+export interface Changes {
+  /** Oldest first. */
+  changes: Change[];
+  /** `after` of the next request. */
+  position: number;
+  /** Whether there are further changes now. */
+  has_more: boolean;
+  /**
+   * Identifies the change feed. A database that was created again has a new epoch, so a position is
+   * valid only with its epoch.
+   */
+  epoch: string;
+}
+
+/** A column of a database. */
+export interface ColumnDescription {
+  /** Name of the column. */
+  name: string;
+  /** Types of its values. */
+  types: ('string' | 'number' | 'boolean' | 'null')[];
+  /** Number of records that have the column. */
+  records: number;
+}
+
+/** Settings, columns, sizes and times of a database. */
+export interface DatabaseDescription {
+  /** Id of the database. */
+  id: string;
+  /** Number of records. */
+  records: number;
+  /** Name of the embedding model; null: the caller provides the vectors. */
+  model: string | null;
+  /** A hash of everything that determines the vectors of the model. */
+  fingerprint: string | null;
+  /** Number of values of each vector. */
+  dimensions: number;
+  /** Whether searches may be approximate. */
+  approximate: boolean;
+  /** With `approximate`: records in the index so far. */
+  approximate_records?: number;
+  /** Which text of a record is embedded. Default: every string column, as `column: value` lines. */
+  embed: Embed;
+  /** Columns that records have or had. */
+  columns: ColumnDescription[];
+  /** Bytes of memory in all and by purpose, and bytes of files. */
+  sizes: {
+    /** Bytes of memory in all. */
+    memory_bytes: number;
+    /** Bytes of files. */
+    disk_bytes: number;
+    /** Further members of the same kind. */
+    [name: string]: number;
+  };
+  /** Times of the database, in UTC. */
+  times: {
+    /** When the database was created. */
+    created_at: string;
+    /** When records were last written or deleted. */
+    last_write_at: string;
+  };
+  /** The re-embedding with another model, if there is one. */
+  reembedding?: Reembedding;
+}
+
+/** The state of a re-embedding: all records of a database get vectors of another model. */
+export interface Reembedding {
+  /** The model that makes the new vectors. */
+  model: string;
+  /** The model of the current vectors; null: the caller provided them. */
+  from: string | null;
+  /**
+   * running: texts are embedded. switching: writes wait until the switch is done. waiting: the
+   * service does not have the model. failed: see `problem`; the database keeps its vectors, and the
+   * same request resumes the re-embedding.
+   */
+  state: 'running' | 'switching' | 'waiting' | 'failed' | 'done';
+  /** Records that have their new vector. */
+  done: number;
+  /** Records of the database. */
+  records: number;
+  /** When it began. */
+  started_at: string;
+  /** Why the re-embedding failed or waits. */
+  problem?: {
+    /** An error code, for programs. */
+    code: string;
+    /** For people. The wording may change. */
+    detail: string;
+  };
+}
+
+/** A key without its secret. */
+export interface KeyDescription {
+  /** Id of the key. It is not secret. */
+  key_id: string;
+  /** Name of the key, for people. At most 100 characters. */
+  name: string;
+  /** What the key may do. At least 1 item. */
+  actions: Action[];
+  /** Ids of the databases that the key may see, or `*` for all. */
+  databases: '*' | string[];
+  /** When the key was issued. */
+  created_at: string;
+  /** When the key stops to be valid; absent: never. */
+  expires_at?: string;
+  /** The key sees only records that pass this filter. */
+  filter?: FilterGroup;
+  /** Id of the key that issued this one. Keys of earlier releases lack it. */
+  issued_by?: string;
+}
+
+/** A new key with its secret. */
+export interface IssuedKey {
+  /** Id of the key. It is not secret. */
+  key_id: string;
+  /** Name of the key, for people. At most 100 characters. */
+  name: string;
+  /** What the key may do. At least 1 item. */
+  actions: Action[];
+  /** Ids of the databases that the key may see, or `*` for all. */
+  databases: '*' | string[];
+  /** When the key was issued. */
+  created_at: string;
+  /** When the key stops to be valid; absent: never. */
+  expires_at?: string;
+  /** The key sees only records that pass this filter. */
+  filter?: FilterGroup;
+  /** Id of the key that issued this one. Keys of earlier releases lack it. */
+  issued_by?: string;
+  /** The secret. It is shown only here. */
+  key: string;
+}
+
+/** A webhook without its secret. */
+export interface WebhookDescription {
+  /** Id of the webhook. */
+  webhook_id: string;
+  /**
+   * Changes are posted to this URL. A response with status 2xx acknowledges them; redirects are not
+   * followed. It has no user name and no password. Its host must have a public address, unless the
+   * operator allows others. At most 2048 characters.
+   */
+  url: string;
+  /** Position of the last acknowledged change. From 0 to 2^53 - 1. */
+  position: number;
+  /** Failed attempts of the next delivery so far. */
+  failures: number;
+  /**
+   * Why the last attempt failed: `rejected` for a response other than 2xx, `unreachable` for every
+   * other cause. The log of the service has the details.
+   */
+  last_failure?: 'unreachable' | 'rejected';
+  /** When the webhook was created. */
+  created_at: string;
+  /**
+   * Id of the key that created the webhook, which ends with that key. Webhooks of earlier releases
+   * lack it.
+   */
+  created_by?: string;
+}
+
+/** A new webhook with its secret. */
+export interface CreatedWebhook {
+  /** Id of the webhook. */
+  webhook_id: string;
+  /**
+   * Changes are posted to this URL. A response with status 2xx acknowledges them; redirects are not
+   * followed. It has no user name and no password. Its host must have a public address, unless the
+   * operator allows others. At most 2048 characters.
+   */
+  url: string;
+  /** Position of the last acknowledged change. From 0 to 2^53 - 1. */
+  position: number;
+  /** Failed attempts of the next delivery so far. */
+  failures: number;
+  /**
+   * Why the last attempt failed: `rejected` for a response other than 2xx, `unreachable` for every
+   * other cause. The log of the service has the details.
+   */
+  last_failure?: 'unreachable' | 'rejected';
+  /** When the webhook was created. */
+  created_at: string;
+  /**
+   * Id of the key that created the webhook, which ends with that key. Webhooks of earlier releases
+   * lack it.
+   */
+  created_by?: string;
+  /** Signs the deliveries. It is shown only here. */
+  secret: string;
+}
+
+/** The body of a delivery to a webhook. */
+export interface WebhookDelivery {
+  /** Id of the database. */
+  database: string;
+  /**
+   * Identifies the change feed. A database that was created again has a new epoch, so a position is
+   * valid only with its epoch.
+   */
+  epoch: string;
+  /** Oldest first. */
+  changes: Change[];
+  /** Position of the last change of the delivery. From 0 to 2^53 - 1. */
+  position: number;
+}
+
+/** The body of every error response (RFC 9457). */
+export interface ProblemBody {
+  /** Identifies the code. It need not be fetched. */
+  type: string;
+  /** What the code means. */
+  title: string;
+  /** The HTTP status. From 400 to 599. */
+  status: number;
+  /** For people. The wording may change. */
+  detail: string;
+  /** For programs. Codes are never renamed. */
+  code: ErrorCode;
+  /** The `x-request-id` of the response. */
+  request_id: string;
+  /** The members of the request that are not valid. */
+  errors?: Problem[];
+  /** `invalid_dimensions`: the dimensions of the database. */
+  expected?: number;
+  /** `invalid_dimensions`: the number of values of the vector. */
+  got?: number;
+  /** `feed_restarted`: the epoch of the current change feed. */
+  epoch?: string;
+  /** `changes_removed`: the position after which changes are kept. */
+  after?: number;
+  /** `busy`: the number of calls that run and wait at most. */
+  limit?: number;
+  /** `too_large`: the maximum size in bytes. */
+  max?: number;
+}
