@@ -1,4 +1,4 @@
-// The types of an installed cosift, as programs with strict settings see them.
+// The types of an installed cosift and of its client alone, as programs with strict settings see them.
 import { join } from 'node:path';
 import { root } from '../setup.mjs';
 import { check } from './checks.mjs';
@@ -6,18 +6,21 @@ import { check } from './checks.mjs';
 const TSC = join(root, 'node_modules/typescript/bin/tsc');
 const STRICT = { strict: true, noEmit: true, skipLibCheck: false, target: 'ES2022', types: [] };
 
+const IMPORTS = ['types-import.mts', 'types-client-import.mts'];
+const REQUIRES = ['types-require.cts', 'types-client-require.cts'];
+
 /** The settings of a program, and what it imports cosift with. */
 const SETTINGS = {
-  'nodenext, import': { module: 'NodeNext', files: ['types-import.mts'] },
-  'nodenext, require': { module: 'NodeNext', files: ['types-require.cts'] },
-  'bundler, import': { module: 'ESNext', moduleResolution: 'Bundler', files: ['types-import.mts'] },
-  'bundler, require': { module: 'Preserve', moduleResolution: 'Bundler', files: ['types-require.cts'] },
+  'nodenext, import': { module: 'NodeNext', files: IMPORTS },
+  'nodenext, require': { module: 'NodeNext', files: REQUIRES },
+  'bundler, import': { module: 'ESNext', moduleResolution: 'Bundler', files: IMPORTS },
+  'bundler, require': { module: 'Preserve', moduleResolution: 'Bundler', files: REQUIRES },
   'nodenext, with the types of Node instead of those of a browser': {
     module: 'NodeNext',
     lib: ['ES2023'],
     types: ['node'],
     typeRoots: [join(root, 'node_modules/@types')],
-    files: ['types-import.mts', 'types-require.cts'],
+    files: [...IMPORTS, ...REQUIRES],
   },
 };
 

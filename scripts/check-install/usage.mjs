@@ -67,7 +67,9 @@ async function checkServer(project) {
     });
     assert.equal(response.status, 200);
     assert.equal((await response.json()).results[0].data.name, 'Eiffel Tower');
-    assert.equal(await project.node('client.mjs', url, KEY), 'Lake Baikal\n');
+    for (const program of ['client.mjs', 'client.cjs', 'client-package.mjs', 'client-package.cjs']) {
+      assert.equal(await project.node(program, url, KEY), 'Lake Baikal\n', program);
+    }
   } finally {
     server.kill('SIGTERM');
   }

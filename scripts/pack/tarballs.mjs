@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { stageClient } from './client.mjs';
 import { stageCosift } from './cosift.mjs';
 import { stageEngines } from './engine.mjs';
 import { stageModel } from './model.mjs';
@@ -15,6 +16,7 @@ export async function writeTarballs(output, { allPlatforms }) {
     const engines = await stageEngines(stage, { allPlatforms });
     const directories = [
       stageCosift(stage, engines),
+      stageClient(stage),
       ...engines.flatMap(({ directory }) => directory ?? []),
       ...stageOnnxruntime(stage, { allPlatforms }),
       stageModel(stage),
