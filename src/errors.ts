@@ -41,7 +41,7 @@ export const ERRORS = {
   disk_full: { status: 507, title: 'The disk is full' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
-/** A code of the table. Codes are never renamed. */
+/** A code of an error. Codes are never renamed; docs/reference/errors.md lists them. */
 export type ErrorCode = keyof typeof ERRORS;
 
 /**
@@ -77,6 +77,7 @@ export const PROBLEM_CODES = {
   too_large: 'The record is larger than allowed',
 } as const satisfies Record<string, string>;
 
+/** A code of a problem. Codes are never renamed; docs/reference/errors.md lists them. */
 export type ProblemCode = keyof typeof PROBLEM_CODES;
 
 /** One problem of a request. */
@@ -89,10 +90,13 @@ export interface Problem {
   code: ProblemCode;
 }
 
+/** What a {@link CosiftError} carries in addition to its code and detail. */
 export interface ErrorFacts {
+  /** The members of the request that caused the failure. */
   problems?: readonly Problem[];
   /** Facts for callers who handle the code, such as `expected` and `got`. */
   fields?: Readonly<Record<string, unknown>>;
+  /** The failure that led to this one. */
   cause?: unknown;
 }
 

@@ -35,6 +35,20 @@ test('every member of an export is in its chapter or in that of a parent', () =>
   }
 });
 
+test('every export and every member has a doc comment', () => {
+  const lacking = [...exports.values()].flatMap(({ name, doc, members, parents }) => [
+    ...(doc === undefined ? [name] : []),
+    ...members
+      .filter((member) => member.doc === undefined && member.name !== 'Symbol.asyncDispose')
+      .filter(
+        (member) =>
+          !parents.some((parent) => exports.get(parent)?.members.some((one) => one.name === member.name)),
+      )
+      .map((member) => `${name}.${member.name}`),
+  ]);
+  expect(lacking).toEqual([]);
+});
+
 test('every option that a call checks is in the chapter of the call or of its options', () => {
   const chapters: Record<string, string> = {
     directory: 'open',

@@ -87,7 +87,12 @@ class LibraryPage {
   #table(properties: readonly Member[], owner: string): string {
     const rows = properties.map(({ name, optional, signature, doc }) => [
       code(optional ? `${name}?` : name),
-      this.#type(signature.replaceAll(/\s+/g, ' ').replace(optional ? / \| undefined$/ : /$^/, '')),
+      this.#type(
+        signature
+          .replaceAll(/\s+/g, ' ')
+          .replace(optional ? / \| undefined$/ : /$^/, '')
+          .replace(/^\((\(.*\) => \w+)\)$/, '$1'),
+      ),
       this.#linked((doc?.text ?? []).join(' '), owner),
     ]);
     return table(['member', 'type', 'meaning'], rows);
