@@ -1,7 +1,5 @@
 import { InvalidArgumentError } from 'commander';
 import type { FilterGroup } from '../schema/index.js';
-import { type ColumnType, parseColumnTypes } from './column-types.js';
-import { isEncoding } from './encoding.js';
 
 // Each parser returns the value of a command-line option, and throws `InvalidArgumentError` for a text that is not valid.
 
@@ -16,31 +14,6 @@ export function parseColumns(text: string): string[] {
 export function parseCount(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('not a whole number above 0');
   return Number(text);
-}
-
-/** Parses `a=number,b=string` and adds the types to those of earlier flags. */
-export function parseTypes(
-  text: string,
-  before: Record<string, ColumnType> | undefined,
-): Record<string, ColumnType> {
-  try {
-    return parseColumnTypes(text, before);
-  } catch (error) {
-    throw new InvalidArgumentError((error as Error).message);
-  }
-}
-
-/** Parses one character, or `tab`. */
-export function parseSeparator(text: string): string {
-  const character = text === 'tab' ? '\t' : text;
-  if (!/^[^"\r\n]$/u.test(character)) throw new InvalidArgumentError('not one character, nor "tab"');
-  return character;
-}
-
-/** Checks the name of an encoding. */
-export function parseEncoding(name: string): string {
-  if (!isEncoding(name)) throw new InvalidArgumentError('no such encoding is known');
-  return name;
 }
 
 /** Parses a filter group; the service checks its members. */

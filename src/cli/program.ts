@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { configCommand } from './config.js';
-import { importCommand } from './import.js';
+import { importCommand } from './import/command.js';
 import { keyCommand } from './key.js';
 import { reembedCommand } from './reembed.js';
 import { searchCommand } from './search.js';

@@ -1,42 +1,58 @@
 const WIDTH = 28;
 const REDRAW_MS = 100;
+const PRINT_MS = 30_000;
 
-/** Shows progress in one line of a terminal: share, records, rate and remaining time. Prints nothing elsewhere. */
+/**
+ * Shows progress: share, records, rate and remaining time. In a terminal, one line shows it; elsewhere, a line is printed
+ * every {@link PRINT_MS}.
+ */
 export class ProgressBar {
   readonly #out: NodeJS.WriteStream;
-  readonly #started = Date.now();
-  #drawn = 0;
+  #phase = '';
+  #started = 0;
+  #shown = 0;
 
   constructor(out: NodeJS.WriteStream = process.stderr) {
     this.#out = out;
   }
 
-  /** Shows that `done` of `total` records are done. `total` is undefined while it is unknown. */
-  update(done: number, total: number | undefined): void {
+  /**
+   * Shows that `done` of `total` records are done. `total` is undefined while it is unknown. `phase` says in one word what
+   * is done with the records; rate and remaining time are those of the phase.
+   */
+  update(phase: string, done: number, total: number | undefined): void {
     const now = Date.now();
-    if (!this.#out.isTTY || now - this.#drawn < REDRAW_MS) return;
-    this.#drawn = now;
+    if (phase !== this.#phase) {
+      this.#phase = phase;
+      this.#started = now;
+      this.#shown = this.#out.isTTY ? 0 : now;
+    }
+    if (now - this.#shown < (this.#out.isTTY ? REDRAW_MS : PRINT_MS)) return;
+    this.#shown = now;
     const rate = (done * 1000) / Math.max(1, now - this.#started);
-    const facts = [`${count(done)} records`, `${count(Math.round(rate))}/s`];
+    const facts = [`${count(done)} records ${phase}`, `${count(Math.round(rate))}/s`];
     if (total === undefined || total === 0) {
-      this.#draw(facts.join('  '));
+      this.#show('', facts);
       return;
     }
     const share = Math.min(1, done / total);
     const filled = Math.round(share * WIDTH);
     const bar = `[${'#'.repeat(filled)}${' '.repeat(WIDTH - filled)}]`;
     if (rate > 0) facts.push(`${duration(((total - done) / rate) * 1000)} left`);
-    this.#draw(`${bar} ${String(Math.floor(share * 100)).padStart(3)} %  ${facts.join('  ')}`);
+    this.#show(bar, [`${String(Math.floor(share * 100)).padStart(3)} %`, ...facts]);
   }
 
   /** Removes the line, so that something else can be printed. */
   clear(): void {
-    if (this.#out.isTTY && this.#drawn > 0) this.#out.write('\r\x1b[2K');
-    this.#drawn = 0;
+    if (!this.#out.isTTY) return;
+    if (this.#shown > 0) this.#out.write('\r\x1b[2K');
+    this.#shown = 0;
   }
 
-  #draw(line: string): void {
-    this.#out.write(`\r\x1b[2K${line.slice(0, (this.#out.columns ?? 80) - 1)}`);
+  #show(bar: string, facts: readonly string[]): void {
+    const line = `${bar} ${facts.join('  ')}`.trimStart();
+    if (this.#out.isTTY) this.#out.write(`\r\x1b[2K${line.slice(0, (this.#out.columns ?? 80) - 1)}`);
+    else this.#out.write(`${facts.join(', ').trimStart()}\n`);
   }
 }
 

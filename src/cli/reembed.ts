@@ -46,7 +46,7 @@ async function run(id: string, options: ReembedOptions): Promise<void> {
     }
     const onProgress = (state: Reembedding) => {
       last = state;
-      bar.update(state.done, state.records);
+      bar.update('embedded', state.done, state.records);
     };
     // After a stop, the next run of the command continues.
     const { done } = await database.reembed(model, { signal: stop, onProgress, cancelOnAbort: false });

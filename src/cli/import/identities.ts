@@ -1,14 +1,14 @@
 import { parse, stringify, v5, validate } from 'uuid';
+import { type Cell, Numeral, textOf } from './cells.js';
+import { exactNumber } from './column-types.js';
 import { IdentityTable } from './identity-table.js';
+import { BadRow } from './rows.js';
 
 /** Namespaces of version 5 UUIDs. After a change, importing a file again would store its records twice. */
 const KEY_NAMESPACE = '6d3f3c1e-5b0a-4a7e-9a5e-2f6c1c0d8b41';
 const CONTENT_NAMESPACE = 'c2a9a1f4-0d53-4c55-8f0b-7be0a4f9d3e6';
 
 const MAX_KEY_BYTES = 512;
-
-/** A row that cannot be stored. The message is for the user. */
-export class BadRow extends Error {}
 
 interface Identity {
   id?: number | undefined;
@@ -66,38 +66,40 @@ function refuseDuplicate(earlier: number, name: string): void {
   if (earlier !== 0) throw new BadRow(`line ${earlier} has ${name} too; only that line is stored`);
 }
 
-/**
- * Parses an integer id.
- *
- * @throws {BadRow} for a text that is not an integer in its usual form: `7`, not `007`.
- */
-export function parseId(text: string, column: string): number {
-  const id = Number(text);
-  if (/^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(id)) return id;
-  throw new BadRow(
-    `"${text}" in the column "${column}" is not an integer from 1 to ${Number.MAX_SAFE_INTEGER}; ` +
-      'for identities of another form give --key-column',
-  );
+/** Returns whether a text is an integer id in its usual form: `7`, not `007`. */
+export function isIntegerId(text: string): boolean {
+  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 }
 
 /**
  * Makes the UUID of a record from its key.
  *
- * @throws {BadRow} for a key that is empty or too long.
+ * @throws {BadRow} for a key that is too long.
  */
 export function uuidOfKey(key: string, column: string): string {
-  if (key === '') throw new BadRow(`the key column "${column}" is empty`);
   const bytes = Buffer.byteLength(key);
   if (bytes > MAX_KEY_BYTES) {
-    throw new BadRow(`the key in "${column}" has ${bytes} bytes, at most ${MAX_KEY_BYTES} are allowed`);
+    throw new BadRow(`column "${column}": the key has ${bytes} bytes, at most ${MAX_KEY_BYTES} are allowed`);
   }
   return v5(key, KEY_NAMESPACE);
 }
 
-/** Returns the same text for the same values in any order. Columns without a value are left out. */
-export function canonical(columns: Iterable<readonly [string, unknown]>): string {
-  const present = [...columns].filter(([, value]) => value !== null && value !== '');
+/**
+ * Returns the same text for the same values, whatever the format of the file and the order and types of its columns.
+ * Columns without a value are left out.
+ */
+export function contentOf(names: readonly string[], cells: readonly Cell[]): string {
+  const present: [string, string][] = [];
+  for (const [at, name] of names.entries()) {
+    const text = contentText(cells[at] ?? null);
+    if (text !== '') present.push([name, text]);
+  }
   return JSON.stringify(present.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** CSV does not distinguish `1` from `"1"`, so both have the same text; `1.10` is the number 1.1 where numbers have a type. */
+function contentText(cell: Cell): string {
+  return cell instanceof Numeral ? String(exactNumber(cell.text) ?? cell.text) : textOf(cell);
 }
 
 function wordsOfId(id: number): Uint32Array {

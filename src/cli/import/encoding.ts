@@ -9,6 +9,10 @@ export function isEncoding(name: string): boolean {
   return iconv.encodingExists(name);
 }
 
+export function isUtf8Name(encoding: string): boolean {
+  return /^utf-?8$/i.test(encoding);
+}
+
 /**
  * Converts a text file to UTF-8 without a byte order mark.
  *
@@ -18,8 +22,11 @@ export async function* toUtf8(
   chunks: AsyncIterable<Uint8Array>,
   encoding: string,
 ): AsyncGenerator<Uint8Array> {
-  yield* /^utf-?8$/i.test(encoding) ? checkedUtf8(chunks) : converted(chunks, encoding);
+  yield* isUtf8Name(encoding) ? checkedUtf8(chunks) : converted(chunks, encoding);
 }
+
+/** Thrown for a file that is not UTF-8. */
+export class NotUtf8 extends Error {}
 
 async function* checkedUtf8(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const position = new Position();
@@ -61,7 +68,7 @@ function completeLength(bytes: Uint8Array): number {
   return bytes.length;
 }
 
-function notUtf8(position: Position, bytes: Uint8Array): Error {
+function notUtf8(position: Position, bytes: Uint8Array): NotUtf8 {
   // Binary search: the first `valid` bytes are UTF-8, the first `invalid` bytes are not.
   let [valid, invalid] = [0, bytes.length];
   while (invalid - valid > 1) {
@@ -72,7 +79,7 @@ function notUtf8(position: Position, bytes: Uint8Array): Error {
   const start = completeLength(bytes.subarray(0, valid));
   position.advance(bytes.subarray(0, start));
   const hex = (bytes[start] ?? 0).toString(16).toUpperCase().padStart(2, '0');
-  return new Error(
+  return new NotUtf8(
     `line ${position.line}, byte ${position.byte}: 0x${hex} is not UTF-8; ` +
       'if the file has another encoding, give --encoding latin1, windows-1252 or utf-16le',
   );

@@ -1,0 +1,131 @@
+import { didYouMean } from '../../schema/index.js';
+import { type Cell, Nested, Numeral, textOf } from './cells.js';
+
+export const COLUMN_TYPES = ['text', 'number', 'boolean'] as const;
+export type ColumnType = (typeof COLUMN_TYPES)[number];
+
+/** A value of a record. */
+export type Value = string | number | boolean | null;
+
+/**
+ * Infers the type of a column of CSV from its values.
+ *
+ * A column holds numbers when JavaScript writes the number of each value exactly as the file does: `1.10`, `007`, `+1`
+ * and `12345678901234567890` make a column text. Empty values do not count.
+ */
+export class FieldTypes {
+  #seen = false;
+  #numbers = true;
+  #booleans = true;
+
+  observe(cell: Cell): void {
+    if (typeof cell !== 'string') return;
+    this.#seen = true;
+    if (this.#numbers) this.#numbers = isWrittenAsNumber(cell);
+    if (this.#booleans) this.#booleans = cell === 'true' || cell === 'false';
+  }
+
+  get type(): ColumnType {
+    if (!this.#seen) return 'text';
+    if (this.#numbers) return 'number';
+    return this.#booleans ? 'boolean' : 'text';
+  }
+}
+
+/**
+ * Infers the type of a column of a file whose values have types. They stay what they are, unless a number has more
+ * digits than a double keeps: then all numbers of the column are text.
+ */
+export class ValueTypes {
+  #inexact = false;
+
+  observe(cell: Cell): void {
+    if (cell instanceof Numeral && !this.#inexact) this.#inexact = exactNumber(cell.text) === undefined;
+  }
+
+  /** Undefined: each value has its own type. */
+  get type(): ColumnType | undefined {
+    return this.#inexact ? 'text' : undefined;
+  }
+}
+
+/**
+ * Converts a value to the type of its column; without a type, it keeps its own.
+ *
+ * @throws {Error} when no value of the type represents it exactly.
+ */
+export function convert(cell: Cell, type: ColumnType | undefined): Value {
+  if (cell === null) return null;
+  if (cell instanceof Nested) throw new Error(nestedValue(cell.json));
+  if (type === 'text') return textOf(cell);
+  if (type === undefined && !(cell instanceof Numeral)) return cell;
+  const text = textOf(cell);
+  // Text of CSV is never '': an empty field is null.
+  if (type === 'boolean') {
+    const folded = text.toLowerCase();
+    if (folded !== 'true' && folded !== 'false') throw new Error(`"${text}" is not a boolean`);
+    return folded === 'true';
+  }
+  const number = exactNumber(text);
+  if (number !== undefined) return number;
+  if (decimalOf(text) === undefined) throw new Error(`"${text}" is not a number`);
+  throw new Error(
+    `"${text}" cannot be stored as a number without changing it; --types stores the column as text`,
+  );
+}
+
+function nestedValue(json: string): string {
+  const [what, value] = json.startsWith('[')
+    ? ['a list', 'its JSON text']
+    : ['an object', 'columns of their own'];
+  return `the value is ${what}, and a record has none; --flatten stores ${value}`;
+}
+
+/** Parses `--types a=number,b=text` into an object without a prototype: `__proto__` is an ordinary column name. */
+export function parseColumnTypes(text: string, before: Record<string, ColumnType> | undefined) {
+  const types: Record<string, ColumnType> = Object.assign(Object.create(null), before);
+  for (const pair of text.split(',')) {
+    const at = pair.lastIndexOf('=');
+    const column = pair.slice(0, Math.max(0, at)).trim();
+    const type = pair.slice(at + 1).trim();
+    if (column === '') throw new Error(`"${pair}" is not COLUMN=TYPE`);
+    if (!isColumnType(type)) {
+      const hint = didYouMean(type, COLUMN_TYPES);
+      throw new Error(`"${type}" is not one of ${COLUMN_TYPES.join(', ')}${hint}`);
+    }
+    types[column] = type;
+  }
+  return types;
+}
+
+function isColumnType(type: string): type is ColumnType {
+  return COLUMN_TYPES.includes(type as ColumnType);
+}
+
+function isWrittenAsNumber(text: string): boolean {
+  const number = Number(text);
+  return Number.isFinite(number) && String(number) === text;
+}
+
+/** Returns the double that equals a decimal number; undefined when there is none. */
+export function exactNumber(text: string): number | undefined {
+  const decimal = decimalOf(text);
+  if (decimal === undefined) return undefined;
+  const number = Number(text);
+  if (decimal !== decimalOf(String(number))) return undefined;
+  // The service stores -0 as 0.
+  return number === 0 ? 0 : number;
+}
+
+/** Returns a normal form of a decimal number, such as `-12e3`; undefined for a text that is not a number. */
+function decimalOf(text: string): string | undefined {
+  const parts = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?$/.exec(text);
+  if (!parts || /^[+-]?\.?$/.test(text)) return undefined;
+  const [, sign, whole = '', fraction = '', exponent = '0'] = parts;
+  if (whole === '' && fraction === '') return undefined;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  if (significant === '') return '0';
+  const power = Number(exponent) - fraction.length + digits.length - significant.length;
+  return `${sign === '-' ? '-' : ''}${significant}e${power}`;
+}

@@ -1,0 +1,57 @@
+import { CsvSplitter, type Dialect } from './csv-rows.js';
+
+const SEPARATORS = [',', ';', '\t', '|'];
+const QUOTES = ['"', "'"];
+const SAMPLE_ROWS = 200;
+
+/** Options that set a part of the dialect, which is then not detected. */
+export interface DialectOptions {
+  /** The character between fields. */
+  separator?: string;
+  /** The character around fields; '' for none. */
+  quote?: string;
+}
+
+/** Detects how a CSV file separates rows and fields from its beginning. `isWhole`: the sample is the whole file. */
+export function detectDialect(sample: string, isWhole: boolean, options: DialectOptions): Dialect {
+  const lineEnd = sample.includes('\n') || !sample.includes('\r') ? '\n' : '\r';
+  const quotes = options.quote === undefined ? QUOTES : [options.quote];
+  const separators = options.separator === undefined ? SEPARATORS : [options.separator];
+  const [first = ',', firstQuote = '"'] = [separators[0], quotes[0]];
+  let best: Dialect = { separator: first, quote: firstQuote, lineEnd };
+  let bestScore = 0;
+  for (const quote of quotes) {
+    for (const separator of separators) {
+      const dialect = { separator, quote, lineEnd } as const;
+      const score = scoreOf(sample, isWhole, dialect);
+      // A dialect of an earlier candidate is more usual.
+      if (score <= bestScore) continue;
+      best = dialect;
+      bestScore = score;
+    }
+  }
+  return best;
+}
+
+/**
+ * Rates a dialect: first by the share of rows that have as many fields as the first row, then by the number of fields.
+ * A dialect with only one column gets 0.
+ */
+function scoreOf(sample: string, isWhole: boolean, dialect: Dialect): number {
+  const splitter = new CsvSplitter(dialect, sample.length);
+  const rows = splitter.add(sample);
+  if (isWhole || rows.length === 0) rows.push(...splitter.finish());
+  const counted = rows.slice(0, SAMPLE_ROWS);
+  const columns = counted[0]?.fields.length ?? 0;
+  if (columns < 2 || counted[0]?.reason !== undefined) return 0;
+  const same = counted.filter(
+    ({ fields, reason }) => reason === undefined && fields.length === columns,
+  ).length;
+  // Single quotes are quotes only if they quote something; otherwise they are apostrophes.
+  const isUnusual = dialect.quote === "'" && !counted.some(({ raw }) => isQuoted(raw, dialect));
+  return isUnusual ? 0 : Math.round((same / counted.length) * 1000) + Math.min(columns, 999) / 1000;
+}
+
+function isQuoted(raw: string, { separator, quote }: Dialect): boolean {
+  return raw.startsWith(quote) || raw.includes(separator + quote);
+}

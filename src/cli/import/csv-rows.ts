@@ -1,0 +1,186 @@
+/** How a CSV file separates its rows and fields. */
+export interface Dialect {
+  separator: string;
+  /** The character around fields that contain a separator or a line end; '' for none. */
+  quote: string;
+  /** `\n` includes `\r\n`. */
+  lineEnd: '\n' | '\r';
+}
+
+/** A row of a CSV file. */
+export interface CsvRow {
+  fields: string[];
+  /** The line on which the row begins. */
+  line: number;
+  /** The text of the row without its line end. */
+  raw: string;
+  /** Why the row cannot be read. */
+  reason?: string;
+}
+
+/**
+ * Cuts the text of a CSV file into rows and fields (RFC 4180). A row that cannot be read is returned with its text and a
+ * reason; the next row begins on the line after it. Empty lines are skipped.
+ *
+ * This is no parser of a library because those do not return the text of the rows that they refuse.
+ */
+export class CsvSplitter {
+  readonly #dialect: Dialect;
+  readonly #maxLength: number;
+  #text = '';
+  #line = 1;
+  /** The length that `#text` must have before an incomplete row is read again, so that a long row takes linear time. */
+  #wanted = 0;
+  /** The rest of a line that is too long is skipped. */
+  #skipping = false;
+
+  /** A row of more than `maxLength` characters is not kept in memory. */
+  constructor(dialect: Dialect, maxLength: number) {
+    this.#dialect = dialect;
+    this.#maxLength = maxLength;
+  }
+
+  /** Adds text, and returns the rows that it completes. */
+  add(text: string): CsvRow[] {
+    this.#text += text;
+    return this.#text.length < this.#wanted ? [] : this.#rows(false);
+  }
+
+  /** Returns the rows that the end of the file completes. */
+  finish(): CsvRow[] {
+    return this.#rows(true);
+  }
+
+  #rows(isEnd: boolean): CsvRow[] {
+    const rows: CsvRow[] = [];
+    let at = this.#skipping ? this.#skipLine(0) : 0;
+    while (at < this.#text.length) {
+      const row = this.#row(at, isEnd);
+      if (row === undefined) {
+        if (this.#text.length - at <= this.#maxLength) break;
+        rows.push(this.#tooLong(at));
+        this.#line += count(this.#text, this.#dialect.lineEnd, at, this.#text.length);
+        at = this.#skipLine(this.#text.length);
+        continue;
+      }
+      const { fields, end, next, reason } = row;
+      const raw = this.#text.slice(at, end);
+      if (raw !== '') {
+        const result = { fields, line: this.#line, raw };
+        rows.push(reason === undefined ? result : { ...result, reason });
+      }
+      this.#line += count(this.#text, this.#dialect.lineEnd, at, next);
+      at = next;
+    }
+    this.#text = this.#text.slice(at);
+    this.#wanted = this.#text.length * 2;
+    return rows;
+  }
+
+  /**
+   * Reads the row at `start`; undefined when it is incomplete. `end` is the end of its text, `next` the start of the
+   * next row.
+   */
+  #row(
+    start: number,
+    isEnd: boolean,
+  ): { fields: string[]; end: number; next: number; reason?: string } | undefined {
+    const { separator, quote } = this.#dialect;
+    const line = this.#lineEnd(start);
+    if (line === undefined && !isEnd) return undefined;
+    const { end, next } = line ?? { end: this.#text.length, next: this.#text.length };
+    const text = this.#text.slice(start, end);
+    if (quote === '' || !text.includes(quote)) return { fields: text.split(separator), end, next };
+    return this.#quotedRow(start, isEnd);
+  }
+
+  #quotedRow(
+    start: number,
+    isEnd: boolean,
+  ): { fields: string[]; end: number; next: number; reason?: string } | undefined {
+    const { separator, quote } = this.#dialect;
+    const fields: string[] = [];
+    let at = start;
+    for (;;) {
+      if (!this.#text.startsWith(quote, at)) {
+        const line = this.#lineEnd(at);
+        if (line === undefined && !isEnd) return undefined;
+        const { end, next } = line ?? { end: this.#text.length, next: this.#text.length };
+        const found = this.#text.indexOf(separator, at);
+        const fieldEnd = found < 0 || found > end ? end : found;
+        const field = this.#text.slice(at, fieldEnd);
+        if (field.includes(quote)) {
+          const reason = `field ${fields.length + 1} has a quote inside, but does not begin with one`;
+          return { fields, end, next, reason };
+        }
+        fields.push(field);
+        if (fieldEnd === end) return { fields, end, next };
+        at = fieldEnd + separator.length;
+        continue;
+      }
+      const close = this.#closingQuote(at);
+      if (close === undefined) {
+        if (!isEnd) return undefined;
+        const next = this.#text.length;
+        const end = start + this.#text.slice(start).trimEnd().length;
+        return { fields, end, next, reason: `the quote of field ${fields.length + 1} is not closed` };
+      }
+      // The next chunk may continue with a second quote, or with the other half of a line end.
+      if (close + 2 > this.#text.length - 1 && !isEnd) return undefined;
+      fields.push(this.#text.slice(at + 1, close).replaceAll(quote + quote, quote));
+      at = close + 1;
+      if (this.#text.startsWith(separator, at)) {
+        at += separator.length;
+        continue;
+      }
+      const line = this.#lineEnd(at);
+      if (line === undefined && !isEnd) return undefined;
+      const { end, next } = line ?? { end: this.#text.length, next: this.#text.length };
+      if (end === at) return { fields, end, next };
+      const character = String.fromCodePoint(this.#text.codePointAt(at) ?? 0);
+      const reason = `the closing quote of field ${fields.length} is followed by "${character}"`;
+      return { fields, end, next, reason };
+    }
+  }
+
+  /** Returns the index of the quote that closes the field at `start`. */
+  #closingQuote(start: number): number | undefined {
+    const { quote } = this.#dialect;
+    for (let at = this.#text.indexOf(quote, start + 1); at >= 0; at = this.#text.indexOf(quote, at + 2)) {
+      if (!this.#text.startsWith(quote, at + 1)) return at;
+    }
+    return undefined;
+  }
+
+  /** Returns the end of the line at `from`, and the start of the next line. */
+  #lineEnd(from: number): { end: number; next: number } | undefined {
+    const { lineEnd } = this.#dialect;
+    const at = this.#text.indexOf(lineEnd, from);
+    if (at < 0) return undefined;
+    const end = lineEnd === '\n' && at > from && this.#text[at - 1] === '\r' ? at - 1 : at;
+    return { end, next: at + 1 };
+  }
+
+  #tooLong(at: number): CsvRow {
+    const reason = `the row is longer than ${this.#maxLength} characters; a quote may not be closed`;
+    return { fields: [], line: this.#line, raw: this.#text.slice(at, at + 100), reason };
+  }
+
+  /** Returns the start of the line after `from`, or the end of the text. */
+  #skipLine(from: number): number {
+    const line = this.#lineEnd(from);
+    this.#skipping = line === undefined;
+    if (line === undefined) return this.#text.length;
+    this.#line += 1;
+    return line.next;
+  }
+}
+
+/** Counts a character between two indexes of a text. */
+function count(text: string, character: string, start: number, end: number): number {
+  let found = 0;
+  for (let at = text.indexOf(character, start); at >= 0 && at < end; at = text.indexOf(character, at + 1)) {
+    found += 1;
+  }
+  return found;
+}

@@ -1,0 +1,161 @@
+import { isUtf8 } from 'node:buffer';
+import iconv from 'iconv-lite';
+import { type Content, openContent } from './content.js';
+import { rowsOfCsv } from './csv.js';
+import { type DialectOptions, detectDialect } from './csv-dialect.js';
+import type { Dialect } from './csv-rows.js';
+import { isUtf8Name, toUtf8 } from './encoding.js';
+import { encodingOfMark, LegacyDetector } from './encoding-detection.js';
+import { rowsOfDocuments, rowsOfNdjson } from './json.js';
+import { isJsonObject } from './json-object.js';
+import { refuseOtherFormats } from './other-formats.js';
+import { isParquet, rowsOfParquet } from './parquet.js';
+import type { Peeked } from './peeked.js';
+import type { ReadRow } from './rows.js';
+import type { Source } from './source.js';
+
+export const FORMATS = ['ndjson', 'json', 'csv', 'tsv', 'parquet'] as const;
+export type FormatName = (typeof FORMATS)[number];
+
+/** Options of how a file is read. What they leave open is detected. */
+export interface FormatOptions extends DialectOptions {
+  format?: FormatName;
+  encoding?: string;
+}
+
+/** How a file is read. */
+export interface Format {
+  name: FormatName;
+  /** The format in words, such as `CSV, separated by ";", windows-1252`. */
+  description: string;
+  /** What the number of a row counts. */
+  unit: 'line' | 'row';
+  /** Whether the values of the file have types; every value of CSV is text. */
+  typed: boolean;
+  encoding: string;
+  /** Reads all rows; a pipe only once. */
+  rows(): AsyncGenerator<ReadRow[]>;
+  /** The beginning of a CSV file in a pipe, as a format of its own, from which types are inferred. */
+  sample?: () => AsyncGenerator<ReadRow[]>;
+  /** The header of a CSV file and the names in it, once `rows` has read it. */
+  header: { raw: string; names: readonly string[] };
+}
+
+/** Bytes from which encoding, separator and quotes are detected, and for a pipe the types of the columns. */
+const SAMPLE_BYTES = 1 << 18;
+const NEWLINE = 0x0a;
+const NO_HEADER = { raw: '', names: [] };
+
+/** Detects how a source is read, from its content and not from its name. */
+export async function detectFormat(source: Source, options: FormatOptions): Promise<Format> {
+  const content = await openContent(source);
+  if (options.format === 'parquet' || isParquet(content.magic)) return parquetFormat(source, content);
+  if (options.format === undefined) refuseOtherFormats(content.magic);
+  const stream = content.open();
+  const sample = await sampleOf(stream);
+  const encoding = options.encoding ?? (await detectEncoding(sample, source, content));
+  const text = textOf(sample, encoding);
+  const isWhole = stream.isWhole;
+  if (source.file !== undefined) await stream.close();
+  if (text.trim() === '' && options.format === undefined) throw new Error('the file is empty');
+  const name = options.format ?? nameOf(text);
+  const bytes = () => content.open().chunks();
+  const notes = [
+    ...(isUtf8Name(encoding) ? [] : [encoding]),
+    ...(content.compression === undefined ? [] : [content.compression]),
+  ];
+  if (name === 'json' || name === 'ndjson') {
+    // The lines of NDJSON in UTF-8 are checked one by one.
+    const checked = () => toUtf8(bytes(), encoding);
+    const lines = isUtf8Name(encoding) ? bytes : checked;
+    const rows = () => (name === 'json' ? rowsOfDocuments(checked()) : rowsOfNdjson(lines()));
+    const description = [name === 'json' ? 'JSON' : 'NDJSON', ...notes].join(', ');
+    return { name, description, unit: 'line', typed: true, encoding, rows, header: NO_HEADER };
+  }
+  const separator = options.separator ?? (options.format === 'tsv' ? '\t' : undefined);
+  const dialect = detectDialect(text, isWhole, { ...options, ...(separator && { separator }) });
+  const header: Format['header'] = { raw: '', names: [] };
+  const keep = (raw: string, names: readonly string[]) => Object.assign(header, { raw, names });
+  async function* sampleBytes() {
+    yield Buffer.from(isWhole ? text : text.slice(0, text.lastIndexOf(dialect.lineEnd) + 1));
+  }
+  return {
+    name: dialect.separator === '\t' ? 'tsv' : 'csv',
+    description: [...described(dialect), ...notes].join(', '),
+    unit: 'line',
+    typed: false,
+    encoding,
+    rows: () => rowsOfCsv(toUtf8(bytes(), encoding), dialect, keep),
+    ...(source.file === undefined && { sample: () => rowsOfCsv(sampleBytes(), dialect, keep) }),
+    header,
+  };
+}
+
+/** Detects the encoding of a whole file that turned out not to be UTF-8. */
+export async function detectLegacyEncoding(content: Content): Promise<string | undefined> {
+  const detector = new LegacyDetector();
+  for await (const chunk of content.open().chunks()) detector.observe(chunk);
+  return detector.encoding;
+}
+
+async function detectEncoding(sample: Uint8Array, source: Source, content: Content): Promise<string> {
+  const marked = encodingOfMark(sample);
+  if (marked !== undefined) return marked;
+  if (isUtf8(sample) || isUtf8(sample.subarray(0, sample.lastIndexOf(NEWLINE) + 1))) return 'utf-8';
+  if (source.file !== undefined) return (await detectLegacyEncoding(content)) ?? 'utf-8';
+  const detector = new LegacyDetector();
+  detector.observe(sample);
+  return detector.encoding ?? 'utf-8';
+}
+
+/** Returns the beginning of a text: for JSON at least its first line, because a pipe of JSON may pause after each line. */
+async function sampleOf(stream: Peeked): Promise<Uint8Array> {
+  const start = await stream.peekUntil((head) => firstCharacter(head) !== undefined);
+  const isJson = ['{', '['].includes(firstCharacter(start) ?? '');
+  return stream.peekUntil((head) => head.length >= SAMPLE_BYTES || (isJson && head.includes(NEWLINE, 1)));
+}
+
+/** Returns the first character that is neither a space nor a byte order mark of UTF-8. */
+function firstCharacter(head: Uint8Array): string | undefined {
+  const at = head.findIndex((byte) => ![0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf].includes(byte));
+  return at < 0 ? undefined : String.fromCharCode(head[at] ?? 0);
+}
+
+function textOf(sample: Uint8Array, encoding: string): string {
+  const text = iconv.decode(Buffer.from(sample), encoding);
+  return text.replace(/^\ufeff/, '').replace(/\ufffd$/, '');
+}
+
+/** Names the format of a text by its beginning. */
+function nameOf(text: string): FormatName {
+  const start = text.trimStart();
+  if (/^\[\s*([[{\]]|$)/.test(start)) return 'json';
+  if (!start.startsWith('{')) return 'csv';
+  const lines = start.split('\n');
+  // A line that is an object shows NDJSON, even if the first line is damaged.
+  if (lines.some((line) => line.startsWith('{') && isJsonObject(line))) return 'ndjson';
+  return /^\{\s*("|$)/.test(lines[0] ?? '') ? 'json' : 'ndjson';
+}
+
+function described({ separator, quote }: Dialect): string[] {
+  if (separator === '\t') return ['TSV'];
+  const quoted = quote === '"' ? [] : [quote === '' ? 'without quotes' : `quoted by ${quote}`];
+  return ['CSV', ...(separator === ',' ? [] : [`separated by "${separator}"`]), ...quoted];
+}
+
+async function parquetFormat(source: Source, { compression }: Content): Promise<Format> {
+  const { file } = source;
+  if (file === undefined) throw new Error('Parquet cannot be read from a pipe: give the name of the file');
+  if (compression !== undefined)
+    throw new Error(`the ${compression} data contains Parquet: decompress it first`);
+  const rows = () => rowsOfParquet(file);
+  return {
+    name: 'parquet',
+    description: 'Parquet',
+    unit: 'row',
+    typed: true,
+    encoding: 'utf-8',
+    rows,
+    header: NO_HEADER,
+  };
+}

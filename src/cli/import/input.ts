@@ -1,0 +1,224 @@
+import { didYouMean } from '../../schema/index.js';
+import type { ColumnType } from './column-types.js';
+import { openContent } from './content.js';
+import { NotUtf8 } from './encoding.js';
+import { detectFormat, detectLegacyEncoding, type Format, type FormatOptions } from './format.js';
+import { Identities } from './identities.js';
+import { type IdentityColumns, identityColumns } from './identity-column.js';
+import { Inspection, inspect } from './inspection.js';
+import { LiveTypes, RecordMaker, type RecordPlan } from './record-maker.js';
+import { BadRow, isBroken, type OnBadRow, type Row, type SourceRow } from './rows.js';
+import type { Source } from './source.js';
+
+export interface InputOptions extends FormatOptions {
+  idColumn?: string;
+  types?: Record<string, ColumnType>;
+  flatten?: boolean;
+}
+
+/**
+ * The two parts of a file. The service assigns ids above all existing ids. The records with an id are sent first, so
+ * that no other record gets the same id.
+ */
+const PARTS = ['with-id', 'without-id'] as const;
+type Part = (typeof PARTS)[number];
+
+/** The records of a file or a pipe. */
+export class Input {
+  readonly #source: Source;
+  readonly #options: InputOptions;
+  readonly #identities = new Identities();
+  readonly format: Format;
+  /** What all rows have in common; undefined for JSON from a pipe, which is sent while it arrives. */
+  readonly inspection: Inspection | undefined;
+  /** Undefined until the first record of JSON from a pipe. */
+  identity: IdentityColumns | undefined;
+
+  private constructor(
+    source: Source,
+    options: InputOptions,
+    format: Format,
+    inspection: Inspection | undefined,
+  ) {
+    this.#source = source;
+    this.#options = options;
+    this.format = format;
+    this.inspection = inspection;
+    if (inspection !== undefined) {
+      this.identity = identityColumns(options.idColumn, inspection, inspection.identity.kind);
+    }
+  }
+
+  /** Detects the format, and reads a file once to decide its types and identity. */
+  static async open(
+    source: Source,
+    options: InputOptions,
+    onProgress: (rows: number, share: number | undefined) => void,
+  ): Promise<Input> {
+    const format = await detectFormat(source, options);
+    const progress = (rows: number) => onProgress(rows, source.share());
+    if (source.file === undefined) {
+      const sample = format.sample?.();
+      const inspection = sample === undefined ? undefined : await inspect(format, sample, options);
+      return new Input(source, options, format, inspection);
+    }
+    try {
+      return new Input(source, options, format, await inspect(format, format.rows(), options, progress));
+    } catch (error) {
+      if (!(error instanceof NotUtf8) || options.encoding !== undefined) throw error;
+      const encoding = await detectLegacyEncoding(await openContent(source));
+      if (encoding === undefined) throw error;
+      return Input.open(source, { ...options, encoding }, onProgress);
+    }
+  }
+
+  /** The path of the file; undefined for a pipe. */
+  get file(): string | undefined {
+    return this.#source.file;
+  }
+
+  /** @throws {Error} when an option names a column that no row has. */
+  checkColumns(option: string, names: readonly string[]): void {
+    const { inspection } = this;
+    if (inspection === undefined) return;
+    for (const name of names) {
+      if (inspection.has(name)) continue;
+      throw new Error(`${option}: there is no column "${name}"${didYouMean(name, inspection.names)}`);
+    }
+  }
+
+  /** Returns the type of a column; undefined when each value has its own. */
+  typeOf(name: string): ColumnType | undefined {
+    return this.#options.types?.[name] ?? this.inspection?.typeOf(name);
+  }
+
+  /** The number of records; undefined while it is not known. */
+  get total(): number | undefined {
+    return this.file === undefined ? undefined : this.inspection?.rows;
+  }
+
+  /** Yields the records in the order in which they are sent. */
+  async *records(onBad: OnBadRow): AsyncGenerator<Row[]> {
+    const maker = this.inspection && new RecordMaker(this.#plan(this.inspection), this.#identities);
+    if (maker === undefined || this.file === undefined) {
+      yield* this.#recordsOfPipe(maker, onBad);
+      return;
+    }
+    const [first] = this.#parts();
+    for (const part of this.#parts()) {
+      yield* this.#part(part, maker, part === first ? onBad : () => undefined, onBad);
+    }
+    await this.#source.checkUnchanged();
+  }
+
+  /**
+   * Yields the records without an id again when the file also has rows with an id. Not for a pipe. Bad rows are not
+   * reported a second time.
+   */
+  async *withoutId(): AsyncGenerator<Row[]> {
+    if (this.inspection === undefined || this.file === undefined || this.#parts().length < 2) return;
+    const maker = new RecordMaker(this.#plan(this.inspection), new Identities());
+    const ignore = () => undefined;
+    yield* this.#part('without-id', maker, ignore, ignore);
+    await this.#source.checkUnchanged();
+  }
+
+  /** Returns the line of the row that has this id; 0 when there is none. */
+  lineOfId(id: number): number {
+    return this.#identities.lineOfId(id);
+  }
+
+  /** Yields the rows of some lines as they are in the file. */
+  async *rowsAt(lines: ReadonlySet<number>): AsyncGenerator<SourceRow> {
+    for await (const rows of this.format.rows()) {
+      for (const row of rows) if (lines.has(row.line) && !isBroken(row)) yield row;
+    }
+  }
+
+  #plan(inspection: Inspection): RecordPlan {
+    const identity = this.identity ?? identityColumns(undefined, inspection, 'id');
+    const types = new Map(inspection.names.map((name) => [name, this.typeOf(name)]));
+    return {
+      identity,
+      named: this.#options.idColumn !== undefined,
+      flatten: this.#options.flatten ?? false,
+      typeOf: (name) => types.get(name),
+    };
+  }
+
+  #parts(): readonly Part[] {
+    const { inspection, identity } = this;
+    if (inspection === undefined) return PARTS;
+    const withId = inspection.memberIds + (identity?.kind === 'id' ? inspection.identity.values : 0);
+    if (withId === 0) return ['without-id'];
+    return withId >= inspection.rows ? ['with-id'] : PARTS;
+  }
+
+  async *#part(part: Part, maker: RecordMaker, onBroken: OnBadRow, onBad: OnBadRow): AsyncGenerator<Row[]> {
+    const isOnly = this.#parts().length === 1;
+    for await (const batch of this.format.rows()) {
+      const rows: Row[] = [];
+      for (const row of batch) {
+        if (isBroken(row)) onBroken(row, row.reason);
+        else if (isOnly || maker.hasId(row) === (part === 'with-id')) add(rows, maker, row, onBad);
+      }
+      if (rows.length > 0) yield rows;
+    }
+  }
+
+  /** Rows of a pipe are sent in their order: either all have an id, or none. */
+  async *#recordsOfPipe(maker: RecordMaker | undefined, onBad: OnBadRow): AsyncGenerator<Row[]> {
+    let first: Part | undefined;
+    for await (const batch of this.format.rows()) {
+      const rows: Row[] = [];
+      for (const row of batch) {
+        if (isBroken(row)) {
+          onBad(row, row.reason);
+          continue;
+        }
+        maker ??= this.#liveMaker(row);
+        const part = maker.hasId(row) ? 'with-id' : 'without-id';
+        first ??= part;
+        if (part === first) add(rows, maker, row, onBad);
+        else onBad(row, mixedIds(first));
+      }
+      if (rows.length > 0) yield rows;
+    }
+  }
+
+  /** Decides the identity from the first record of a pipe. */
+  #liveMaker(row: SourceRow): RecordMaker {
+    const { types, idColumn, flatten = false } = this.#options;
+    const first = new Inspection(this.format, idColumn);
+    first.observe(row);
+    this.identity = identityColumns(idColumn, first, first.identity.kind);
+    const live = new LiveTypes();
+    return new RecordMaker(
+      {
+        identity: this.identity,
+        named: idColumn !== undefined,
+        flatten,
+        typeOf: (name, cell) => types?.[name] ?? live.typeOf(name, cell),
+      },
+      this.#identities,
+    );
+  }
+}
+
+function add(rows: Row[], maker: RecordMaker, row: SourceRow, onBad: OnBadRow): void {
+  try {
+    rows.push(maker.make(row));
+  } catch (error) {
+    if (!(error instanceof BadRow)) throw error;
+    onBad(row, error.message);
+  }
+}
+
+/** Explains why a pipe may not mix records with an id and records without one. */
+function mixedIds(first: Part): string {
+  const [rule, here] = first === 'with-id' ? ['an id', 'has none'] : ['no id', 'has one'];
+  return (
+    `the first record has ${rule} and this one ${here}: one could overwrite the other. ` +
+    'A file may mix them, a pipe may not'
+  );
+}

@@ -1,0 +1,85 @@
+import type { Cell } from './cells.js';
+import { type ColumnType, FieldTypes, ValueTypes } from './column-types.js';
+import type { Format } from './format.js';
+import { IdentityValues, columnText } from './identity-column.js';
+import { flattened } from './json.js';
+import { BadRow, isBroken, type SourceRow } from './rows.js';
+
+/** What is found in all rows of a file, or in the first rows of a pipe. */
+export class Inspection {
+  readonly #typed: boolean;
+  readonly #columns = new Map<string, FieldTypes | ValueTypes>();
+  readonly #idColumn: string | undefined;
+  /** The values of `--id-column`, otherwise of `id`. */
+  readonly identity = new IdentityValues();
+  rows = 0;
+  /** Rows that have an `id` beside `data`. */
+  memberIds = 0;
+  vectors = 0;
+
+  constructor({ typed }: { typed: boolean }, idColumn: string | undefined) {
+    this.#typed = typed;
+    this.#idColumn = idColumn;
+  }
+
+  /** The names of all columns, in the order of their first rows. */
+  get names(): readonly string[] {
+    return [...this.#columns.keys()];
+  }
+
+  has(name: string): boolean {
+    return this.#columns.has(name);
+  }
+
+  typeOf(name: string): ColumnType | undefined {
+    return this.#columns.get(name)?.type;
+  }
+
+  observe(row: SourceRow): void {
+    this.rows += 1;
+    for (const [at, name] of row.names.entries()) this.#observeCell(name, row.cells[at] ?? null);
+    const member = row.members?.get('id');
+    if (member !== undefined && member !== 'null') this.memberIds += 1;
+    if (row.vector !== undefined || row.members?.has('vector')) this.vectors += 1;
+    if (row.members === undefined || this.#idColumn !== undefined) {
+      this.identity.observe(columnText(row, this.#idColumn ?? 'id'));
+    }
+  }
+
+  /** Adds columns that no row may have, such as those of a CSV file with only a header. */
+  addColumns(names: readonly string[]): void {
+    for (const name of names) this.#observeCell(name, null);
+  }
+
+  #observeCell(name: string, cell: Cell): void {
+    let types = this.#columns.get(name);
+    if (types === undefined) {
+      types = this.#typed ? new ValueTypes() : new FieldTypes();
+      this.#columns.set(name, types);
+    }
+    types.observe(cell);
+  }
+}
+
+/** Reads rows to their end. Rows that are broken are left out: they are reported when the records are read. */
+export async function inspect(
+  format: Format,
+  rows: AsyncIterable<readonly (SourceRow | { reason: string })[]>,
+  { idColumn, flatten }: { idColumn?: string; flatten?: boolean },
+  onProgress: (rows: number) => void = () => undefined,
+): Promise<Inspection> {
+  const inspection = new Inspection(format, idColumn);
+  for await (const batch of rows as AsyncIterable<SourceRow[]>) {
+    for (const row of batch) {
+      if (isBroken(row)) continue;
+      try {
+        inspection.observe(flatten ? flattened(row) : row);
+      } catch (error) {
+        if (!(error instanceof BadRow)) throw error;
+      }
+    }
+    onProgress(inspection.rows);
+  }
+  inspection.addColumns(format.header.names);
+  return inspection;
+}

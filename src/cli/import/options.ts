@@ -1,0 +1,37 @@
+import { InvalidArgumentError } from 'commander';
+import { type ColumnType, parseColumnTypes } from './column-types.js';
+import { isEncoding } from './encoding.js';
+
+// Each parser returns the value of a command-line option, and throws `InvalidArgumentError` for a text that is not valid.
+
+/** Parses `a=number,b=text` and adds the types to those of earlier flags. */
+export function parseTypes(
+  text: string,
+  before: Record<string, ColumnType> | undefined,
+): Record<string, ColumnType> {
+  try {
+    return parseColumnTypes(text, before);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
+}
+
+/** Parses one character, or `tab`. */
+export function parseSeparator(text: string): string {
+  const character = text === 'tab' ? '\t' : text;
+  if (!/^[^"\r\n]$/u.test(character)) throw new InvalidArgumentError('not one character, nor "tab"');
+  return character;
+}
+
+/** Parses one character, or `none`. */
+export function parseQuote(text: string): string {
+  if (text === 'none') return '';
+  if (!/^[^\r\n]$/.test(text)) throw new InvalidArgumentError('not one character, nor "none"');
+  return text;
+}
+
+/** Checks the name of an encoding. */
+export function parseEncoding(name: string): string {
+  if (!isEncoding(name)) throw new InvalidArgumentError('no such encoding is known');
+  return name;
+}

@@ -1,0 +1,158 @@
+import { LIMITS } from '../../schema/index.js';
+import { type Cell, Nested, Numeral } from './cells.js';
+import { type ColumnType, convert, exactNumber, type Value } from './column-types.js';
+import { contentOf, type Identities, isIntegerId, uuidOfKey } from './identities.js';
+import { hasId, type IdentityColumns, columnText } from './identity-column.js';
+import { flattened } from './json.js';
+import { BadRow, type Row, type SourceRow } from './rows.js';
+
+const LINE_END = '\n';
+
+/** How the rows of a file become records. */
+export interface RecordPlan {
+  identity: IdentityColumns;
+  /** Whether `--id-column` names the identity column. */
+  named: boolean;
+  flatten: boolean;
+  /** Returns the type of a column; undefined when each value has its own. Throws {@link BadRow}. */
+  typeOf(name: string, cell: Cell): ColumnType | undefined;
+}
+
+/** Makes records from rows. */
+export class RecordMaker {
+  readonly #plan: RecordPlan;
+  readonly #identities: Identities;
+  /** The names of columns as JSON, with the colon after them. */
+  readonly #names = new Map<string, string>();
+
+  constructor(plan: RecordPlan, identities: Identities) {
+    this.#plan = plan;
+    this.#identities = identities;
+  }
+
+  hasId(row: SourceRow): boolean {
+    return hasId(row, this.#plan.identity, this.#plan.named);
+  }
+
+  /** @throws {BadRow} when the row cannot be stored. */
+  make(source: SourceRow): Row {
+    const row = this.#plan.flatten ? flattened(source) : source;
+    const data = this.#data(row);
+    const members = [...this.#identity(row), ...this.#members(row), `"data":{${data}}`];
+    const json = Buffer.from(`{${members.join(',')}}${LINE_END}`);
+    if (json.length > LIMITS.batch_bytes)
+      throw new BadRow(`the record is longer than ${LIMITS.batch_bytes} bytes`);
+    return { json, line: row.line, raw: row.raw };
+  }
+
+  #data({ names, cells, members }: SourceRow): string {
+    const { identity, named } = this.#plan;
+    const isRecord = members !== undefined && !named;
+    const texts: string[] = [];
+    for (const [at, name] of names.entries()) {
+      // The text of a key stays a column: its UUID does not contain it.
+      const isIdentity =
+        name === identity.column ? identity.kind !== 'key' : identity.uuids && name === 'uuid';
+      if (isIdentity && !isRecord) continue;
+      texts.push(this.#name(name) + JSON.stringify(this.#value(name, cells[at] ?? null)));
+    }
+    return texts.join(',');
+  }
+
+  #value(name: string, cell: Cell): Value {
+    try {
+      return convert(cell, this.#plan.typeOf(name, cell));
+    } catch (error) {
+      throw new BadRow(`column "${name}": ${(error as Error).message}`);
+    }
+  }
+
+  #name(name: string): string {
+    let json = this.#names.get(name);
+    if (json === undefined) {
+      json = `${JSON.stringify(name)}:`;
+      this.#names.set(name, json);
+    }
+    return json;
+  }
+
+  #members({ members, vector }: SourceRow): string[] {
+    if (members === undefined) return vector === undefined ? [] : [`"vector":${vector}`];
+    return [...members].map(([name, json]) => this.#name(name) + json);
+  }
+
+  /** Registers the identity of a record, and returns the members to add. */
+  #identity(row: SourceRow): string[] {
+    if (row.members !== undefined && !this.#plan.named) return this.#identityOfMembers(row, row.members);
+    if (row.members?.has('id') || row.members?.has('uuid')) {
+      throw new BadRow('the record has "id" or "uuid", and --id-column gives its identity too');
+    }
+    const { column = '', kind, uuids } = this.#plan.identity;
+    const text = columnText(row, column);
+    const uuid = uuids ? columnText(row, 'uuid') : '';
+    if (text === '' && uuid === '') return [this.#uuidOfContent(row)];
+    if (text !== '' && kind === 'key') {
+      const made = uuidOfKey(text, column);
+      this.#identities.add({ uuid: made, key: text }, row.line);
+      return [`"uuid":"${made}"`];
+    }
+    if (text !== '' && kind === 'id' && !isIntegerId(text)) {
+      throw new BadRow(
+        `column "${column}": "${text}" is not an integer from 1 to ${Number.MAX_SAFE_INTEGER} like the first ids`,
+      );
+    }
+    const id = kind === 'id' && text !== '' ? Number(text) : undefined;
+    const given = kind === 'uuid' ? text : uuid;
+    this.#identities.add({ id, uuid: given === '' ? undefined : given }, row.line);
+    return [
+      ...(id === undefined ? [] : [`"id":${id}`]),
+      ...(given === '' ? [] : [`"uuid":${JSON.stringify(given)}`]),
+    ];
+  }
+
+  #identityOfMembers(row: SourceRow, members: ReadonlyMap<string, string>): string[] {
+    const id = members.get('id') ?? 'null';
+    const uuid = members.get('uuid');
+    if (id === 'null' && uuid === undefined) return [this.#uuidOfContent(row)];
+    // The service refuses a member that is not valid, with a reason.
+    this.#identities.add(
+      {
+        id: isIntegerId(id) ? Number(id) : undefined,
+        uuid: uuid?.startsWith('"') ? (JSON.parse(uuid) as string) : undefined,
+      },
+      row.line,
+    );
+    return [];
+  }
+
+  #uuidOfContent({ names, cells }: SourceRow): string {
+    return `"uuid":"${this.#identities.uuidOfContent(contentOf(names, cells))}"`;
+  }
+}
+
+/**
+ * Decides types while rows are sent, for a pipe of values that have types. A number with more digits than a double keeps
+ * makes its column text, unless rows with numbers were sent before.
+ */
+export class LiveTypes {
+  readonly #types = new Map<string, 'number' | 'text'>();
+
+  typeOf(name: string, cell: Cell): ColumnType | undefined {
+    if (cell instanceof Nested || (typeof cell !== 'number' && !(cell instanceof Numeral))) return undefined;
+    const type = this.#types.get(name);
+    if (type === 'text') return 'text';
+    const isExact = typeof cell === 'number' || exactNumber(cell.text) !== undefined;
+    if (isExact) {
+      this.#types.set(name, 'number');
+      return undefined;
+    }
+    if (type === 'number') {
+      throw new Error(
+        `${(cell as Numeral).text} has more digits than a number keeps, and earlier rows have numbers: ` +
+          `store the column as text by --types ${name}=text, or import a file`,
+      );
+    }
+    this.#types.set(name, 'text');
+    return 'text';
+  }
+}

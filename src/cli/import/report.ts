@@ -1,0 +1,45 @@
+import { count } from '../progress-bar.js';
+import { COLUMN_TYPES } from './column-types.js';
+import type { Input } from './input.js';
+
+/** Describes how a file is read: its format, its identity and the types of its columns. */
+export function describeInput(input: Input): string[] {
+  return [`read as ${input.format.description}`, identityOf(input), ...typesOf(input)];
+}
+
+const KINDS = {
+  id: 'integer ids',
+  uuid: 'UUIDs',
+  key: 'keys, because they are neither all integers nor all UUIDs',
+} as const;
+
+function identityOf({ identity, inspection }: Input): string {
+  if (inspection !== undefined && inspection.memberIds > 0) return 'identity: the members "id" and "uuid"';
+  const isEmpty = inspection?.identity.values === 0 && identity?.column !== 'uuid';
+  if (identity?.column === undefined || isEmpty) {
+    return 'identity: the content of each row, so that a changed row is a new record';
+  }
+  const { column, kind, uuids } = identity;
+  const also = uuids ? ', and the column "uuid"' : '';
+  const missing =
+    inspection === undefined || column === 'uuid' ? 0 : inspection.rows - inspection.identity.values;
+  const others = missing === 0 ? '' : `; rows without one: ${count(missing)}, by their content`;
+  return `identity: the column "${column}" (${KINDS[kind]})${also}${others}`;
+}
+
+/** Names the types of the columns: a filter compares only values of the same type. */
+function typesOf(input: Input): string[] {
+  const { inspection, identity } = input;
+  if (inspection === undefined) return [];
+  const isData = (name: string) => name !== identity?.column || identity.kind === 'key';
+  const names = inspection.names.filter(isData);
+  const typed = COLUMN_TYPES.map(
+    (type) => [type, names.filter((name) => input.typeOf(name) === type)] as const,
+  );
+  const parts = typed.flatMap(([type, columns]) =>
+    columns.length > 0 ? [`${type}: ${columns.join(', ')}`] : [],
+  );
+  if (parts.length === 0) return [];
+  const others = names.some((name) => input.typeOf(name) === undefined) ? ['all others as in the file'] : [];
+  return [`columns by type: ${[...parts, ...others].join('; ')} (--types changes it)`];
+}

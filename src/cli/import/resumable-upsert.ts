@@ -1,0 +1,147 @@
+import type { Database } from '../../api/index.js';
+import { sleep } from '../../async/sleep.js';
+import { CosiftError } from '../../errors.js';
+import type { LineSummary } from '../../schema/index.js';
+import type { Row } from './rows.js';
+
+/** Waits between attempts in milliseconds. The count begins again with each batch that is stored. */
+const WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000];
+/** Minimum number of rows to remove at once, because each removal copies the others. */
+const MIN_REMOVED = 16_384;
+/** Bytes of rows that are sent as one chunk. */
+const CHUNK_BYTES = 1 << 16;
+
+export interface UpsertCalls {
+  signal: AbortSignal;
+  onBad(row: Row, reason: string): void;
+  /** Called with the number of rows that are read and records that are stored. */
+  onProgress(rows: number, stored: number): void;
+  /** Called before another attempt. */
+  onRetry?(error: CosiftError, waitMs: number): void;
+  /** Whether the database may be out of reach for some time. */
+  remote: boolean;
+}
+
+export interface UpsertResult extends LineSummary {
+  /** Records that were stored before a connection was lost. They are not in the other counts. */
+  earlier: number;
+}
+
+/**
+ * Upserts a stream of rows. When the service is busy or a connection is lost, the rows that it has not acknowledged are
+ * sent again.
+ */
+export async function upsertResumably(
+  database: Database,
+  rows: AsyncIterable<Row[]>,
+  calls: UpsertCalls,
+): Promise<UpsertResult> {
+  const queue = new Queue(rows);
+  let stored = 0;
+  let truncated = 0;
+  let failures = 0;
+  try {
+    for (;;) {
+      const before = { stored, truncated };
+      let sent = 0;
+      try {
+        for await (const event of database.upsertLines(queue.chunks(), { signal: calls.signal })) {
+          if (event.type === 'problem') {
+            const row = queue.at(event.line - 1 - sent);
+            const place = event.pointer === '' ? '' : `${event.pointer}: `;
+            if (row !== undefined) calls.onBad(row, `${place}${event.detail}`);
+          } else if (event.type === 'progress') {
+            failures = 0;
+            queue.acknowledge(event.lines - sent);
+            sent = event.lines;
+            stored = before.stored + event.committed;
+            truncated = before.truncated + event.truncated;
+            calls.onProgress(queue.acknowledged, stored);
+          } else {
+            return { ...event, truncated: before.truncated + event.truncated, earlier: before.stored };
+          }
+        }
+        throw new Error('the import ended without a summary');
+      } catch (error) {
+        const waitMs = WAITS_MS[failures];
+        if (calls.signal.aborted || !calls.remote || !isTransient(error) || waitMs === undefined) throw error;
+        failures += 1;
+        calls.onRetry?.(error, waitMs);
+        await sleep(waitMs, calls.signal);
+        queue.restart();
+      }
+    }
+  } finally {
+    queue.close();
+  }
+}
+
+/** Whether the same request may succeed later. */
+export function isTransient(error: unknown): error is CosiftError {
+  if (!(error instanceof CosiftError)) return false;
+  return error.code !== 'store_failed' && (error.status === 429 || error.status === 503);
+}
+
+/** Rows that are read and not yet acknowledged. */
+class Queue {
+  readonly #input: AsyncIterator<Row[]>;
+  #rows: Row[] = [];
+  /** Acknowledged rows at the start of `#rows`. */
+  #done = 0;
+  /** Rows that the current attempt has sent, and the acknowledged ones. */
+  #sent = 0;
+  #attempt = 0;
+  acknowledged = 0;
+
+  constructor(rows: AsyncIterable<Row[]>) {
+    this.#input = rows[Symbol.asyncIterator]();
+  }
+
+  /** Returns the row that follows `index` unacknowledged rows. */
+  at(index: number): Row | undefined {
+    return this.#rows[this.#done + index];
+  }
+
+  acknowledge(count: number): void {
+    this.acknowledged += count;
+    this.#done += count;
+    if (this.#done < MIN_REMOVED) return;
+    this.#rows = this.#rows.slice(this.#done);
+    this.#sent -= this.#done;
+    this.#done = 0;
+  }
+
+  /** Sends the unacknowledged rows again. */
+  restart(): void {
+    this.#attempt += 1;
+    this.#sent = this.#done;
+  }
+
+  /** Yields the rows that are not acknowledged, and then those that are not read. */
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    const attempt = this.#attempt;
+    for (;;) {
+      while (this.#sent < this.#rows.length && attempt === this.#attempt) yield this.#take();
+      // An earlier attempt may still be waiting for rows: they are kept for the current one.
+      const { done, value } = await this.#input.next();
+      if (done) return;
+      for (const row of value) this.#rows.push(row);
+      if (attempt !== this.#attempt) return;
+    }
+  }
+
+  /** Ends the input. Does not wait for it, because a pipe may be silent. */
+  close(): void {
+    this.#input.return?.().catch(() => undefined);
+  }
+
+  #take(): Uint8Array {
+    const parts: Uint8Array[] = [];
+    for (let bytes = 0; bytes < CHUNK_BYTES && this.#sent < this.#rows.length; this.#sent += 1) {
+      const { json } = this.#rows[this.#sent] as Row;
+      parts.push(json);
+      bytes += json.length;
+    }
+    return Buffer.concat(parts);
+  }
+}

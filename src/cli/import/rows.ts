@@ -1,0 +1,49 @@
+import type { Cell } from './cells.js';
+
+/**
+ * The row as the file has it, without the end of the line; for Parquet as JSON. A function, because most rows are stored
+ * and their text is not needed.
+ */
+export type RawText = () => string;
+
+/** A row of a file. */
+export interface SourceRow {
+  /** The line on which the row begins; for Parquet the number of the row. Counted from 1. */
+  line: number;
+  /** The names of the columns, in the order of the row. */
+  names: readonly string[];
+  cells: readonly Cell[];
+  /** The members beside `data` as JSON, for a row that is a record with `data`. */
+  members?: ReadonlyMap<string, string> | undefined;
+  /** The list `vector` of a row without `members`, as JSON. */
+  vector?: string | undefined;
+  raw: RawText;
+}
+
+/** A row that is not a record. */
+export interface BrokenRow {
+  line: number;
+  raw: RawText;
+  /** Why the row is not a record, for the user. */
+  reason: string;
+}
+
+export type ReadRow = SourceRow | BrokenRow;
+
+/** A record to send. */
+export interface Row {
+  /** A line of NDJSON with its line end. */
+  json: Uint8Array;
+  line: number;
+  raw: RawText;
+}
+
+/** A row that cannot be stored. The message is for the user. */
+export class BadRow extends Error {}
+
+/** Called for a row that is not stored. */
+export type OnBadRow = (row: { line: number; raw: RawText }, reason: string) => void;
+
+export function isBroken(row: ReadRow): row is BrokenRow {
+  return 'reason' in row;
+}
