@@ -1,7 +1,7 @@
 import type { Cell } from './cells.js';
 import { type ColumnType, FieldTypes, ValueTypes } from './column-types.js';
 import type { Format } from './format.js';
-import { IdentityValues, columnText } from './identity-column.js';
+import { columnText, IdentityValues } from './identity-column.js';
 import { flattened } from './json.js';
 import { BadRow, isBroken, type SourceRow } from './rows.js';
 

@@ -2,7 +2,7 @@ import { LIMITS } from '../../schema/index.js';
 import { type Cell, Nested, Numeral } from './cells.js';
 import { type ColumnType, convert, exactNumber, type Value } from './column-types.js';
 import { contentOf, type Identities, isIntegerId, uuidOfKey } from './identities.js';
-import { hasId, type IdentityColumns, columnText } from './identity-column.js';
+import { columnText, hasId, type IdentityColumns } from './identity-column.js';
 import { flattened } from './json.js';
 import { BadRow, type Row, type SourceRow } from './rows.js';
 
