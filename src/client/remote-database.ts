@@ -19,6 +19,7 @@ import type {
 import { paginate } from '../api/paginate.js';
 import { checkChanges } from '../api/record-values.js';
 import { reembed } from '../api/reembed.js';
+import { checkRequestValues } from '../api/request-values.js';
 import { type SearchCall, searchCall, withGroup } from '../api/search-call.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
 import { recordWithArrayVector } from '../api/vectors.js';
@@ -168,6 +169,7 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     type Deletion = { deleted: number };
     try {
       const body = grouped.request;
+      checkRequestValues(body);
       return (await this.#transport.json<Deletion>('POST', path, SHAPES.deletion, body, options)).deleted;
     } catch (error) {
       throw grouped.asGiven(error);
@@ -225,6 +227,7 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
   ): Promise<Page<Item>> {
     const path = variant === 'uuid' ? `${this.#path}/records/${kind}` : `${this.#path}/${kind}`;
     try {
+      checkRequestValues(request);
       return await this.#transport.json('POST', path, pageShape(variant, kind), request, { signal });
     } catch (error) {
       throw asGiven(error);

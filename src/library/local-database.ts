@@ -48,7 +48,7 @@ import {
   type SearchRequest,
   type Variant,
 } from '../schema/index.js';
-import { checkSurrogates } from './check-surrogates.js';
+import { checkRequest } from './check-request.js';
 
 /** One database of this process. Methods without a comment do what {@link Database} says. */
 export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
@@ -123,7 +123,7 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     const grouped = withGroup(request as unknown as QueryRequest);
     try {
       signal?.throwIfAborted();
-      const checked = checkQueryRequest(checkSurrogates(grouped.request), variant);
+      const checked = checkQueryRequest(checkRequest(grouped.request), variant);
       return parseJson((await this.#backend.query(this.id, checked, { variant, signal })).body);
     } catch (error) {
       throw grouped.asGiven(error);
@@ -168,7 +168,7 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     checkCall(options);
     const grouped = withGroup(request as DeleteRequest);
     try {
-      const checked = checkDeleteRequest(checkSurrogates(grouped.request));
+      const checked = checkDeleteRequest(checkRequest(grouped.request));
       return (await this.#backend.deleteRecords(this.id, checked, options)).deleted;
     } catch (error) {
       throw grouped.asGiven(error);
@@ -212,7 +212,7 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     const shape = variant ?? 'integer';
     try {
       signal?.throwIfAborted();
-      const checked = checkSearchRequest(checkSurrogates(request), shape);
+      const checked = checkSearchRequest(checkRequest(request), shape);
       return parseJson((await this.#backend.search(this.id, checked, { variant: shape, signal })).body);
     } catch (error) {
       throw asGiven(error);

@@ -87,6 +87,23 @@ const vector = Float32Array.from([1, 0]);
 const search = { search: { vector, threshold: 0 }, pagination: { limit: 3 } };
 const loose = (value: unknown) => value as never;
 
+/** Values that a service would get as something else, or not at all. */
+const NOT_JSON: [string, unknown][] = [
+  ['NaN', Number.NaN],
+  ['Infinity', Number.POSITIVE_INFINITY],
+  ['a bigint', 10n],
+  ['a date', new Date(0)],
+  ['a map', new Map()],
+  ['a function', () => 1],
+  ['itself', itself()],
+];
+
+function itself(): object {
+  const group: { rules: unknown[] } = { rules: [] };
+  group.rules.push(group);
+  return group;
+}
+
 type Call = [string, (database: Database) => Promise<unknown>];
 
 const HALF_PAIRS: [string, object][] = [
@@ -168,6 +185,35 @@ const CALLS: Call[] = [
   [
     'upsert of a column with half of a surrogate pair',
     (database) => database.upsert([{ data: { '\ud800': 1 }, vector }]),
+  ],
+  ...NOT_JSON.flatMap(([what, value]): Call[] => [
+    [
+      `search with ${what} as threshold`,
+      (database) => database.search(loose({ search: { threshold: value } })),
+    ],
+    [
+      `query with ${what} in the filter`,
+      (database) =>
+        database.query({ filter: loose({ rules: [{ column: 'a', operator: 'equals', value }] }) }),
+    ],
+    [
+      `delete with ${what} in the time range`,
+      (database) => database.delete(loose({ time_range: { start_time: value } })),
+    ],
+  ]),
+  [
+    'search with a filter larger than a body may be',
+    (database) => {
+      const rule = { column: 'a', operator: 'equals', value: 'x'.repeat(9_000) } as const;
+      return database.search({ ...search, filter: { rules: Array(120).fill(rule) } });
+    },
+  ],
+  [
+    'query with a filter almost as large as a body may be',
+    (database) => {
+      const rule = { column: 'a', operator: 'equals', value: 'x'.repeat(9_000) } as const;
+      return database.query({ filter: { rules: Array(110).fill(rule) } });
+    },
   ],
   ['search without a request', (database) => database.search(loose(undefined))],
   ['searchAll', (database) => all(database.searchAll({ search: { vector, threshold: 0.9 } }))],
