@@ -186,16 +186,18 @@ export function typeScriptIsBuilt() {
   return isDone(TYPESCRIPT);
 }
 
-/** Brings the checkout up to date. `install: false` leaves the packages as they are. */
-export function setup({ install = true } = {}) {
+/**
+ * Brings the checkout up to date. `install: false` leaves the packages as they are, and `native: false` the engine.
+ */
+export function setup({ install = true, native = true } = {}) {
   checkNode();
   if (install && packagesAreDue()) {
-    if (!existsSync(at('native', '.stamp'))) checkRust();
+    if (native && !existsSync(at('native', '.stamp'))) checkRust();
     console.log('cosift: installing packages (about a minute)');
     run('npm ci', 'npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
   }
   if (!existsSync(bin('napi'))) fail('the packages are not installed. Run: npm ci');
-  buildNative();
+  if (native) buildNative();
   buildTypeScript();
 }
 

@@ -3,14 +3,15 @@
 let failed = 0;
 let passed = 0;
 
-/** Runs a check. A failure is printed, and the next checks still run. */
+/** Runs a check, and prints the first line of what it returns. After a failure, the next checks still run. */
 export async function check(title, body) {
   const started = performance.now();
   const seconds = () => ((performance.now() - started) / 1000).toFixed(1);
   try {
     const note = await body();
     passed += 1;
-    console.log(`ok      ${title}${note ? `: ${note.trim()}` : ''} (${seconds()} s)`);
+    const text = note ? `: ${note.trim().split('\n', 1)[0]}` : '';
+    console.log(`ok      ${title}${text} (${seconds()} s)`);
   } catch (error) {
     failed += 1;
     console.log(`FAILED  ${title} (${seconds()} s)\n${indented(error.stack ?? error)}`);

@@ -7,14 +7,14 @@ import { run } from './commands.mjs';
 const PROGRAMS = fileURLToPath(new URL('programs/', import.meta.url));
 
 export class Project {
-  /** `npm` is the file of npm's command line, and `node` the binary that runs it and the programs. */
-  constructor(directory, { npm, node }) {
+  /** `npmFile` is npm's command line, and `nodeFile` the binary that runs it and the programs. */
+  constructor(directory, { npmFile, nodeFile }) {
     mkdirSync(directory, { recursive: true });
     cpSync(PROGRAMS, directory, { recursive: true });
     this.directory = directory;
     this.bin = join(directory, 'node_modules/.bin');
-    this.npmFile = npm;
-    this.nodeFile = node;
+    this.npmFile = npmFile;
+    this.nodeFile = nodeFile;
   }
 
   write(file, content) {

@@ -30,11 +30,11 @@ export async function checkTarballs(tarballs) {
   for (const { file, unpacked, manifest } of tarballs) {
     const { name } = manifest;
     await check(`${name}: publint`, () =>
-      run(tool('publint'), ['run', unpacked, '--strict', '--pack', 'false']).then(() => undefined),
+      run(tool('publint'), ['run', unpacked, '--strict', '--pack', 'false']),
     );
     if (TYPED[name]) {
       await check(`${name}: are the types wrong`, () =>
-        run(tool('attw'), [file, '--profile', TYPED[name], '--format', 'ascii']).then(() => undefined),
+        run(tool('attw'), [file, '--profile', TYPED[name], '--format', 'ascii']),
       );
     }
     await check(`${name}: links`, () =>

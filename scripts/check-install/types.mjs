@@ -25,10 +25,19 @@ const SETTINGS = {
 };
 
 export async function checkTypes(project) {
-  for (const [title, { files, ...options }] of Object.entries(SETTINGS)) {
-    await check(`tsc, ${title}`, async () => {
-      project.write('tsconfig.json', JSON.stringify({ compilerOptions: { ...STRICT, ...options }, files }));
-      await project.node(TSC, '-p', 'tsconfig.json');
-    });
+  for (const [title, settings] of Object.entries(SETTINGS)) {
+    await check(`tsc, ${title}`, () => compile(project, settings));
   }
+}
+
+/** The client alone is for browsers, too, which have no types of Node. */
+export async function checkTypesOfClient(client) {
+  await check('tsc, @cosift/client alone', () =>
+    compile(client, { module: 'NodeNext', files: ['types-client-import.mts', 'types-client-require.cts'] }),
+  );
+}
+
+async function compile(project, { files, ...options }) {
+  project.write('tsconfig.json', JSON.stringify({ compilerOptions: { ...STRICT, ...options }, files }));
+  await project.node(TSC, '-p', 'tsconfig.json');
 }

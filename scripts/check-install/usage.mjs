@@ -47,19 +47,7 @@ async function checkCommandLine(project) {
 }
 
 async function checkServer(project) {
-  // Not by npx, which would receive the signal instead of the server.
-  const server = spawn(
-    join(project.bin, 'cosift'),
-    ['serve', '--port', '0', '--data', 'imported', '--log-level', 'warn'],
-    {
-      cwd: project.directory,
-      env: { ...userEnvironment(project.nodeFile), COSIFT_ADMIN_KEY: KEY },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  const ended = once(server, 'exit');
-  try {
-    const url = await addressOf(server);
+  await withServer(project, async (url) => {
     const response = await fetch(`${url}/v1/databases/facts/search`, {
       method: 'POST',
       headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
@@ -67,9 +55,43 @@ async function checkServer(project) {
     });
     assert.equal(response.status, 200);
     assert.equal((await response.json()).results[0].data.name, 'Eiffel Tower');
-    for (const program of ['client.mjs', 'client.cjs', 'client-package.mjs', 'client-package.cjs']) {
+    for (const program of ['client.mjs', 'client.cjs']) {
       assert.equal(await project.node(program, url, KEY), 'Lake Baikal\n', program);
     }
+  });
+}
+
+/** The client alone, in a project of its own, with the server of another one. */
+export async function checkClientAlone(client, project) {
+  await check('@cosift/client alone: npm install @cosift/client', async () => {
+    await client.npm('install', '@cosift/client');
+    assert.deepEqual(
+      client.installed().map(([path]) => path),
+      ['node_modules/@cosift/client'],
+    );
+    return `${(client.size() / 1e3).toFixed(0)} kB`;
+  });
+  await check('@cosift/client alone: import and require', () =>
+    withServer(project, async (url) => {
+      for (const program of ['client-package.mjs', 'client-package.cjs']) {
+        assert.equal(await client.node(program, url, KEY), 'Lake Baikal\n', program);
+      }
+    }),
+  );
+}
+
+/** Serves the database of the command line check while `body` runs. The server must then stop by itself. */
+async function withServer(project, body) {
+  // Not by npx, which would receive the signal instead of the server.
+  const args = ['serve', '--port', '0', '--data', 'imported', '--log-level', 'warn'];
+  const server = spawn(join(project.bin, 'cosift'), args, {
+    cwd: project.directory,
+    env: { ...userEnvironment(project.nodeFile), COSIFT_ADMIN_KEY: KEY },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(server, 'exit');
+  try {
+    await body(await addressOf(server));
   } finally {
     server.kill('SIGTERM');
   }
@@ -77,7 +99,7 @@ async function checkServer(project) {
 }
 
 /** The address that a server prints once it is ready. */
-export async function addressOf(server) {
+async function addressOf(server) {
   const lines = [];
   for await (const line of createInterface({ input: server.stdout })) {
     const [, url] = /listening on (http:\S+)/.exec(line) ?? [];

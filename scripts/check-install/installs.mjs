@@ -1,0 +1,75 @@
+// The ways in which users install cosift.
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { check } from './checks.mjs';
+import { fetchNodes } from './nodes.mjs';
+import { Project } from './project.mjs';
+import { serveRegistry } from './registry.mjs';
+import { checkTypes, checkTypesOfClient } from './types.mjs';
+import { checkClientAlone, checkInstalled, checkUsage } from './usage.mjs';
+
+/** From the tarballs, on each version of Node. */
+export async function installTarballs({ directory, tarballs, npmFile, npm }) {
+  const files = tarballs.filter(({ manifest }) => fitsThisMachine(manifest)).map(({ file }) => file);
+  for (const { version, binary } of await fetchNodes(directory, npm)) {
+    const name = `Node ${version}`;
+    const project = new Project(join(directory, version), { npmFile, nodeFile: binary });
+    await check(`${name}: npm install of the tarballs`, () => project.npm('install', ...files));
+    await checkInstalled(name, project);
+    await checkUsage(name, project);
+    if (binary === process.execPath) await checkTypes(project);
+  }
+}
+
+/** By name, from a registry that has the packages. */
+export async function installByName({ directory, tarballs, npmFile, npm }) {
+  const upstream = (await npm(['config', 'get', 'registry'], { cwd: directory })).trim();
+  const registry = await serveRegistry(tarballs, upstream);
+  const projectOf = (name) => {
+    const project = new Project(join(directory, name), { npmFile, nodeFile: process.execPath });
+    project.write('.npmrc', `registry=${registry.url}\n`);
+    return project;
+  };
+  const byName = projectOf('by-name');
+  await check('by name: npm install cosift', () => byName.npm('install', 'cosift'));
+  await checkInstalled('by name', byName);
+  await checkUsage('by name', byName);
+  const client = projectOf('client');
+  await checkClientAlone(client, byName);
+  await checkTypesOfClient(client);
+  await checkWithoutModel(projectOf('without-model'));
+  await checkPnpm(projectOf('pnpm'), join(directory, 'pnpm-tool'), npm);
+  await registry.close();
+}
+
+async function checkWithoutModel(project) {
+  await check('without the model: npm install cosift --omit=peer', async () => {
+    await project.npm('install', 'cosift', '--omit=peer');
+    assert.equal(readdirSync(join(project.directory, 'node_modules/@cosift')).length, 1);
+    return `${(project.size() / 1e6).toFixed(1)} MB`;
+  });
+  await check('without the model: vectors of your own work, and texts say what to install', async () => {
+    const output = await project.node('own-vectors.mjs');
+    assert.match(output, /^north\nnot_installed: .*built-in model/);
+    assert.match(output, /npm install @cosift\/model-minilm\n/);
+  });
+}
+
+/** pnpm runs no install scripts, and lets a package import only what its manifest names. */
+async function checkPnpm(project, tools, npm) {
+  await check('pnpm 10: pnpm add cosift', async () => {
+    await npm(['install', '--prefix', tools, 'pnpm@10']);
+    const pnpm = join(tools, 'node_modules/pnpm/bin/pnpm.cjs');
+    await project.node(pnpm, 'add', 'cosift', '--store-dir', join(tools, 'store'));
+  });
+  await checkUsage('pnpm 10', project);
+}
+
+/** Tarballs for other platforms cannot be installed. */
+function fitsThisMachine({ os, cpu, libc }) {
+  const { glibcVersionRuntime } = process.report.getReport().header;
+  const ours = glibcVersionRuntime === undefined ? 'musl' : 'glibc';
+  const fits = (allowed, value) => allowed === undefined || allowed.includes(value);
+  return fits(os, process.platform) && fits(cpu, process.arch) && fits(libc, ours);
+}
