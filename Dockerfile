@@ -30,11 +30,13 @@ ENV NODE_ENV=production \
   PATH=/app/node_modules/.bin:$PATH
 COPY --from=build /app /app
 RUN install --directory --owner=node --group=node /data
-USER node
+# A number, so that Kubernetes can tell that it is not root. It is the user "node" of the image.
+USER 1000:1000
 WORKDIR /data
 VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
+# Until the databases are loaded, the service is not healthy; failures in the start period do not count.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=10m --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.COSIFT_PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # Not through npx: signals reach the server directly.
