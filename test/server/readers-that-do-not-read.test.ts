@@ -1,18 +1,20 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { exchange } from './exchange.js';
 import { ALL_ZERO, gauges, issueKey, Raw, request, searchAndWrite, untilGauges } from './raw.js';
-import { Service } from './service.js';
+import { JSON_TYPE, Service } from './service.js';
 
 const MIB = 1 << 20;
 const READERS = 100;
 const QUERY = '/v1/databases/long/query';
 
-/** A service with 30 records of 300 kB. */
-async function begin(sendMs: number): Promise<Service> {
+/** A service with 30 records of 300 kB: of one letter, or of random letters, which cannot be compressed by half. */
+async function begin(sendMs: number, text = (i: number) => String(i % 10).repeat(300_000)): Promise<Service> {
   const service = await Service.start({}, { timeouts: { sendMs } });
   for (const id of ['long', 'other']) await service.call('PUT', `/v1/databases/${id}`, { dimensions: 2 });
   const records = Array.from({ length: 30 }, (_, i) => ({
     id: i + 1,
-    data: { text: String(i % 10).repeat(300_000) },
+    data: { text: text(i) },
     vector: [1, i],
   }));
   for (const half of [records.slice(0, 15), records.slice(15)]) {
@@ -85,6 +87,32 @@ test('a reader that never reads is cut off, whose key was revoked too', { timeou
     .poll(async () => (await impatient.call('GET', '/metrics')).text, { timeout: 60_000 })
     .toMatch(/^cosift_search_stage_seconds_count\{stage="total"\} [1-9]/m);
   expect((await impatient.call('DELETE', `/v1/keys/${key_id}`)).status).toBe(204);
+  // Nobody here closes a connection.
+  await untilGauges(impatient, ALL_ZERO);
+  for (const { socket } of readers) socket.destroy();
+  await impatient.stop();
+});
+
+test('compressed responses count as well, and their readers are cut off', { timeout: 120_000 }, async () => {
+  const impatient = await begin(3_000, () => randomBytes(225_000).toString('base64'));
+  const { key } = await issueKey(impatient, ['search']);
+  const headers = { 'accept-encoding': 'gzip' };
+  const body = '{"pagination":{"limit":100}}';
+  const compressed = await exchange(
+    impatient,
+    'POST',
+    QUERY,
+    { ...headers, ...JSON_TYPE, 'x-api-key': key },
+    body,
+  );
+  expect(compressed.headers['content-encoding']).toBe('gzip');
+  expect(compressed.bytes.length).toBeGreaterThan(2 * MIB);
+  const readers = Array.from({ length: 10 }, () => new Raw(impatient, { reads: false }));
+  for (const { socket } of readers) socket.write(request(key, 'POST', QUERY, body, headers).repeat(3));
+  for (let unsent = 0; unsent < 2 * MIB; ) {
+    unsent = (await gauges(impatient))['in_flight_bytes unsent']!;
+    expect(unsent).toBeLessThanOrEqual(64 * MIB);
+  }
   // Nobody here closes a connection.
   await untilGauges(impatient, ALL_ZERO);
   for (const { socket } of readers) socket.destroy();
