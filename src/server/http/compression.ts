@@ -6,8 +6,11 @@ import { addVary } from './vary.js';
 /** Smaller responses fit in one packet, so compression would save no time. */
 const MIN_BYTES = 1_024;
 
-/** Up to this size, compressing takes no more time on the event loop than passing the bytes to the thread pool. */
-const MAX_SYNC_BYTES = 65_536;
+/**
+ * Larger responses are compressed in the thread pool, so that they do not hold up the event loop. Up to this size,
+ * compressing takes less time than passing the bytes to the thread pool.
+ */
+const MAX_SYNC_BYTES = 16_384;
 
 const COMPRESSIBLE = /^(text\/|application\/(problem\+)?json)/;
 
