@@ -13,7 +13,10 @@ export function commands(): string {
   return [
     ...chapters(program, [], new Set(common.map(({ flags }) => flags))),
     '## Common options',
-    'Commands that work on a data directory or on a running server have these options:',
+    wrap(
+      'These commands work on a data directory, or on a running server with `--url`. While a server uses a directory, only ' +
+        '`key` can also use it.',
+    ),
     optionTable(common),
   ].join('\n\n');
 }

@@ -4,9 +4,12 @@ export function table(header: readonly string[], rows: readonly (readonly string
   return [line(header), `|${'---|'.repeat(header.length)}`, ...rows.map(line)].join('\n');
 }
 
-/** Text in one line of a table. A bar would end the cell, also inside code. */
+/** Text in one line of a table. A bar would end the cell, also inside code; outside of code, `<` would begin a tag. */
 function cell(text: string): string {
-  return text.replaceAll(/\s*\n\s*/g, ' ').replaceAll(/(?<!\\)\|/g, '\\|');
+  return text
+    .replaceAll(/\s*\n\s*/g, ' ')
+    .replaceAll(/(?<!\\)\|/g, '\\|')
+    .replaceAll(/`[^`]*`|</g, (part) => (part === '<' ? '&lt;' : part));
 }
 
 export function code(text: string): string {
