@@ -38,6 +38,17 @@ fn create_former(directory: &Path, settings: &Value, given: bool) {
     store.commit(&[put]).expect("the commit succeeds");
 }
 
+/// Opens a data directory with one record, as an older engine wrote it.
+fn open_former(directory: &Path, given: bool) -> Arc<Engine> {
+    let model = if given { json!(null) } else { json!("m") };
+    let fingerprint = if given { json!(null) } else { json!("f") };
+    let settings = json!({ "model": model, "fingerprint": fingerprint, "dimensions": 2 });
+    create_former(directory, &settings, given);
+    let engine = Engine::open(directory, Some(1), Limits::default()).expect("opened");
+    wait(|done| engine.load(done));
+    engine
+}
+
 fn wait<T: Send + 'static>(call: impl FnOnce(Done<T>)) -> T {
     let (sender, outcome) = channel();
     call(Box::new(move |result| drop(sender.send(result))));
@@ -48,6 +59,10 @@ fn wait<T: Send + 'static>(call: impl FnOnce(Done<T>)) -> T {
 fn upsert(engine: &Arc<Engine>, record: &str) -> (usize, Committed) {
     let body = format!(r#"{{"records":[{record}]}}"#).into_bytes();
     let prepared = wait(|done| engine.prepare("db", body, Vec::new(), Format::Batch, done));
+    commit(engine, prepared)
+}
+
+fn commit(engine: &Arc<Engine>, prepared: Prepared) -> (usize, Committed) {
     let texts = prepared.texts().len();
     let embedded = Embedded {
         vectors: vec![1.0; 2 * texts],
@@ -57,16 +72,37 @@ fn upsert(engine: &Arc<Engine>, record: &str) -> (usize, Committed) {
     (texts, committed)
 }
 
+fn patch(engine: &Arc<Engine>, changes: &str) -> (usize, Committed) {
+    let body = format!(r#"{{"data":{changes}}}"#).into_bytes();
+    let prepared = wait(|done| engine.prepare_patch("db", "1".into(), body, done));
+    commit(engine, prepared)
+}
+
+#[test]
+fn are_patched_as_they_are() {
+    for given in [true, false] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let engine = open_former(directory.path(), given);
+        let status = |(_, committed): (usize, Committed)| committed.results[0].status;
+        assert_eq!(status(patch(&engine, r#"{"size":3}"#)), Status::Unchanged);
+        assert_eq!(
+            status(patch(&engine, r#"{"note":null}"#)),
+            Status::Unchanged
+        );
+        assert_eq!(status(patch(&engine, r#"{"size":4}"#)), Status::Changed);
+        let vector = if given { r#","vector":[6,8]"# } else { "" };
+        let record = format!(r#"{{"id":1,"data":{{"name":"a name","size":4}}{vector}}}"#);
+        let (texts, same) = upsert(&engine, &record);
+        assert_eq!((texts, same.count(Status::Unchanged)), (0, 1));
+        engine.close();
+    }
+}
+
 #[test]
 fn are_unchanged_when_they_come_again() {
     for given in [true, false] {
         let directory = tempfile::tempdir().expect("a directory");
-        let model = if given { json!(null) } else { json!("m") };
-        let fingerprint = if given { json!(null) } else { json!("f") };
-        let settings = json!({ "model": model, "fingerprint": fingerprint, "dimensions": 2 });
-        create_former(directory.path(), &settings, given);
-        let engine = Engine::open(directory.path(), Some(1), Limits::default()).expect("opened");
-        wait(|done| engine.load(done));
+        let engine = open_former(directory.path(), given);
         let record = |data: &str| {
             let vector = if given { r#","vector":[3,4]"# } else { "" };
             format!(r#"{{"id":1,"data":{data}{vector}}}"#)

@@ -142,6 +142,16 @@ impl Server {
         Pending::of(|done| self.engine.prepare(id, body, vectors, format, done)).wait()
     }
 
+    pub(crate) fn prepare_patch(
+        &self,
+        id: &str,
+        record: &str,
+        data: &Value,
+    ) -> Result<Prepared, Error> {
+        let body = json!({ "data": data }).to_string().into_bytes();
+        Pending::of(|done| self.engine.prepare_patch(id, record.into(), body, done)).wait()
+    }
+
     pub(crate) fn commit(&self, id: &str, prepared: Prepared) -> Pending<Committed> {
         Pending::of(|done| {
             self.engine
