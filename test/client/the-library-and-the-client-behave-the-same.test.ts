@@ -104,6 +104,13 @@ function itself(): object {
   return group;
 }
 
+/** A record without its times, which are those of the call. */
+const withoutTimes = async (record: Promise<IntegerRecord | UuidRecord | undefined>) => {
+  const { timestamps, ...rest } = (await record)!;
+  expect(Object.keys(timestamps)).toHaveLength(3);
+  return rest;
+};
+
 type Call = [string, (database: Database) => Promise<unknown>];
 
 const HALF_PAIRS: [string, object][] = [
@@ -247,6 +254,17 @@ const CALLS: Call[] = [
   ['changes of an epoch that no feed has', (database) => database.changes({ epoch: 'x' })],
   ['a query that is null', (database) => database.query(null as never)],
   ['get of no UUID', (database) => database.get(uuidOf(99_999))],
+  ['patch by integer', (database) => withoutTimes(database.patch(9, { name: 'other', even: null, new: 1 }))],
+  ['patch by UUID', (database) => withoutTimes(database.patch(uuidOf(9), { size: 9.5, none: undefined }))],
+  ['patch of nothing', (database) => withoutTimes(database.patch(9, {}))],
+  ['patch of no record', (database) => database.patch(99_999, { a: 1 })],
+  ['patch of a text that is no id', (database) => database.patch('9', { a: 1 })],
+  ['patch of a value that JSON lacks', (database) => database.patch(9, { 'a/b': Number.NaN })],
+  ['patch of a value that is none', (database) => database.patch(9, loose({ a: new Date(0), b: [] }))],
+  ['patch without changes', (database) => database.patch(9, loose(undefined))],
+  ['patch of a column that is none', (database) => database.patch(9, { '': 1 })],
+  ['patch of half of a surrogate pair', (database) => database.patch(9, { a: '\ud800' })],
+  ['get of a patched record', (database) => withoutTimes(database.get(9))],
   ['delete', (database) => database.delete({ ids: [7, uuidOf(8), 99_999] })],
   ['delete without what', (database) => database.delete({} as never)],
   ['changes', (database) => database.changes({ limit: 2 }).then(({ epoch: _, ...page }) => page)],
@@ -314,6 +332,7 @@ const WITH_OPTIONS: [string, (database: Database, options: object) => Promise<un
   ['query', (database, options) => database.query({}, options)],
   ['queryAll', (database, options) => all(database.queryAll({}, options))],
   ['get', (database, options) => database.get(1, options)],
+  ['patch', (database, options) => database.patch(1, { a: 1 }, options)],
   ['delete', (database, options) => database.delete({ ids: [1] }, options)],
   ['changes', (database, options) => database.changes({ waitMs: 60_000 }, options)],
   ['follow', (database, options) => all(database.follow({}, options))],
@@ -376,6 +395,8 @@ test('results have the types of their variant', () => {
     expectTypeOf((await database.search(search, { variant: 'uuid' })).results).toEqualTypeOf<UuidResult[]>();
     expectTypeOf(await database.get(1)).toEqualTypeOf<IntegerRecord | undefined>();
     expectTypeOf(await database.get(uuidOf(1))).toEqualTypeOf<UuidRecord | undefined>();
+    expectTypeOf(await database.patch(1, { a: 1 })).toEqualTypeOf<IntegerRecord>();
+    expectTypeOf(await database.patch(uuidOf(1), { a: null })).toEqualTypeOf<UuidRecord>();
   };
   expectTypeOf(typed).parameter(0).toEqualTypeOf<Database>();
   expectTypeOf<Client>().toExtend<Databases>();

@@ -39,16 +39,19 @@ test('what needs it gets 503 without a path of the service, everything else is s
   const graph = path.join(mine, 'onnx/model_quantized.onnx');
   renameSync(graph, `${graph}.away`);
   const second = await begin();
-  for (const [target, payload] of [
-    ['/search', search],
-    ['/records', record('another')],
+  for (const [method, target, payload] of [
+    ['POST', '/search', search],
+    ['POST', '/records', record('another')],
+    ['PATCH', '/records/1', { data: { text: 'another' } }],
   ] as const) {
-    const { status, text } = await second.call('POST', target, payload);
+    const { status, text } = await second.call(method, target, payload);
     expect([status, JSON.parse(text).code]).toEqual([503, 'not_ready']);
     expect(text).toContain('model \\"mine\\" of database \\"db\\" cannot be loaded');
     expect(text).not.toContain(root);
   }
   expect((await second.call('POST', '/query', {})).status).toBe(200);
+  // A patch that keeps the text needs no model.
+  expect((await second.call('PATCH', '/records/1', { data: { n: 1 } })).status).toBe(200);
   // Who works on the directory reads the cause.
   const error = await second.backend.search('db', search, { variant: 'integer' }).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(CosiftError);
