@@ -115,6 +115,11 @@ fn write(world: &World, seed: u64) {
             acknowledged.extend(ids.iter().filter(|&&id| id >= first).map(|&id| (id, None)));
             continue;
         }
+        if random.chance(30) {
+            let id = ids[random.below(ids.len())];
+            patch(world, &mut random, &mut model, (id, id >= first));
+            continue;
+        }
         // There are few different texts, so that many records are unchanged.
         let texts: Vec<String> = ids.iter().map(|&id| text(id, random.below(2))).collect();
         let records: Vec<Value> = ids
@@ -146,6 +151,41 @@ fn write(world: &World, seed: u64) {
         world
             .unchanged
             .fetch_add(committed.count(Status::Unchanged), Relaxed);
+    }
+}
+
+/// Patches the text of a record, or a column that is not embedded.
+fn patch(world: &World, random: &mut Random, model: &mut Model, (id, is_own): (u64, bool)) {
+    let World { server, .. } = world;
+    let text = text(id, random.below(2));
+    let sets_text = random.chance(50);
+    let data = if sets_text {
+        json!({ "text": text })
+    } else {
+        json!({ "m": random.below(9) })
+    };
+    let prepared = match server.prepare_patch("db", &id.to_string(), &data) {
+        Ok(prepared) => Arc::new(prepared),
+        Err(Error::RecordNotFound { .. }) => return,
+        Err(error) => panic!("{error}"),
+    };
+    loop {
+        let embedded = embedded(&prepared.texts(), *model);
+        thread::yield_now();
+        let _shared = world.switch_lock.read().expect("no thread panicked");
+        match server.commit_with("db", Arc::clone(&prepared), embedded) {
+            Ok(_) if is_own && sets_text => {
+                let mut acknowledged = world.acknowledged.lock().expect("no thread panicked");
+                acknowledged.insert(id, Some(text));
+                return;
+            }
+            Ok(_) | Err(Error::RecordNotFound { .. }) => return,
+            Err(Error::Stale) => {
+                world.again.fetch_add(1, Relaxed);
+                *model = current_model(server);
+            }
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 
