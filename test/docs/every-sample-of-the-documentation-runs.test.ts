@@ -30,7 +30,7 @@ for (const name of names) {
   pages.push(page);
   if (page.steps.length > 0) {
     const own = join(directory, name.replaceAll('/', '-'));
-    test(`${name} runs`, () => new Scene(page, own, commands).run(), 180_000);
+    test(`${name} runs`, () => new Scene(page, own, commands).run(), 600_000);
   }
   for (const { line, notRun } of page.skipped) {
     test(`${name}:${line}`, ({ skip }) => skip(notRun));

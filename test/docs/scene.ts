@@ -9,7 +9,7 @@ import { compareJson, compareText } from './compare.js';
 import { install, root } from './installation.js';
 import { type Page, type Part, type Step, sourceOf } from './steps.js';
 
-const BLOCK_TIMEOUT_MS = 60_000;
+const BLOCK_TIMEOUT_MS = 120_000;
 const MARK = '\u001e';
 const TSX = pathToFileURL(join(root, 'node_modules', 'tsx', 'dist', 'loader.mjs')).href;
 
