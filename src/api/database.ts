@@ -29,10 +29,15 @@ import type {
 } from './options.js';
 import type { RecordById, RecordOf, ResultOf } from './results.js';
 
-/** The type of the data of records to write: `T`; any columns, or the type `Given` of the argument, if `T` has any columns. */
-export type DataToWrite<T, Given> = string extends keyof T
-  ? Given | Readonly<Record<string, ColumnValue | undefined>>
-  : T;
+/**
+ * The type of the data of records to write: `T`; any columns, or the type `Given` of the argument, if `T` has any
+ * columns. For a `Database<any>`, which takes every database, it is any type.
+ */
+export type DataToWrite<T, Given> = 0 extends 1 & T
+  ? T
+  : string extends keyof T
+    ? Given | Readonly<Record<string, ColumnValue | undefined>>
+    : T;
 
 /**
  * One database, in this process or behind a service. `T` is the type of the data of a record: with it, the names of

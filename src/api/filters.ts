@@ -19,7 +19,7 @@ export interface RuleGroup<Rule = Filter> {
   /** `AND`: every rule has to hold. `OR`: at least one. */
   condition: 'AND' | 'OR';
   /** Comparisons and nested groups. */
-  rules: Rule[];
+  rules: readonly Rule[];
 }
 
 /**
@@ -30,7 +30,7 @@ export interface RuleGroup<Rule = Filter> {
  * await facts.search('a tall tower', { where: and(equals('country', 'France'), greaterThan('height_m', 300)) });
  * ```
  */
-export function and<Rule extends Filter>(...rules: Rule[]): RuleGroup<Rule> {
+export function and<Rules extends readonly Filter[]>(...rules: Rules): RuleGroup<Rules[number]> {
   return { condition: 'AND', rules };
 }
 
@@ -42,7 +42,7 @@ export function and<Rule extends Filter>(...rules: Rule[]): RuleGroup<Rule> {
  * await facts.query({ filter: or(equals('country', 'France'), isEmpty('country')) });
  * ```
  */
-export function or<Rule extends Filter>(...rules: Rule[]): RuleGroup<Rule> {
+export function or<Rules extends readonly Filter[]>(...rules: Rules): RuleGroup<Rules[number]> {
   return { condition: 'OR', rules };
 }
 

@@ -1,4 +1,4 @@
 export type { Backend, BackendStats, PageReply, Readiness, Scope } from './backend.js';
 export { batchesOfLines } from './line-batches.js';
 export { checkModelDirectories } from './models.js';
-export { beginBackend, openBackend } from './open-backend.js';
+export { beginBackend, type OpenProgress, openBackend } from './open-backend.js';

@@ -1,3 +1,5 @@
+import { sleep } from '../async/sleep.js';
+import { unlessAborted } from '../async/until-aborted.js';
 import { LIMITS, type Limits } from '../schema/index.js';
 import { LocalStore } from '../store/local/index.js';
 import type { Backend } from './backend.js';
@@ -34,14 +36,50 @@ export function beginBackend(options: BackendOptions): Backend {
   return new EmbeddingBackend(store, checkedModels, { limits, resume });
 }
 
+/** How far the opening of a directory has come. */
+export interface OpenProgress {
+  /** Number of databases. */
+  databases: number;
+  /** Number of databases that are loaded. */
+  loaded: number;
+  /** Number of records that are loaded. */
+  records: number;
+}
+
+export interface OpenCall {
+  signal?: AbortSignal | undefined;
+  /** Called a few times a second, and once when all databases are loaded. */
+  onProgress?: ((progress: OpenProgress) => void) | undefined;
+}
+
+const PROGRESS_MS = 200;
+
 /** Opens a backend as {@link beginBackend} does; resolves once all databases are loaded. */
-export async function openBackend(options: BackendOptions): Promise<Backend> {
+export async function openBackend(options: BackendOptions, call: OpenCall = {}): Promise<Backend> {
+  const { signal } = call;
+  signal?.throwIfAborted();
   const backend = beginBackend(options);
   try {
-    await backend.ready;
+    const loaded = whenReady(backend, call);
+    await (signal === undefined ? loaded : unlessAborted(loaded, signal));
   } catch (error) {
     await backend.close();
     throw error;
   }
   return backend;
+}
+
+async function whenReady(backend: Backend, { signal, onProgress }: OpenCall): Promise<void> {
+  if (onProgress === undefined) return backend.ready;
+  for (let isReady = false; !isReady; ) {
+    isReady = await Promise.race([backend.ready.then(() => true), sleep(PROGRESS_MS).then(() => false)]);
+    const databases = await backend.databases();
+    // After an abort, the caller is told nothing more.
+    if (signal?.aborted) return;
+    onProgress({
+      databases: databases.length,
+      loaded: databases.filter(({ loaded }) => loaded).length,
+      records: databases.reduce((sum, { records }) => sum + records, 0),
+    });
+  }
 }

@@ -1,5 +1,6 @@
 // Declares `Symbol.asyncDispose` for programs whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
+import { closing } from '../api/closing.js';
 import type { CallOptions, Databases } from '../api/index.js';
 import type {
   Columns,
@@ -82,8 +83,8 @@ export class Client implements Databases {
    * Refuses further calls, which fail with `not_ready`, and resolves once those in progress have ended. Calls that wait
    * for changes return at once, and a failed request is not repeated. Closing again returns the same promise.
    */
-  close(): Promise<void> {
-    return this.#transport.close();
+  close(options: CallOptions = {}): Promise<void> {
+    return closing(options, () => this.#transport.close());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,7 +1,8 @@
 // Declares `Symbol.asyncDispose` for programs whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
+import { closing } from '../api/closing.js';
 import type { CallOptions, Database, Databases } from '../api/index.js';
-import { type Backend, checkModelDirectories, openBackend } from '../backend/index.js';
+import { type Backend, checkModelDirectories, type OpenProgress, openBackend } from '../backend/index.js';
 import {
   type Columns,
   checkDatabaseSettings,
@@ -15,11 +16,15 @@ import { LocalDatabase } from './local-database.js';
 /** Options of {@link open}. */
 export interface OpenOptions {
   /** Number of scan threads. Default: one per core. */
-  threads?: number;
+  threads?: number | undefined;
   /** Number of threads that embed texts, each with a copy of the model. Default: one per core, at most four. */
-  embedWorkers?: number;
+  embedWorkers?: number | undefined;
   /** Models other than the built-in one, by name: directories in sentence-transformers layout, with ONNX. */
-  models?: Readonly<Record<string, string>>;
+  models?: Readonly<Record<string, string>> | undefined;
+  /** Ends the opening with the signal's reason, once the directory is released. */
+  signal?: AbortSignal | undefined;
+  /** Called with the progress, a few times a second while databases are loaded, and once when all are. */
+  onProgress?: ((progress: OpenProgress) => void) | undefined;
 }
 
 /**
@@ -41,9 +46,9 @@ export interface OpenOptions {
 export async function open(directory: string, options: OpenOptions = {}): Promise<Cosift> {
   checkOptions('directory', { directory });
   checkOptions('open', options);
-  const { threads, embedWorkers, models } = options;
+  const { threads, embedWorkers, models, signal, onProgress } = options;
   checkModelDirectories(models);
-  return new Cosift(await openBackend({ directory, threads, embedWorkers, models }));
+  return new Cosift(await openBackend({ directory, threads, embedWorkers, models }, { signal, onProgress }));
 }
 
 /** The databases of a data directory. Methods without a comment do what {@link Databases} says. */
@@ -83,8 +88,8 @@ export class Cosift implements Databases {
    * for changes return at once. A later call fails with `not_ready`, and so does the next page of `searchAll` and
    * `queryAll` and the next record of an asynchronous source of `upsert`. Closing again returns the same promise.
    */
-  close(): Promise<void> {
-    return this.#backend.close();
+  close(options: CallOptions = {}): Promise<void> {
+    return closing(options, () => this.#backend.close());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -45,6 +45,8 @@ export const OPTIONS = {
     threads: integer(1, MAX_THREADS),
     embedWorkers: integer(1, MAX_EMBED_WORKERS),
     models: mapOf(name),
+    signal,
+    onProgress: callback,
   },
   database: { id: databaseId },
   record: { id: recordId },

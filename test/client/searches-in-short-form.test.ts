@@ -1,0 +1,228 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  and,
+  CosiftError,
+  contains,
+  type Database,
+  type Databases,
+  endsWith,
+  equals,
+  greaterThan,
+  greaterThanOrEquals,
+  isEmpty,
+  isNotEmpty,
+  lessThan,
+  lessThanOrEquals,
+  notContains,
+  notEquals,
+  or,
+  startsWith,
+} from '../../src/api/index.js';
+import { Client } from '../../src/client/index.js';
+import { open } from '../../src/library/cosift.js';
+import { Service } from '../server/service.js';
+
+interface Fact {
+  text: string;
+  height?: number;
+  country?: string | null;
+}
+
+const FACTS: Fact[] = [
+  { text: 'The Eiffel Tower is a tall tower', height: 330, country: 'France' },
+  { text: 'The Tokyo Tower is a tall tower', height: 333, country: 'Japan' },
+  { text: 'A tower of no country', height: 10, country: null },
+  { text: 'A tower of unknown height' },
+];
+
+const sides = new Map<string, Databases>();
+const facts = new Map<string, Database<Fact>>();
+const ends: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'cosift-short-'));
+  const service = await Service.start();
+  sides.set('library', await open(directory));
+  sides.set('client', new Client({ url: service.url, key: service.adminKey }));
+  for (const [side, databases] of sides) {
+    const database = await databases.createDatabase<Fact>('facts');
+    await database.upsert(FACTS.map((data, at) => ({ id: at + 1, data })));
+    facts.set(side, database);
+    ends.push(() => databases.close());
+  }
+  ends.push(
+    () => service.stop(),
+    () => rm(directory, { recursive: true }),
+  );
+});
+
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+describe.each(['library', 'client'])('%s', (side) => {
+  const database = () => facts.get(side) as Database<Fact>;
+  const idsOf = async (where: Parameters<Database<Fact>['query']>[0]) =>
+    (await database().query({ ...where, sort: { column: 'text' } })).results.map(({ id }) => id).sort();
+
+  test('a search for a text gives the page of the full form', async () => {
+    const short = await database().search('a tall tower', {
+      where: and(greaterThan('height', 100), equals('country', 'Japan')),
+      threshold: 0.1,
+      limit: 1,
+      timeRange: { start_time: '2020-01-01' },
+      total: true,
+      facets: [{ column: 'country' }],
+    });
+    const long = await database().search({
+      search: { text: 'a tall tower', threshold: 0.1 },
+      filter: {
+        rules: [
+          { column: 'height', operator: 'greater_than', value: 100 },
+          { column: 'country', operator: 'equals', value: 'Japan' },
+        ],
+      },
+      time_range: { start_time: '2020-01-01' },
+      pagination: { limit: 1 },
+      total: true,
+      facets: [{ column: 'country' }],
+    });
+    expect(short).toEqual(long);
+    expect(short.results.map(({ data }) => data.country)).toEqual(['Japan']);
+  });
+
+  test('all matches come page after page, with either kind of id', async () => {
+    const ids: number[] = [];
+    for await (const { id } of database().searchAll('tower', { limit: 1, threshold: 0 })) ids.push(id);
+    expect(ids.sort()).toEqual([1, 2, 3, 4]);
+    const { pagination } = await database().search('tower', { limit: 2, threshold: 0 });
+    const rest = await database().search('tower', { threshold: 0, cursor: pagination.next_cursor });
+    expect(rest.results).toHaveLength(2);
+    const nested = or(equals('country', 'France'), { rules: [isEmpty('country'), isNotEmpty('height')] });
+    const uuids = await database().search('tower', { where: nested, threshold: 0, variant: 'uuid' });
+    expect(uuids.results.map(({ data }) => data.height).sort()).toEqual([10, 330]);
+    for (const { id, timestamps } of uuids.results) expect(`${id} ${timestamps.synced_at}`).toMatch(/-.* 20/);
+  });
+
+  test('each helper makes the rule of its operator', async () => {
+    expect(await idsOf({ filter: equals('country', 'France') })).toEqual([1]);
+    expect(await idsOf({ filter: notEquals('country', 'France') })).toEqual([2, 3, 4]);
+    expect(await idsOf({ filter: greaterThan('height', 330) })).toEqual([2]);
+    expect(await idsOf({ filter: greaterThanOrEquals('height', 330) })).toEqual([1, 2]);
+    expect(await idsOf({ filter: lessThan('height', 330) })).toEqual([3]);
+    expect(await idsOf({ filter: lessThanOrEquals('height', 330) })).toEqual([1, 3]);
+    expect(await idsOf({ filter: contains('text', 'Tokyo') })).toEqual([2]);
+    expect(await idsOf({ filter: notContains('text', 'Tower') })).toEqual([3, 4]);
+    expect(await idsOf({ filter: startsWith('text', 'A tower') })).toEqual([3, 4]);
+    expect(await idsOf({ filter: endsWith('text', 'height') })).toEqual([4]);
+    expect(await idsOf({ filter: isEmpty('country') })).toEqual([3, 4]);
+    expect(await idsOf({ filter: isNotEmpty('country') })).toEqual([1, 2]);
+    expect(await idsOf({ filter: and(isEmpty('country'), or(isEmpty('height'))) })).toEqual([4]);
+    expect(await database().delete({ filter: equals('text', 'none') })).toBe(0);
+  });
+
+  test.each<[object, string, string]>([
+    [{ treshold: 1 }, 'treshold: is not a known member; did you mean "threshold"?', '/treshold'],
+    [{ limit: 0 }, 'limit: is 0, must be from 1 to 100', '/limit'],
+    [{ threshold: 1.5 }, 'threshold: is 1.5, must be from 0 to 1', '/threshold'],
+    [{ threshold: '1' }, 'threshold: is string, must be of type number', '/threshold'],
+    [{ total: 1 }, 'total: is number, must be of type boolean', '/total'],
+    [{ onProgress: () => undefined }, 'onProgress: is not a known member', '/onProgress'],
+    [{ where: { column: 'a', operator: 'lik', value: 1 } }, 'where.operator: ', '/where/operator'],
+    [
+      { where: { rules: [{ column: 'a', operator: 'is_empty', value: 1 }] } },
+      'where.rules.0.value: ',
+      '/where/rules/0/value',
+    ],
+    [{ timeRange: { start: '2020-01-01' } }, 'timeRange.start: ', '/timeRange/start'],
+    [{ facets: [{ column: 'a', limit: 0 }] }, 'facets.0.limit: ', '/facets/0/limit'],
+    [{ cursor: 'x' }, 'cursor: ', '/cursor'],
+  ])('an error names the option: %j', async (options, detail, pointer) => {
+    const error = await database()
+      .search('a tower', options as object)
+      .then(
+        () => undefined,
+        (thrown) => thrown,
+      );
+    expect(error).toBeInstanceOf(CosiftError);
+    expect(error.detail).toContain(detail);
+    expect(error.problems.map((problem: { pointer: string }) => problem.pointer)).toContain(pointer);
+  });
+
+  test('every call rejects with the reason of a signal that is aborted', async () => {
+    const reason = new Error('changed my mind');
+    const signal = AbortSignal.abort(reason);
+    const databases = sides.get(side) as Databases;
+    const one = database();
+    const last = async (items: () => AsyncIterable<unknown>) => {
+      for await (const _ of items());
+    };
+    const calls: (() => Promise<unknown>)[] = [
+      () => databases.createDatabase('other', {}, { signal }),
+      () => databases.databases({ signal }),
+      () => databases.close({ signal }),
+      () => one.describe({ signal }),
+      () => one.drop({ signal }),
+      () => one.upsert([{ data: { text: 'a' } }], { signal }),
+      () => last(() => one.upsertLines(['{"data":{}}\n'], { signal })),
+      () => one.search('a', { signal }),
+      () => one.search({ search: { text: 'a' } }, { signal }),
+      () => last(() => one.searchAll('a', { signal })),
+      () => one.query({}, { signal }),
+      () => last(() => one.queryAll({}, { signal })),
+      () => one.get(1, { signal }),
+      () => one.patch(1, { height: 1 }, { signal }),
+      () => one.delete({ ids: [1] }, { signal }),
+      () => one.changes({}, { signal }),
+      () => last(() => one.follow({}, { signal })),
+      () => one.reembed('all-MiniLM-L6-v2', { signal }),
+      () => one.cancelReembedding({ signal }),
+    ];
+    for (const [at, call] of calls.entries()) {
+      const thrown = await Promise.resolve()
+        .then(call)
+        .then(
+          () => undefined,
+          (error) => error,
+        );
+      expect(thrown, `call ${at}`).toBe(reason);
+    }
+    expect((await one.get(1))?.data.height).toBe(330);
+  });
+
+  test('a write of many records reports its progress', async () => {
+    const many = await (sides.get(side) as Databases).createDatabase('many', { dimensions: 2 });
+    const records = Array.from({ length: 2500 }, (_, at) => ({ id: at + 1, data: {}, vector: [1, 0] }));
+    const committed: number[] = [];
+    await many.upsert(records, { onProgress: (progress) => committed.push(progress.committed) });
+    expect(committed).toEqual([1000, 2000, 2500]);
+    const lines: number[] = [];
+    const text = records.map((record) => JSON.stringify(record)).join('\n');
+    for await (const _ of many.upsertLines([text], { onProgress: (progress) => lines.push(progress.lines) }));
+    expect(lines.at(-1)).toBe(2500);
+  });
+});
+
+test('opening reports its progress, and an aborted one releases the directory', async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'cosift-opening-'));
+  try {
+    await using first = await open(directory);
+    const one = await first.createDatabase('one', { dimensions: 2 });
+    await one.upsert([{ data: {}, vector: [1, 0] }]);
+    await first.close();
+    const told: object[] = [];
+    const second = await open(directory, { onProgress: (progress) => told.push(progress) });
+    expect(told.at(-1)).toEqual({ databases: 1, loaded: 1, records: 1 });
+    await second.close();
+    const controller = new AbortController();
+    const opening = open(directory, { signal: controller.signal });
+    controller.abort(new Error('enough'));
+    await expect(opening).rejects.toThrow('enough');
+    await (await open(directory)).close();
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});

@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+const run = promisify(execFile);
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+const TSC = path.join(
+  path.dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
+  'bin/tsc',
+);
+
+/** Runs the compiler on the programs of a user, and returns its output. */
+async function compile(config: string, ...options: string[]): Promise<string> {
+  const args = [TSC, '-p', path.join(HERE, 'programs', config), ...options];
+  return run(process.execPath, args).then(
+    ({ stdout }) => stdout,
+    ({ stdout, stderr }) => Promise.reject(new Error(`${stdout}${stderr}`)),
+  );
+}
+
+test('good uses compile, misuses do not, and checking them is little work', async () => {
+  const output = await compile('tsconfig.json', '--extendedDiagnostics');
+  const [, instantiations] = /Instantiations:\s*(\d+)/.exec(output) ?? [];
+  expect(Number(instantiations)).toBeLessThan(150_000);
+});
+
+test.each([
+  [
+    'exact optional members and checked indexes',
+    ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'],
+  ],
+  ['the module resolution of bundlers', ['--module', 'preserve', '--moduleResolution', 'bundler']],
+])('the same holds with %s', async (_, options) => {
+  expect(await compile('tsconfig.json', ...options)).toBe('');
+});
+
+test('the client compiles without the types of Node', async () => {
+  expect(await compile('tsconfig.browser.json')).toBe('');
+});
+
+test('await using closes a directory, as TypeScript compiles it for this Node', async () => {
+  // Inside the package, so that the program can import it by its name.
+  const out = await mkdtemp(path.join(HERE, 'out-'));
+  try {
+    await compile('tsconfig.json', '--noEmit', 'false', '--outDir', out);
+    const { stdout } = await run(process.execPath, [path.join(out, 'dispose.js'), path.join(out, 'data')]);
+    expect(stdout).toBe('0 function\nclosed\n');
+  } finally {
+    await rm(out, { recursive: true });
+  }
+});

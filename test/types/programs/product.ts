@@ -1,0 +1,11 @@
+/** The records of the programs. It is an interface: it has no index signature. */
+export interface Product {
+  name: string;
+  category: 'lamp' | 'chair';
+  price: number;
+  weight: number | null;
+  available: boolean;
+  note?: string;
+}
+
+export const lamp: Product = { name: 'Lamp', category: 'lamp', price: 20, weight: null, available: true };

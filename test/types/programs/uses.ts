@@ -1,0 +1,158 @@
+// Everything here has to compile.
+import {
+  and,
+  contains,
+  type Database,
+  type Databases,
+  endsWith,
+  equals,
+  type Filter,
+  greaterThan,
+  greaterThanOrEquals,
+  type IntegerResult,
+  isEmpty,
+  isNotEmpty,
+  lessThan,
+  lessThanOrEquals,
+  type NewRecord,
+  notContains,
+  notEquals,
+  open,
+  or,
+  startsWith,
+  type UuidRecord,
+} from 'cosift';
+import { Client } from 'cosift/client';
+import { lamp, type Product } from './product.js';
+
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const same = <A, B>(yes: Same<A, B>): void => void yes;
+
+export async function typed(
+  cosift: Databases,
+  limit: number | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const products = await cosift.createDatabase<Product>('products', {
+    embed: { columns: ['name', 'note'] },
+    model: undefined,
+  });
+  same<typeof products, Database<Product>>(true);
+
+  await products.upsert([{ id: 1, data: lamp }, { data: { ...lamp, note: 'small' } }]);
+  await products.upsert(new Set([{ data: lamp, vector: new Float32Array(3) }]), {
+    signal,
+    onProgress: ({ committed }) => console.log(committed.toFixed()),
+  });
+
+  // The short form.
+  const page = await products.search('a lamp', {
+    where: and(
+      equals('category', 'lamp'),
+      notEquals('available', false),
+      or(greaterThan('price', 10), lessThanOrEquals('weight', 3)),
+      startsWith('note', 'small'),
+    ),
+    limit,
+    threshold: 0.3,
+    timeRange: { start_time: '2026-01-01' },
+    facets: [{ column: 'category' }, { column: 'price', type: 'histogram', interval: 10 }],
+    total: true,
+    explain: false,
+    signal,
+  });
+  const [first] = page.results;
+  if (first !== undefined) {
+    same<typeof first, IntegerResult<Product>>(true);
+    same<typeof first.data.weight, number | null>(true);
+    console.log(first.id.toFixed(), first.relevance_score.toFixed(), first.data.note?.length);
+  }
+  await products.search('a lamp', { where: greaterThan('price', 10) });
+  await products.search('a lamp', { where: { column: 'price', operator: 'less_than', value: 3 } });
+  await products.search('a lamp', { where: { rules: [{ column: 'note', operator: 'is_empty' }] } });
+  const rules = (['lamp', 'chair'] as const).map((category) => equals('category', category));
+  await products.search('a lamp', { where: or(...rules), cursor: page.pagination.next_cursor ?? '' });
+  for await (const { id } of products.searchAll('a lamp', { variant: 'uuid' })) id.toUpperCase();
+
+  // The full form.
+  const filter: Filter<Product> = and(lessThan('price', 9), greaterThanOrEquals('weight', 1));
+  const uuids = await products.search(
+    { search: { text: 'a lamp' }, filter, pagination: { limit } },
+    { variant: 'uuid' },
+  );
+  uuids.results[0]?.id.toUpperCase();
+  await products.search({ search: { vector: [1, 2] } });
+  for await (const { data } of products.searchAll({ search: { vector: new Float32Array(2) } }))
+    data.name.trim();
+
+  const listed = await products.query({
+    filter: and(contains('name', 'a'), notContains('note', 'b'), endsWith('name', 'c'), isNotEmpty('weight')),
+    sort: { column: 'weight', direction: 'desc' },
+  });
+  listed.results[0]?.timestamps.last_seen_time.trim();
+  const byTime = await products.query({ sort: { time: 'created_at' } }, { variant: 'uuid' });
+  same<(typeof byTime.results)[number], UuidRecord<Product>>(true);
+  await products.query({ sort: { time: 'last_seen_time' } });
+  for await (const { data } of products.queryAll({ filter: isEmpty('weight') })) data.category.trim();
+
+  (await products.get(1))?.id.toFixed();
+  (await products.get('0190a0b2-7c3d-7abc-8def-0123456789ab'))?.timestamps.synced_at.trim();
+  await products.patch(1, { price: 3, weight: null, note: null });
+  await products.delete({ ids: [1, '0190a0b2-7c3d-7abc-8def-0123456789ab'] });
+  await products.delete({ filter: equals('category', 'chair'), time_range: { end_time: '2026-01-01' } });
+  await products.delete({ time_range: { start_time: '2026-01-01' } });
+  for await (const event of products.upsertLines(['{}\n'], {
+    onProgress: ({ lines }) => console.log(lines),
+  })) {
+    if (event.type === 'summary') console.log(event.failed);
+  }
+}
+
+/** Without a type of the records, columns have any names. */
+export async function untyped(cosift: Databases, name: string): Promise<void> {
+  const facts = await cosift.createDatabase('facts', { embed: { columns: ['text'] } });
+  same<typeof facts, Database>(true);
+  const literal = { data: { text: 'a', height_m: 3, gone: undefined } };
+  const records: NewRecord[] = [{ id: 1, data: { text: 'a' } }];
+  await facts.upsert(records);
+  await facts.upsert([literal, { data: { other: null } }, { data: {} }]);
+  await facts.upsert([{ data: lamp }, { data: { ...lamp, note: 'small' } }]);
+  await facts.upsert(
+    (async function* () {
+      yield { data: lamp };
+    })(),
+  );
+  await facts.upsert([]);
+  await facts.patch(1, { height_m: null });
+  await facts.patch(1, lamp);
+  const { results } = await facts.search('a', { where: equals(name, name) });
+  same<(typeof results)[number]['data'][string], string | number | boolean | null>(true);
+  const where: Filter = { condition: 'OR', rules: [{ column: 'any', operator: 'contains', value: 'x' }] };
+  await facts.search('a', { where, facets: [{ column: name }, { time: 'synced', interval: 'day' }] });
+  await facts.query({ sort: { column: 'height_m' } });
+}
+
+/** A function over databases of any records. */
+// biome-ignore lint/suspicious/noExplicitAny: what a user writes who has no type of records
+export async function count(database: Database<any>): Promise<number> {
+  return (await database.query({ total: true })).total?.value ?? 0;
+}
+
+export async function opened(signal: AbortSignal): Promise<void> {
+  await using cosift = await open('data', { signal });
+  await using client = new Client({ url: 'http://127.0.0.1:8080', key: 'k' });
+  for (const databases of [cosift, client]) {
+    await typed(databases, undefined, signal);
+    await count(databases.database<Product>('products'));
+    await databases.databases({ signal });
+  }
+  const webhook = await client.database<Product>('products').createWebhook({ url: 'https://example.org' });
+  console.log(webhook.secret);
+  const key = await client.issueKey({
+    name: 'k',
+    actions: ['search'],
+    databases: '*',
+    filter: and(isEmpty('a')),
+  });
+  await client.revokeKey(key.key_id, { descendants: true, signal });
+}
