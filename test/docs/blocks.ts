@@ -22,6 +22,8 @@
 //   not-run="REASON"  the block is not run here, and is listed as skipped with this reason; options of `cosift` and scripts
 //                     of `npm run` must exist nevertheless
 //
+// A block in an HTML comment runs, too: it makes a file that the reader already has.
+//
 // A block of a generated section is checked like one that is not run. Another test compares it with its source.
 
 const LANGUAGES = ['sh', 'js', 'cjs', 'ts', 'python', 'json', 'ndjson', 'yaml', 'toml', 'nginx'].concat([
