@@ -5,6 +5,7 @@ import iconv from 'iconv-lite';
 import { printable } from '../failure.js';
 import { count } from '../progress-bar.js';
 import type { Format } from './format.js';
+import type { Input } from './input.js';
 import type { RawText } from './rows.js';
 
 /** Reports that are printed. Files with one mistake in every row would hide everything else. */
@@ -19,6 +20,8 @@ export class BadRows {
   #rows: WriteStream | undefined;
   #reasons: WriteStream | undefined;
   #encoding = 'utf-8';
+  /** The option with which the keys of the rows stay keys. */
+  #keyOption = '';
 
   /** `file`: where the rows are written. `print` writes one report to the terminal. */
   constructor(file: string | undefined, print: (text: string) => void) {
@@ -27,9 +30,11 @@ export class BadRows {
   }
 
   /** @throws {Error} when the rows would be written to the file that is imported. */
-  async open(input: string | undefined, format: Format): Promise<void> {
+  async open({ file: input, format, identity }: Input): Promise<void> {
     this.#unit = format.unit;
     if (this.#file === undefined) return;
+    // The rows alone may all have integers.
+    if (identity?.kind === 'key') this.#keyOption = ` and --types ${identity.column}=text`;
     const same =
       input !== undefined && (await realpath(this.#file).catch(() => undefined)) === (await realpath(input));
     if (same) throw new Error('--bad-rows names the file that is imported');
@@ -71,7 +76,7 @@ export class BadRows {
     if (this.count === 0) await Promise.all(files.map((file) => unlink(file)));
     else
       this.#print(
-        `the bad rows are in ${files.join(', the reasons in ')}: correct them and import that file`,
+        `the bad rows are in ${files.join(', the reasons in ')}: correct them and import that file with the same options${this.#keyOption}`,
       );
   }
 

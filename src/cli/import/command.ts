@@ -85,7 +85,7 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
   const started = Date.now();
   try {
     const input = await openInput(file, options, stop, bar);
-    await badRows.open(input.file, input.format);
+    await badRows.open(input);
     if (options.dryRun) {
       const lines = await dryRun(input, badRows, options, (rows) => bar.update('checked', rows, input.total));
       bar.clear();
@@ -113,6 +113,8 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
     process.exitCode = stop.aborted ? 130 : 1;
   } finally {
     await badRows.close();
+    // An open pipe keeps the process alive.
+    if (file === '-') process.stdin.destroy();
   }
 }
 

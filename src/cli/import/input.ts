@@ -45,7 +45,7 @@ export class Input {
     this.format = format;
     this.inspection = inspection;
     if (inspection !== undefined) {
-      this.identity = identityColumns(options.idColumn, inspection, inspection.identity.kind);
+      this.identity = this.#identityOf(inspection);
     }
   }
 
@@ -135,8 +135,15 @@ export class Input {
     }
   }
 
+  /** A column that is declared as text has keys, whatever its values are. */
+  #identityOf(inspection: Inspection): IdentityColumns {
+    const { idColumn, types } = this.#options;
+    const kind = types?.[idColumn ?? 'id'] === 'text' ? 'key' : inspection.identity.kind;
+    return identityColumns(idColumn, inspection, kind);
+  }
+
   #plan(inspection: Inspection): RecordPlan {
-    const identity = this.identity ?? identityColumns(undefined, inspection, 'id');
+    const identity = this.identity ?? this.#identityOf(inspection);
     const types = new Map(inspection.names.map((name) => [name, this.typeOf(name)]));
     return {
       identity,
@@ -191,7 +198,7 @@ export class Input {
     const { types, idColumn, flatten = false } = this.#options;
     const first = new Inspection(this.format, idColumn);
     first.observe(row);
-    this.identity = identityColumns(idColumn, first, first.identity.kind);
+    this.identity = this.#identityOf(first);
     const live = new LiveTypes();
     return new RecordMaker(
       {

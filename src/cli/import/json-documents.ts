@@ -75,7 +75,7 @@ export class DocumentSplitter {
     const values: DocumentText[] = [];
     if (this.#parts !== undefined) {
       if (this.#depth === 0 && !this.#inString) values.push(this.#end(new Uint8Array()));
-      else values.push({ ...this.#end(new Uint8Array()), reason: 'the file ends inside of this value' });
+      else values.push({ reason: 'the file ends inside of this value', ...this.#end(new Uint8Array()) });
     }
     if (this.#insideList) {
       values.push({

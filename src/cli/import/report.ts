@@ -10,7 +10,7 @@ export function describeInput(input: Input): string[] {
 const KINDS = {
   id: 'integer ids',
   uuid: 'UUIDs',
-  key: 'keys, because they are neither all integers nor all UUIDs',
+  key: 'keys',
 } as const;
 
 function identityOf({ identity, inspection }: Input): string {

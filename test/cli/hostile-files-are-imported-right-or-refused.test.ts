@@ -1,0 +1,163 @@
+import { createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip, gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { openFile, openInput, recordsOf, zstd } from '../helpers/imported-files.js';
+import { temporaryDirectory } from '../helpers/processes.js';
+
+const MEBIBYTE = 1 << 20;
+
+/** Writes a file of `mebibytes` equal characters after a beginning, compressed. */
+async function bomb(start: string, character: string, mebibytes: number): Promise<string> {
+  const file = join(await temporaryDirectory(), 'bomb');
+  const block = Buffer.alloc(MEBIBYTE, character);
+  async function* content() {
+    yield Buffer.from(start);
+    for (let at = 0; at < mebibytes; at += 1) yield block;
+  }
+  await pipeline(Readable.from(content()), createGzip({ level: 1 }), createWriteStream(file));
+  return file;
+}
+
+test.each([
+  ['a line of NDJSON', '{"id":1,"a":"x"}\n{"a":"', 'y'],
+  ['a row of CSV', 'id,a\n1,x\n2,', 'y'],
+  ['a quoted field of CSV', 'id,a\n1,x\n2,"', 'y'],
+  ['an element of a list', '[{"id":1,"a":"x"},\n{"a":"', 'y'],
+])(
+  '%s of 300 MiB is reported, in bounded memory',
+  async (_, start, character) => {
+    const file = await bomb(start, character, 300);
+    expect((await stat(file)).size).toBeLessThan(4 * MEBIBYTE);
+    const before = process.memoryUsage().rss;
+    let most = 0;
+    const watch = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().rss);
+    }, 20);
+    const { records, bad } = await recordsOf(await openInput(file));
+    clearInterval(watch);
+    expect(records).toEqual([{ id: 1, data: { a: 'x' } }]);
+    expect(bad[0]).toMatch(/^[23]: .*longer than/);
+    // A row may have 64 MiB; it is held as text, as bytes, and once more when it is joined.
+    expect(most - before).toBeLessThan(700 * MEBIBYTE);
+  },
+  120_000,
+);
+
+test('a CSV file of 20,000 columns is read, and a name that occurs twice is found at once', async () => {
+  const names = Array.from({ length: 20_000 }, (_, at) => `c${at}`);
+  const values = names.map((_, at) => String(at));
+  const { records } = await recordsOf((await openFile(`${names}\n${values}\n`)).input);
+  expect(Object.keys(records[0]?.data ?? {})).toHaveLength(20_000);
+  await expect(openFile(`${names},c7\n${values},1\n`)).rejects.toThrow('"c7" twice, as columns 8 and 20001');
+}, 60_000);
+
+test.each([
+  ['', 'the file is empty'],
+  [' \n\n', 'the file is empty'],
+  ['\ufeff', 'the file is empty'],
+  ['PK\u0003\u0004 sheet', 'a ZIP archive or a spreadsheet'],
+  ['SQLite format 3\0', 'a SQLite database'],
+  ['a,b\0,c\n1,2,3\n', 'column 2 of the CSV header has a control character'],
+])('%j is refused', async (content, reason) => {
+  await expect(openFile(content)).rejects.toThrow(reason);
+});
+
+test.each([
+  ['gzip', gzipSync(Buffer.from('id,a\n1,x\n'.repeat(1000)))],
+  ['zstd', zstd(Buffer.from('id,a\n1,x\n'.repeat(1000)))],
+])('%s that is cut off is refused', async (name, content) => {
+  await expect(openFile(content.subarray(0, content.length - 5))).rejects.toThrow(
+    `the ${name} data is damaged`,
+  );
+});
+
+test('Parquet that is cut off, or inside of gzip, is refused', async () => {
+  await expect(openFile('PAR1 and no end')).rejects.toThrow('the Parquet file cannot be read');
+  await expect(openFile(gzipSync(Buffer.from('PAR1 and no end')))).rejects.toThrow('decompress it first');
+});
+
+test.each([
+  ['only a header', 'a,b\n', []],
+  ['NUL in a cell', 'a,b\n1,x\0y\n', [{ a: 1, b: 'x\0y' }]],
+  [
+    'CR only',
+    'a,b\r1,"x\ry"\r2,z',
+    [
+      { a: 1, b: 'x\ry' },
+      { a: 2, b: 'z' },
+    ],
+  ],
+  [
+    'CRLF and LF',
+    'a,b\r\n1,x\n2,"y\r\nz"\r\n',
+    [
+      { a: 1, b: 'x' },
+      { a: 2, b: 'y\r\nz' },
+    ],
+  ],
+  ['a byte order mark', '\ufeffa,b\n1,x\n', [{ a: 1, b: 'x' }]],
+  [
+    'doubled quotes',
+    'a,b\n1,""""\n2,"""x"""\n3,""\n',
+    [
+      { a: 1, b: '"' },
+      { a: 2, b: '"x"' },
+      { a: 3, b: null },
+    ],
+  ],
+  ['an empty list', '[]', []],
+  ['an unclosed list', '[{"a":1,"b":2}', [{ a: 1, b: 2 }]],
+  ['brackets in text', '[{"a":"]}\\"[{","b":1}]', [{ a: ']}"[{', b: 1 }]],
+  ['no line end', '{"a":1,"b":2}', [{ a: 1, b: 2 }]],
+])('%s is read right', async (name, content, expected) => {
+  const { records, bad } = await recordsOf((await openFile(content)).input);
+  expect(records.map(({ data }) => data)).toEqual(expected);
+  expect(bad).toEqual(name === 'an unclosed list' ? [expect.stringContaining('is not closed')] : []);
+});
+
+test.each([
+  ['{"a":1,}', 'is not JSON'],
+  ['{"a":01}', 'is not JSON'],
+  ['{"a":1} x', 'is not JSON'],
+  ['{"a":"\t"}', 'is not JSON'],
+  ['{"a":[1,]}', 'is not JSON'],
+  ['{"a":"\\ud83d', 'is not closed'],
+  ['{a:1}', 'is not JSON'],
+  ['{}', 'the object is empty'],
+  ['[1]', 'is not a JSON object'],
+  ['NaN', 'is not a JSON object'],
+])('the line %s is reported, and the others are read', async (line, reason) => {
+  const { input } = await openFile(`{"a":1}\n${line}\n{"a":2}\n`);
+  const { records, bad } = await recordsOf(input);
+  expect(records.map(({ data }) => data)).toEqual([{ a: 1 }, { a: 2 }]);
+  expect(bad).toEqual([expect.stringMatching(/^2: /)]);
+  expect(bad[0]).toContain(reason);
+});
+
+test('rows are the same however the file is cut into chunks', async () => {
+  const { CsvSplitter } = await import('../../src/cli/import/csv-rows.js');
+  const { DocumentSplitter } = await import('../../src/cli/import/json-documents.js');
+  const csv = 'a,b\r\n1,"x""y\r\nz"\r\n\r\n2,\r\n"3","" \n4,\'5\n';
+  const dialect = { separator: ',', quote: '"', lineEnd: '\n' } as const;
+  const whole = new CsvSplitter(dialect, 1000);
+  const expected = [...whole.add(csv), ...whole.finish()];
+  expect(expected).toHaveLength(5);
+  const json = Buffer.from('[{"a":"\u00eb]"},\n[1,{"b":2}], {"c":"\\\\\\""}\n]{"d":1}');
+  const documents = new DocumentSplitter(1000);
+  const values = [...documents.add(json), ...documents.finish()];
+  expect(values.map(({ line }) => line)).toEqual([1, 2, 2, 3]);
+  for (let size = 1; size < 12; size += 1) {
+    const splitter = new CsvSplitter(dialect, 1000);
+    const rows = [];
+    for (let at = 0; at < csv.length; at += size) rows.push(...splitter.add(csv.slice(at, at + size)));
+    expect([...rows, ...splitter.finish()], `chunks of ${size}`).toEqual(expected);
+    const cut = new DocumentSplitter(1000);
+    const found = [];
+    for (let at = 0; at < json.length; at += size) found.push(...cut.add(json.subarray(at, at + size)));
+    expect([...found, ...cut.finish()], `chunks of ${size}`).toEqual(values);
+  }
+});
