@@ -35,11 +35,19 @@ export async function* postLines(
   // The failure of the source closes the connection, so the failure of the connection that follows must not hide it.
   let source: { error: unknown } | undefined;
   const readSource = async function* () {
+    const input = chunks[Symbol.asyncIterator]();
     try {
-      yield* chunks;
-    } catch (error) {
-      source = { error };
-      throw error;
+      for (;;) {
+        const next = await input.next().catch((error: unknown) => {
+          source = { error };
+          throw error;
+        });
+        if (next.done) return;
+        // A failure of the connection is thrown here.
+        yield next.value;
+      }
+    } finally {
+      await input.return?.();
     }
   };
   const failed = (error: unknown): never => {
