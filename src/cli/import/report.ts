@@ -7,6 +7,9 @@ export function describeInput(input: Input): string[] {
   return [`read as ${input.format.description}`, identityOf(input), ...typesOf(input)];
 }
 
+/** Columns of a type that are named. */
+const COLUMNS_SHOWN = 50;
+
 const KINDS = {
   id: 'integer ids',
   uuid: 'UUIDs',
@@ -37,9 +40,16 @@ function typesOf(input: Input): string[] {
     (type) => [type, names.filter((name) => input.typeOf(name) === type)] as const,
   );
   const parts = typed.flatMap(([type, columns]) =>
-    columns.length > 0 ? [`${type}: ${columns.join(', ')}`] : [],
+    columns.length > 0 ? [`${type}: ${listed(columns)}`] : [],
   );
   if (parts.length === 0) return [];
   const others = names.some((name) => input.typeOf(name) === undefined) ? ['all others as in the file'] : [];
   return [`columns by type: ${[...parts, ...others].join('; ')} (--types changes it)`];
+}
+
+function listed(columns: readonly string[]): string {
+  const shown = columns.slice(0, COLUMNS_SHOWN).join(', ');
+  return columns.length <= COLUMNS_SHOWN
+    ? shown
+    : `${shown} and ${count(columns.length - COLUMNS_SHOWN)} more`;
 }
