@@ -15,7 +15,7 @@ interface Section {
   make: () => string | Promise<string>;
 }
 
-const SECTIONS: readonly Section[] = [
+export const SECTIONS: readonly Section[] = [
   { page: 'library.md', name: 'library', make: library },
   { page: 'cli.md', name: 'commands', make: commands },
   { page: 'settings.md', name: 'settings', make: settings },

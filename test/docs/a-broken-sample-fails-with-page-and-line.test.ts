@@ -28,7 +28,32 @@ const BROKEN: [string, string[], string][] = [
   ['a command that fails', ['```sh', 'true', 'false', '```'], 'page.md:3: ended with 1'],
   ['a command that fails in a pipe', ['```sh', 'false | cat', '```'], 'page.md:3: ended with 1'],
   ['a missing variable', ['```sh', 'echo $MISSING', '```'], 'MISSING: unbound variable'],
-  ['a command that must fail', ['```sh fails', 'true', '```'], 'page.md:3: did not fail'],
+  [
+    'a command that must fail',
+    ['```sh fails', 'true', '```', '```text output', 'a', '```'],
+    'page.md:3: did not fail',
+  ],
+  ['a failure without its output', ['```sh fails', 'fasle', '```'], 'page.md:3: a block that fails needs'],
+  [
+    'a section that nothing writes',
+    ['<!-- own: made by npm run generate:docs -->', '```sh', 'false', '```', '<!-- end of own -->'],
+    'page.md:3: nothing writes the section "own"',
+  ],
+  ['a block in a quotation', ['> ```sh', '> false', '> ```'], 'page.md:3: a block must begin with its fence'],
+  ['a block after the mark of a list', ['- ```sh', '  false', '  ```'], 'page.md:3: a block must begin with'],
+  ['an indented block', ['Run:', '', '    false'], 'page.md:5: an indented block is not run'],
+  ['a block in HTML', ['<pre>false</pre>'], 'page.md:3: a block must have a fence'],
+  [
+    'a command after a server',
+    ['```sh', 'cosift serve --data d', 'false', '```'],
+    'page.md:3: the server must be the last command',
+  ],
+  ['an output of no text', ['```sh', 'echo a', '```', '```text output', '…', '```'], 'page.md:6: shows nothing'],
+  [
+    'another score next to any text',
+    ['```sh', 'echo 0.53 a 7.1', '```', '```text output', '0.56 …', '```'],
+    'page.md:6: the page shows',
+  ],
   ['a command that installs', ['```sh', 'pip install numpy', '```'], 'pip: command not found'],
   ['an unknown option', ['```sh', 'cosift serve --prot 1', '```'], "unknown option '--prot'"],
   [
@@ -121,6 +146,8 @@ test('a page whose samples are right runs', async () => {
       '```',
     ],
     ...['```sh', 'cat a.json', '```', '```json output', '{ "a": [1, "…"], "…": "…" }', '```'],
+    ...['```sh', 'echo 7.1 a 0.53 b 8.2', '```', '```text output', '… a 0.54 …', '```'],
+    ...['1. A list', '', '    with a paragraph and `a ``` b`.', ''],
     ...['```sh not-run="needs another machine"', 'ssh other', '```'],
   ]);
 });

@@ -15,9 +15,9 @@
 //
 // After the language come, in any order:
 //
-//   output            the block is what the block before printed, and is compared with it (compare.ts)
+//   output            the block is what the block before printed, and is compared with it (compare.ts); it is not only `…`
 //   file=NAME         the block is written to this file; a program is then run by a later `sh` block
-//   fails             the `sh` block must end with an error
+//   fails             the `sh` block must end with an error, which a block with `output` shows
 //   stop-server       the server of the page is stopped before the block runs
 //   not-run="REASON"  the block is not run here, and is listed as skipped with this reason; options of `cosift` and scripts
 //                     of `npm run` must exist nevertheless
@@ -25,6 +25,11 @@
 // A block in an HTML comment runs, too: it makes a file that the reader already has.
 //
 // A block of a generated section is checked like one that is not run. Another test compares it with its source.
+//
+// No other code block is allowed, because it would not be run: a fence after a mark of a list or a quotation, an indented
+// block outside of a list, `<pre>`, and marks of a generated section that no generator writes.
+
+import { SECTIONS } from '../../scripts/docs/sections.js';
 
 const LANGUAGES = ['sh', 'js', 'cjs', 'ts', 'python', 'json', 'ndjson', 'yaml', 'toml', 'nginx'].concat([
   'dockerfile',
@@ -60,18 +65,22 @@ export class SampleError extends Error {
 /**
  * Returns the blocks of a page in their order.
  *
- * @throws {SampleError} for a block without an end, an unknown language and an unknown attribute.
+ * @throws {SampleError} for a block without an end, an unknown language, an unknown attribute, and for code that would
+ * not be run.
  */
 export function blocksOf(page: string, markdown: string): Block[] {
   const blocks: Block[] = [];
   const lines = markdown.split('\n');
-  let generated = false;
+  const sections = sectionsOf(page, markdown);
   for (let at = 0; at < lines.length; at++) {
-    if (/^<!-- .*: made by npm run generate:docs -->$/.test(lines[at] ?? '')) generated = true;
-    if (/^<!-- end of .* -->$/.test(lines[at] ?? '')) generated = false;
-    const [, indent = '', fence = '', info = ''] = /^(\s*)(`{3,}|~{3,})(.*)$/.exec(lines[at] ?? '') ?? [];
-    if (fence === '') continue;
     const line = at + 1;
+    const generated = sections.some(({ first, last }) => first < line && line < last);
+    const [, indent = '', fence = '', info = ''] = /^(\s*)(`{3,}|~{3,})(.*)$/.exec(lines[at] ?? '') ?? [];
+    if (fence === '') {
+      const problem = generated ? undefined : hiddenCode(lines, at);
+      if (problem) throw new SampleError({ page, line }, problem);
+      continue;
+    }
     const text: string[] = [];
     for (at += 1; lines[at]?.trim() !== fence; at++) {
       const content = lines[at];
@@ -86,6 +95,38 @@ export function blocksOf(page: string, markdown: string): Block[] {
     blocks.push({ page, line, text: `${text.join('\n')}\n`, generated, ...attributes });
   }
   return blocks;
+}
+
+/** The lines of the marks around each generated section of a page. */
+function sectionsOf(page: string, markdown: string): { first: number; last: number }[] {
+  const sections: { first: number; last: number }[] = [];
+  let open: { name: string; line: number } | undefined;
+  for (const [at, text] of markdown.split('\n').entries()) {
+    const line = at + 1;
+    const begun = /^\s*<!-- (.*): made by /.exec(text)?.[1];
+    const ended = /^\s*<!-- end of (.*) -->/.exec(text)?.[1];
+    if (begun !== undefined) {
+      const isKnown = SECTIONS.some(({ page: of, name }) => page === `docs/reference/${of}` && name === begun);
+      if (!isKnown || open) throw new SampleError({ page, line }, `nothing writes the section "${begun}"`);
+      open = { name: begun, line };
+    } else if (ended !== undefined) {
+      if (ended !== open?.name) throw new SampleError({ page, line }, `the section "${ended}" has no beginning`);
+      sections.push({ first: open.line, last: line });
+      open = undefined;
+    }
+  }
+  if (open) throw new SampleError({ page, line: open.line }, `the section "${open.name}" has no end`);
+  return sections;
+}
+
+/** Returns why a line outside of blocks may show code that would not be run, or undefined. */
+function hiddenCode(lines: readonly string[], at: number): string | undefined {
+  const text = (lines[at] ?? '').replaceAll(/(?<!`)(`{1,2})(?!`).*?(?<!`)\1(?!`)/g, '');
+  if (/`{3}|~{3}/.test(text)) return 'a block must begin with its fence';
+  if (/<pre\b/i.test(text)) return 'a block must have a fence';
+  if (!/^( {4}|\t)\s*\S/.test(text) || lines[at - 1]?.trim()) return undefined;
+  const before = lines.slice(0, at).findLast((line) => /^\S/.test(line)) ?? '';
+  return /^([-*+]|\d+[.)]) /.test(before) ? undefined : 'an indented block is not run';
 }
 
 type Attributes = Omit<Block, 'page' | 'line' | 'text' | 'generated'>;

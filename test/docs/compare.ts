@@ -33,18 +33,24 @@ function split(text: string): { frame: string; tokens: string[] } {
 
 /** Returns whether a line, or a string of JSON, is what the page shows. */
 function lineMatches(expected: string, actual: string): boolean {
-  if (expected.includes('…')) {
-    const parts = expected.split('…').map((part) => literal(split(part).frame.trim()));
-    return new RegExp(`^\\s*${parts.join('.*')}\\s*$`, 's').test(split(actual).frame);
-  }
-  const [shown, printed] = [split(expected), split(actual)];
-  return (
-    shown.frame === printed.frame &&
-    shown.tokens.every((token, at) => {
-      if (kindOf(token) !== 'decimal') return true;
-      return Math.abs(Number(token) - Number(printed.tokens[at])) <= TOLERANCE;
-    })
+  const shown = split(expected);
+  const printed = split(actual);
+  // A text for `…` may contain further tokens, so each token of the page finds its own by its place in the pattern.
+  const pattern = shown.frame
+    .trim()
+    .split(/(<(?:time|uuid|measured|decimal)>|…)/)
+    .map((part) => (part === '…' ? '.*' : part === '<decimal>' ? '<decimal>()' : literal(part)))
+    .join('');
+  const found = new RegExp(`^\\s*${pattern}\\s*$`, 'ds').exec(printed.frame);
+  if (found === null) return false;
+  const places = [...printed.frame.matchAll(/<(?:time|uuid|measured|decimal)>/g)].map(
+    ({ index, 0: mark }) => index + mark.length,
   );
+  const decimals = shown.tokens.filter((token) => kindOf(token) === 'decimal');
+  return decimals.every((token, at) => {
+    const other = printed.tokens[places.indexOf(found.indices?.[at + 1]?.[0] ?? -1)];
+    return Math.abs(Number(token) - Number(other)) <= TOLERANCE;
+  });
 }
 
 const literal = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

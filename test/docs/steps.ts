@@ -43,12 +43,27 @@ export function pageOf(name: string, markdown: string): Page {
     } else if (block.output) addOutput(page.steps, block);
     else if (block.file) page.steps.push({ kind: 'file', block });
     else if (block.language === 'sh') {
-      page.steps.push({ kind: SERVER.test(block.text) ? 'server' : 'shell', block });
+      const isServer = SERVER.test(block.text);
+      if (isServer) checkServer(block);
+      page.steps.push({ kind: isServer ? 'server' : 'shell', block });
     } else if (block.language === 'python') page.steps.push({ kind: 'python', block });
     else if (PROGRAMS.includes(block.language)) addProgram(page.steps, block);
   }
   checkFiles(page.steps);
+  for (const step of page.steps) {
+    if (step.kind === 'shell' && step.block.fails && !step.output) {
+      throw new SampleError(step.block, 'a block that fails needs its output');
+    }
+  }
   return page;
+}
+
+/** Checks that the server is the last command of its block: it does not end, so a later command would not be run. */
+function checkServer(block: Block): void {
+  const commands = block.text.replaceAll(/\\\n/g, ' ').trimEnd().split('\n');
+  const server = commands.findIndex((command) => SERVER.test(command));
+  const isLast = commands.slice(server + 1).every((command) => /^\s*(#.*)?$/.test(command));
+  if (!isLast) throw new SampleError(block, 'the server must be the last command of its block');
 }
 
 function addOutput(steps: Step[], block: Block): void {
@@ -58,6 +73,7 @@ function addOutput(steps: Step[], block: Block): void {
   if (!source || source.output) {
     throw new SampleError(block, 'shows an output, but no block before it prints one');
   }
+  if (/^[\s…]*$/.test(block.text)) throw new SampleError(block, 'shows nothing of the output');
   source.output = block;
 }
 
