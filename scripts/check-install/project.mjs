@@ -1,4 +1,4 @@
-// An empty project of a user: installs packages, and runs the programs beside this file in it.
+// An empty project of a user: installs packages, and runs the programs next to this file in it.
 import { cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

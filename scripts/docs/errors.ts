@@ -35,9 +35,10 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   data_locked: 'Stop the other process, or use its HTTP interface.',
   feed_restarted: 'Discard your copy of the records and start after position 0.',
   changes_removed:
-    'Read all records, then continue after the position that `detail` names; the embedded library also has it as the number `fields.after`.',
+    'Read all records, then continue after the position `after` of the response; library and client have it in `fields`.',
   too_large: 'Send less; [limits](limits.md) has the size.',
-  unsupported_media_type: 'Send `application/json`, or `application/x-ndjson` for a streamed upsert.',
+  unsupported_media_type:
+    'Send `application/json`, or `application/x-ndjson` for a streamed upsert, or `application/merge-patch+json` for a patch.',
   rate_limited: 'Wait as long as `Retry-After` says.',
   headers_too_large: 'Send fewer or shorter headers.',
   stopped: 'Nothing: it appears in the log when a client disconnected before its response.',

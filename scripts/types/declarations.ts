@@ -151,7 +151,6 @@ export class Declarations {
   }
 
   /** A union. An object of the union excludes the members that only the others have. */
-  /** A union. An object of the union excludes the members that only the others have. */
   #choice(choices: readonly Schema[], place: Place): string {
     const types = choices.map((choice, at) => {
       if (choice.properties === undefined) return this.#typeOf(choice, place);

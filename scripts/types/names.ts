@@ -118,7 +118,7 @@ export const ALTERNATIVES: Readonly<Record<string, string>> = {
   'DeleteRequest.time_range.end_time': 'TimeRangeUntil',
 };
 
-/** Components of which only the alternatives become types. */
+/** Components that have no type of their own: only their alternatives become types. */
 export const ONLY_ALTERNATIVES: ReadonlySet<string> = new Set(['SortA', 'SortB']);
 
 /** Components that exclude each other, by the component that chooses one of them: none has members of the others. */

@@ -30,7 +30,7 @@ export function outOfRange(given: unknown, minimum?: number, maximum?: number): 
   return `is ${given}, must be from ${minimum} to ${maximum}`;
 }
 
-/** `count` characters or items, of which at most `max` are allowed. */
+/** There are `count` characters or items, and at most `max` are allowed. */
 export function tooMany(count: number, max: unknown, of: string): string {
   return `has ${count} ${of}, at most ${max} are allowed`;
 }

@@ -35,7 +35,7 @@ export function problemsOf(errors: readonly ErrorObject[]): Problem[] {
   return [...problems.values()];
 }
 
-/** The error of a choice of which no branch matched. */
+/** The error of a choice without a branch that matches. */
 interface Choice {
   error: ErrorObject;
   /** Schema path of the only branch that takes values of this type, if there is one. Its errors say more. */

@@ -151,7 +151,7 @@ export const deleteRequest = {
       ...timeRange,
       minProperties: 1,
       description:
-        'When the records to delete were last seen; includes both ends, at least one of which is required.',
+        'When the records to delete were last seen; includes both ends, and requires at least one of them.',
     },
   },
   examples: [{ ids: [1, 2] }, { time_range: { end_time: '2026-01-01' } }],

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { transform } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as filters from '../../src/api/filters.js';
 import { Client } from '../../src/client/index.js';
@@ -28,20 +29,25 @@ afterAll(async () => {
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
 /** The examples of doc comments, without the leading asterisks. */
-function examplesOf(file: string): string[] {
+function examplesOf(file: string): [string, string][] {
   const found = [...read(file).matchAll(/@example\n[ *]*```ts\n([\s\S]*?)[ *]*```/g)];
-  return found.map(([, code = '']) => code.replaceAll(/^ *\* ?/gm, ''));
+  return found.map(([, code = '']) => [file, code.replaceAll(/^ *\* ?/gm, '')]);
 }
 
-const EXAMPLES: [string, string][] = [
-  ...['src/library/cosift.ts', 'src/client/client.ts', 'src/api/database.ts', 'src/api/filters.ts'].flatMap(
-    (file) => examplesOf(file).map((code): [string, string] => [file, code]),
-  ),
+const SOURCES = readdirSync(new URL('../../src', import.meta.url), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => `src/${name.replaceAll('\\', '/')}`)
+  .sort();
+const README = 'packages/client/README.md';
+const EXAMPLES = [
+  ...SOURCES.flatMap(examplesOf),
+  [README, /```ts\n([\s\S]*?)```/.exec(read(README))?.[1] ?? ''] as const,
 ];
 
 test.each(EXAMPLES)('an example of %s runs', async (file, code) => {
   const printed: unknown[][] = [];
-  const cosift = await open(path.join(directory, 'beside'));
+  const declaresFacts = /const facts\b/.test(code);
+  const cosift = await open(path.join(directory, declaresFacts ? 'empty' : 'with-facts'));
   const known = {
     // Examples name directories and a service of their readers.
     open: () => open(path.join(directory, 'own')),
@@ -51,12 +57,17 @@ test.each(EXAMPLES)('an example of %s runs', async (file, code) => {
       }
     },
     ...filters,
-    facts: file.startsWith('src/api/') ? await cosift.createDatabase('facts') : undefined,
+    cosift,
+    facts: declaresFacts ? undefined : await cosift.createDatabase('facts'),
     readFileSync: () => '',
     console: { log: (...values: unknown[]) => printed.push(values) },
   };
   const AsyncFunction = (async () => undefined).constructor as typeof Function;
-  const body = code.replaceAll(/^import .*\n/gm, '');
+  const { code: body } = await transform(code.replaceAll(/^import .*\n/gm, ''), {
+    loader: 'ts',
+    format: 'esm',
+    target: 'es2024',
+  });
   // An example that declares a name of its own must not see that name as a parameter.
   const names = Object.entries(known).filter(([name]) => !new RegExp(`const ${name}\\b`).test(body));
   try {
@@ -64,14 +75,16 @@ test.each(EXAMPLES)('an example of %s runs', async (file, code) => {
   } finally {
     await cosift.close();
   }
-  if (/client/i.test(file)) expect(printed[0]?.[0]).toBe(1);
+  if (file.startsWith('src/client/')) expect(printed[0]?.[0]).toBe(1);
 });
 
 test('the main calls have examples', () => {
   expect(EXAMPLES.map(([file]) => file)).toEqual([
-    'src/library/cosift.ts',
-    'src/client/client.ts',
     ...Array(7).fill('src/api/database.ts'),
+    'src/api/databases.ts',
     ...Array(2).fill('src/api/filters.ts'),
+    'src/client/client.ts',
+    'src/library/cosift.ts',
+    README,
   ]);
 });

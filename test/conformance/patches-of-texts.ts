@@ -96,7 +96,7 @@ export function describePatchesOfTexts(open: OpenBackend): void {
       await expectFreshVectors(database);
     });
 
-    test('beside upserts of the same record never leave the vector of another text', async () => {
+    test('at the same time as upserts of the same record never leave the vector of another text', async () => {
       const database = await shared.create({});
       await database.put({ id: 1, data: { name: 'a song', n: 0 } });
       await Promise.all(

@@ -4,7 +4,7 @@ import type { OpenBackend } from './open-backend.js';
 import { uuidOf } from './random-records.js';
 import { SharedBackend } from './shared-backend.js';
 
-/** Patches beside patches, upserts and deletions of the same record. */
+/** Patches at the same time as patches, upserts and deletions of the same record. */
 export function describePatchesSideBySide(open: OpenBackend): void {
   describe('patches side by side', () => {
     const shared = SharedBackend.use(open);
@@ -34,7 +34,7 @@ export function describePatchesSideBySide(open: OpenBackend): void {
       expect(n).toBeGreaterThanOrEqual(0);
     });
 
-    test('beside upserts: a column that the last upsert lacks is of a later patch', async () => {
+    test('at the same time as upserts: a column that the last upsert lacks is of a later patch', async () => {
       const database = await shared.create();
       for (let round = 0; round < 15; round++) {
         await database.put({ id: 1, data: { base: 'old', round }, vector: [1, 0] });
@@ -48,7 +48,7 @@ export function describePatchesSideBySide(open: OpenBackend): void {
       }
     });
 
-    test('beside a deletion never bring the record back', async () => {
+    test('at the same time as a deletion never bring the record back', async () => {
       for (let id = 1; id <= 10; id++) {
         const database = await shared.create();
         await database.put({ id, data: { n: 0 }, vector: [1, 0] });
@@ -77,7 +77,7 @@ export function describePatchesSideBySide(open: OpenBackend): void {
       }
     });
 
-    test('beside deletions and upserts of the same id change the new record or none', async () => {
+    test('at the same time as deletions and upserts of the same id change the new record or none', async () => {
       const database = await shared.create();
       for (let round = 1; round <= 20; round++) {
         await database.put({ id: 1, data: { life: 'first', round }, vector: [1, 0] });

@@ -48,7 +48,11 @@ const BROKEN: [string, string[], string][] = [
     ['```sh', 'cosift serve --data d', 'false', '```'],
     'page.md:3: the server must be the last command',
   ],
-  ['an output of no text', ['```sh', 'echo a', '```', '```text output', '…', '```'], 'page.md:6: shows nothing'],
+  [
+    'an output of no text',
+    ['```sh', 'echo a', '```', '```text output', '…', '```'],
+    'page.md:6: shows nothing',
+  ],
   [
     'another score next to any text',
     ['```sh', 'echo 0.53 a 7.1', '```', '```text output', '0.56 …', '```'],

@@ -106,11 +106,14 @@ function sectionsOf(page: string, markdown: string): { first: number; last: numb
     const begun = /^\s*<!-- (.*): made by /.exec(text)?.[1];
     const ended = /^\s*<!-- end of (.*) -->/.exec(text)?.[1];
     if (begun !== undefined) {
-      const isKnown = SECTIONS.some(({ page: of, name }) => page === `docs/reference/${of}` && name === begun);
+      const isKnown = SECTIONS.some(
+        ({ page: of, name }) => page === `docs/reference/${of}` && name === begun,
+      );
       if (!isKnown || open) throw new SampleError({ page, line }, `nothing writes the section "${begun}"`);
       open = { name: begun, line };
     } else if (ended !== undefined) {
-      if (ended !== open?.name) throw new SampleError({ page, line }, `the section "${ended}" has no beginning`);
+      if (ended !== open?.name)
+        throw new SampleError({ page, line }, `the section "${ended}" has no beginning`);
       sections.push({ first: open.line, last: line });
       open = undefined;
     }

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { fan, Service } from '../server/service.js';
 
@@ -27,7 +28,7 @@ test('every file of a data directory is on the page, and every file of the page 
   while ((await service.call('GET', '/v1/databases/fan')).body.approximate_records === 0);
   // Its ten thousand texts take seconds, and the service is closed before.
   await service.call('POST', '/v1/databases/fan/reembedding', { model: 'all-MiniLM-L6-v2' });
-  while (!paths().some((path) => path.startsWith('databases/.next-fan/records')));
+  while (!paths().some((path) => path.startsWith('databases/.next-fan/records'))) await setImmediate();
   await service.running.close();
 
   const found = new Set(

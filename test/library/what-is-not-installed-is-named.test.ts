@@ -31,7 +31,7 @@ afterAll(() => {
   for (const project of projects) rmSync(project, { recursive: true, force: true });
 });
 
-/** Makes a project with cosift and its dependencies, but without any package of cosift beside it. */
+/** Makes a project with cosift and its dependencies, but without the packages that cosift loads on demand. */
 function project(): string {
   const directory = mkdtempSync(path.join(tmpdir(), 'cosift-installed-'));
   projects.push(directory);

@@ -4,6 +4,7 @@ import { ERRORS } from '../../src/errors.js';
 import { type ComponentName, checkSchema } from '../../src/schema/index.js';
 import { docsPage } from '../../src/server/openapi/docs-page.js';
 import { openApiDocument } from '../../src/server/openapi/document.js';
+import type { Operation } from '../../src/server/operations/operation.js';
 import { OPERATIONS } from '../../src/server/operations/table.js';
 
 const document = openApiDocument();
@@ -118,4 +119,13 @@ test('the page for people names every operation and code, and loads nothing', ()
   for (const { path } of Object.values(OPERATIONS)) expect(page).toContain(path);
   for (const code of Object.keys(ERRORS)) expect(page).toContain(`id="error-${code}"`);
   expect(page).not.toMatch(/<script|<img|<link|src=|url\(|href="(?![#/])/);
+});
+
+test('an operation that embeds texts documents that a package may be missing', () => {
+  const operations: [string, Operation][] = Object.entries(OPERATIONS);
+  const embedding = operations.filter(([, { errors }]) => errors?.includes('model_mismatch'));
+  expect(embedding.map(([id]) => id)).toEqual(
+    expect.arrayContaining(['searchA', 'searchB', 'upsertRecords', 'patchRecord', 'createDatabase']),
+  );
+  for (const [id, operation] of embedding) expect(operation.errors, id).toContain('not_installed');
 });

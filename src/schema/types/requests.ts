@@ -247,7 +247,7 @@ export interface DeleteByIds {
 }
 
 /**
- * When the records to delete were last seen; includes both ends, at least one of which is required.
+ * When the records to delete were last seen; includes both ends, and requires at least one of them.
  * This alternative has `start_time`.
  */
 export interface TimeRangeFrom {
@@ -258,7 +258,7 @@ export interface TimeRangeFrom {
 }
 
 /**
- * When the records to delete were last seen; includes both ends, at least one of which is required.
+ * When the records to delete were last seen; includes both ends, and requires at least one of them.
  * This alternative has `end_time`.
  */
 export interface TimeRangeUntil {
@@ -275,7 +275,7 @@ export interface TimeRangeUntil {
 export interface DeleteByFilter<T = Data> {
   /** Rules that the records to delete satisfy. Default: all records. */
   filter: Filter<T>;
-  /** When the records to delete were last seen; includes both ends, at least one of which is required. */
+  /** When the records to delete were last seen; includes both ends, and requires at least one of them. */
   time_range?: TimeRangeFrom | TimeRangeUntil | undefined;
   /** Not together with `filter`. */
   ids?: undefined;
@@ -288,7 +288,7 @@ export interface DeleteByFilter<T = Data> {
 export interface DeleteByTime<T = Data> {
   /** Rules that the records to delete satisfy. Default: all records. */
   filter?: Filter<T> | undefined;
-  /** When the records to delete were last seen; includes both ends, at least one of which is required. */
+  /** When the records to delete were last seen; includes both ends, and requires at least one of them. */
   time_range: TimeRangeFrom | TimeRangeUntil;
   /** Not together with `time_range`. */
   ids?: undefined;

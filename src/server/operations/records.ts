@@ -60,7 +60,7 @@ export const RECORDS_OPERATIONS = {
     body: 'RecordPatch',
     mergePatch: true,
     success: [{ status: 200, description: 'The record after the patch', schema: 'Record' }],
-    errors: ['record_not_found', 'invalid_record', 'model_mismatch', ...WRITE_ERRORS],
+    errors: ['record_not_found', 'invalid_record', ...MODEL_ERRORS, ...WRITE_ERRORS],
     kind: 'writes',
   },
   deleteRecord: {
