@@ -90,12 +90,40 @@ export interface Problem {
   code: ProblemCode;
 }
 
+/** Facts of some codes, for programs that handle them. */
+export interface ErrorFields {
+  /** `upsert`: number of records that were committed before the failed batch. */
+  readonly committed?: number;
+  /** `invalid_dimensions`: the dimensions of the database. */
+  readonly expected?: number;
+  /** `invalid_dimensions`: the number of values of the vector. */
+  readonly got?: number;
+  /** `feed_restarted`: the epoch of the current change feed. */
+  readonly epoch?: string;
+  /** `changes_removed`: the position after which changes are kept. */
+  readonly after?: number;
+  /** `busy`: the number of calls that run and wait at most. */
+  readonly limit?: number;
+  /** `too_large`: the maximum size in bytes. */
+  readonly max?: number;
+  /** `unreachable`: the host of the service. */
+  readonly host?: string;
+  /** `unreachable`: the port of the service. */
+  readonly port?: number;
+  /** `unreachable`: why, such as `ECONNREFUSED`. */
+  readonly reason?: string;
+  /** Errors of a service: the `x-request-id` of the response, which is also in its log. */
+  readonly request_id?: string;
+  /** Further facts, for the log. */
+  readonly [name: string]: unknown;
+}
+
 /** What a {@link CosiftError} carries in addition to its code and detail. */
 export interface ErrorFacts {
   /** The members of the request that caused the failure. */
-  problems?: readonly Problem[];
-  /** Facts for callers who handle the code, such as `expected` and `got`. */
-  fields?: Readonly<Record<string, unknown>>;
+  problems?: readonly Problem[] | undefined;
+  /** Facts for programs that handle the code. */
+  fields?: ErrorFields | undefined;
   /** The failure that led to this one. */
   cause?: unknown;
 }
@@ -112,8 +140,8 @@ export class CosiftError extends Error {
   readonly detail: string;
   /** The members of the request that caused the failure, if it was a member. */
   readonly problems: readonly Problem[];
-  /** Facts for programs that handle the code, such as `expected` and `got`. */
-  readonly fields: Readonly<Record<string, unknown>>;
+  /** Facts for programs that handle the code, such as `committed` after a failed upsert. */
+  readonly fields: ErrorFields;
 
   /** Makes the error of a code, with the facts that callers need. */
   constructor(code: ErrorCode, detail: string, facts: ErrorFacts = {}) {

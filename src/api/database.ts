@@ -39,9 +39,14 @@ export type DataToWrite<T, Given> = 0 extends 1 & T
     ? Given | Readonly<Record<string, ColumnValue | undefined>>
     : T;
 
+// An array is iterable, too. It is listed so that the compiler points to the record that is wrong.
+/** Records to write: an array, or a source that is read record by record. */
+export type RecordSource<R> = readonly R[] | Iterable<R> | AsyncIterable<R>;
+
 /**
  * One database, in this process or behind a service. `T` is the type of the data of a record: with it, the names of
- * columns and the operators of rules are checked. Without it, records may have any columns.
+ * columns and the operators of rules are checked. Without it, records may have any columns. A function that takes the
+ * databases of every type has a parameter of the type `Database<any>`.
  *
  * Every method fails with a `CosiftError`: `database_not_found` when there is no such database, `invalid_request` for an
  * option that is unknown or has a value that is not allowed.
@@ -69,7 +74,7 @@ export interface Database<T extends Columns<T> = Data> {
    * ```
    */
   upsert<Given extends Columns<Given> = T>(
-    records: Iterable<NewRecord<DataToWrite<T, Given>>> | AsyncIterable<NewRecord<DataToWrite<T, Given>>>,
+    records: RecordSource<NewRecord<DataToWrite<T, Given>>>,
     options?: UpsertOptions,
   ): Promise<BatchResult>;
 
@@ -84,24 +89,15 @@ export interface Database<T extends Columns<T> = Data> {
 
   /**
    * Returns one page of the records that are similar in meaning to a text; highest relevance score first, ties by id.
+   * `query` is the text, or a request in the form of the HTTP interface, which has all options but `variant` and `signal`
+   * in it.
    *
-   * @throws {CosiftError} `invalid_filter`, `invalid_cursor`, `invalid_time`
+   * @throws {CosiftError} `invalid_filter`, `invalid_cursor`, `invalid_time`, `invalid_dimensions`
    *
    * @example
    * ```ts
    * const { results } = await facts.search('a tall tower', { where: greaterThan('height_m', 300), limit: 10 });
    * ```
-   */
-  search<V extends Variant = 'integer'>(
-    text: string,
-    options?: SearchOptions<T, V>,
-  ): Promise<Page<ResultOf<V, T>>>;
-
-  /**
-   * Returns one page of the records that satisfy a request in the form of the HTTP interface: search, filter and time
-   * range; highest relevance score first, ties by id.
-   *
-   * @throws {CosiftError} `invalid_filter`, `invalid_cursor`, `invalid_time`, `invalid_dimensions`
    *
    * @example
    * ```ts
@@ -111,13 +107,13 @@ export interface Database<T extends Columns<T> = Data> {
    * });
    * ```
    */
-  search<V extends Variant = 'integer'>(
-    request: SearchRequest<T>,
-    options?: PageOptions<V>,
+  search<V extends Variant = 'integer', Query extends string | object = string | SearchRequest<T>>(
+    query: Query extends string ? Query : SearchRequest<T>,
+    options?: Query extends string ? SearchOptions<T, V> : PageOptions<V>,
   ): Promise<Page<ResultOf<V, T>>>;
 
   /**
-   * Yields every record that is similar in meaning to a text, in the order of {@link search}, page after page.
+   * Yields every record that a search finds, in the order of {@link search}, page after page.
    *
    * @example
    * ```ts
@@ -126,15 +122,9 @@ export interface Database<T extends Columns<T> = Data> {
    * }
    * ```
    */
-  searchAll<V extends Variant = 'integer'>(
-    text: string,
-    options?: SearchOptions<T, V>,
-  ): AsyncGenerator<ResultOf<V, T>, void, undefined>;
-
-  /** Yields every record that satisfies a request, in the order of {@link search}, page after page. */
-  searchAll<V extends Variant = 'integer'>(
-    request: SearchRequest<T>,
-    options?: PageOptions<V>,
+  searchAll<V extends Variant = 'integer', Query extends string | object = string | SearchRequest<T>>(
+    query: Query extends string ? Query : SearchRequest<T>,
+    options?: Query extends string ? SearchOptions<T, V> : PageOptions<V>,
   ): AsyncGenerator<ResultOf<V, T>, void, undefined>;
 
   /**

@@ -14,12 +14,16 @@ import type {
   StartsWithRule,
 } from '../schema/index.js';
 
+/** A rule, or a group of rules, for records of any type. The call that takes it checks it against its records. */
+// biome-ignore lint/suspicious/noExplicitAny: only `any` stands for every type of record
+export type AnyFilter = Filter<any>;
+
 /** A group of rules that {@link and} or {@link or} made. */
-export interface RuleGroup<Rule = Filter> {
+export interface RuleGroup<Rules extends readonly AnyFilter[] = readonly Filter[]> {
   /** `AND`: every rule has to hold. `OR`: at least one. */
   condition: 'AND' | 'OR';
   /** Comparisons and nested groups. */
-  rules: readonly Rule[];
+  rules: Rules;
 }
 
 /**
@@ -30,7 +34,7 @@ export interface RuleGroup<Rule = Filter> {
  * await facts.search('a tall tower', { where: and(equals('country', 'France'), greaterThan('height_m', 300)) });
  * ```
  */
-export function and<Rules extends readonly Filter[]>(...rules: Rules): RuleGroup<Rules[number]> {
+export function and<Rules extends readonly AnyFilter[]>(...rules: Rules): RuleGroup<Rules> {
   return { condition: 'AND', rules };
 }
 
@@ -42,7 +46,7 @@ export function and<Rules extends readonly Filter[]>(...rules: Rules): RuleGroup
  * await facts.query({ filter: or(equals('country', 'France'), isEmpty('country')) });
  * ```
  */
-export function or<Rules extends readonly Filter[]>(...rules: Rules): RuleGroup<Rules[number]> {
+export function or<Rules extends readonly AnyFilter[]>(...rules: Rules): RuleGroup<Rules> {
   return { condition: 'OR', rules };
 }
 

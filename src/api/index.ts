@@ -1,6 +1,13 @@
 /** What the library and the client share: interfaces, requests, results, filter helpers and errors. */
 
-export { CosiftError, type ErrorCode, type ErrorFacts, type Problem, type ProblemCode } from '../errors.js';
+export {
+  CosiftError,
+  type ErrorCode,
+  type ErrorFacts,
+  type ErrorFields,
+  type Problem,
+  type ProblemCode,
+} from '../errors.js';
 export type {
   Action,
   ColumnChanges,
@@ -21,7 +28,7 @@ export type {
 export type * from '../schema/types/filter.js';
 export type * from '../schema/types/requests.js';
 export type * from '../schema/types/responses.js';
-export type { Database, DataToWrite } from './database.js';
+export type { Database, DataToWrite, RecordSource } from './database.js';
 export type { Databases } from './databases.js';
 export * from './filters.js';
 export type { LineChunks } from './line-chunks.js';

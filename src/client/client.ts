@@ -72,7 +72,10 @@ export class Client implements Databases {
   }
 
   /** Revokes a key. With `descendants`, also the keys that it issued, directly or through others. */
-  async revokeKey(keyId: string, options: CallOptions & { descendants?: boolean } = {}): Promise<void> {
+  async revokeKey(
+    keyId: string,
+    options: CallOptions & { descendants?: boolean | undefined } = {},
+  ): Promise<void> {
     checkOptions('revocation', options);
     const { descendants = false, signal } = options;
     const query = descendants ? '?descendants=true' : '';

@@ -10,6 +10,7 @@ import type {
   PageOptions,
   RecordById,
   RecordOf,
+  RecordSource,
   ReembedOptions,
   ResultOf,
   SearchOptions,
@@ -72,11 +73,11 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
   }
 
   /**
-   * A record without `id` and `uuid` gets a version 7 UUID before it is sent, so that a batch that is sent again after a
+   * Writes records as {@link Database.upsert} does. A record without `id` and `uuid` gets a version 7 UUID before it is sent, so that a batch that is sent again after a
    * lost response is not stored twice.
    */
   async upsert<Given extends Columns<Given> = T>(
-    records: Iterable<NewRecord<DataToWrite<T, Given>>> | AsyncIterable<NewRecord<DataToWrite<T, Given>>>,
+    records: RecordSource<NewRecord<DataToWrite<T, Given>>>,
     options: UpsertOptions = {},
   ): Promise<BatchResult> {
     return this.#transport.run((json) =>
@@ -88,7 +89,10 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     );
   }
 
-  /** Sent once: a stream cannot be repeated after a lost connection. */
+  /**
+   * Writes NDJSON as {@link Database.upsertLines} does. It is sent once: a stream cannot be repeated after a lost
+   * connection.
+   */
   upsertLines(
     chunks: LineChunks,
     options: UpsertLinesOptions = {},
@@ -99,22 +103,18 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     return withProgress(this.#transport.lines(`${this.#path}/records`, chunks, { signal }), onProgress);
   }
 
-  search<V extends Variant = 'integer'>(
-    search: string | SearchRequest<T>,
-    options?: SearchOptions<T, V>,
-  ): Promise<Page<ResultOf<V, T>>>;
-  async search<V extends Variant>(
-    search: string | SearchRequest<T>,
-    options?: SearchOptions<T, V>,
+  async search<V extends Variant = 'integer', Query extends string | object = string | SearchRequest<T>>(
+    query: Query extends string ? Query : SearchRequest<T>,
+    options?: Query extends string ? SearchOptions<T, V> : PageOptions<V>,
   ): Promise<Page<ResultOf<V, T>>> {
-    return this.#page('search', searchCall(search, options));
+    return this.#page('search', searchCall(query, options));
   }
 
-  async *searchAll<V extends Variant = 'integer'>(
-    search: string | SearchRequest<T>,
-    options?: SearchOptions<T, V>,
+  async *searchAll<V extends Variant = 'integer', Query extends string | object = string | SearchRequest<T>>(
+    query: Query extends string ? Query : SearchRequest<T>,
+    options?: Query extends string ? SearchOptions<T, V> : PageOptions<V>,
   ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
-    const call = searchCall(search, options);
+    const call = searchCall(query, options);
     yield* paginate(
       (pagination) =>
         this.#page<ResultOf<V, T>>('search', { ...call, request: { ...call.request, pagination } }),
@@ -162,7 +162,10 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     return this.#transport.json('PATCH', path, SHAPES.record, { data: changes }, options);
   }
 
-  /** Sent again after a lost response: records that the first request deleted are then not counted. */
+  /**
+   * Deletes records as {@link Database.delete} does. The request is sent again after a lost response: records that the
+   * first request deleted are then not counted.
+   */
   async delete(request: DeleteRequest<T>, options?: CallOptions): Promise<number> {
     const path = `${this.#path}/records/delete`;
     const grouped = withGroup(request as DeleteRequest);

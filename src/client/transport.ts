@@ -18,11 +18,11 @@ export interface ClientOptions {
   /** The value of `x-api-key`. */
   key: string;
   /** Maximum number of further attempts after 429, 503 or a lost connection. Default: 4. */
-  retries?: number;
+  retries?: number | undefined;
   /** Maximum time to wait as a `Retry-After` asks, in milliseconds. Default: 60,000. */
-  maxWaitMs?: number;
+  maxWaitMs?: number | undefined;
   /** Used in place of the global `fetch`. Streams of lines do not use it. */
-  fetch?: typeof fetch;
+  fetch?: typeof fetch | undefined;
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -9,6 +9,7 @@ import type {
   PageOptions,
   RecordById,
   RecordOf,
+  RecordSource,
   ReembedOptions,
   ResultOf,
   SearchOptions,
@@ -73,7 +74,7 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
 
   /** A close waits until all records of an array are written; an asynchronous source is read no further. */
   async upsert<Given extends Columns<Given> = T>(
-    records: Iterable<NewRecord<DataToWrite<T, Given>>> | AsyncIterable<NewRecord<DataToWrite<T, Given>>>,
+    records: RecordSource<NewRecord<DataToWrite<T, Given>>>,
     options: UpsertOptions = {},
   ): Promise<BatchResult> {
     return this.#backend.runUpsert(records as Iterable<NewRecord>, (records, upsertBatch) =>
@@ -92,22 +93,18 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     return withProgress(this.#backend.upsertLines(this.id, bytesOf(chunks), { signal }), onProgress);
   }
 
-  search<V extends Variant = 'integer'>(
-    search: string | SearchRequest<T>,
-    options?: SearchOptions<T, V>,
-  ): Promise<Page<ResultOf<V, T>>>;
-  async search<V extends Variant>(
-    search: string | SearchRequest<T>,
-    options?: SearchOptions<T, V>,
+  async search<V extends Variant = 'integer', Query extends string | object = string | SearchRequest<T>>(
+    query: Query extends string ? Query : SearchRequest<T>,
+    options?: Query extends string ? SearchOptions<T, V> : PageOptions<V>,
   ): Promise<Page<ResultOf<V, T>>> {
-    return this.#search(searchCall(search, options));
+    return this.#search(searchCall(query, options));
   }
 
-  async *searchAll<V extends Variant = 'integer'>(
-    search: string | SearchRequest<T>,
-    options?: SearchOptions<T, V>,
+  async *searchAll<V extends Variant = 'integer', Query extends string | object = string | SearchRequest<T>>(
+    query: Query extends string ? Query : SearchRequest<T>,
+    options?: Query extends string ? SearchOptions<T, V> : PageOptions<V>,
   ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
-    const call = searchCall(search, options);
+    const call = searchCall(query, options);
     yield* paginate(
       (pagination) => this.#search<V>({ ...call, request: { ...call.request, pagination } }),
       call.request?.pagination,

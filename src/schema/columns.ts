@@ -11,7 +11,7 @@ export type Data = Record<string, ColumnValue>;
 export type Columns<T> = { [Column in keyof T]: ColumnValue | undefined };
 
 /** The names of the columns of `T`; any name if `T` has any columns. */
-export type ColumnName<T> = Extract<keyof T, string>;
+export type ColumnName<T> = keyof T & string;
 
 /** The names of the columns of `T` that may have a value of the type `V`. */
 export type ColumnOf<T, V> = string extends keyof T
@@ -24,8 +24,9 @@ export type NumberColumn<T> = ColumnOf<T, number>;
 /** The names of the columns of `T` that may have a string. */
 export type TextColumn<T> = ColumnOf<T, string>;
 
+// An intersection, because the compiler cannot resolve `Extract` in a function that is generic in the type of the records.
 /** The types of values with which a column can be compared for equality. */
-export type Operand<V> = Extract<V, string | number | boolean>;
+export type Operand<V> = V & (string | number | boolean);
 
 /**
  * Columns to change of a record whose data has the type `T`, or the type `Given` of the argument if `T` has any columns.

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,15 @@ const TSC = path.join(
   path.dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
   'bin/tsc',
 );
+
+/** Returns the errors of the compiler for the programs of a configuration. */
+async function errorsOf(config: string): Promise<string> {
+  const args = [TSC, '-p', config, '--pretty', 'false'];
+  return run(process.execPath, args).then(
+    () => '',
+    ({ stdout }) => String(stdout),
+  );
+}
 
 /** Runs the compiler on the programs of a user, and returns its output. */
 async function compile(config: string, ...options: string[]): Promise<string> {
@@ -36,6 +45,30 @@ test.each([
   ['the module resolution of bundlers', ['--module', 'preserve', '--moduleResolution', 'bundler']],
 ])('the same holds with %s', async (_, options) => {
   expect(await compile('tsconfig.json', ...options)).toBe('');
+});
+
+test('an error points to the member that is wrong, and says in a few lines why', async () => {
+  const directory = await mkdtemp(path.join(HERE, 'out-'));
+  try {
+    const misuses = await readFile(path.join(HERE, 'programs', 'misuses.ts'), 'utf8');
+    await writeFile(path.join(directory, 'misuses.ts'), misuses.replaceAll('// @ts-expect-error', '//'));
+    for (const file of ['product.ts', 'tsconfig.json'])
+      await cp(path.join(HERE, 'programs', file), path.join(directory, file));
+    const output = await errorsOf(path.join(directory, 'tsconfig.json'));
+    const errors = output.trimEnd().split(/\n(?! )/);
+    const lines = new Set(errors.map((error) => /\((\d+),/.exec(error)?.[1]));
+    expect(lines.size).toBe(misuses.match(/@ts-expect-error/g)?.length);
+    // A wrong rule in a group is the deepest: the group, its rules, the rule, its column.
+    expect(errors.filter((error) => error.split('\n').length > 9)).toEqual([]);
+    expect(output).not.toMatch(/No overload matches|IteratorResult|Symbol/);
+    expect(errors.filter((error) => /treshold/.test(error))).toEqual([
+      expect.stringMatching(/'TextSearch'. Did you mean to write 'threshold'\?$/),
+      expect.stringMatching(/'SearchOptions<Data, "integer">'. Did you mean to write 'threshold'\?$/),
+      expect.stringMatching(/'SearchOptions<Data, "integer">'. Did you mean to write 'threshold'\?$/),
+    ]);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
 });
 
 test('the client compiles without the types of Node', async () => {

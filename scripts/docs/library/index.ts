@@ -60,7 +60,7 @@ class LibraryPage {
         ? [`Has all members of ${known.map((parent) => this.#link(parent)).join(' and ')}.`]
         : []),
       ...(properties.length > 0 ? [this.#table(properties, name)] : []),
-      ...methods.map((method, at) => this.#method(method, name, methods[at - 1]?.name === method.name)),
+      ...methods.map((method) => this.#method(method, name)),
     ].join('\n\n');
   }
 
@@ -74,14 +74,9 @@ class LibraryPage {
     return this.#exports.get(parent)?.members.find((member) => member.name === name);
   }
 
-  /** A further overload has no heading of its own. */
-  #method({ name, signature, doc }: Member, owner: string, isOverload: boolean): string {
+  #method({ name, signature, doc }: Member, owner: string): string {
     const title = name === 'constructor' ? `new ${owner}` : `${owner}.${name}`;
-    return [
-      ...(isOverload ? [] : [`#### ${title}`]),
-      fence('ts', dedented(signature)),
-      ...this.#docs(doc, owner),
-    ].join('\n\n');
+    return [`#### ${title}`, fence('ts', dedented(signature)), ...this.#docs(doc, owner)].join('\n\n');
   }
 
   #table(properties: readonly Member[], owner: string): string {

@@ -1,6 +1,8 @@
 // Everything here has to compile.
 import {
   and,
+  type Columns,
+  CosiftError,
   contains,
   type Database,
   type Databases,
@@ -19,6 +21,7 @@ import {
   notEquals,
   open,
   or,
+  type SearchRequest,
   startsWith,
   type UuidRecord,
 } from 'cosift';
@@ -132,6 +135,57 @@ export async function untyped(cosift: Databases, name: string): Promise<void> {
   await facts.query({ sort: { column: 'height_m' } });
 }
 
+/** A class for records of one type, which it does not know. */
+export class Repository<T extends Columns<T>> {
+  readonly #database: Database<T>;
+
+  constructor(database: Database<T>) {
+    this.#database = database;
+  }
+
+  async find(query: string | SearchRequest<T>, signal: AbortSignal): Promise<T[]> {
+    const { results } = await this.#database.search(query, { signal });
+    return results.map(({ data }) => data);
+  }
+
+  async *with<Column extends keyof T & string>(
+    column: Column,
+    value: T[Column] & (string | number | boolean),
+  ): AsyncGenerator<T> {
+    for await (const { data } of this.#database.queryAll({ filter: equals(column, value) })) yield data;
+  }
+
+  async add(rows: readonly T[]): Promise<number> {
+    return (await this.#database.upsert(rows.map((data) => ({ data })))).created;
+  }
+
+  async change(id: number, changes: Partial<T>): Promise<T> {
+    return (await this.#database.patch(id, changes)).data;
+  }
+}
+
+/** A filter of as many rules as the user chose. */
+export async function chosen(products: Database<Product>, given: { dearer?: number }): Promise<void> {
+  const rules: Filter<Product>[] = [isNotEmpty('name')];
+  if (given.dearer !== undefined) rules.push(greaterThan('price', given.dearer));
+  rules.push(or(equals('category', 'lamp'), isEmpty('weight')));
+  await products.search('a lamp', { where: rules.length > 1 ? and(...rules) : undefined });
+  await new Repository(products).find('a lamp', new AbortController().signal);
+}
+
+export function explained(error: unknown): string {
+  if (!(error instanceof CosiftError)) throw error;
+  const { committed = 0, expected, got, reason } = error.fields;
+  switch (error.code) {
+    case 'invalid_dimensions':
+      return `${expected?.toFixed()} expected, ${got?.toFixed()} given`;
+    case 'unreachable':
+      return reason?.trim() ?? error.detail;
+    default:
+      return `${committed.toFixed()} ${error.fields.sqlite}`;
+  }
+}
+
 /** A function over databases of any records. */
 // biome-ignore lint/suspicious/noExplicitAny: what a user writes who has no type of records
 export async function count(database: Database<any>): Promise<number> {
@@ -146,6 +200,7 @@ export async function opened(signal: AbortSignal): Promise<void> {
     await count(databases.database<Product>('products'));
     await databases.databases({ signal });
   }
+  new Client({ url: '', key: '', retries: undefined, maxWaitMs: undefined, fetch: undefined });
   const webhook = await client.database<Product>('products').createWebhook({ url: 'https://example.org' });
   console.log(webhook.secret);
   const key = await client.issueKey({
