@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  LogController,
+} from 'fastify';
 import type { Backend, Readiness } from '../backend/index.js';
+import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
 import { databaseNotFound, guardAccess, keyOf } from './admission/access.js';
 import { type Capacity, InFlight } from './admission/in-flight.js';
@@ -9,15 +16,15 @@ import type { Rate } from './admission/token-bucket.js';
 import { sendInChunks } from './http/chunked-response.js';
 import { compressResponses } from './http/compression.js';
 import { limitConnections } from './http/connections.js';
-import { allowOrigins } from './http/cors.js';
+import { AllowedOrigins } from './http/cors.js';
 import { refuseMalformedRequests } from './http/malformed-request.js';
-import { asCosiftError, sendProblem } from './http/problem-response.js';
+import { asCosiftError, MAX_PARAMETER, sendProblem } from './http/problem-response.js';
 import { checkQueryParameters } from './http/query-parameters.js';
 import { readBodies } from './http/read-body.js';
 import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
 import type { KeyStore } from './keys/key-store.js';
 import { Metrics } from './observability/metrics.js';
-import { logRequests, TRACEPARENT } from './observability/request-log.js';
+import { logRequests, logResponse, TRACEPARENT } from './observability/request-log.js';
 import { everyMethod } from './operations/allowed-methods.js';
 import type { Operation } from './operations/operation.js';
 import { OPERATIONS, type OperationId } from './operations/table.js';
@@ -72,13 +79,17 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     // Bodies have their own timeout, because a stream of records may take any time.
     requestTimeout: 0,
     keepAliveTimeout: 65_000,
-    // By default, Node checks for late requests only every 30 s.
     http: {
+      // Checked in a hook, because the response of Node says nothing.
+      requireHostHeader: false,
+      // By default, Node checks for late requests only every 30 s.
       headersTimeout: timeouts.headersMs,
       connectionsCheckingInterval: Math.min(1_000, timeouts.headersMs),
     },
     bodyLimit: limits.batch_bytes,
-    routerOptions: { maxParamLength: 1024 },
+    routerOptions: { maxParamLength: MAX_PARAMETER },
+    // `HEAD` runs the route of `GET`, and Node drops the body.
+    exposeHeadRoutes: false,
     return503OnClosing: false,
     ...(trustedProxies.length > 0 && { trustProxy: [...trustedProxies] }),
     genReqId: ({ headers }) => {
@@ -90,12 +101,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       return logger.child(trace === null ? bindings : { ...bindings, trace_id: trace[1] }, childOptions);
     },
     clientErrorHandler: refuseMalformedRequests,
-    // No hook runs for a path that the router cannot decode.
-    frameworkErrors: (error, request, reply) => {
-      reply.header('x-request-id', request.id);
-      void sendProblem(request, reply, asCosiftError(error));
-    },
+    frameworkErrors: (error, request, reply) => refusePath(error, request, reply),
   });
+  // By default, Node refuses an unknown `expect` without a body. It may be ignored (RFC 9110, section 10.1.1).
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   const inFlight = new InFlight(capacity, byteCapacity(limits));
   const metrics = new Metrics(backend, inFlight);
@@ -111,14 +120,27 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     metrics,
   };
 
-  if (corsOrigins.length > 0) await allowOrigins(app, corsOrigins, everyMethod());
+  const origins = new AllowedOrigins(corsOrigins, everyMethod());
+  /** Sets the headers of every response. Returns whether the request is a preflight of an allowed page. */
+  const prepareResponse = (request: FastifyRequest, reply: FastifyReply) => {
+    // A cache does not see that the response depends on the key.
+    reply.header('x-request-id', request.id).header('cache-control', 'no-store');
+    return origins.allow(request, reply);
+  };
+  // No hook runs for a path that the router refuses.
+  const refusePath = (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+    reply.raw.once('close', () => logResponse(request, reply, metrics));
+    if (prepareResponse(request, reply)) reply.code(204).send();
+    else sendProblem(request, reply, asCosiftError(error));
+  };
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id);
+    const isPreflight = prepareResponse(request, reply);
+    checkHost(request);
     // The router takes the last segment of these paths for a record id.
     const { rid } = request.params as { rid?: string };
     const hasRoute = request.routeOptions.config?.operation !== undefined && !RESERVED.has(rid ?? '');
     // In this hook, because the body of a request to an unknown path must not be read.
-    return hasRoute ? undefined : answerWithoutRoute(request, reply);
+    return hasRoute ? undefined : answerWithoutRoute(request, reply, isPreflight);
   });
   const { maxConnections = MAX_CONNECTIONS } = options;
   limitConnections(app, { maxConnections, sendMs: timeouts.sendMs, stopMs: timeouts.stopMs });
@@ -149,6 +171,13 @@ function byteCapacity({ batch_bytes, body_bytes, page_bytes }: Limits) {
   };
 }
 
+/** HTTP/1.1 requires a host (RFC 9112, section 3.2). */
+function checkHost({ headers, raw }: FastifyRequest): void {
+  if (headers.host === undefined && raw.httpVersion !== '1.0') {
+    throw new CosiftError('invalid_request', 'the header host is missing');
+  }
+}
+
 function handleErrors(app: FastifyInstance): void {
   app.setErrorHandler((thrown, request, reply) => {
     let error = asCosiftError(thrown);
@@ -156,7 +185,7 @@ function handleErrors(app: FastifyInstance): void {
     if (error.code === 'database_not_found' && id !== undefined) error = databaseNotFound(id);
     return sendProblem(request, reply, error);
   });
-  app.setNotFoundHandler(answerWithoutRoute);
+  app.setNotFoundHandler((request, reply) => answerWithoutRoute(request, reply, false));
 }
 
 function addRoutes(app: FastifyInstance, dependencies: Dependencies): void {
@@ -171,7 +200,7 @@ function addRoutes(app: FastifyInstance, dependencies: Dependencies): void {
   } as Record<OperationId, Handler>;
   for (const [operationId, operation] of Object.entries(OPERATIONS) as [OperationId, Operation][]) {
     app.route({
-      method: operation.method,
+      method: operation.method === 'GET' ? ['GET', 'HEAD'] : operation.method,
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { operation, operationId },
       handler: holdingResources(handlers[operationId]),

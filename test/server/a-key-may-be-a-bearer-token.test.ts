@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const list = async (headers: Record<string, string>) => {
+const list = async (headers: Record<string, string | string[]>) => {
   const { status, headers: received, bytes } = await exchange(service, 'GET', '/v1/databases', headers);
   return { status, challenge: received['www-authenticate'], body: JSON.parse(bytes.toString()) };
 };
@@ -33,11 +33,21 @@ test('for Prometheus', async () => {
 test.each([
   ['no key', {}, 'send a key'],
   ['an unknown key', { authorization: 'Bearer nonsense' }, 'not valid'],
-  ['a scheme without a key', { authorization: 'Bearer' }, '"Bearer" and a key'],
-  ['two words', { authorization: 'Bearer one two' }, '"Bearer" and a key'],
-  ['another scheme', { authorization: 'Basic dXNlcjpwYXNz' }, '"Bearer" and a key'],
-  ['no scheme', { authorization: 'KEY' }, '"Bearer" and a key'],
-  ['a broken token next to a key', { authorization: 'Bearer', 'x-api-key': 'KEY' }, '"Bearer" and a key'],
+  ['a scheme without a key', { authorization: 'Bearer' }, '"Bearer", a space and a key'],
+  ['two words', { authorization: 'Bearer one two' }, '"Bearer", a space and a key'],
+  ['another scheme', { authorization: 'Basic dXNlcjpwYXNz' }, '"Bearer", a space and a key'],
+  ['a tab after the scheme', { authorization: 'Bearer\tKEY' }, '"Bearer", a space and a key'],
+  [
+    'a tab next to a key',
+    { authorization: 'Bearer\tother', 'x-api-key': 'KEY' },
+    '"Bearer", a space and a key',
+  ],
+  ['no scheme', { authorization: 'KEY' }, '"Bearer", a space and a key'],
+  [
+    'a broken token next to a key',
+    { authorization: 'Bearer', 'x-api-key': 'KEY' },
+    '"Bearer", a space and a key',
+  ],
   ['two different keys', { authorization: 'Bearer other', 'x-api-key': 'KEY' }, 'different keys'],
   [
     'two different keys, the other way round',
@@ -54,6 +64,15 @@ test.each([
   expect(body.detail).not.toContain(service.adminKey);
   expect(challenge).toMatch(/^Bearer realm="cosift"/);
   expect(challenge).toContain('x-api-key');
+});
+
+// Node uses the first header `authorization`, and some proxies check the last one.
+test.each(['authorization', 'x-api-key'])('%s may not be given twice', async (name) => {
+  const value = (key: string) => (name === 'authorization' ? `Bearer ${key}` : key);
+  for (const other of [service.adminKey, 'other']) {
+    const { status, body } = await list({ [name]: [value(service.adminKey), value(other)] });
+    expect([status, body.detail]).toEqual([401, `the header ${name} is given more than once`]);
+  }
 });
 
 test('no log line contains a key, however it was sent', async () => {

@@ -12,7 +12,7 @@ export function exchange(
   service: Service,
   method: string,
   target: string,
-  headers: Record<string, string> = {},
+  headers: Record<string, string | string[]> = {},
   body?: string,
 ): Promise<Exchange> {
   return new Promise((resolve, reject) => {

@@ -74,12 +74,13 @@ test('a body over its limit is refused before it was read, another media type at
   expect((await post(`{"search":{"text":"${'x'.repeat(1_100_000)}"}}`)).status).toBe(413);
   const xml = await service.call('POST', SEARCH, '<x/>', { 'content-type': 'text/xml' });
   expect([xml.status, xml.body.code]).toEqual([415, 'unsupported_media_type']);
+  expect(xml.body.detail).toBe('content-type is "text/xml"; send the body as application/json');
   const lines = await service.call('POST', SEARCH, '{}', { 'content-type': 'application/x-ndjson' });
   expect(lines.status).toBe(415);
   const latin = await service.call('POST', SEARCH, '{}', {
     'content-type': 'application/json; charset=latin1',
   });
-  expect(latin.status).toBe(415);
+  expect([latin.status, latin.body.detail]).toEqual([415, 'the charset is "latin1"; it must be utf-8']);
 });
 
 // A connection that is closed on a caller who still sends takes the answer with it.

@@ -52,6 +52,10 @@ test('other media types, bodies and ids are refused', async () => {
     const refused = [415, 'unsupported_media_type'];
     expect(await outcome('/records/1', '{"data":{}}', { 'content-type': type }), type).toEqual(refused);
   }
+  const plain = await patch('/records/1', '{}', { 'content-type': 'text/plain' });
+  expect(plain.body.detail).toBe(
+    'content-type is "text/plain"; send the body as application/json or application/merge-patch+json',
+  );
   expect(await outcome('/records/1', undefined)).toEqual([400, 'invalid_request']);
   for (const headers of [{}, MERGE_PATCH]) {
     expect(await outcome('/records/1', '', headers)).toEqual([400, 'invalid_json']);

@@ -36,10 +36,45 @@ test.each([
     '/v1/databases/fan/changes?__proto__=1',
     'the query parameter "__proto__" is not known; known: after, limit, wait, epoch',
   ],
-  ['/v1/databases/fan/changes?limit', 'limit must be a whole number from 1 to 1000'],
+  ['/v1/databases/fan/changes?limit', 'the query parameter "limit" must be a whole number from 1 to 1000'],
+  [
+    '/v1/databases/fan/changes?epoch=1',
+    'the query parameter "epoch" must be one that a response of this feed contained',
+  ],
 ])('GET %s', async (target, detail) => {
   const { status, body } = await service.call('GET', target);
   expect([status, body.detail]).toEqual([400, detail]);
+});
+
+const WITHOUT_BODY = Object.entries(OPERATIONS).filter(
+  ([, operation]) => operation.method === 'DELETE' && !('body' in operation),
+);
+
+// Otherwise a filter in the body of a deletion would be ignored, and the whole database dropped.
+test.each(WITHOUT_BODY)('%s refuses a body, which it does not have', async (_, { method, path }) => {
+  for (const type of [
+    'application/json',
+    'application/x-ndjson',
+    'application/merge-patch+json',
+    'text/plain',
+  ]) {
+    const { status, body } = await service.call(method, fill(path), '{"filter":{}}', {
+      'content-type': type,
+    });
+    expect([status, body.code, body.detail], type).toEqual([
+      400,
+      'invalid_request',
+      'this operation takes no body',
+    ]);
+    expect((await service.call('GET', '/v1/databases/fan')).body.records).toBe(3);
+  }
+});
+
+test('an operation without a body takes an empty one of any type', async () => {
+  for (const type of ['application/json', 'text/plain']) {
+    const deleted = await service.call('DELETE', '/v1/databases/fan/records/9', '', { 'content-type': type });
+    expect([deleted.status, deleted.body.code], type).toEqual([404, 'record_not_found']);
+  }
 });
 
 test('a request without a valid key learns only that', async () => {

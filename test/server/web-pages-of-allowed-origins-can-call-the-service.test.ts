@@ -45,8 +45,19 @@ describe('a preflight', () => {
     expect(headers.allow).toBe('POST, OPTIONS');
   });
 
-  test('of a path that does not exist is 404', async () => {
-    expect((await preflight(service, '/v1/nothing')).status).toBe(404);
+  test.each(['/v1/nothing', '/v1/databases/%zz', `/v1/databases/${'a'.repeat(2_000)}`])(
+    'is allowed for every path, so that the page can read the error of its request',
+    async (target) => {
+      const { status, headers } = await preflight(service, target);
+      expect([status, headers['access-control-allow-origin']]).toEqual([204, PAGE]);
+      expect(listed(headers['access-control-allow-methods'])).toContain('post');
+    },
+  );
+
+  test('is told apart from another OPTIONS request', async () => {
+    const { status, headers } = await exchange(service, 'OPTIONS', '/v1/nothing', { origin: PAGE });
+    expect([status, headers['access-control-allow-origin']]).toEqual([404, PAGE]);
+    expect(headers).not.toHaveProperty('access-control-allow-methods');
   });
 
   test('of another origin is not allowed, but varies by origin', async () => {
@@ -85,6 +96,8 @@ describe('a page can read', () => {
     ['with a body that is too large', 413, 'POST', SEARCH, JSON_TYPE, ' '.repeat(1_100_000)],
     ['of another media type', 415, 'POST', SEARCH, { 'content-type': 'text/xml' }, '<x/>'],
     ['to an unknown path', 404, 'GET', '/v1/nothing', {}, undefined],
+    ['to a path that cannot be decoded', 400, 'GET', '/v1/databases/%zz', {}, undefined],
+    ['to a path with an endless id', 400, 'GET', `/v1/databases/${'a'.repeat(2_000)}`, {}, undefined],
     ['with a wrong method', 405, 'DELETE', SEARCH, {}, undefined],
   ] as const)('the error of a request %s', async (_, status, method, target, headers, body) => {
     const sent = status === 401 ? headers : { ...headers, ...key() };

@@ -99,12 +99,12 @@ export function databaseNotFound(id: string): CosiftError {
 
 /** The caller, if the request has a valid key. */
 export async function findCaller(request: FastifyRequest, keys: KeyStore): Promise<Caller | undefined> {
-  const key = presentedKey(request.headers);
+  const key = presentedKey(request.raw);
   return key === undefined ? undefined : keys.authenticate(key);
 }
 
-async function authenticate(keys: KeyStore, { headers }: FastifyRequest): Promise<Caller> {
-  const key = presentedKey(headers);
+async function authenticate(keys: KeyStore, { raw }: FastifyRequest): Promise<Caller> {
+  const key = presentedKey(raw);
   if (key === undefined) {
     throw new CosiftError(
       'unauthorized',

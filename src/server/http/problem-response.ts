@@ -2,6 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CosiftError, ERRORS, type ErrorCode } from '../../errors.js';
 import { PROBLEM_FACTS, type ProblemBody } from '../../schema/index.js';
 
+/** Maximum number of characters of an id in a path. */
+export const MAX_PARAMETER = 1024;
+
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
 /** One header each, because some clients read only the first challenge of a header. */
@@ -71,13 +74,18 @@ export function asCosiftError(thrown: unknown): CosiftError {
   };
   switch (code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new CosiftError('unsupported_media_type', 'send the body as application/json');
+      return new CosiftError('unsupported_media_type', 'content-type is not a media type');
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new CosiftError('too_large', 'the body is larger than this operation takes');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new CosiftError('invalid_request', 'the body is not as long as content-length says');
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new CosiftError(
+        'invalid_request',
+        `an id in the path is longer than ${MAX_PARAMETER} characters`,
+      );
     case 'FST_ERR_BAD_URL':
-      return new CosiftError('invalid_request', 'the path is not a valid URL');
+      return new CosiftError('invalid_request', 'the path has an escape that cannot be decoded');
     default:
       if (code?.startsWith('FST_ERR_') && statusCode !== undefined && statusCode < 500) {
         return new CosiftError('invalid_request', message ?? 'the request is not valid');

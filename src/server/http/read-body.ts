@@ -56,6 +56,9 @@ export function readBodies(
     const buffer = new BodyBuffer(maxBytes, (bytes) => reserve(request, bytes));
     if (declared > 0) buffer.grow(declared);
     const body = await collectBody(payload, buffer, timeoutMs);
+    if (operation?.body === undefined && body.length > 0) {
+      throw new CosiftError('invalid_request', 'this operation takes no body');
+    }
     if (body.length === 0 && (operation?.body === undefined || operation.bodyOptional)) return undefined;
     if (engineMaxBytes !== undefined) return body;
     request.bodyBytes = body.length;
@@ -65,27 +68,45 @@ export function readBodies(
       return parseStrictJson(body, depth);
     });
   };
+  // An operation without a body takes an empty one of any type.
+  const refuseType = (request: FastifyRequest, payload: Readable) => {
+    if (request.routeOptions.config.operation?.body !== undefined) throw unsupportedType(request);
+    return readJson(request, payload);
+  };
   app.addContentTypeParser('application/json', readJson);
   app.addContentTypeParser(MERGE_PATCH, async (request: FastifyRequest, payload: Readable) => {
-    if (!request.routeOptions.config.operation?.mergePatch) {
-      throw new CosiftError('unsupported_media_type', 'send the body as application/json');
-    }
-    return readJson(request, payload);
+    const { operation } = request.routeOptions.config;
+    return operation?.mergePatch ? readJson(request, payload) : refuseType(request, payload);
   });
-  app.addContentTypeParser('application/x-ndjson', async (request: FastifyRequest, payload: unknown) => {
+  app.addContentTypeParser(NDJSON, async (request: FastifyRequest, payload: Readable) => {
+    const { operation } = request.routeOptions.config;
+    if (operation?.lines === undefined) return refuseType(request, payload);
     checkCoding(request);
-    if (request.routeOptions.config.operation?.lines === undefined) {
-      throw new CosiftError('unsupported_media_type', 'send the body as application/json');
-    }
     return payload;
   });
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) =>
+    refuseType(request, payload),
+  );
 }
 
 /** The media type of RFC 7396. */
 const MERGE_PATCH = 'application/merge-patch+json';
 
+/** JSON values, one per line. */
+const NDJSON = 'application/x-ndjson';
+
 /** Parsing and checking a body of this size takes milliseconds. */
 const LARGE_BYTES = 65_536;
+
+function unsupportedType({ headers, routeOptions }: FastifyRequest): CosiftError {
+  const { lines, mergePatch } = routeOptions.config.operation ?? {};
+  const types = ['application/json', ...(lines ? [NDJSON] : []), ...(mergePatch ? [MERGE_PATCH] : [])];
+  const given = headers['content-type'];
+  return new CosiftError(
+    'unsupported_media_type',
+    `content-type is ${given === undefined ? 'missing' : JSON.stringify(given)}; send the body as ${types.join(' or ')}`,
+  );
+}
 
 function checkCoding({ headers }: FastifyRequest): void {
   const coding = headers['content-encoding']?.toLowerCase() ?? 'identity';
@@ -101,6 +122,9 @@ function checkCoding({ headers }: FastifyRequest): void {
   }
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1];
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8' && charset.toLowerCase() !== 'utf8') {
-    throw new CosiftError('unsupported_media_type', 'the charset must be utf-8');
+    throw new CosiftError(
+      'unsupported_media_type',
+      `the charset is ${JSON.stringify(charset)}; it must be utf-8`,
+    );
   }
 }

@@ -1,20 +1,23 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { CosiftError } from '../../errors.js';
 
+const NAMES: ReadonlySet<string> = new Set(['authorization', 'x-api-key']);
 const BEARER = /^bearer +([\x21-\x7e]+) *$/i;
 
 /**
  * Returns the key that a request sends in the header `x-api-key` or as `authorization: Bearer KEY`; undefined when it
  * sends none. Next to `x-api-key`, another scheme of `authorization` is ignored, because a proxy may check it.
  *
- * @throws {CosiftError} `unauthorized` when `authorization` has no key, or when the headers have different keys.
+ * @throws {CosiftError} `unauthorized` when `authorization` has no key, when the headers have different keys, or when one
+ * of them is given more than once.
  */
-export function presentedKey(headers: IncomingHttpHeaders): string | undefined {
+export function presentedKey({ headers, rawHeaders }: IncomingMessage): string | undefined {
+  checkGivenOnce(rawHeaders);
   const key = headers['x-api-key'] || undefined;
   const { authorization } = headers;
   const bearer = BEARER.exec(authorization ?? '')?.[1];
   if (authorization !== undefined && bearer === undefined && (key === undefined || isBearer(authorization))) {
-    throw new CosiftError('unauthorized', 'the header authorization must be "Bearer" and a key');
+    throw new CosiftError('unauthorized', 'the header authorization must be "Bearer", a space and a key');
   }
   if (key !== undefined && bearer !== undefined && bearer !== key) {
     throw new CosiftError('unauthorized', 'the headers x-api-key and authorization have different keys');
@@ -22,6 +25,17 @@ export function presentedKey(headers: IncomingHttpHeaders): string | undefined {
   return key === undefined ? bearer : String(key);
 }
 
+/** Node keeps the first of several headers `authorization`, but a proxy may have checked another one. */
+function checkGivenOnce(rawHeaders: readonly string[]): void {
+  const given = new Set<string>();
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]?.toLowerCase() ?? '';
+    if (!NAMES.has(name)) continue;
+    if (given.has(name)) throw new CosiftError('unauthorized', `the header ${name} is given more than once`);
+    given.add(name);
+  }
+}
+
 function isBearer(authorization: string): boolean {
-  return /^bearer( |$)/i.test(authorization);
+  return /^bearer(\s|$)/i.test(authorization);
 }

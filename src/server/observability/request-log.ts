@@ -1,26 +1,29 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from './metrics.js';
 
 /** A W3C `traceparent` header: version, trace id, parent id, flags. */
 export const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** Logs and measures each response. Headers and bodies are not logged, so the log never contains a key. */
+/** Logs and measures each response. */
 export function logRequests(app: FastifyInstance, metrics: Metrics): void {
-  app.addHook('onResponse', async (request, reply) => {
-    const { operationId = 'unknown' } = request.routeOptions.config ?? {};
-    const ms = reply.elapsedTime;
-    metrics.observeRequest(operationId, reply.statusCode, ms / 1000);
-    request.log.info(
-      {
-        method: request.method,
-        path: request.url.split('?', 1)[0],
-        operation: operationId,
-        status: reply.statusCode,
-        ms: Math.round(ms * 100) / 100,
-        key_id: request.caller?.keyId,
-        client: request.ip,
-      },
-      'answered',
-    );
-  });
+  app.addHook('onResponse', async (request, reply) => logResponse(request, reply, metrics));
+}
+
+/** Logs and measures a response. Headers and bodies are not logged, so the log never contains a key. */
+export function logResponse(request: FastifyRequest, reply: FastifyReply, metrics: Metrics): void {
+  const { operationId = 'unknown' } = request.routeOptions.config ?? {};
+  const ms = reply.elapsedTime;
+  metrics.observeRequest(operationId, reply.statusCode, ms / 1000);
+  request.log.info(
+    {
+      method: request.method,
+      path: request.url.split('?', 1)[0],
+      operation: operationId,
+      status: reply.statusCode,
+      ms: Math.round(ms * 100) / 100,
+      key_id: request.caller?.keyId,
+      client: request.ip,
+    },
+    'answered',
+  );
 }

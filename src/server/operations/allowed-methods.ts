@@ -2,13 +2,13 @@ import { OPERATIONS } from './table.js';
 
 const PATHS = new Map<string, { pattern: RegExp; methods: string[] }>();
 for (const { path, method } of Object.values(OPERATIONS)) {
-  const pattern = new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+  const pattern = new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]*')}$`);
   const entry = PATHS.get(path) ?? { pattern, methods: [] };
   entry.methods.push(...(method === 'GET' ? ['GET', 'HEAD'] : [method]));
   PATHS.set(path, entry);
 }
 
-/** The methods that `path` takes; none for an unknown path. As in the router, the template with the fewest parameters wins. */
+/** The methods that the decoded `path` takes; none for an unknown path. As in the router, the template with the fewest parameters wins. */
 export function allowedMethods(path: string): string[] {
   let best: { parameters: number; methods: string[] } | undefined;
   for (const [template, { pattern, methods }] of PATHS) {

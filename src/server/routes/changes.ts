@@ -43,7 +43,10 @@ export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: De
 
 function epochOf({ epoch }: Record<string, unknown>): string | undefined {
   if (epoch === undefined || (typeof epoch === 'string' && EPOCH.test(epoch))) return epoch;
-  throw new CosiftError('invalid_request', 'epoch must be one that a response of this feed contained');
+  throw new CosiftError(
+    'invalid_request',
+    'the query parameter "epoch" must be one that a response of this feed contained',
+  );
 }
 
 function integerOf(
@@ -57,5 +60,8 @@ function integerOf(
   if (text === undefined) return defaultValue;
   const value = typeof text === 'string' && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  throw new CosiftError('invalid_request', `${name} must be a whole number from ${min} to ${max}`);
+  throw new CosiftError(
+    'invalid_request',
+    `the query parameter "${name}" must be a whole number from ${min} to ${max}`,
+  );
 }
