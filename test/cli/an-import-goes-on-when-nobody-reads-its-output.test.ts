@@ -1,0 +1,17 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openBackend } from '../../src/backend/index.js';
+import { Command, lines, temporaryDirectory } from '../helpers/processes.js';
+
+test('an import goes on when nobody reads its output', async () => {
+  const data = join(await temporaryDirectory(), 'data');
+  const command = new Command(['import', '-', '--database', 'd', '--dimensions', '4', '--data', data]);
+  command.child.stdout.destroy();
+  command.child.stderr.destroy();
+  command.child.stdin.end(`${lines(1, 700)}{}\n${lines(701, 1_000)}`);
+  // 1: a line is bad.
+  expect(await command.ended()).toBe(1);
+  const backend = await openBackend({ directory: data });
+  expect((await backend.describeDatabase('d')).records).toBe(1_000);
+  await backend.close();
+});
