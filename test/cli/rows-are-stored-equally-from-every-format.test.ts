@@ -111,7 +111,7 @@ test.each<[string, string, unknown[]]>([
     `{"data":{"n":${a}}}\n{"data":{"n":${b}}}`,
   ]) {
     const { records } = await recordsOf((await openFile(content)).input);
-    expect(new Set(records.map(({ data }) => data['n']))).toEqual(new Set(expected));
+    expect(new Set(records.map(({ data }) => data.n))).toEqual(new Set(expected));
   }
 });
 
