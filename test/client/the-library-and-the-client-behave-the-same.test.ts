@@ -349,6 +349,14 @@ test.each(WITH_OPTIONS)('%s takes a signal, and refuses an unknown option', asyn
   expect(client).toEqual(library);
 });
 
+test.each([null, 5, { singal: 1 }])('close refuses the options %j', async (options) => {
+  for (const side of Object.values(sides)) {
+    const closing = Promise.resolve().then(() => side.close(loose(options)));
+    await expect(closing).rejects.toMatchObject({ code: 'invalid_request' });
+    expect(await side.databases()).toEqual(expect.any(Array));
+  }
+});
+
 test('an abort ends a wait for changes with its reason', async () => {
   for (const side of Object.values(sides)) {
     const database = await side.createDatabase('quiet', { dimensions: 2 });

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { freePort } from '../helpers/free-port.js';
 import { type Block, SampleError } from './blocks.js';
 import { compareJson, compareText } from './compare.js';
 import { install, root } from './installation.js';
@@ -191,13 +191,4 @@ function kill({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   } catch {
     // All have ended.
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

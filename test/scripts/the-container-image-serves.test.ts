@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { freePort } from '../helpers/free-port.js';
 import { Command, temporaryDirectory } from '../helpers/processes.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -26,15 +25,6 @@ const last = (name: string) => instructions.findLast((instruction) => instructio
 const settings = Object.fromEntries(
   [...last('ENV').matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
 );
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 test('every file that is copied from the checkout is there, and is sent to the build', () => {
   const ignored = read('.dockerignore').split('\n');

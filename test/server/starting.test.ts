@@ -8,6 +8,7 @@ import { ConfigError, resolveConfig } from '../../src/config/index.js';
 import { checkSchema, LIMITS } from '../../src/schema/index.js';
 import { type Running, type StartOptions, start } from '../../src/server/main.js';
 import { LocalStore } from '../../src/store/local/index.js';
+import { freePort } from '../helpers/free-port.js';
 import { fan, JSON_TYPE, Service } from './service.js';
 
 const services: Service[] = [];
@@ -34,15 +35,6 @@ const startOn = async (directory: string, port: number, options: StartOptions = 
   const server = await start(config, { print: () => undefined, ...options });
   running.push(server);
   return server;
-};
-
-const freePort = async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 };
 
 test('until a service is ready, it reports its state and refuses everything else', async () => {
