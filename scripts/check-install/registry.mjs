@@ -18,7 +18,9 @@ export async function serveRegistry(tarballs, upstream) {
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify(packumentOf(known, `http://${request.headers.host}`)));
     } else {
-      response.writeHead(307, { location: new URL(request.url, upstream).href }).end();
+      // Upstream may have a path, such as that of a mirror.
+      const base = upstream.endsWith('/') ? upstream : `${upstream}/`;
+      response.writeHead(307, { location: new URL(request.url.slice(1), base).href }).end();
     }
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
