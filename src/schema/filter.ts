@@ -110,11 +110,14 @@ function groupSchema(node: string, required: readonly string[], note: string) {
   } as const;
 }
 
+/** Members that only a rule has. */
+const OF_RULE = { anyOf: [{ required: ['column'] }, { required: ['operator'] }] } as const;
+
 /** A group or a rule, chosen by the members that are present, so that errors are about the intended schema. */
 function nodeSchema(group: string) {
   return {
     description: 'A rule, or a group of rules.',
-    if: { type: 'object', anyOf: [{ required: ['rules'] }, { required: ['condition'] }] },
+    if: { type: 'object', anyOf: [{ required: ['rules'] }, { required: ['condition'], not: OF_RULE }] },
     // biome-ignore lint/suspicious/noThenProperty: the keyword's name
     then: { $ref: `#/components/schemas/${group}` },
     else: { $ref: '#/components/schemas/FilterRule' },

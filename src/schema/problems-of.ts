@@ -146,9 +146,15 @@ function choice(pointer: string, given: unknown, allowed: readonly unknown[]): P
 function unknownMember(name: string, error: ErrorObject): Problem {
   const known = membersOf(error);
   const pointer = `${error.instancePath}/${escapeToken(name)}`;
-  // A rule whose operator takes no value has one.
-  const code = name === 'value' && known.includes('operator') ? 'unexpected_value' : 'unknown_member';
-  return { pointer, code, detail: notMember(name, known) };
+  const { operator } = (error.data ?? {}) as { operator?: unknown };
+  if (name === 'value' && known.includes('operator') && typeof operator === 'string') {
+    return {
+      pointer,
+      code: 'unexpected_value',
+      detail: `must be absent, because "${operator}" takes no value`,
+    };
+  }
+  return { pointer, code: 'unknown_member', detail: notMember(name, known) };
 }
 
 /** The problem of a missing member, or of an unknown member whose name is probably a misspelling of the missing one. */

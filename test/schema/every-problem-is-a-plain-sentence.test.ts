@@ -108,6 +108,7 @@ const SENTENCES = [
   /^is (?:null|array|object|string|number|boolean), must be of type \w+( or \w+)*$/,
   /^must be (?:one of )?"[^"]+"(, "[^"]+")*$/,
   /^must not be empty$/,
+  /^must be absent, because "\w+" takes no value$/,
   /^lacks the member "\w+"$/,
   /^is not a known member; (?:did you mean "\w+"\?|known: \w+(, \w+)*)$/,
   /^has \d+ (?:characters|items), at most \d+ are allowed$/,
@@ -170,7 +171,8 @@ test('the mutations violate every keyword that the schemas of requests use', () 
 });
 
 const ANNOTATIONS = new Set(['description', 'examples', 'format']);
-const APPLICATORS = new Set(['items', 'if', 'then', 'else']);
+// `not` is used only inside of `if`, so it causes no problem itself.
+const APPLICATORS = new Set(['items', 'if', 'then', 'else', 'not']);
 
 test('every pattern of a schema has a meaning', () => {
   const patterns = [...JSON.stringify(COMPONENTS).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)];
@@ -203,6 +205,24 @@ test.each([
     '/databases',
     'is 5, must be "*" or an array',
   ],
+  [
+    'QueryRequestB',
+    { filter: { rules: [{ column: 'a', operator: 'is_empty', value: true }] } },
+    '/filter/rules/0/value',
+    'must be absent, because "is_empty" takes no value',
+  ],
+  [
+    'QueryRequestB',
+    { filter: { rules: [{ condition: 'OR', column: 'a', operator: 'equals', value: 1 }] } },
+    '/filter/rules/0/condition',
+    'is not a known member; known: column, operator, value',
+  ],
+  [
+    'QueryRequestB',
+    { filter: { rules: [{ condition: 'OR', rule: [] }] } },
+    '/filter/rules/0/rule',
+    'is not a known member; did you mean "rules"?',
+  ],
   ['DeleteRequest', { ids: [1, 0] }, '/ids/1', 'is 0, must be from 1 to 9007199254740991'],
   ['DeleteRequest', { ids: [1, 'x'] }, '/ids/1', 'is "x", must be a UUID with hyphens'],
   ['DeleteRequest', { ids: [1, null] }, '/ids/1', 'is null, must be an integer or a string'],
@@ -227,6 +247,10 @@ test.each([
   ],
 ] as const)('%s %j: %s %s', (name, body, pointer, detail) => {
   expect(problemsIn(name, body as unknown as Json)).toEqual([
-    { pointer, detail, code: expect.stringMatching(/^(invalid_value|wrong_type)$/) as unknown },
+    {
+      pointer,
+      detail,
+      code: expect.stringMatching(/^(invalid_value|wrong_type|unexpected_value|unknown_member)$/) as unknown,
+    },
   ]);
 });

@@ -82,7 +82,8 @@ function expiryOf(text: string): number {
     new CosiftError('invalid_time', `/expires_at: ${detail}`, {
       problems: [{ pointer: '/expires_at', code, detail }],
     });
-  if (time === undefined) throw refuse('invalid_time', 'is not an ISO 8601 time');
-  if (time <= Date.now()) throw refuse('invalid_value', 'is in the past');
+  if (time === undefined)
+    throw refuse('invalid_time', 'must be an ISO 8601 date, or date and time with Z or an offset');
+  if (time <= Date.now()) throw refuse('invalid_value', 'is in the past, must be in the future');
   return time;
 }
