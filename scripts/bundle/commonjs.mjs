@@ -1,4 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join, posix, relative } from 'node:path';
 import { bundle, root } from './bundle.mjs';
 
@@ -16,9 +17,7 @@ const ENTRIES = ['index', 'client/index'];
  */
 export async function buildCommonJs() {
   await bundle('src/errors.ts', 'dist/errors.cjs', { format: 'cjs', platform: 'node' });
-  const names = Object.keys(await import(join(root, 'dist', 'errors.cjs'))).filter(
-    (name) => name !== 'default' && name !== 'module.exports',
-  );
+  const names = Object.keys(createRequire(import.meta.url)(join(root, 'dist', 'errors.cjs')));
   writeFileSync(join(root, 'dist', 'errors.js'), `export { ${names.join(', ')} } from './errors.cjs';\n`);
   rmSync(join(root, 'dist', 'errors.js.map'), { force: true });
   for (const entry of ENTRIES) {
