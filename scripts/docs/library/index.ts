@@ -27,10 +27,11 @@ class LibraryPage {
     const all = [...this.#exports.values()];
     const hasMethods = ({ members }: Declaration) => members.some(({ kind }) => kind === 'method');
     const groups: [title: string, of: (item: Declaration) => boolean][] = [
-      ['Functions', ({ kind }) => kind === 'function' || kind === 'value'],
+      ['Open a data directory', ({ name }) => name === 'open'],
+      ['Use databases', (item) => item.kind === 'interface' && hasMethods(item)],
       ['Classes', ({ kind }) => kind === 'class'],
-      ['Interfaces with methods', (item) => item.kind === 'interface' && hasMethods(item)],
       ['Options', ({ name, members }) => members.length > 0 && /Options$/.test(name)],
+      ['Make filters', ({ kind }) => kind === 'function' || kind === 'value'],
       ['Requests, results and other types', () => true],
     ];
     const rest = new Set(all);
@@ -39,7 +40,12 @@ class LibraryPage {
         const items = [...rest].filter(of);
         for (const item of items) rest.delete(item);
         const links = wrap(items.map(({ name }) => this.#link(name)).join(' · '));
-        return items.length === 0 ? [] : [`## ${title}`, links, ...items.map((item) => this.#chapter(item))];
+        if (items.length === 0) return [];
+        return [
+          `## ${title}`,
+          ...(items.length > 1 ? [links] : []),
+          ...items.map((item) => this.#chapter(item)),
+        ];
       })
       .join('\n\n');
   }
