@@ -73,6 +73,11 @@ const BROKEN: [string, string[], string][] = [
     'page.md:3: ended before',
   ],
   ['an exception', ['```js', IMPORT, '```', '', '```js', 'null.x;', '```'], 'page.md:8: ended with 1'],
+  [
+    'a comment with another output',
+    ['```js', IMPORT, "console.log('a', 0.5); // a 0.6…", '```'],
+    'page.md:3: the page shows',
+  ],
   ['a program without an import', ['```js', 'x();', '```'], 'page.md:3: continues no program'],
   ['a program that nothing runs', ['```js file=a.mjs', '```'], 'page.md:3: no block runs a.mjs'],
   ['another output', ['```sh', 'echo a', '```', '```text output', 'b', '```'], 'page.md:6: the page shows'],
@@ -140,6 +145,7 @@ test('a page whose samples are right runs', async () => {
     ],
     ...['```text output', 'a b 0.51 in 7 ms', '…/in', '```', '```js', IMPORT, 'const a = 1;', '```'],
     ...['```js', "writeFileSync('a', '');", 'console.log(a);', '```', '```text output', '1', '```'],
+    ...['```js', "console.log('b', 0.512345); // b 0.51…", '```'],
     ...[
       '```sh',
       'cat ../own.csv; echo \'{"a":[1,2],"b":3}\' > a.json',

@@ -7,7 +7,8 @@
 //              fails for a response with an error status. A block with `cosift serve` or `npm start` continues to run
 //              until the page ends or another one is started. Port 8080 is replaced by a free port.
 //   js cjs ts  a program. A block that begins with `import` or `require` begins a program; the blocks that follow
-//              without one continue it. Programs in TypeScript are also checked with `strict`.
+//              without one continue it. Programs in TypeScript are also checked with `strict`. Comments such as in
+//              `console.log(a); // 1` are compared with what it prints, unless a block with `output` follows.
 //   python     runs, where Python is installed.
 //   json ndjson yaml toml nginx dockerfile ini csv
 //              must be well formed.

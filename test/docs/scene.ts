@@ -104,7 +104,9 @@ export class Scene {
       const at = new RegExp(`${name}:(\\d+)`).exec(output)?.[1] ?? [...printed.keys()].at(-1) ?? block.line;
       throw new SampleError({ page: block.page, line: Number(at) }, `ended with ${code}:\n${output}`);
     }
-    for (const part of parts) this.#compare(part.output, printed.get(part.block.line) ?? '');
+    for (const part of parts) {
+      this.#compare(part.output ?? shownByComments(part.block), printed.get(part.block.line) ?? '');
+    }
   }
 
   #spawn(command: string, args: string[], cwd = this.#cwd()): Promise<Run> {
@@ -182,6 +184,12 @@ export class Scene {
     const difference = compare(this.#withPorts(expected.text), printed);
     if (difference) throw new SampleError(expected, difference);
   }
+}
+
+/** What a program prints by its own comments, such as `console.log(a); // 1`: all its lines, or nothing. */
+function shownByComments(block: Block): Block | undefined {
+  const comments = [...block.text.matchAll(/^\s*console\.log\(.*\);? \/\/ (.*)$/gm)].map(([, text]) => text);
+  return comments.length === 0 ? undefined : { ...block, language: 'text', text: comments.join('\n') };
 }
 
 /** Sends a signal to a process and to those that it started. */
