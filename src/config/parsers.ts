@@ -74,6 +74,9 @@ export const addressList = parser('addresses, separated by commas', (value): str
 /** Takes addresses and CIDR ranges separated by commas, or a list of such texts. */
 export const proxyList = parser('addresses and CIDR ranges, separated by commas', (value): string[] =>
   textsOf(value).map((entry) => {
+    if (ipaddr.isValidCIDR(entry) && ipaddr.parseCIDR(entry)[1] === 0) {
+      throw new Error(`${JSON.stringify(entry)} contains every address; list those of the proxies`);
+    }
     if (isIP(entry) !== 0 || ipaddr.isValidCIDR(entry)) return entry;
     throw new Error(`${JSON.stringify(entry)} is neither an address nor a CIDR range`);
   }),

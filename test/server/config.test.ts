@@ -100,6 +100,11 @@ describe('what is unknown or unusable stops the start', () => {
       () => resolveConfig({ corsOrigins: ['*', 'https://a.example'] }, {}),
       /must be "\*" alone/,
     ],
+    ...['0.0.0.0/0', '::/0'].map((range): [string, () => unknown, RegExp] => [
+      `trust in the whole range ${range}`,
+      () => resolveConfig({}, { COSIFT_TRUSTED_PROXIES: range }),
+      /COSIFT_TRUSTED_PROXIES: ".*" contains every address; list those of the proxies/,
+    ]),
     [
       'a proxy without an address',
       () => resolveConfig({ trustedProxies: ['proxy.local'] }, {}),
