@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { CosiftError } from '../../errors.js';
 
-const NAMES: ReadonlySet<string> = new Set(['authorization', 'x-api-key']);
+const HEADERS = ['authorization', 'x-api-key'];
 const BEARER = /^bearer +([\x21-\x7e]+) *$/i;
 
 /**
@@ -27,12 +27,13 @@ export function presentedKey({ headers, rawHeaders }: IncomingMessage): string |
 
 /** Node keeps the first of several headers `authorization`, but a proxy may have checked another one. */
 function checkGivenOnce(rawHeaders: readonly string[]): void {
-  const given = new Set<string>();
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]?.toLowerCase() ?? '';
-    if (!NAMES.has(name)) continue;
-    if (given.has(name)) throw new CosiftError('unauthorized', `the header ${name} is given more than once`);
-    given.add(name);
+  for (const header of HEADERS) {
+    const isHeader = (name: string, i: number) =>
+      i % 2 === 0 && name.length === header.length && name.toLowerCase() === header;
+    const first = rawHeaders.findIndex(isHeader);
+    if (first !== rawHeaders.findLastIndex(isHeader)) {
+      throw new CosiftError('unauthorized', `the header ${header} is given more than once`);
+    }
   }
 }
 
