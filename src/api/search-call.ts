@@ -68,8 +68,9 @@ export function withGroup<Request extends { filter?: Filter | undefined }>(
   return { request: { ...request, filter: group } as Request, asGiven };
 }
 
+/** A condition in a rule does not make a group of it, as in the schema. */
 function isGroup(filter: object): filter is FilterGroup {
-  return 'rules' in filter || 'condition' in filter;
+  return 'rules' in filter || ('condition' in filter && !('column' in filter || 'operator' in filter));
 }
 
 /** Adds `AND` wherever the condition is absent: the service requires it with UUIDs. */

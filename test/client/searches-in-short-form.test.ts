@@ -137,6 +137,11 @@ describe.each(['library', 'client'])('%s', (side) => {
       'where.rules.0.value: ',
       '/where/rules/0/value',
     ],
+    [
+      { where: { condition: 'AND', column: 'a', operator: 'equals', value: 1 } },
+      'where.condition: is not a known member',
+      '/where/condition',
+    ],
     [{ timeRange: { start: '2020-01-01' } }, 'timeRange.start: ', '/timeRange/start'],
     [{ facets: [{ column: 'a', limit: 0 }] }, 'facets.0.limit: ', '/facets/0/limit'],
     [{ cursor: 'x' }, 'cursor: ', '/cursor'],
