@@ -1,16 +1,20 @@
 import type { Page, Pagination } from '../schema/index.js';
+import { isPlain } from '../schema/plain.js';
 
 /** The maximum number of records that a request may ask for. */
 const PAGE_LIMIT = 100;
 
-/** Yields the records of all pages, beginning at `start`. `fetchPage` requests one page. */
-export async function* paginate<Item>(
-  fetchPage: (pagination: Pagination) => Promise<Page<Item>>,
-  start: Pagination = {},
+/** Yields the records of all pages, beginning at the page of `request`. `fetchPage` requests one page. */
+export async function* paginate<Request extends { pagination?: Pagination | undefined }, Item>(
+  request: Request,
+  fetchPage: (request: Request) => Promise<Page<Item>>,
 ): AsyncGenerator<Item, void, undefined> {
-  let pagination: Pagination = { ...start, limit: start.limit ?? PAGE_LIMIT };
+  // `fetchPage` refuses what is not an object. A copy of it would be an empty request, which finds all records.
+  if (!isPlain(request) || !isPlain(request.pagination ?? {})) await fetchPage(request);
+  const { limit = PAGE_LIMIT } = request.pagination ?? {};
+  let pagination: Pagination = { ...request.pagination, limit };
   for (;;) {
-    const page = await fetchPage(pagination);
+    const page = await fetchPage({ ...request, pagination });
     yield* page.results;
     const { has_more, next_cursor } = page.pagination;
     if (!has_more || next_cursor === undefined) return;

@@ -1,5 +1,10 @@
 import { CosiftError, type Problem } from '../errors.js';
+import { notMember } from '../schema/details.js';
+import { isPlain, nameOf } from '../schema/plain.js';
 import { escapeToken } from '../schema/pointer.js';
+
+/** The members of a record. */
+const MEMBERS = ['id', 'uuid', 'data', 'timestamps', 'vector'];
 
 /** Maximum number of problems that an error reports. */
 const MAX_PROBLEMS = 100;
@@ -44,12 +49,19 @@ function checkRecord(record: unknown, pointer: string, problems: Problem[]): voi
     problems.push({
       pointer,
       code: 'wrong_type',
-      detail: `a record is a plain object, not ${nameOf(record)}`,
+      detail: `must be a plain object, not ${nameOf(record)}`,
     });
     return;
   }
-  const { id, data, vector } = record;
+  for (const name of Object.keys(record)) {
+    if (MEMBERS.includes(name)) continue;
+    const detail = notMember(name, MEMBERS);
+    problems.push({ pointer: `${pointer}/${escapeToken(name)}`, code: 'unknown_member', detail });
+  }
+  const { id, uuid, data, timestamps, vector } = record;
   if (id !== undefined) checkValue(id, `${pointer}/id`, problems);
+  if (uuid !== undefined) checkValue(uuid, `${pointer}/uuid`, problems);
+  if (timestamps !== undefined) checkData(timestamps, `${pointer}/timestamps`, problems);
   if (vector instanceof Float32Array) checkTypedVector(vector, `${pointer}/vector`, problems);
   else if (Array.isArray(vector) || ArrayBuffer.isView(vector)) {
     checkVector(vector, `${pointer}/vector`, problems);
@@ -57,9 +69,10 @@ function checkRecord(record: unknown, pointer: string, problems: Problem[]): voi
   if (data !== undefined) checkData(data, `${pointer}/data`, problems);
 }
 
+/** Checks an object whose members are values: columns, or times. */
 function checkData(data: unknown, pointer: string, problems: Problem[]): void {
   if (!isPlain(data)) {
-    const detail = `data is a plain object, not ${nameOf(data)}`;
+    const detail = `must be a plain object, not ${nameOf(data)}`;
     problems.push({ pointer, code: 'wrong_type', detail });
     return;
   }
@@ -106,20 +119,4 @@ function checkValue(value: unknown, pointer: string, problems: Problem[]): void 
   }
   const detail = `a value is a string, number, boolean or null, not ${nameOf(value)}`;
   problems.push({ pointer, code: 'wrong_type', detail });
-}
-
-/** Returns whether JSON represents a value by exactly its own members. */
-export function isPlain(value: unknown): value is Record<string, unknown> {
-  return (
-    Object.prototype.toString.call(value) === '[object Object]' &&
-    typeof (value as { toJSON?: unknown }).toJSON !== 'function'
-  );
-}
-
-/** Describes a value in an error: its type, with an article, or the value of a number. */
-export function nameOf(value: unknown): string {
-  if (value === null || value === undefined || typeof value === 'number') return String(value);
-  if (typeof value !== 'object') return `a ${typeof value}`;
-  const name = Array.isArray(value) ? 'array' : (value.constructor?.name ?? 'object');
-  return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name === 'Object' ? 'object' : name}`;
 }

@@ -1,7 +1,7 @@
 import { CosiftError, type ProblemCode } from '../errors.js';
 import { jsonDepth, LIMITS } from '../schema/limits.js';
+import { isPlain, nameOf } from '../schema/plain.js';
 import { escapeToken } from '../schema/pointer.js';
-import { isPlain, nameOf } from './record-values.js';
 
 const MAX_DEPTH = jsonDepth(LIMITS);
 

@@ -80,7 +80,11 @@ function withConditions(group: FilterGroup, depth: number): FilterGroup {
   const rules = group.rules.map((rule: unknown) =>
     typeof rule === 'object' && rule !== null && isGroup(rule) ? withConditions(rule, depth + 1) : rule,
   );
-  return { ...group, condition: group.condition ?? 'AND', rules: rules as FilterGroup['rules'] };
+  return {
+    ...group,
+    condition: group.condition === undefined ? 'AND' : group.condition,
+    rules: rules as FilterGroup['rules'],
+  };
 }
 
 function shortName(pointer: string): string {

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
+import path from 'node:path';
 import { createEmbedder, type Embedder, type EmbedderStats } from '../embedding/index.js';
 import { CosiftError, type Problem } from '../errors.js';
-import { didYouMean } from '../schema/index.js';
+import { didYouMean, shown } from '../schema/index.js';
 
 /** Directories of the models other than the built-in one, by model name. */
 export type ModelDirectories = Readonly<Record<string, string>>;
@@ -16,8 +17,16 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
  */
 export function checkModelDirectories(directories: ModelDirectories = {}): void {
   for (const [name, directory] of Object.entries(directories)) {
-    if (statSync(directory, { throwIfNoEntry: false })?.isDirectory()) continue;
+    if (isDirectory(directory)) continue;
     throw new CosiftError('invalid_request', `model "${name}": there is no directory "${directory}"`);
+  }
+}
+
+export function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
   }
 }
 
@@ -52,7 +61,11 @@ export class Models {
         throw new CosiftError('invalid_request', `${rule}, not "${name}"`);
       }
     }
-    this.#directories = new Map([[Models.builtIn, undefined], ...Object.entries(directories)]);
+    this.#directories = new Map([
+      [Models.builtIn, undefined],
+      // A model is loaded later, when the program may have another working directory.
+      ...Object.entries(directories).map(([name, directory]) => [name, path.resolve(directory)] as const),
+    ]);
     this.#workers = workers;
   }
 
@@ -121,7 +134,7 @@ export class Models {
   #unknown(model: string): CosiftError {
     const names = [...this.#directories.keys()];
     const available = names.map((name) => `"${name}"`).join(', ');
-    const detail = `there is no model "${model}"; this service has ${available}${didYouMean(model, names)}`;
+    const detail = `there is no model ${shown(model)}; this service has ${available}${didYouMean(model, names)}`;
     const problems: Problem[] = [{ pointer: '/model', code: 'invalid_value', detail }];
     return new CosiftError('invalid_request', detail, { problems });
   }

@@ -1,10 +1,13 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { sleep } from '../async/sleep.js';
 import { unlessAborted } from '../async/until-aborted.js';
+import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
 import { LocalStore } from '../store/local/index.js';
 import type { Backend } from './backend.js';
 import { EmbeddingBackend } from './embedding-backend.js';
-import { type ModelDirectories, Models } from './models.js';
+import { isDirectory, type ModelDirectories, Models } from './models.js';
 
 export interface BackendOptions {
   /** The directory of the databases; it is created when missing. */
@@ -26,13 +29,18 @@ export interface BackendOptions {
  * store.
  *
  * @throws {CosiftError} `data_locked` when another process has the directory open; `invalid_request` for a model name
- * that is not allowed.
+ * that is not allowed, and for a file in place of the directory.
  */
 export function beginBackend(options: BackendOptions): Backend {
   const { directory, threads, embedWorkers, limits = LIMITS, models, resume = true } = options;
   // The models are checked before the lock of the directory is taken.
   const checkedModels = new Models(models, embedWorkers);
-  const store = LocalStore.open(directory, limits, threads);
+  // A program may change its working directory while the directory is open.
+  const place = path.resolve(directory);
+  if (existsSync(place) && !isDirectory(place)) {
+    throw new CosiftError('invalid_request', `"${place}" is not a directory`);
+  }
+  const store = LocalStore.open(place, limits, threads);
   return new EmbeddingBackend(store, checkedModels, { limits, resume });
 }
 

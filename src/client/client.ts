@@ -2,6 +2,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { closing } from '../api/closing.js';
 import type { CallOptions, Databases } from '../api/index.js';
+import { checkRequestValues } from '../api/request-values.js';
 import type {
   Columns,
   Data,
@@ -45,6 +46,7 @@ export class Client implements Databases {
   ): Promise<RemoteDatabase<T>> {
     const database = this.database<T>(id);
     const path = `/databases/${encodeURIComponent(id)}`;
+    checkRequestValues(settings);
     await this.#transport.json('PUT', path, SHAPES.database, settings, options);
     return database;
   }
@@ -61,7 +63,8 @@ export class Client implements Databases {
   }
 
   /** Issues a key. `key` of the result is shown only here. */
-  issueKey(request: KeyRequest, options?: CallOptions): Promise<IssuedKey> {
+  async issueKey(request: KeyRequest, options?: CallOptions): Promise<IssuedKey> {
+    checkRequestValues(request);
     return this.#transport.json('POST', '/keys', SHAPES.key, request, options);
   }
 
@@ -71,11 +74,12 @@ export class Client implements Databases {
     return (await this.#transport.json<List>('GET', '/keys', SHAPES.keys, undefined, options)).keys;
   }
 
-  /** Revokes a key. With `descendants`, also the keys that it issued, directly or through others. */
+  /** Revokes the key with an id. With `descendants`, also the keys that it issued, directly or through others. */
   async revokeKey(
     keyId: string,
     options: CallOptions & { descendants?: boolean | undefined } = {},
   ): Promise<void> {
+    checkOptions('named', { id: keyId });
     checkOptions('revocation', options);
     const { descendants = false, signal } = options;
     const query = descendants ? '?descendants=true' : '';

@@ -115,11 +115,7 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     options?: Query extends string ? SearchOptions<T, V> : PageOptions<V>,
   ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
     const call = searchCall(query, options);
-    yield* paginate(
-      (pagination) =>
-        this.#page<ResultOf<V, T>>('search', { ...call, request: { ...call.request, pagination } }),
-      call.request?.pagination,
-    );
+    yield* paginate(call.request, (request) => this.#page<ResultOf<V, T>>('search', { ...call, request }));
   }
 
   async query<V extends Variant = 'integer'>(
@@ -134,7 +130,7 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     request: QueryRequest<T, V> = {},
     options?: PageOptions<V>,
   ): AsyncGenerator<RecordOf<V, T>, void, undefined> {
-    return paginate((pagination) => this.query<V>({ ...request, pagination }, options), request?.pagination);
+    return paginate(request, (request) => this.query<V>(request, options));
   }
 
   async get<Id extends number | string>(
@@ -207,7 +203,8 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
   }
 
   /** Creates a webhook to which changes are posted. `secret` of the result signs them and is shown only here. */
-  createWebhook(request: WebhookRequest, options?: CallOptions): Promise<CreatedWebhook> {
+  async createWebhook(request: WebhookRequest, options?: CallOptions): Promise<CreatedWebhook> {
+    checkRequestValues(request);
     const path = `${this.#path}/webhooks`;
     return this.#transport.json('POST', path, SHAPES.createdWebhook, request, options);
   }
@@ -220,8 +217,9 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
   }
 
   /** Deletes a webhook: nothing more is posted to it. */
-  deleteWebhook(webhookId: string, options?: CallOptions): Promise<void> {
-    return this.#transport.delete(`${this.#path}/webhooks/${encodeURIComponent(webhookId)}`, options);
+  async deleteWebhook(webhookId: string, options?: CallOptions): Promise<void> {
+    checkOptions('named', { id: webhookId });
+    await this.#transport.delete(`${this.#path}/webhooks/${encodeURIComponent(webhookId)}`, options);
   }
 
   async #page<Item>(

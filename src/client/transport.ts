@@ -65,13 +65,13 @@ export class Transport {
     body?: unknown,
     options?: CallOptions,
   ): Promise<T> {
-    checkOptions('call', options ?? {});
+    checkOptions('call', options === undefined ? {} : options);
     return this.#calls.run(() => this.#json(method, path, shape, body, options));
   }
 
   /** Deletes what is at a path. Fails as {@link json} does. */
   async delete(path: string, options?: CallOptions): Promise<void> {
-    checkOptions('call', options ?? {});
+    checkOptions('call', options === undefined ? {} : options);
     await this.#calls.run(() => this.#call('DELETE', path, undefined, options));
   }
 

@@ -11,6 +11,7 @@ import {
   type DatabaseDescription,
   type DatabaseSettings,
 } from '../schema/index.js';
+import { checkRequest } from './check-request.js';
 import { LocalDatabase } from './local-database.js';
 
 /** Options of {@link open}. */
@@ -41,7 +42,8 @@ export interface OpenOptions {
  * ```
  *
  * @throws {CosiftError} `data_locked` when another process has the directory open; `invalid_request` for an option that
- * is unknown or has a value that is not allowed, and for a model whose directory is missing.
+ * is unknown or has a value that is not allowed, for a file in place of the directory, and for a model whose directory is
+ * missing.
  */
 export async function open(directory: string, options: OpenOptions = {}): Promise<Cosift> {
   checkOptions('directory', { directory });
@@ -68,7 +70,7 @@ export class Cosift implements Databases {
     const database = this.database<T>(id);
     checkOptions('call', options);
     options.signal?.throwIfAborted();
-    await this.#backend.createDatabase(id, checkDatabaseSettings(settings));
+    await this.#backend.createDatabase(id, checkDatabaseSettings(checkRequest(settings)));
     return database;
   }
 

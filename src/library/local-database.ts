@@ -105,10 +105,7 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     options?: Query extends string ? SearchOptions<T, V> : PageOptions<V>,
   ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
     const call = searchCall(query, options);
-    yield* paginate(
-      (pagination) => this.#search<V>({ ...call, request: { ...call.request, pagination } }),
-      call.request?.pagination,
-    );
+    yield* paginate(call.request, (request) => this.#search<V>({ ...call, request }));
   }
 
   async query<V extends Variant = 'integer'>(
@@ -131,7 +128,7 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     request: QueryRequest<T, V> = {},
     options?: PageOptions<V>,
   ): AsyncGenerator<RecordOf<V, T>, void, undefined> {
-    return paginate((pagination) => this.query<V>({ ...request, pagination }, options), request?.pagination);
+    return paginate(request, (request) => this.query<V>(request, options));
   }
 
   async get<Id extends number | string>(

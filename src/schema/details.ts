@@ -1,3 +1,4 @@
+import { nameOf } from './plain.js';
 import { suggest } from './suggest.js';
 
 // The details of problems that the check of requests and the check of options share.
@@ -16,6 +17,12 @@ export function withoutMember(name: string): string {
 export function notOfType(given: unknown, type: string): string {
   if (type === 'integer' && typeof given === 'number') return `is ${given}, must be an integer`;
   return `is ${typeName(given)}, must be of type ${type}`;
+}
+
+/** What is given is not an object, or one such as a `Map` that JSON does not represent by its members. */
+export function notAnObject(given: unknown): string {
+  const isOther = typeof given === 'object' && given !== null && !Array.isArray(given);
+  return isOther ? `is ${nameOf(given)}, must be a plain object` : notOfType(given, 'object');
 }
 
 export function notOneOf(given: unknown, allowed: readonly unknown[]): string {

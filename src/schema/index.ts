@@ -23,6 +23,7 @@ export type {
 } from './columns.js';
 export type { ComponentName } from './components.js';
 export { COMPONENTS } from './components.js';
+export { shown } from './details.js';
 export type { Condition, Operator } from './filter.js';
 export { DATABASE_ID, EPOCH, shortId, UUID } from './ids.js';
 export type { Action } from './keys.js';

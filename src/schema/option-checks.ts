@@ -1,5 +1,6 @@
 import type { Problem } from '../errors.js';
-import { notOfType, notOneOf, outOfRange, typeName } from './details.js';
+import { notAnObject, notOfType, notOneOf, outOfRange, shown, typeName } from './details.js';
+import { isPlain } from './plain.js';
 import { escapeToken } from './pointer.js';
 
 /** Returns the problems of a value; `pointer` is the JSON pointer to it. */
@@ -33,6 +34,7 @@ export const flag: OptionCheck = (value, pointer) =>
 /** A text that is not empty. */
 export const name: OptionCheck = (value, pointer) => {
   if (typeof value !== 'string') return wrongType(pointer, notOfType(value, 'string'));
+  if (!value.isWellFormed()) return invalid(pointer, 'has half of a surrogate pair');
   return value === '' ? invalid(pointer, 'must not be empty') : [];
 };
 
@@ -50,7 +52,7 @@ export const signal: OptionCheck = satisfying(
 export function satisfying(what: string, isAllowed: (value: unknown) => boolean): OptionCheck {
   return (value, pointer) => {
     if (isAllowed(value)) return [];
-    const given = typeof value === 'string' ? JSON.stringify(value) : typeName(value);
+    const given = typeof value === 'string' ? shown(value) : typeName(value);
     return invalid(pointer, `is ${given}, must be ${what}`);
   };
 }
@@ -73,9 +75,7 @@ export function secret(what: string, isAllowed: (text: string) => boolean): Opti
 /** An object whose values pass a check. */
 export function mapOf(check: OptionCheck): OptionCheck {
   return (value, pointer) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return wrongType(pointer, notOfType(value, 'object'));
-    }
+    if (!isPlain(value)) return wrongType(pointer, notAnObject(value));
     return Object.entries(value).flatMap(([key, member]) => check(member, `${pointer}/${escapeToken(key)}`));
   };
 }

@@ -1,5 +1,5 @@
 import { CosiftError, type Problem } from '../errors.js';
-import { notMember, notOfType, withoutMember } from './details.js';
+import { notAnObject, notMember, withoutMember } from './details.js';
 import { DATABASE_ID, EPOCH, UUID } from './ids.js';
 import {
   callback,
@@ -16,6 +16,7 @@ import {
   secret,
   signal,
 } from './option-checks.js';
+import { isPlain } from './plain.js';
 import { escapeToken } from './pointer.js';
 import { API_KEY, isApiKey, isServiceUrl, SERVICE_URL } from './service-address.js';
 import { suggest } from './suggest.js';
@@ -78,6 +79,7 @@ export const OPTIONS = {
     fetch: callback,
   },
   revocation: { signal, descendants: flag },
+  named: { id: name },
 } as const satisfies Record<string, Readonly<Record<string, OptionCheck>>>;
 
 const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
@@ -86,6 +88,7 @@ const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
   record: ['id'],
   model: ['model'],
   client: ['url', 'key'],
+  named: ['id'],
 };
 
 export type OptionsName = keyof typeof OPTIONS;
@@ -111,11 +114,9 @@ function problemsOfOptions(
   required: readonly string[],
   options: unknown,
 ): Problem[] {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    return [{ pointer: '', code: 'wrong_type', detail: notOfType(options, 'object') }];
-  }
+  if (!isPlain(options)) return [{ pointer: '', code: 'wrong_type', detail: notAnObject(options) }];
   const known = Object.keys(checks);
-  const given = options as Readonly<Record<string, unknown>>;
+  const given: Readonly<Record<string, unknown>> = options;
   const unknown = Object.keys(options).filter((name) => !known.includes(name));
   const missing = required.filter(
     // A misspelt name is reported as an unknown member only.

@@ -59,6 +59,7 @@ test('every option that a call checks is in the chapter of the call or of its op
     model: 'Database.reembed',
     changes: 'ChangesRequest',
     client: 'ClientOptions',
+    named: 'Client.revokeKey',
     revocation: 'Client.revokeKey',
   };
   const inherited = page.chapter('CallOptions') + page.chapter('PageOptions');

@@ -1,0 +1,15 @@
+/** Returns whether JSON represents a value by exactly its own members. */
+export function isPlain(value: unknown): value is Record<string, unknown> {
+  return (
+    Object.prototype.toString.call(value) === '[object Object]' &&
+    typeof (value as { toJSON?: unknown }).toJSON !== 'function'
+  );
+}
+
+/** Describes a value in an error: its type, with an article, or the value of a number. */
+export function nameOf(value: unknown): string {
+  if (value === null || value === undefined || typeof value === 'number') return String(value);
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  const name = Array.isArray(value) ? 'array' : (value.constructor?.name ?? 'object');
+  return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name === 'Object' ? 'object' : name}`;
+}
