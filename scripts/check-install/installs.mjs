@@ -15,10 +15,12 @@ export async function installTarballs({ directory, tarballs, npmFile, npm }) {
   for (const { version, binary } of await fetchNodes(directory, npm)) {
     const name = `Node ${version}`;
     const project = new Project(join(directory, version), { npmFile, nodeFile: binary });
-    await check(`${name}: npm install of the tarballs`, () => project.npm('install', ...files));
+    // npm only warns of a dependency that needs a later version of Node, but Yarn 1 refuses it.
+    await check(`${name}: npm install of the tarballs`, () =>
+      project.npm('install', '--engine-strict', ...files),
+    );
     await checkInstalled(name, project);
     await checkUsage(name, project);
-    if (binary === process.execPath) await checkTypes(project);
   }
 }
 
@@ -35,11 +37,13 @@ export async function installByName({ directory, tarballs, npmFile, npm }) {
   await check('by name: npm install cosift', () => byName.npm('install', 'cosift'));
   await checkInstalled('by name', byName);
   await checkUsage('by name', byName);
+  await checkTypes(byName);
   const client = projectOf('client');
   await checkClientAlone(client, byName);
   await checkTypesOfClient(client);
   await checkWithoutModel(projectOf('without-model'));
   await checkPnpm(projectOf('pnpm'), join(directory, 'pnpm-tool'), npm);
+  await checkYarn(projectOf('yarn'), { url: registry.url, tools: join(directory, 'yarn-tool'), npm });
   await registry.close();
 }
 
@@ -52,7 +56,7 @@ async function checkWithoutModel(project) {
   await check('without the model: vectors of your own work, and texts say what to install', async () => {
     const output = await project.node('own-vectors.mjs');
     assert.match(output, /^north\nnot_installed: .*built-in model/);
-    assert.match(output, /npm install @cosift\/model-minilm\n/);
+    assert.match(output, /npm install @cosift\/model-minilm @cosift\/onnxruntime\n/);
   });
 }
 
@@ -64,6 +68,29 @@ async function checkPnpm(project, tools, npm) {
     await project.node(pnpm, 'add', 'cosift', '--store-dir', join(tools, 'store'));
   });
   await checkUsage('pnpm 10', project);
+}
+
+/** Yarn with Plug'n'Play keeps packages in zip files, out of which native code cannot read. */
+async function checkYarn(project, { url, tools, npm }) {
+  const yarn = (...args) => project.node(join(tools, 'node_modules/@yarnpkg/cli-dist/bin/yarn.js'), ...args);
+  await check("Yarn 4 with Plug'n'Play: yarn add cosift", async () => {
+    await npm(['install', '--prefix', tools, '@yarnpkg/cli-dist@4']);
+    const settings = { npmRegistryServer: url, unsafeHttpWhitelist: ['127.0.0.1'], npmMinimalAgeGate: 0 };
+    const own = { globalFolder: join(tools, 'global'), enableTelemetry: false, nodeLinker: 'pnp' };
+    project.write('.yarnrc.yml', JSON.stringify({ ...settings, ...own }));
+    // Without these two files, Yarn looks for a project in the directories above.
+    project.write('package.json', JSON.stringify({ private: true }));
+    project.write('yarn.lock', '');
+    await yarn('add', 'cosift', '@cosift/model-minilm', '@cosift/onnxruntime');
+  });
+  await check("Yarn 4 with Plug'n'Play: import, require and the command line", async () => {
+    assert.equal(await yarn('node', 'first-search.mjs'), 'Eiffel Tower\n');
+    assert.equal(await yarn('node', 'require.cjs'), 'Lake Baikal\n');
+    assert.match(await yarn('cosift', '--help'), /Usage: cosift/);
+    // The demo records are read in ways that Yarn does not offer for files in a zip file.
+    const file = await yarn('node', '-p', "require.resolve('cosift/package.json')");
+    assert.doesNotMatch(file, /\.zip/);
+  });
 }
 
 /** Tarballs for other platforms cannot be installed. */

@@ -8,7 +8,12 @@ import { basename } from 'node:path';
 /** Serves `tarballs`, which are `{ file, manifest }`; requests for anything else are redirected to `upstream`. */
 export async function serveRegistry(tarballs, upstream) {
   const files = new Map(tarballs.map(({ file }) => [`/-/${basename(file)}`, file]));
-  const manifests = new Map(tarballs.map((tarball) => [tarball.manifest.name, tarball]));
+  const manifests = new Map([
+    ...tarballs
+      .flatMap(({ manifest }) => otherPlatformsOf(manifest))
+      .map((other) => [other.manifest.name, other]),
+    ...tarballs.map((tarball) => [tarball.manifest.name, tarball]),
+  ]);
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url);
     const known = manifests.get(path.slice(1));
@@ -33,10 +38,19 @@ export async function serveRegistry(tarballs, upstream) {
   };
 }
 
+/** The packages for other platforms, which were not packed here. Yarn needs to know them, but never fetches them. */
+function otherPlatformsOf({ optionalDependencies = {} }) {
+  return Object.entries(optionalDependencies).map(([name, version]) => ({
+    manifest: { name, version, os: ['another'] },
+  }));
+}
+
 /** The description of a package as a registry serves it. */
 function packumentOf({ file, manifest }, url) {
   const { name, version } = manifest;
-  const integrity = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`;
-  const dist = { tarball: `${url}/-/${basename(file)}`, integrity };
+  const dist = { tarball: `${url}/-/${basename(file ?? 'not-packed.tgz')}` };
+  if (file !== undefined) {
+    dist.integrity = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`;
+  }
   return { name, 'dist-tags': { latest: version }, versions: { [version]: { ...manifest, dist } } };
 }

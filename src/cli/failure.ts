@@ -1,8 +1,11 @@
 import { CosiftError } from '../errors.js';
 
-/** Prints a failure to stderr in one line, without a stack trace. */
+/** Prints a failure to stderr without a stack trace: in one line, except for the list of what is not installed. */
 export function report(error: unknown): void {
-  console.error(`cosift: ${printable(describe(error))}`);
+  const text = describe(error);
+  const isList = error instanceof CosiftError && error.code === 'not_installed';
+  const lines = isList ? text.split('\n') : [text];
+  console.error(`cosift: ${lines.map(printable).join('\n')}`);
 }
 
 /** Prints a warning to stderr in one line. */

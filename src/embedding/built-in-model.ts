@@ -17,8 +17,8 @@ export function builtInModel(): string {
       'the built-in model',
       [{ name: PACKAGE, cause }],
       [
-        `Install it: npm install ${PACKAGE}`,
-        'npm leaves this package out with --omit=peer. Databases with vectors of your own work without it.',
+        `Install it: npm install ${PACKAGE} @cosift/onnxruntime`,
+        'Both are peer dependencies: npm leaves them out with --omit=peer, and Yarn never installs them by itself. Databases with vectors of your own work without them.',
       ],
     );
   }

@@ -23,7 +23,7 @@ export async function loadRuntime(): Promise<void> {
   } else if (process.env.ORT_DISABLE_TELEMETRY !== '1') {
     throw new CosiftError(
       'not_ready',
-      'an embedder in a worker thread needs ORT_DISABLE_TELEMETRY=1 in the environment of the process',
+      'a worker thread cannot turn off the usage reports of onnxruntime: set ORT_DISABLE_TELEMETRY=1 in the environment of the process, or use the model in the main thread before the worker starts',
     );
   }
   try {
@@ -53,6 +53,6 @@ function fixes(): string[] {
   }
   return [
     `Install it: npm install ${PACKAGE} --include=optional`,
-    `npm leaves ${PACKAGE} out with --omit=peer, and the package for this platform with --omit=optional. ${withoutModel}`,
+    `npm leaves ${PACKAGE} out with --omit=peer, and the package for this platform with --omit=optional. Yarn never installs peer dependencies by itself. ${withoutModel}`,
   ];
 }

@@ -99,6 +99,11 @@ test('an engine that is not installed', async () => {
   const cli = path.join(directory, 'node_modules/cosift/dist/cli/main.js');
   const { stdout } = await promisify(execFile)(process.execPath, [cli, '--help'], { cwd: directory });
   expect(stdout).toContain('Usage: cosift');
+  const failed = promisify(execFile)(process.execPath, [cli, 'serve'], { cwd: directory });
+  // A list of what was tried and of the fixes is only readable with a line for each.
+  await expect(failed).rejects.toMatchObject({
+    stderr: expect.stringMatching(/^cosift: the engine .*\n- .*\n- @cosift\/engine-.*\n\nInstall .*\nnpm /),
+  });
 });
 
 test('an engine whose file is damaged, or of another architecture', async () => {
@@ -123,7 +128,7 @@ test('the model and onnxruntime, which vectors of your own do not need', async (
   const withoutModel = await run(directory, EMBED);
   expect(withoutModel).toMatch(/^7 1\n/);
   expect(withoutModel).toMatch(/CosiftError not_installed: .*the built-in model could not be loaded/);
-  expect(withoutModel).toContain('npm install @cosift/model-minilm\n');
+  expect(withoutModel).toContain('npm install @cosift/model-minilm @cosift/onnxruntime\n');
   expect(withoutModel).toContain('--omit=peer');
 
   rmSync(path.join(directory, 'data'), { recursive: true });
