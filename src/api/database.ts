@@ -15,7 +15,7 @@ import type {
   Reembedding,
   SearchRequest,
   Variant,
-} from '../schema/index.js';
+} from '../schema/public-types.js';
 import type { LineChunks } from './line-chunks.js';
 import type {
   CallOptions,

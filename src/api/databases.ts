@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { Columns, Data, DatabaseDescription, DatabaseSettings } from '../schema/index.js';
+import type { Columns, Data, DatabaseDescription, DatabaseSettings } from '../schema/public-types.js';
 import type { Database } from './database.js';
 import type { CallOptions } from './options.js';
 

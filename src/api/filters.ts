@@ -12,7 +12,7 @@ import type {
   NotContainsRule,
   NotEqualsRule,
   StartsWithRule,
-} from '../schema/index.js';
+} from '../schema/public-types.js';
 
 /** A rule, or a group of rules, for records of any type. The call that takes it checks it against its records. */
 // biome-ignore lint/suspicious/noExplicitAny: only `any` stands for every type of record

@@ -1,6 +1,6 @@
 import { isCode } from '../errors.js';
-import type { Change } from '../schema/index.js';
 import { checkOptions } from '../schema/options.js';
+import type { Change } from '../schema/public-types.js';
 import type { Database } from './database.js';
 import type { CallOptions, FollowRequest } from './options.js';
 

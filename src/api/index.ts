@@ -24,7 +24,7 @@ export type {
   TextColumn,
   Variant,
   Vector,
-} from '../schema/index.js';
+} from '../schema/public-types.js';
 export type * from '../schema/types/filter.js';
 export type * from '../schema/types/requests.js';
 export type * from '../schema/types/responses.js';

@@ -1,4 +1,12 @@
-import type { Data, Facet, Filter, LineProgress, Reembedding, TimeRange, Variant } from '../schema/index.js';
+import type {
+  Data,
+  Facet,
+  Filter,
+  LineProgress,
+  Reembedding,
+  TimeRange,
+  Variant,
+} from '../schema/public-types.js';
 
 /** Options of every call. */
 export interface CallOptions {

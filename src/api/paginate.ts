@@ -1,5 +1,5 @@
-import type { Page, Pagination } from '../schema/index.js';
 import { isPlain } from '../schema/plain.js';
+import type { Page, Pagination } from '../schema/public-types.js';
 
 /** The maximum number of records that a request may ask for. */
 const PAGE_LIMIT = 100;

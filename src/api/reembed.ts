@@ -1,7 +1,7 @@
 import { sleep } from '../async/sleep.js';
 import { CosiftError, isCode, isErrorCode } from '../errors.js';
-import type { DatabaseDescription, Reembedding } from '../schema/index.js';
 import { checkOptions } from '../schema/options.js';
+import type { DatabaseDescription, Reembedding } from '../schema/public-types.js';
 import type { CallOptions, ReembedOptions } from './options.js';
 
 /** The calls that a re-embedding consists of, in process or over HTTP. */

@@ -1,4 +1,4 @@
-import type { Data, IntegerRecord, UuidRecord, Variant } from '../schema/index.js';
+import type { Data, IntegerRecord, UuidRecord, Variant } from '../schema/public-types.js';
 
 /** A record that a search found, identified by its UUID. */
 export interface UuidResult<T = Data> extends UuidRecord<T> {

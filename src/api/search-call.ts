@@ -1,7 +1,7 @@
 import { CosiftError } from '../errors.js';
-import type { Filter, FilterGroup, SearchRequest, Variant } from '../schema/index.js';
 import { LIMITS } from '../schema/limits.js';
 import { checkOptions, optionOf } from '../schema/options.js';
+import type { Filter, FilterGroup, SearchRequest, Variant } from '../schema/public-types.js';
 import type { PageOptions, SearchOptions } from './options.js';
 import { requestWithArrayVector } from './vectors.js';
 

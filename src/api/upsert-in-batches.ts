@@ -1,8 +1,8 @@
 import { untilAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
-import type { BatchResult, NewRecord } from '../schema/index.js';
 import { LIMITS } from '../schema/limits.js';
 import { checkOptions } from '../schema/options.js';
+import type { BatchResult, NewRecord } from '../schema/public-types.js';
 import type { UpsertOptions } from './options.js';
 import { checkRecordValues } from './record-values.js';
 

@@ -1,4 +1,4 @@
-import type { NewRecord, SearchRequest } from '../schema/index.js';
+import type { NewRecord, SearchRequest } from '../schema/public-types.js';
 
 /** Returns the record with its vector, if any, as an array: JSON would write a typed array as an object. */
 export function recordWithArrayVector(record: NewRecord): NewRecord {

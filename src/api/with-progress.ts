@@ -1,4 +1,4 @@
-import type { LineEvent, LineProgress } from '../schema/index.js';
+import type { LineEvent, LineProgress } from '../schema/public-types.js';
 
 /** Yields the events of a stream of lines, and calls `onProgress` with each event of progress before. */
 export async function* withProgress(

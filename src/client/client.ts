@@ -3,6 +3,7 @@
 import { closing } from '../api/closing.js';
 import type { CallOptions, Databases } from '../api/index.js';
 import { checkRequestValues } from '../api/request-values.js';
+import { checkOptions } from '../schema/options.js';
 import type {
   Columns,
   Data,
@@ -11,8 +12,7 @@ import type {
   IssuedKey,
   KeyDescription,
   KeyRequest,
-} from '../schema/index.js';
-import { checkOptions } from '../schema/options.js';
+} from '../schema/public-types.js';
 import { RemoteDatabase } from './remote-database.js';
 import { SHAPES } from './response-shapes.js';
 import { type ClientOptions, Transport } from './transport.js';

@@ -9,7 +9,7 @@ export type {
   NewRecord,
   WebhookDescription,
   WebhookRequest,
-} from '../schema/index.js';
+} from '../schema/public-types.js';
 export { Client } from './client.js';
 export type { RemoteDatabase } from './remote-database.js';
 export type { ClientOptions } from './transport.js';

@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { nodeModule } from '../async/node-module.js';
 import { CosiftError } from '../errors.js';
-import type { LineEvent } from '../schema/index.js';
+import type { LineEvent } from '../schema/public-types.js';
 import { failureOf, MAX_FAILURE_BYTES, parseEvent, textOf, tooLong } from './read-response.js';
 import { unreachable } from './unreachable.js';
 

@@ -1,6 +1,6 @@
 import type { CallOptions, ChangesRequest } from '../api/index.js';
 import { LinkedAbort } from '../async/linked-abort.js';
-import type { Changes } from '../schema/index.js';
+import type { Changes } from '../schema/public-types.js';
 import { SHAPES } from './response-shapes.js';
 import type { Transport } from './transport.js';
 

@@ -1,5 +1,5 @@
 import { CosiftError, isErrorCode } from '../errors.js';
-import type { LineEvent, LineFailure, ProblemBody } from '../schema/index.js';
+import type { LineEvent, LineFailure, ProblemBody } from '../schema/public-types.js';
 import { hasShape, isEvent, isProblem, type Shape } from './response-shapes.js';
 
 /** Maximum bytes of a response, and of a response that reports a failure. */

@@ -26,6 +26,7 @@ import { upsertInBatches } from '../api/upsert-in-batches.js';
 import { recordWithArrayVector } from '../api/vectors.js';
 import { withProgress } from '../api/with-progress.js';
 import { isCode } from '../errors.js';
+import { checkOptions } from '../schema/options.js';
 import type {
   BatchResult,
   Change,
@@ -45,8 +46,7 @@ import type {
   Variant,
   WebhookDescription,
   WebhookRequest,
-} from '../schema/index.js';
-import { checkOptions } from '../schema/options.js';
+} from '../schema/public-types.js';
 import { readChanges } from './read-changes.js';
 import { pageShape, SHAPES } from './response-shapes.js';
 import type { Transport } from './transport.js';

@@ -1,5 +1,5 @@
 import { isErrorCode } from '../errors.js';
-import type { Variant } from '../schema/index.js';
+import type { Variant } from '../schema/public-types.js';
 
 /** What a value has to be: a type, a list of such values, or an object with at least these members. */
 export type Shape = 'string' | 'number' | 'boolean' | readonly [Shape] | { readonly [member: string]: Shape };

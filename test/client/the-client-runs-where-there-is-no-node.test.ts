@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import vm from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { transform } from 'esbuild';
@@ -81,4 +81,10 @@ test('a stream of lines says what it needs', async () => {
 test('the client adds at most 12 kB to a page', async () => {
   const { code } = await transform(read('index.js'), { minify: true, format: 'esm', legalComments: 'none' });
   expect(gzipSync(code).length).toBeLessThan(12_000);
+});
+
+test('the package declares the types of the client, without the schemas of the service', () => {
+  const files = readdirSync(new URL('../../packages/client/dist/types/schema/', import.meta.url));
+  expect(files).not.toContain('components.d.ts');
+  expect(files).not.toContain('index.d.ts');
 });
