@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { constants, createGzip } from 'node:zlib';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Command, cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
@@ -13,56 +14,76 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** Listens in front of a server, and cuts each of the first `cuts` streams after `bytes` bytes of its response. */
-async function proxy(
-  target: string,
-  cuts: number,
-  bytes: number,
-): Promise<{ url: string; cut: () => number }> {
-  let cut = 0;
+/** Listens in front of a server. `cut` ends all its connections. */
+async function proxy(target: string): Promise<{ url: string; cut: () => void }> {
+  const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     const upstream = connect(Number(new URL(target).port), '127.0.0.1');
-    let isStream = false;
-    let answered = 0;
+    socket.pipe(upstream).pipe(socket);
     const end = () => {
       socket.destroy();
       upstream.destroy();
+      sockets.delete(socket);
     };
-    socket.on('data', (data) => {
-      isStream ||= data.includes('application/x-ndjson');
-      upstream.write(data);
-    });
-    upstream.on('data', (data) => {
-      answered += data.length;
-      if (isStream && answered > bytes && cut < cuts) {
-        cut += 1;
-        end();
-      } else {
-        socket.write(data);
-      }
-    });
+    sockets.add(socket);
     for (const side of [socket, upstream]) side.on('error', end).on('close', end);
   });
   servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cut: () => cut };
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cut };
 }
 
 test('the rest of the rows is sent again after the connection is lost, and nothing is stored twice', async () => {
   const directory = await temporaryDirectory();
   const { url } = await serve(join(directory, 'data'));
-  const between = await proxy(url, 2, 600);
-  const file = join(directory, 'a.ndjson');
-  await writeFile(file, `${lines(1, 3_000)}{"id":-1,"data":{}}\n${lines(3_001, 5_000)}`);
+  const between = await proxy(url);
   const args = ['--database', 'd', '--dimensions', '4', '--key', KEY, '--url'];
-  const stored = await cosift('import', file, ...args, between.url);
-  expect(between.cut()).toBe(2);
-  expect(stored.stderr.match(/trying again in 0:0\d/g)).toHaveLength(2);
-  expect(stored.stderr.match(/line 3001: \/id: /g)).toHaveLength(1);
-  expect(stored.stdout).toMatch(/^5,000 records .* before the connection was lost, .*, 1 bad lines\n/);
+  const command = new Command(['import', '-', ...args, between.url]);
+  const bad = '{"id":-1,"data":{}}\n';
+  // A report on a bad row shows that the rows long before it are acknowledged.
+  command.child.stdin.write(`${lines(1, 3_000)}${bad}`);
+  await command.waitFor('stderr', /line 3001: \/id: /);
+  between.cut();
+  command.child.stdin.write(`${lines(3_001, 6_000)}${bad}`);
+  await command.waitFor('stderr', /line 6002: \/id: /);
+  between.cut();
+  command.child.stdin.end(lines(6_001, 8_000));
+  expect(await command.ended()).toBe(1);
+  expect(command.stderr.match(/trying again in 0:0\d/g)).toHaveLength(2);
+  const [, earlier = 0, created = 0, unchanged = 0] =
+    /^8,000 records .*: ([\d,]+) before the connection was lost, ([\d,]+) created, 0 changed, ([\d,]+) unchanged, /
+      .exec(command.stdout)
+      ?.map((count) => Number(count.replaceAll(',', ''))) ?? [];
+  expect(earlier).toBeGreaterThan(4_000);
+  expect(earlier + created + unchanged).toBe(8_000);
+  const file = join(directory, 'a.ndjson');
+  await writeFile(file, lines(1, 8_000));
   const again = await cosift('import', file, ...args, url);
-  expect(again.stdout).toContain(': 0 created, 0 changed, 5,000 unchanged, 1 bad lines');
+  expect(again.stdout).toContain(': 0 created, 0 changed, 8,000 unchanged, 0 bad lines');
+});
+
+test('an input that fails while the connection is lost fails the import', async () => {
+  const directory = await temporaryDirectory();
+  const { url } = await serve(join(directory, 'data'));
+  const between = await proxy(url);
+  const command = new Command(
+    ['import', '-', '--database', 'd', '--dimensions', '4', '--url', between.url].concat(['--key', KEY]),
+  );
+  const gzip = createGzip();
+  gzip.pipe(command.child.stdin, { end: false });
+  gzip.write(`${lines(1, 3_000)}{"id":-1,"data":{}}\n`);
+  gzip.flush(constants.Z_SYNC_FLUSH);
+  await command.waitFor('stderr', /line 3001: /);
+  between.cut();
+  await command.waitFor('stderr', /trying again/);
+  // Without the end of the gzip data.
+  command.child.stdin.end();
+  expect(await command.ended()).toBe(1);
+  await command.waitFor('stderr', /the gzip data is damaged or cut off/);
 });
 
 test('an import whose server ends says what is stored, and the same command continues', async () => {

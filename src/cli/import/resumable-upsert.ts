@@ -85,6 +85,8 @@ export function isTransient(error: unknown): error is CosiftError {
 /** Rows that are read and not yet acknowledged. */
 class Queue {
   readonly #input: AsyncIterator<Row[]>;
+  /** The read that an attempt waits for. It is kept at the end of the input and after its failure. */
+  #read: Promise<IteratorResult<Row[]>> | undefined;
   #rows: Row[] = [];
   /** Acknowledged rows at the start of `#rows`. */
   #done = 0;
@@ -122,10 +124,15 @@ class Queue {
     const attempt = this.#attempt;
     for (;;) {
       while (this.#sent < this.#rows.length && attempt === this.#attempt) yield this.#take();
-      // An earlier attempt may still be waiting for rows: they are kept for the current one.
-      const { done, value } = await this.#input.next();
+      // An earlier attempt may still be waiting for the same read, and takes its rows for the current one.
+      this.#read ??= this.#input.next();
+      const read = this.#read;
+      const { done, value } = await read;
       if (done) return;
-      for (const row of value) this.#rows.push(row);
+      if (this.#read === read) {
+        this.#read = undefined;
+        for (const row of value) this.#rows.push(row);
+      }
       if (attempt !== this.#attempt) return;
     }
   }
