@@ -51,8 +51,7 @@ export async function upsertResumably(
             const place = event.pointer === '' ? '' : `${event.pointer}: `;
             if (row !== undefined) calls.onBad(row, `${place}${event.detail}`);
           } else if (event.type === 'progress') {
-            failures = 0;
-            queue.acknowledge(event.lines - sent);
+            if (queue.acknowledge(event.lines - sent) > 0) failures = 0;
             sent = event.lines;
             stored = before.stored + event.committed;
             truncated = before.truncated + event.truncated;
@@ -104,13 +103,16 @@ class Queue {
     return this.#rows[this.#done + index];
   }
 
-  acknowledge(count: number): void {
-    this.acknowledged += count;
-    this.#done += count;
-    if (this.#done < MIN_REMOVED) return;
+  /** Returns the number of rows that are acknowledged now: a service may acknowledge only rows that it was sent. */
+  acknowledge(count: number): number {
+    const acknowledged = Math.min(count, this.#sent - this.#done);
+    this.acknowledged += acknowledged;
+    this.#done += acknowledged;
+    if (this.#done < MIN_REMOVED) return acknowledged;
     this.#rows = this.#rows.slice(this.#done);
     this.#sent -= this.#done;
     this.#done = 0;
+    return acknowledged;
   }
 
   /** Sends the unacknowledged rows again. */
