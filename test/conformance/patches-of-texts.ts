@@ -1,26 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
-import { afterAll, describe, expect, test } from 'vitest';
-import { firstTokenModel } from '../helpers/model-variant.js';
+import { describe, expect, test } from 'vitest';
 import type { OpenBackend } from './open-backend.js';
-import { SharedBackend } from './shared-backend.js';
 import type { TestDatabase } from './test-database.js';
-
-const SEARCH = { search: { text: 'music in the mountains', threshold: 0 } };
+import { backendWithTwoModels, scores } from './two-models.js';
 
 /** When a patch embeds the text of its record, and with which model. */
 export function describePatchesOfTexts(open: OpenBackend): void {
   describe('patches of embedded texts', () => {
-    const directory = mkdtempSync(path.join(tmpdir(), 'cosift-models-'));
-    afterAll(() => rmSync(directory, { recursive: true }));
-    const shared = SharedBackend.use(open, {
-      models: { other: firstTokenModel(path.join(directory, 'other')) },
-    });
+    const shared = backendWithTwoModels(open);
 
-    const scores = async (database: TestDatabase) =>
-      (await database.drain('search', SEARCH)).map(({ id, relevance_score }) => [id, relevance_score]);
     const inferences = async ({ backend }: TestDatabase) => (await backend.stats()).embedder?.inferences ?? 0;
 
     /** Expects the scores of a new database with the same records. */

@@ -1,30 +1,18 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { checkSchema, type Reembedding } from '../../src/schema/index.js';
-import { firstTokenModel } from '../helpers/model-variant.js';
 import type { OpenBackend } from './open-backend.js';
-import { SharedBackend } from './shared-backend.js';
 import type { TestDatabase } from './test-database.js';
+import { backendWithTwoModels, SEARCH, scores } from './two-models.js';
 
 const BUILT_IN = 'all-MiniLM-L6-v2';
 const SUBJECTS = ['a tower', 'a river', 'an engine', 'a comet', 'a falcon', 'a violin'];
 const record = (id: number) => ({ id, data: { text: `${SUBJECTS[id % 6]}, number ${id}` } });
-const SEARCH = { search: { text: 'music in the mountains', threshold: 0 } };
 
 /** Vectors of another model for all records of a database. */
 export function describeReembedding(open: OpenBackend): void {
   describe('re-embedding', () => {
-    const directory = mkdtempSync(path.join(tmpdir(), 'cosift-models-'));
-    afterAll(() => rmSync(directory, { recursive: true }));
-    const shared = SharedBackend.use(open, {
-      models: { other: firstTokenModel(path.join(directory, 'other')) },
-    });
-
-    const scores = async (database: TestDatabase) =>
-      (await database.drain('search', SEARCH)).map(({ id, relevance_score }) => [id, relevance_score]);
+    const shared = backendWithTwoModels(open);
 
     /** Asks until the database has the model. */
     const done = async ({ backend, id }: TestDatabase): Promise<Reembedding> => {
