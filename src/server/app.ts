@@ -70,7 +70,7 @@ const RESERVED = new Set(['search', 'query', 'delete']);
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 /** Builds the HTTP interface of `backend`. It does not listen yet. Closing it leaves the backend open. */
-export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
+export function buildApp(options: AppOptions): FastifyInstance {
   const { backend, keys, webhooks, limits = LIMITS, timeouts = TIMEOUTS, capacity = CAPACITY } = options;
   const { corsOrigins = [], trustedProxies = [] } = options;
   const app = Fastify({

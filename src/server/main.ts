@@ -72,7 +72,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     const keys = await openKeyStore(config.data, admin.key);
     webhooks = await openWebhooks(config, backend, keys, options.deliveryTimes);
     const readiness = () => preparation.readiness();
-    app = await buildApp({ ...appOptions(config, options.timeouts), backend, keys, webhooks, readiness });
+    app = buildApp({ ...appOptions(config, options.timeouts), backend, keys, webhooks, readiness });
     engineLog = new EngineLog(backend, app.log);
     engineLog.start();
     await listen(app, config);

@@ -76,7 +76,7 @@ test('a call that takes too long is given up, and counts as in flight until it i
   await local.createDatabase('some', { dimensions: 2 });
   const records = [{ id: 1, data: {}, vector: [1, 0] }];
   await local.upsertBatch('some', Buffer.from(JSON.stringify({ records })));
-  const app = await buildApp({
+  const app = buildApp({
     backend: late,
     keys,
     webhooks,
