@@ -54,17 +54,20 @@ test('the requests that the demo prints work, in both variants', async () => {
   const requests = [...command.stdout.matchAll(/curl -s (\S+)[\s\S]*?-d '([^']+)'/g)];
   expect(requests).toHaveLength(2);
   const names: string[] = [];
+  const headers = { 'x-api-key': key, 'content-type': 'application/json' };
   for (const [, url = '', body = ''] of requests) {
-    const answer = await fetch(url, {
-      method: 'POST',
-      headers: { 'x-api-key': key, 'content-type': 'application/json' },
-      body,
-    });
+    const answer = await fetch(url, { method: 'POST', headers, body });
     expect(answer.status).toBe(200);
     const { results } = (await answer.json()) as { results: { data: { name: string } }[] };
     names.push(...results.map((record) => record.data.name));
   }
   expect(names).toEqual(expect.arrayContaining(['Tokyo Skytree', 'Telephone']));
+  // Exact words can be tried in the demo, too.
+  const [, url = ''] = requests[0] ?? [];
+  const body = JSON.stringify({ search: { text: 'Alexander Graham Bell', lexical: 1 } });
+  const answer = await fetch(url, { method: 'POST', headers, body });
+  const { results } = (await answer.json()) as { results: { data: { name: string } }[] };
+  expect(results[0]?.data.name).toBe('Telephone');
 });
 
 test('a setting that is unknown or unusable is one line', async () => {
