@@ -16,6 +16,12 @@ export function columnsOf(description, records) {
   return [...columns].map(([name, types]) => ({ name, types: [...types] }));
 }
 
+/** Columns `now`, and those from `before` that are not among them. */
+export function merged(before, now) {
+  const names = new Set(now.map(({ name }) => name));
+  return [...now, ...before.filter(({ name }) => !names.has(name))];
+}
+
 /** The type in which a value is entered: that of the column if it has only one. */
 export function typeOfColumn(columns, name) {
   const types = columns.find((column) => column.name === name)?.types ?? [];
@@ -76,14 +82,20 @@ export function rankedColumns(data, stems, passage) {
 }
 
 function hitsOf(text, stems) {
-  if (stems.length === 0) return 0;
+  if (!mayHit(text, stems)) return 0;
   const present = words(text);
   return stems.filter((stem) => present.some((word) => word.startsWith(stem))).length / stems.length;
 }
 
+/** Whether a text can have words of the search. Most have none, and this is much faster than dividing them into words. */
+function mayHit(text, stems) {
+  const lower = text.toLowerCase();
+  return stems.some((stem) => lower.includes(stem));
+}
+
 /** The parts of a text, with the words of the search marked. */
 export function markedParts(text, stems) {
-  if (stems.length === 0) return [{ text, isMarked: false }];
+  if (!mayHit(text, stems)) return [{ text, isMarked: false }];
   const parts = [];
   let end = 0;
   for (const { 0: word, index } of text.matchAll(/[\p{L}\p{N}]+/gu)) {

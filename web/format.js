@@ -8,6 +8,7 @@ const SPANS = [
   ['minute', 60],
 ];
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const shorts = new Intl.NumberFormat('en', { maximumFractionDigits: 4, useGrouping: false });
 
 export const count = (number) => counts.format(number);
 
@@ -34,6 +35,4 @@ export function milliseconds(number) {
 }
 
 /** A number with at most four significant digits after the integer part. */
-export function short(number) {
-  return new Intl.NumberFormat('en', { maximumFractionDigits: 4, useGrouping: false }).format(number);
-}
+export const short = (number) => shorts.format(number);

@@ -198,3 +198,36 @@ test('the weight of exact words changes the order, where a database has them', a
   expect(await first.textContent()).toContain(`exact words ${best.explain.score.lexical.toFixed(3)}`);
   await expect.poll(() => page.url()).toContain('lexical=0.5');
 });
+
+test('an explanation stays with its record when the order changes', async ({ open, service }) => {
+  const idsOf = async (lexical: number) => {
+    const { body } = await service.call('POST', '/v1/databases/words/search', {
+      search: { text: 'a river in Africa', lexical },
+      pagination: { limit: 20 },
+    });
+    return body.results.map(({ id }: { id: number }) => id) as number[];
+  };
+  const [before, after] = [await idsOf(0), await idsOf(0.3)];
+  const moved = before.find((id, at) => after.includes(id) && after.indexOf(id) !== at) ?? 0;
+  const tab = await open({ database: 'words', text: 'a river in Africa' });
+  const { page } = tab;
+  await tab.status(/matches ·/);
+  const explained = page.locator('.card').filter({ has: page.locator('.explanation') });
+  await page.locator('.card').nth(before.indexOf(moved)).getByRole('button', { name: 'Explain' }).click();
+  expect(await explained.locator('.id').allTextContents()).toEqual([`#${moved}`]);
+  await page.getByRole('slider', { name: 'Exact words' }).fill('0.3');
+  const ids = page.locator('.card .id');
+  await expect.poll(() => ids.allTextContents()).toEqual(after.map((id) => `#${id}`));
+  expect(await explained.locator('.id').allTextContents()).toEqual([`#${moved}`]);
+});
+
+test('the number of matches stays until that of the next text is known', async ({ open }) => {
+  const tab = await open({ database: 'facts', text: 'tall tower' });
+  const { page } = tab;
+  const line = await tab.status(/^\d+ matches ·/);
+  await page.route('**/search', () => undefined);
+  const requested = page.waitForRequest((request) => request.postData()?.includes('a lake') ?? false);
+  await page.getByRole('searchbox').fill('a lake');
+  await requested;
+  expect(await page.getByRole('status').textContent()).toBe(line);
+});

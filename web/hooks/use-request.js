@@ -1,4 +1,7 @@
-import { useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
+import { useLayoutEffect, useMemo, useRef, useState } from '../vendor/hooks.js';
+
+/** Nothing is loaded. */
+const NOTHING = {};
 
 /**
  * Runs `load` whenever one of `inputs` changes: `delayMs` after the last change, and `spacingMs` after the last run. A new run
@@ -7,40 +10,44 @@ import { useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
  * @returns {{ value?: any, failure?: Error, isLoading: boolean, reload(): void }} the last result stays until the next
  */
 export function useRequest(load, inputs, { delayMs = 0, spacingMs = 0 } = {}) {
-  const [state, setState] = useState({ isLoading: false });
   const [attempt, setAttempt] = useState(0);
+  const [last, setLast] = useState(NOTHING);
+  // Whether a result is the newest is told by what it belongs to, because setting a state would render everything twice.
+  const question = useMemo(() => ({}), inputs);
+  const run = useMemo(() => ({}), [question, attempt]);
   const lastRun = useRef(Number.NEGATIVE_INFINITY);
-  const lastAttempt = useRef(attempt);
   const loader = useRef(load);
   loader.current = load;
   // An ordinary effect would wait for the next frame.
   useLayoutEffect(() => {
     if (loader.current === undefined) {
-      setState({ isLoading: false });
+      setLast(NOTHING);
       return undefined;
     }
     const controller = new AbortController();
     const { signal } = controller;
-    const run = async () => {
+    const start = async () => {
       lastRun.current = performance.now();
       try {
         const value = await loader.current(signal);
-        if (!signal.aborted) setState({ value, isLoading: false });
+        if (!signal.aborted) setLast({ question, run, value });
       } catch (failure) {
-        if (!signal.aborted) setState(({ value }) => ({ value, failure, isLoading: false }));
+        if (!signal.aborted) setLast(({ value }) => ({ question, run, value, failure }));
       }
     };
-    // The failure stays while the same is tried again, so that what is shown does not flicker.
-    const isAgain = attempt !== lastAttempt.current;
-    lastAttempt.current = attempt;
-    setState(({ value, failure }) => ({ value, failure: isAgain ? failure : undefined, isLoading: true }));
     const waitMs = Math.max(delayMs, lastRun.current + spacingMs - performance.now());
-    const timer = waitMs > 0 ? setTimeout(run, waitMs) : undefined;
-    if (waitMs <= 0) run();
+    const timer = waitMs > 0 ? setTimeout(start, waitMs) : undefined;
+    if (waitMs <= 0) start();
     return () => {
       clearTimeout(timer);
       controller.abort();
     };
-  }, [...inputs, attempt]);
-  return { ...state, reload: () => setAttempt((number) => number + 1) };
+  }, [run]);
+  return {
+    value: load === undefined ? undefined : last.value,
+    // A failure stays while the same is tried again, so that what is shown does not flicker.
+    failure: last.question === question ? last.failure : undefined,
+    isLoading: load !== undefined && last.run !== run,
+    reload: () => setAttempt((number) => number + 1),
+  };
 }

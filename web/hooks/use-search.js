@@ -1,6 +1,6 @@
 import { databasePath, jsonOf, send, sendJson } from '../api.js';
 import { operationPath, requestOf } from '../query.js';
-import { useRef, useState } from '../vendor/hooks.js';
+import { useMemo, useRef, useState } from '../vendor/hooks.js';
 import { useRequest } from './use-request.js';
 
 /** The first letter is searched for at once. Those that follow faster than this share a request. */
@@ -52,12 +52,15 @@ export function useSearch(key, query, revision) {
     }
     running.current = undefined;
   };
+  const results = useMemo(
+    () => [...(first.value?.results ?? []), ...(isCurrent ? more.results : [])],
+    [first.value, isCurrent && more.results],
+  );
   return {
     ...first,
     total,
     pointers,
-    operation,
-    results: [...(first.value?.results ?? []), ...(isCurrent ? more.results : [])],
+    results,
     hasMore: last?.has_more ?? false,
     loadMore,
     isLoadingMore: isCurrent && more.isLoading === true,
@@ -68,6 +71,9 @@ export function useSearch(key, query, revision) {
 /** The number of matches of a query whose first page is `first`; undefined while it is not known. */
 function useTotal(key, query, { value: page, isLoading }) {
   const hasMore = page?.pagination.has_more === true;
+  // The number stays while the next page is loaded.
+  const counted = useRef();
+  const isCounted = counted.current?.page === page;
   const { database, variant } = query;
   const load = async (signal) => {
     const { operation, body } = requestOf(query, { limit: 1 });
@@ -75,11 +81,11 @@ function useTotal(key, query, { value: page, isLoading }) {
     const { total } = await sendJson('POST', path, { key, body: { ...body, total: true }, signal });
     return { page, number: total.value };
   };
-  const { value: total } = useRequest(hasMore && !isLoading ? load : undefined, [page, isLoading], {
-    delayMs: COUNT_DELAY_MS,
-  });
+  const isWanted = hasMore && !isLoading && !isCounted;
+  const { value } = useRequest(isWanted ? load : undefined, [page, isLoading], { delayMs: COUNT_DELAY_MS });
+  if (value?.page === page) counted.current = value;
   if (!hasMore) return page?.results.length;
-  return total?.page === page ? total.number : undefined;
+  return counted.current?.page === page ? counted.current.number : undefined;
 }
 
 /** Requests a page, with what the cards show: which rules held, and which passage of a long record matches best. */

@@ -1,21 +1,37 @@
 import { markedParts, rankedColumns } from '../columns.js';
 import { ago } from '../format.js';
-import { html } from '../html.js';
+import { html, memo } from '../html.js';
 import { TIMES } from '../query.js';
-import { useState } from '../vendor/hooks.js';
+import { useCallback, useState } from '../vendor/hooks.js';
 import { Explanation } from './explanation.js';
 
 /** Longer values get lines of their own. */
 const SHORT = 48;
 const SHOWN_COLUMNS = 12;
+const CLOSED = { explanation: false, columns: false };
+
+/**
+ * What is open in the cards of records. It belongs to the records, because a card may show another one later.
+ *
+ * @returns {[Map<number | string, object>, (id: number | string, part: string) => void]} what is open by id, and a function
+ * that opens or closes a part
+ */
+export function useOpened() {
+  const [opened, setOpened] = useState(new Map());
+  const toggle = useCallback((id, part) => {
+    setOpened((before) => {
+      const own = before.get(id) ?? CLOSED;
+      return new Map(before).set(id, { ...own, [part]: !own[part] });
+    });
+  }, []);
+  return [opened, toggle];
+}
 
 /** A record at its place in the results, or alone: its score, its title, the columns that match best first, and its times. */
-export function Card({ record, at, request, stems, variant, isFirst }) {
-  const [isExplained, setExplained] = useState(false);
-  const [isOpen, setOpen] = useState(false);
+export const Card = memo(({ record, at, request, stems, variant, isFirst, opened = CLOSED, onToggle }) => {
   const { id, relevance_score: score, data, timestamps, passage } = record;
   const [lead, ...others] = rankedColumns(data, stems, passage);
-  const shown = isOpen ? others : others.slice(0, SHOWN_COLUMNS);
+  const shown = opened.columns ? others : others.slice(0, SHOWN_COLUMNS);
   const times = TIMES[variant];
   const partOf = ({ name }) => (name === passage?.column ? passage : undefined);
   const explanation = `explanation-${at ?? 'selected'}`;
@@ -31,15 +47,15 @@ export function Card({ record, at, request, stems, variant, isFirst }) {
       ${
         lead !== undefined &&
         html`<p class=${`lead ${classOf(lead)}`}>
-        <span class="name"><${Name} name=${lead.name} part=${partOf(lead)} /></span>
-        <${Value} value=${lead.value} part=${partOf(lead)} stems=${stems} />
+        <span class="name">${shownName(lead, partOf(lead))}</span>
+        <span dir="auto">${shownValue(lead, partOf(lead), stems)}</span>
       </p>`
       }
       <dl>
         ${shown.map(
-          (column) => html`<div key=${column.name} class=${partOf(column) ? 'long whole' : classOf(column)}>
-            <dt><${Name} name=${column.name} part=${partOf(column)} /></dt>
-            <dd><${Value} value=${column.value} part=${partOf(column)} stems=${stems} /></dd>
+          (column) => html`<div class=${partOf(column) ? 'long whole' : classOf(column)}>
+            <dt>${shownName(column, partOf(column))}</dt>
+            <dd dir="auto">${shownValue(column, partOf(column), stems)}</dd>
           </div>`,
         )}
       </dl>
@@ -50,42 +66,41 @@ export function Card({ record, at, request, stems, variant, isFirst }) {
         </time>
         ${
           others.length > SHOWN_COLUMNS &&
-          html`<button class="quiet small" type="button" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
-          ${isOpen ? 'fewer columns' : `${others.length - SHOWN_COLUMNS} more columns`}
+          html`<button class="quiet small" type="button" aria-expanded=${opened.columns} onClick=${() => onToggle(id, 'columns')}>
+          ${opened.columns ? 'fewer columns' : `${others.length - SHOWN_COLUMNS} more columns`}
         </button>`
         }
         <button
           class="quiet small"
           type="button"
-          aria-expanded=${isExplained}
-          aria-controls=${isExplained ? explanation : undefined}
-          onClick=${() => setExplained(!isExplained)}
+          aria-expanded=${opened.explanation}
+          aria-controls=${opened.explanation ? explanation : undefined}
+          onClick=${() => onToggle(id, 'explanation')}
         >
           Explain
         </button>
       </p>
-      ${isExplained && html`<${Explanation} id=${explanation} record=${record} request=${request} />`}
+      ${opened.explanation && html`<${Explanation} id=${explanation} record=${record} request=${request} />`}
     </div>
   </li>`;
-}
+});
 
 function classOf({ value }) {
   return typeof value === 'string' && value.length > SHORT ? 'long' : 'short';
 }
 
-function Name({ name, part }) {
-  return html`${name}${part !== undefined && html`<span class="muted">, best passage</span>`}`;
+function shownName({ name }, part) {
+  return part === undefined ? name : html`${name}<span class="muted">, best passage</span>`;
 }
 
 /** A value, or only `part` of it. */
-function Value({ value, part, stems }) {
-  if (typeof value !== 'string') return html`<span class="typed">${String(value)}</span>`;
+function shownValue({ value }, part, stems) {
+  if (typeof value !== 'string') return String(value);
   const { start, end } = part ?? { start: 0, end: value.length };
-  return html`<span dir="auto">
-    ${start > 0 && '… '}
-    ${markedParts(value.slice(start, end), stems).map(({ text, isMarked }) => (isMarked ? html`<mark>${text}</mark>` : text))}
-    ${end < value.length && ' …'}
-  </span>`;
+  const marked = markedParts(value.slice(start, end), stems).map(({ text, isMarked }) =>
+    isMarked ? html`<mark>${text}</mark>` : text,
+  );
+  return [start > 0 && '… ', ...marked, end < value.length && ' …'];
 }
 
 const titleOf = (timestamps) =>

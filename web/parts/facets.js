@@ -1,20 +1,21 @@
-import { hasRules, ruleOf } from '../filter.js';
+import { hasRules, ruleOf, toggleRules } from '../filter.js';
 import { count, many, short } from '../format.js';
 import { intervalMs } from '../hooks/use-facets.js';
-import { html } from '../html.js';
+import { html, memo } from '../html.js';
 
 /** The matches by value, number and time. A click on a value or a bar makes it a condition of the filter, or removes it. */
-export function Facets({ facets, filter, from, to, onToggle, onRange }) {
+export const Facets = memo(({ facets, filter, from, to, onChange }) => {
+  const onToggle = (rules) => onChange(({ filter }) => ({ filter: toggleRules(filter, rules) }));
   return html`<section class="panel facets" aria-label="Facets">
     ${facets.map((facet) => {
       if (facet.time !== undefined) {
-        return html`<${Times} key="@${facet.time}" facet=${facet} from=${from} to=${to} onRange=${onRange} />`;
+        return html`<${Times} key="@${facet.time}" facet=${facet} from=${from} to=${to} onRange=${onChange} />`;
       }
       const Kind = facet.type === 'histogram' ? Numbers : Values;
       return html`<${Kind} key=${facet.column} facet=${facet} filter=${filter} onToggle=${onToggle} />`;
     })}
   </section>`;
-}
+});
 
 function Values({ facet: { column, values, other = 0 }, filter, onToggle }) {
   if (values.length === 0) return null;

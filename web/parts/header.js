@@ -1,8 +1,8 @@
 import { count } from '../format.js';
-import { html } from '../html.js';
+import { html, memo } from '../html.js';
 
 /** The name of the page, the database, and what else there is. */
-export function Header({ databases = [], database, rights, onDatabase, onOpen }) {
+export const Header = memo(({ databases = [], database, rights, onDatabase, onOpen }) => {
   const isListed = databases.some(({ id }) => id === database);
   return html`<header class="top">
     <h1><a class="brand" href="./"><img src=${icon()} alt="" width="22" height="22" />cosift</a></h1>
@@ -31,6 +31,6 @@ export function Header({ databases = [], database, rights, onDatabase, onOpen })
       <a class="quiet" href="docs">API</a>
     </nav>
   </header>`;
-}
+});
 
 const icon = () => document.querySelector('link[rel=icon]').href;

@@ -1,12 +1,13 @@
 import { stemsOf } from '../columns.js';
 import { html } from '../html.js';
 import { useMemo } from '../vendor/hooks.js';
-import { Card } from './card.js';
+import { Card, useOpened } from './card.js';
 
 /** The results of all pages so far. Arrow keys move between them, and Escape goes back to the search. */
 export function Results({ search, onLeave }) {
   const { results, value } = search;
   const stems = useMemo(() => stemsOf(value.request.search?.text ?? ''), [value]);
+  const [opened, toggle] = useOpened();
   const move = (event) => {
     if (event.target.closest('input, select, textarea')) return;
     const cards = [...event.currentTarget.children];
@@ -23,17 +24,19 @@ export function Results({ search, onLeave }) {
     if (target < 0) onLeave();
     else cards[target].focus();
   };
+  // A card has no key: changing the texts of its elements takes less time than making others for another record.
   return html`<ul class="results" role="list" aria-label="Results" aria-busy=${search.isLoading} onKeyDown=${move}>
       ${results.map(
         (record, at) =>
           html`<${Card}
-            key=${record.id}
             record=${record}
             at=${at}
             request=${value.request}
             stems=${stems}
             variant=${typeof record.id === 'string' ? 'A' : 'B'}
             isFirst=${at === 0}
+            opened=${opened.get(record.id)}
+            onToggle=${toggle}
           />`,
       )}
     </ul>

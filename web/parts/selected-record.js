@@ -1,12 +1,13 @@
 import { useRecord } from '../hooks/use-record.js';
 import { html } from '../html.js';
 import { useEffect, useRef } from '../vendor/hooks.js';
-import { Card } from './card.js';
+import { Card, useOpened } from './card.js';
 
 /** The record of a point of the map that is not on the pages so far. */
 export function SelectedRecord({ service, query, point, request, stems, onClose }) {
   const record = useRecord(service.key, query.database, point.id);
   const section = useRef();
+  const [opened, toggle] = useOpened();
   useEffect(() => section.current?.querySelector('li.card')?.focus(), [record.value]);
   if (record.failure !== undefined) return html`<p class="fault" role="alert">${record.failure.message}</p>`;
   if (record.value === undefined || record.value.id !== point.id) return null;
@@ -23,6 +24,8 @@ export function SelectedRecord({ service, query, point, request, stems, onClose 
         stems=${stems}
         variant=${query.variant}
         isFirst=${true}
+        opened=${opened.get(point.id)}
+        onToggle=${toggle}
       />
     </ul>
   </section>`;

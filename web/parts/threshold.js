@@ -1,6 +1,6 @@
 import { count, many } from '../format.js';
 import { STEP } from '../hooks/use-score-histogram.js';
-import { html } from '../html.js';
+import { html, memo } from '../html.js';
 
 const BUILT_IN_MODEL = 'all-MiniLM-L6-v2';
 
@@ -27,7 +27,7 @@ function ExactWords({ value, onChange }) {
  * The slider of the threshold under the histogram of all scores, and in a database with exact words that of their weight.
  * What scores mean depends on the model.
  */
-export function Threshold({ value, histogram, model, lexical, onChange }) {
+export const Threshold = memo(({ value, histogram, model, lexical, onChange }) => {
   const counts = histogram?.counts ?? [];
   const bars = Array.from({ length: Math.round(1 / STEP) }, (_, at) => counts[at] ?? 0);
   // The few good matches would not be visible among thousands of records without a relation to the text.
@@ -61,7 +61,7 @@ export function Threshold({ value, histogram, model, lexical, onChange }) {
     ${model === BUILT_IN_MODEL && html`<p class="muted">Related from about 0.3, close in meaning from 0.45.</p>`}
     ${lexical !== undefined && html`<${ExactWords} value=${lexical} onChange=${onChange} />`}
   </section>`;
-}
+});
 
 function summary(histogram) {
   if (histogram === undefined || histogram.best === undefined) return 'Histogram of scores: no scores';

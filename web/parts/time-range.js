@@ -1,7 +1,7 @@
-import { html } from '../html.js';
+import { html, memo } from '../html.js';
 
 /** The range of the time of the last sync, entered in local time. */
-export function TimeRange({ from, to, faults, onChange }) {
+export const TimeRange = memo(({ from, to, faults, onChange }) => {
   const field = (name, label, value) => html`<label>
     ${label}
     <input
@@ -16,7 +16,7 @@ export function TimeRange({ from, to, faults, onChange }) {
     <div class="range">${field('from', 'From', from)}${field('to', 'To', to)}</div>
     ${faults.map((fault) => html`<p class="fault" role="alert">${fault}</p>`)}
   </fieldset>`;
-}
+});
 
 /** A time as the input has it: local, without a zone. */
 function localOf(time) {

@@ -1,0 +1,169 @@
+import { UNREACHABLE } from './api.js';
+import { columnsOf, merged, stemsOf, titleColumn } from './columns.js';
+import { useFacets } from './hooks/use-facets.js';
+import { useScoreHistogram } from './hooks/use-score-histogram.js';
+import { useSearch } from './hooks/use-search.js';
+import { html } from './html.js';
+import { Copy } from './parts/copy.js';
+import { Facets } from './parts/facets.js';
+import { Filter } from './parts/filter.js';
+import { MatchMap } from './parts/map.js';
+import { ResultLine } from './parts/result-line.js';
+import { Results } from './parts/results.js';
+import { SearchForm } from './parts/search-form.js';
+import { SelectedRecord } from './parts/selected-record.js';
+import { EmptyResults, SearchFailure } from './parts/states.js';
+import { Threshold } from './parts/threshold.js';
+import { TimeRange } from './parts/time-range.js';
+import { faultsOf } from './problems.js';
+import { useEffect, useMemo, useRef, useState } from './vendor/hooks.js';
+
+const RETRY_MS = 2_000;
+
+/** Search, filter and results of a database. `change` is the same function in every call, so that few parts are rendered. */
+export function Explorer({ service, query, change }) {
+  const { key, rights, databases } = service;
+  const input = useRef();
+  const main = useRef();
+  const [areFiltersOpen, setFiltersOpen] = useState(false);
+  const description = databases.find(({ id }) => id === query.database);
+  const search = useSearch(key, query, databases);
+  const columns = useColumns(query.database, description, search.results);
+  const isUp = search.failure === undefined;
+  const histogram = useScoreHistogram(key, query, { revision: databases, isEnabled: isUp });
+  const facets = useFacets(key, query, columns, {
+    revision: databases,
+    isEnabled: isUp && columns.length > 0,
+  });
+  const faults = useMemo(
+    () => faultsOf(search.failure, search.pointers),
+    [search.failure, !isUp && search.pointers],
+  );
+
+  useEffect(() => {
+    if (search.failure?.status === 401) service.reload();
+    if (search.failure?.code !== UNREACHABLE && search.failure?.code !== 'not_ready') return undefined;
+    const timer = setTimeout(search.reload, RETRY_MS);
+    return () => clearTimeout(timer);
+  }, [search.failure]);
+  useEffect(() => {
+    const focus = (event) => {
+      if (event.key !== '/' || event.target.closest('input, select, textarea, dialog')) return;
+      event.preventDefault();
+      input.current.focus();
+    };
+    addEventListener('keydown', focus);
+    return () => removeEventListener('keydown', focus);
+  }, []);
+
+  const isSearch = query.text.trim() !== '';
+  const count = query.filter.rules.length;
+  const isMapShown = rights.map && query.map !== '';
+  const [selected, setSelected] = useState();
+  useEffect(() => setSelected(undefined), [search.value]);
+  const showRecord = (point) => {
+    const at = search.results.findIndex(({ id }) => id === point.id);
+    setSelected(at < 0 ? point : undefined);
+    if (at >= 0) main.current.querySelectorAll('[aria-label=Results] > li.card')[at].focus();
+  };
+  return html`<main class="explorer" ref=${main}>
+    <${SearchForm}
+      query=${query}
+      columns=${columns}
+      hasModel=${description?.model !== null}
+      input=${input}
+      onChange=${change}
+      onEnterResults=${() => main.current.querySelector('li.card')?.focus()}
+    />
+    <button
+      type="button"
+      class="toggle-filters"
+      aria-expanded=${areFiltersOpen}
+      aria-controls="filters"
+      onClick=${() => setFiltersOpen(!areFiltersOpen)}
+    >
+      ${areFiltersOpen ? 'Hide filters' : 'Threshold, rules and facets'}${count > 0 ? ` (${count})` : ''}
+    </button>
+    <aside id="filters" class=${areFiltersOpen ? 'open' : ''} aria-label="Narrow the results">
+      ${
+        isSearch &&
+        html`<${Threshold}
+          value=${query.threshold}
+          histogram=${histogram}
+          model=${description?.model}
+          lexical=${description?.lexical || query.lexical > 0 ? query.lexical : undefined}
+          onChange=${change}
+        />`
+      }
+      <${Filter} root=${query.filter} columns=${columns} faults=${faults.byNode} onChange=${change} />
+      <${TimeRange} from=${query.from} to=${query.to} faults=${faults.timeRange} onChange=${change} />
+      ${
+        facets?.length > 0 &&
+        html`<${Facets} facets=${facets} filter=${query.filter} from=${query.from} to=${query.to} onChange=${change} />`
+      }
+    </aside>
+    <section class="found" aria-label="Matches">
+      <div class="bar">
+        <${ResultLine} search=${search} />
+        <span class="tools">
+          ${
+            rights.map &&
+            html`<button type="button" class="segment" aria-expanded=${isMapShown} onClick=${() => change({ map: isMapShown ? '' : 'shown' })}>
+            Map
+          </button>`
+          }
+          <${Copy} query=${query} />
+        </span>
+      </div>
+      ${
+        isMapShown &&
+        isUp &&
+        html`<${MatchMap}
+          service=${service}
+          query=${query}
+          columns=${columns}
+          title=${titleColumn(search.results[0]?.data ?? {})}
+          isEnabled=${search.value !== undefined}
+          onColour=${(colour) => change({ colour })}
+          onShow=${showRecord}
+        />`
+      }
+      ${
+        selected !== undefined &&
+        search.value !== undefined &&
+        html`<${SelectedRecord}
+          service=${service}
+          query=${query}
+          point=${selected}
+          request=${search.value.request}
+          stems=${stemsOf(query.text)}
+          onClose=${() => setSelected(undefined)}
+        />`
+      }
+      ${
+        search.failure !== undefined
+          ? html`<${SearchFailure} failure=${search.failure} others=${faults.others} query=${query} onRetry=${search.reload} />`
+          : search.value !== undefined &&
+            (
+              search.results.length > 0
+                ? html`<${Results} key=${search.value.database} search=${search} onLeave=${() => input.current.focus()} />`
+                : !search.isLoading &&
+                  html`<${EmptyResults} query=${query} best=${histogram?.best} description=${description} onChange=${change} />`
+            )
+      }
+    </section>
+  </main>`;
+}
+
+/** The columns of a database. Without a description, a column stays known when the results no longer have it. */
+function useColumns(database, description, results) {
+  const known = useRef({ columns: [] });
+  return useMemo(() => {
+    const before = known.current.database === database ? known.current.columns : [];
+    const columns = merged(before, columnsOf(description, results));
+    // The same list, if nothing is new in it.
+    const isSame = JSON.stringify(columns) === JSON.stringify(before);
+    known.current = { database, columns: isSame ? before : columns };
+    return known.current.columns;
+  }, [database, description, results]);
+}
