@@ -2,6 +2,7 @@
 export interface Values {
   readonly p50_ms?: number;
   readonly p99_ms?: number;
+  readonly mean_ms?: number;
   /** Processor time of one search, all threads. */
   readonly cpu_p50_ms?: number;
   /** Ratio of p50 to that of cosift in the same round, median over rounds: 8 means that cosift is eight times faster. */
@@ -10,6 +11,20 @@ export interface Values {
   readonly times_unfiltered?: number;
   /** Ratio of p50 to that of the first page. */
   readonly times_first_page?: number;
+  /** Ratio of p50 to that of the usual case, in suite `cliffs`. */
+  readonly times_usual?: number;
+  /** Longest time from the abort of a request to its end. */
+  readonly abort_ms?: number;
+  /** The largest ratio of p50 to the usual case that is accepted. */
+  readonly goal_times?: number;
+  /** The largest p50 that is accepted. */
+  readonly goal_p50_ms?: number;
+  /** The largest p99 that is accepted. */
+  readonly goal_p99_ms?: number;
+  /** The largest mean that is accepted. */
+  readonly goal_mean_ms?: number;
+  /** The longest time to an abort that is accepted. */
+  readonly goal_abort_ms?: number;
   /** Ratio of p50 to that of the page alone. */
   readonly times_alone?: number;
   /** Median number of matching records. */

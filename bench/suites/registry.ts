@@ -1,4 +1,5 @@
 import { CLIENTS } from './clients.js';
+import { CLIFFS } from './cliffs/cliffs.js';
 import { COUNTS } from './counts.js';
 import { EMBEDDER } from './embedder.js';
 import { FILTER_SWEEP } from './filters.js';
@@ -18,6 +19,7 @@ export const SUITES: readonly Suite[] = [
   PAGES_BY_DEPTH,
   COUNTS,
   CLIENTS,
+  CLIFFS,
   OPENING,
   WRITES,
   EMBEDDER,

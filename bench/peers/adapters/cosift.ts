@@ -11,6 +11,13 @@ interface Failure {
   detail: string;
 }
 
+/** A page of a listing. */
+export interface Listed {
+  readonly results: readonly { readonly id: number }[];
+  readonly pagination: { readonly next_cursor?: string };
+  readonly total?: { readonly value: number };
+}
+
 interface Response {
   results: { id: number; relevance_score: number }[];
   pagination: { next_cursor?: string };
@@ -44,7 +51,7 @@ export interface GivenModel {
   readonly fingerprint: string;
 }
 
-/** The database id of all suites. */
+/** The database id of the suites that have one database. */
 export const DATABASE = 'bench';
 
 /** An engine with the database of the bench. */
@@ -52,13 +59,27 @@ export class Cosift implements Peer {
   readonly #native = native();
   readonly #threads: number;
   readonly #model: GivenModel;
+  readonly #database: string;
   #engine?: NativeEngine;
   /** Whether to build and use the approximate index. */
   protected readonly approximate: boolean = false;
 
-  constructor(threads: number, model: GivenModel = { model: 'given', fingerprint: 'given' }) {
+  constructor(
+    threads: number,
+    model: GivenModel = { model: 'given', fingerprint: 'given' },
+    database = DATABASE,
+  ) {
     this.#threads = threads;
     this.#model = model;
+    this.#database = database;
+  }
+
+  /** Makes another database in the same engine. Only the first one is closed. */
+  async beside(database: string, dataset: Dataset): Promise<Cosift> {
+    const other = new Cosift(this.#threads, this.#model, database);
+    other.#engine = this.engine;
+    await other.#fill(dataset);
+    return other;
   }
 
   /** The engine that was opened. */
@@ -69,13 +90,17 @@ export class Cosift implements Peer {
 
   async load(dataset: Dataset, directory: string): Promise<void> {
     await this.#open(directory);
+    await this.#fill(dataset);
+  }
+
+  async #fill(dataset: Dataset): Promise<void> {
     const settings = {
       ...this.#model,
       dimensions: dataset.dimensions,
       embed: { columns: ['title'] },
       approximate: this.approximate,
     };
-    held(await this.engine.createDatabase(DATABASE, JSON.stringify(settings)));
+    held(await this.engine.createDatabase(this.#database, JSON.stringify(settings)));
     const step = 4_000;
     for (let start = 0; start < dataset.records; start += step) {
       await this.upsert(dataset, start, Math.min(dataset.records, start + step));
@@ -105,12 +130,12 @@ export class Cosift implements Peer {
     lines = linesOf(dataset, start, end),
   ): Promise<void> {
     const { dimensions, vectors } = dataset;
-    const prepared = held(await this.engine.prepareLines(DATABASE, lines, 1));
+    const prepared = held(await this.engine.prepareLines(this.#database, lines, 1));
     const texts = prepared.texts().length;
     if (texts !== end - start) throw new Error(`${texts} texts of ${end - start} records`);
     held(
       await this.engine.commit(
-        DATABASE,
+        this.#database,
         prepared,
         vectors.subarray(start * dimensions, end * dimensions),
         new Uint32Array(),
@@ -119,15 +144,26 @@ export class Cosift implements Peer {
     );
   }
 
-  /** Runs one search. `members` are added to the request. */
-  async search(query: Float32Array, request: PageRequest, members: object = {}): Promise<PageHits> {
+  /** Runs one search. `members` are added to the request. `stop` ends the search early. */
+  async search(
+    query: Float32Array,
+    request: PageRequest,
+    members: object = {},
+    stop = new (native().StopFlag)(),
+  ): Promise<PageHits> {
     const page = await this.engine.search(
-      DATABASE,
+      this.#database,
       searchRequest(request, { ...members, ...(this.approximate && { approximate: true }) }),
       Float64Array.from(query),
-      new this.#native.StopFlag(),
+      stop,
     );
     return new PageHits(held(page).body);
+  }
+
+  /** Lists records without scores. `members` are those of the request. */
+  async query(members: object, stop = new (native().StopFlag)()): Promise<Listed> {
+    const request = JSON.stringify({ variant: 'b', ...members });
+    return JSON.parse(held(await this.engine.query(this.#database, request, stop)).body.toString());
   }
 
   async close(): Promise<void> {
@@ -145,7 +181,7 @@ export class Cosift implements Peer {
           batchRecords: 1000,
           recordBytes: 1 << 20,
           pageBytes: 4_194_304,
-          databaseColumns: 10_000,
+          databaseColumns: 20_000,
           passagesPerRecord: 64,
           changeRetentionDays: 30,
         },
