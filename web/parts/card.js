@@ -55,7 +55,7 @@ export const Card = memo(({ record, at, request, stems, variant, isFirst, opened
         ${shown.map(
           (column) => html`<div class=${partOf(column) ? 'long whole' : classOf(column)}>
             <dt>${shownName(column, partOf(column))}</dt>
-            <dd dir="auto">${shownValue(column, partOf(column), stems)}</dd>
+            <dd dir="auto">${shownValue(column, partOf(column), stems)}</dd>${' '}
           </div>`,
         )}
       </dl>
