@@ -110,8 +110,16 @@ test('a cancelled import keeps what is stored, and says how much', async ({ open
   await submit(tab);
   await expect.poll(() => requests).toBe(2);
   await page.getByRole('button', { name: 'Cancel' }).click();
-  await page.getByRole('heading', { name: 'Cancelled. 250 records stay stored in many' }).waitFor();
+  await page.getByRole('heading', { name: 'Cancelled. At least 250 records stay stored in many' }).waitFor();
   expect((await service.call('GET', '/v1/databases/many')).body.records).toBe(250);
+  // The rest can be imported into the same database at once.
+  await page.unroute('**/many/records');
+  await page.getByRole('button', { name: 'Import another file' }).click();
+  await page.locator('input[type=file]').setInputFiles(file('many.csv', ['id,name', ...rows].join('\n')));
+  await page.getByRole('combobox', { name: 'Target database' }).selectOption('many');
+  await submit(tab);
+  await page.getByText('350 new').waitFor();
+  await page.getByText('250 unchanged').waitFor();
 });
 
 test('a file that is no text is refused with the next step', async ({ open }) => {

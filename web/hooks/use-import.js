@@ -17,10 +17,12 @@ export function useImport(key) {
   };
   const read = async (file, idColumn) => {
     const signal = start();
-    setState({ step: 'reading', file, rows: 0 });
+    // The preview of the same file stays, with what was chosen in it.
+    const isAgain = state.step === 'preview' && state.file === file;
+    setState(isAgain ? { ...state, idColumn, isReading: true } : { step: 'reading', file, rows: 0 });
     try {
       const { BrowserFile } = await import('../lazy/import.js');
-      const onProgress = (rows) => setState({ step: 'reading', file, rows });
+      const onProgress = (rows) => !isAgain && setState({ step: 'reading', file, rows });
       const content = await BrowserFile.open(file, { idColumn, onProgress, signal });
       signal.throwIfAborted();
       setState({ step: 'preview', file, content, idColumn });

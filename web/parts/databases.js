@@ -2,7 +2,7 @@ import { databasePath, sendJson } from '../api.js';
 import { ago, bytes, count } from '../format.js';
 import { useRequest } from '../hooks/use-request.js';
 import { html } from '../html.js';
-import { useState } from '../vendor/hooks.js';
+import { useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { Dialog } from './dialog.js';
 
 /** The databases that the key may see. */
@@ -37,6 +37,13 @@ export function Databases({ service, onChoose, onDropped, onImport, onClose }) {
 
 function Database({ database, mayDrop, onChoose, drop }) {
   const [isDropping, setDropping] = useState(false);
+  const button = useRef();
+  const wasDropping = useRef(false);
+  // The button and the form replace each other.
+  useLayoutEffect(() => {
+    if (wasDropping.current && !isDropping) button.current.focus();
+    wasDropping.current = isDropping;
+  }, [isDropping]);
   const { id, records, model, dimensions, sizes, times, reembedding } = database;
   return html`<li>
     <div class="row">
@@ -57,7 +64,7 @@ function Database({ database, mayDrop, onChoose, drop }) {
     ${
       mayDrop &&
       !isDropping &&
-      html`<button class="quiet small" type="button" aria-label=${`Delete ${id}`} onClick=${() => setDropping(true)}>Delete…</button>`
+      html`<button ref=${button} class="quiet small" type="button" aria-label=${`Delete ${id}`} onClick=${() => setDropping(true)}>Delete…</button>`
     }
     ${isDropping && html`<${Confirmation} id=${id} drop=${drop} onCancel=${() => setDropping(false)} />`}
   </li>`;
@@ -74,6 +81,8 @@ function stateOf({ reembedding, approximate, approximate_records: indexed = 0, r
 function Confirmation({ id, drop, onCancel }) {
   const [text, setText] = useState('');
   const [failure, setFailure] = useState();
+  const input = useRef();
+  useLayoutEffect(() => input.current.focus(), []);
   const submit = async (event) => {
     event.preventDefault();
     if (text !== id) return;
@@ -86,7 +95,7 @@ function Confirmation({ id, drop, onCancel }) {
   return html`<form class="confirm" onSubmit=${submit}>
     <label>
       Type <b>${id}</b> to delete the database and all its records
-      <input autocomplete="off" spellcheck="false" value=${text} onInput=${({ target }) => setText(target.value)} />
+      <input ref=${input} autocomplete="off" spellcheck="false" value=${text} onInput=${({ target }) => setText(target.value)} />
     </label>
     <p class="actions">
       <button class="danger" type="submit" disabled=${text !== id}>Delete ${id}</button>

@@ -1,45 +1,64 @@
 import { typeOfColumn } from '../columns.js';
 import { changeNode, isGroup, needsValue, newGroup, newRule, OPERATORS } from '../filter.js';
 import { html } from '../html.js';
+import { useLayoutEffect, useRef } from '../vendor/hooks.js';
 
 /** The rules of the filter, as a tree of groups. `faults` are what the service says, by the key of the node. */
 export function FilterBuilder({ root, columns, faults, onChange }) {
+  /** The key of a rule that was added here, until it has the focus. */
+  const added = useRef();
   const change = (key, update) => onChange(changeNode(root, key, update));
-  return html`<${Rules} node=${root} depth=${0} columns=${columns} faults=${faults} change=${change} />`;
+  return html`<${Rules} node=${root} depth=${0} columns=${columns} faults=${faults} change=${change} added=${added} />`;
 }
 
-function Rules({ node, depth, columns, faults, change }) {
-  const add = (rule) => change(node.key, (group) => ({ ...group, rules: [...group.rules, rule] }));
+function Rules({ node, depth, columns, faults, change, added }) {
+  const add = (wrap) => {
+    const rule = newRule(columns[0]?.name ?? '');
+    added.current = rule.key;
+    change(node.key, (group) => ({ ...group, rules: [...group.rules, wrap(rule)] }));
+  };
   const nested = depth > 0 ? 'nested ' : '';
   return html`<div class=${depth > 0 ? 'group nested' : 'group'}>
     ${node.rules.length > 1 && html`<${Condition} node=${node} change=${change} />`}
     ${node.rules.map((rule, at) =>
       isGroup(rule)
         ? html`<div key=${rule.key} role="group" aria-label=${`Nested rules ${at + 1}`}>
-            <${Rules} node=${rule} depth=${depth + 1} columns=${columns} faults=${faults} change=${change} />
+            <${Rules} node=${rule} depth=${depth + 1} columns=${columns} faults=${faults} change=${change} added=${added} />
           </div>`
-        : html`<${Rule} key=${rule.key} rule=${rule} at=${at} columns=${columns} faults=${faults} change=${change} />`,
+        : html`<${Rule} key=${rule.key} rule=${rule} at=${at} columns=${columns} faults=${faults} change=${change} added=${added} />`,
     )}
     ${(faults.get(node.key) ?? []).map((fault) => html`<p class="fault" role="alert">${fault}</p>`)}
     <p class="adders">
-      <button type="button" aria-label=${`Add ${nested}rule`} onClick=${() => add(newRule(columns[0]?.name ?? ''))}>
+      <button type="button" aria-label=${`Add ${nested}rule`} onClick=${() => add((rule) => rule)}>
         + rule
       </button>
       <button
         type="button"
         aria-label=${`Add ${nested}group`}
-        onClick=${() => add(newGroup([newRule(columns[0]?.name ?? '')], node.condition === 'AND' ? 'OR' : 'AND'))}
+        onClick=${() => add((rule) => newGroup([rule], node.condition === 'AND' ? 'OR' : 'AND'))}
       >
         + group
       </button>
       ${
         depth > 0 &&
-        html`<button class="quiet" type="button" onClick=${() => change(node.key, () => undefined)}>
+        html`<button
+        class="quiet"
+        type="button"
+        onClick=${({ currentTarget }) => {
+          focusAdder(currentTarget.closest('.group').parentElement);
+          change(node.key, () => undefined);
+        }}
+      >
         Remove group
       </button>`
       }
     </p>
   </div>`;
+}
+
+/** Puts the focus on the button that adds a rule to the group around an element, because the element is removed. */
+function focusAdder(element) {
+  element.closest('.group').querySelector(':scope > .adders > button').focus();
 }
 
 function Condition({ node, change }) {
@@ -62,7 +81,13 @@ function Condition({ node, change }) {
   </p>`;
 }
 
-function Rule({ rule, at, columns, faults, change }) {
+function Rule({ rule, at, columns, faults, change, added }) {
+  const first = useRef();
+  useLayoutEffect(() => {
+    if (added.current !== rule.key) return;
+    added.current = undefined;
+    first.current.focus();
+  }, []);
   const update = (changes) => change(rule.key, (before) => ({ ...before, ...changes }));
   const known = columns.some(({ name }) => name === rule.column);
   const own = faults.get(rule.key) ?? [];
@@ -70,6 +95,7 @@ function Rule({ rule, at, columns, faults, change }) {
   const types = columns.find(({ name }) => name === rule.column)?.types ?? [];
   return html`<div class="rule" role="group" aria-label=${`Rule ${at + 1}`}>
     <select
+      ref=${first}
       class="column"
       aria-label="Column"
       value=${rule.column}
@@ -94,7 +120,15 @@ function Rule({ rule, at, columns, faults, change }) {
           html`<option value=${operator} selected=${operator === rule.operator}>${text}</option>`,
       )}
     </select>
-    <button class="quiet remove" type="button" aria-label=${`Remove rule ${at + 1}`} onClick=${() => change(rule.key, () => undefined)}>
+    <button
+      class="quiet remove"
+      type="button"
+      aria-label=${`Remove rule ${at + 1}`}
+      onClick=${({ currentTarget }) => {
+        focusAdder(currentTarget);
+        change(rule.key, () => undefined);
+      }}
+    >
       ✕
     </button>
     ${

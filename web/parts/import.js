@@ -1,7 +1,7 @@
 import { count, many } from '../format.js';
 import { useImport } from '../hooks/use-import.js';
 import { html } from '../html.js';
-import { useEffect, useState } from '../vendor/hooks.js';
+import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { Dialog } from './dialog.js';
 import { Preview } from './preview.js';
 
@@ -17,7 +17,15 @@ export function Import({ service, file, onSearch, onClose }) {
     service.reload();
     onClose();
   };
+  // Each step replaces the one before, which had the focus.
+  const content = useRef();
+  const isShown = useRef(false);
+  useLayoutEffect(() => {
+    if (isShown.current) content.current.focus();
+    isShown.current = true;
+  }, [task.step]);
   return html`<${Dialog} title="Import a file" wide=${true} onClose=${close}>
+    <div ref=${content} class="step" tabindex="-1">
     ${task.step === 'choose' && html`<${Choice} task=${task} />`}
     ${
       task.step === 'reading' &&
@@ -26,11 +34,20 @@ export function Import({ service, file, onSearch, onClose }) {
     ${task.step === 'preview' && html`<${Preview} task=${task} service=${service} />`}
     ${
       ['storing', 'done', 'cancelled', 'failed'].includes(task.step) &&
-      html`<${Progress} task=${task} onSearch=${() => {
-        service.reload();
-        onSearch(task.database);
-      }} />`
+      html`<${Progress}
+        task=${task}
+        onSearch=${() => {
+          service.reload();
+          onSearch(task.database);
+        }}
+        onRestart=${() => {
+          // A database of this import can be chosen for the next.
+          service.reload();
+          task.restart();
+        }}
+      />`
     }
+    </div>
   <//>`;
 }
 
@@ -57,15 +74,16 @@ function Choice({ task }) {
     </p>`;
 }
 
-function Progress({ task, onSearch }) {
+function Progress({ task, onSearch, onRestart }) {
   const { step, progress, total, database, failure } = task;
   const { created, changed, unchanged, truncated, bad } = progress;
   const stored = created + changed + unchanged;
   const title = {
     storing: `Storing ${many(total, 'record')} in ${database}`,
     done: `${many(stored, 'record')} stored in ${database}`,
-    cancelled: `Cancelled. ${many(stored, 'record')} stay stored in ${database}`,
-    failed: `The import failed. ${many(stored, 'record')} stay stored in ${database}`,
+    // Of a request without a response, it is not known whether its records are stored.
+    cancelled: `Cancelled. At least ${many(stored, 'record')} stay stored in ${database}`,
+    failed: `The import failed. At least ${many(stored, 'record')} stay stored in ${database}`,
   }[step];
   return html`<div class="progress">
     <h3 aria-live="polite">${title}</h3>
@@ -98,7 +116,7 @@ function Progress({ task, onSearch }) {
       ${
         step !== 'storing' &&
         html`<button class="primary" type="button" onClick=${onSearch}>Search ${database}</button>
-          <button type="button" onClick=${task.restart}>Import another file</button>`
+          <button type="button" onClick=${onRestart}>Import another file</button>`
       }
     </p>
   </div>`;

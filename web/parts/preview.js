@@ -91,7 +91,7 @@ export function Preview({ task, service }) {
     <p class="muted">${identityText(content)}</p>
     ${fault && html`<p class="fault" role="alert">${fault}</p>`}
     <p class="actions">
-      <button class="primary" type="submit" disabled=${isNew && !rights.create}>Import</button>
+      <button class="primary" type="submit" disabled=${task.isReading || (isNew && !rights.create)}>Import</button>
       <button type="button" onClick=${task.restart}>Choose another file</button>
     </p>
   </form>`;

@@ -1,6 +1,6 @@
 import { stemsOf } from '../columns.js';
 import { html } from '../html.js';
-import { useMemo } from '../vendor/hooks.js';
+import { useLayoutEffect, useMemo, useRef } from '../vendor/hooks.js';
 import { Card, useOpened } from './card.js';
 
 /** The results of all pages so far. Arrow keys move between them, and Escape goes back to the search. */
@@ -8,6 +8,19 @@ export function Results({ search, onLeave }) {
   const { results, value } = search;
   const stems = useMemo(() => stemsOf(value.request.search?.text ?? ''), [value]);
   const [opened, toggle] = useOpened();
+  const list = useRef();
+  /** How many results there were when more were asked for. */
+  const shown = useRef();
+  const loadMore = () => {
+    shown.current = results.length;
+    search.loadMore();
+  };
+  // The keyboard goes on at the first new result. On the last page, the button is gone and the focus with it.
+  useLayoutEffect(() => {
+    if (shown.current === undefined || results.length <= shown.current) return;
+    if (document.activeElement.matches('body, .more > button')) list.current.children[shown.current].focus();
+    shown.current = undefined;
+  }, [results]);
   const move = (event) => {
     if (event.target.closest('input, select, textarea')) return;
     const cards = [...event.currentTarget.children];
@@ -25,7 +38,7 @@ export function Results({ search, onLeave }) {
     else cards[target].focus();
   };
   // A card has no key: changing the texts of its elements takes less time than making others for another record.
-  return html`<ul class="results" role="list" aria-label="Results" aria-busy=${search.isLoading} onKeyDown=${move}>
+  return html`<ul ref=${list} class="results" role="list" aria-label="Results" aria-busy=${search.isLoading} onKeyDown=${move}>
       ${results.map(
         (record, at) =>
           html`<${Card}
@@ -44,7 +57,7 @@ export function Results({ search, onLeave }) {
     ${
       search.hasMore &&
       html`<p class="more">
-      <button type="button" disabled=${search.isLoadingMore} onClick=${search.loadMore}>Load more</button>
+      <button type="button" aria-disabled=${search.isLoadingMore} onClick=${loadMore}>Load more</button>
     </p>`
     }
     ${!search.hasMore && results.length > 0 && html`<p class="end muted">End of the results</p>`}`;
