@@ -56,6 +56,7 @@ export function Explorer({ service, query, change }) {
     return () => removeEventListener('keydown', focus);
   }, []);
 
+  const hasModel = description?.model !== null;
   const isSearch = query.text.trim() !== '';
   const count = query.filter.rules.length;
   const isMapShown = rights.map && query.map !== '';
@@ -70,7 +71,7 @@ export function Explorer({ service, query, change }) {
     <${SearchForm}
       query=${query}
       columns=${columns}
-      hasModel=${description?.model !== null}
+      hasModel=${hasModel}
       input=${input}
       onChange=${change}
       onEnterResults=${() => main.current.querySelector('li.card')?.focus()}
@@ -86,9 +87,10 @@ export function Explorer({ service, query, change }) {
     </button>
     <aside id="filters" class=${areFiltersOpen ? 'open' : ''} aria-label="Narrow the results">
       ${
-        isSearch &&
+        hasModel &&
         html`<${Threshold}
           value=${query.threshold}
+          isUsed=${isSearch}
           histogram=${histogram}
           model=${description?.model}
           lexical=${description?.lexical || query.lexical > 0 ? query.lexical : undefined}

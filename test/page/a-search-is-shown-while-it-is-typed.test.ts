@@ -160,6 +160,26 @@ test('the histogram of scores counts what each threshold passes', async ({ open,
   expect(await page.locator('.threshold').textContent()).toContain('Related from about 0.3');
 });
 
+test('the threshold can be set before a text is entered', async ({ open, service }) => {
+  const tab = await open({ database: 'facts' });
+  const { page } = tab;
+  await tab.status(/^331 records/);
+  await page.getByRole('slider', { name: 'Threshold' }).fill('0.4');
+  await page.getByText('The least score of a search').waitFor();
+  expect(await page.getByRole('img', { name: /^Histogram/ }).count()).toBe(0);
+  await page.getByRole('searchbox').fill('tall tower');
+  const { body } = await service.call('POST', '/v1/databases/facts/search', {
+    search: { text: 'tall tower', threshold: 0.4 },
+    total: true,
+  });
+  await tab.status(new RegExp(`^${body.total.value} matches ·`));
+  await page.getByRole('img', { name: /^Histogram of the scores of 331 records/ }).waitFor();
+  // Vectors of one's own are not searched by a text.
+  const vectors = await open({ database: 'fan' });
+  await vectors.status(/^90 records/);
+  expect(await vectors.page.getByRole('slider').count()).toBe(0);
+});
+
 test('a response that is cut off is no response, and the page tries again', async ({ open }) => {
   const tab = await open({ database: 'facts', text: 'tall tower' });
   const { page } = tab;

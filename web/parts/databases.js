@@ -48,7 +48,7 @@ function Database({ database, mayDrop, onChoose, drop }) {
   return html`<li>
     <div class="row">
       <button class="link" type="button" onClick=${onChoose}>${id}</button>
-      <span class="state">${stateOf(database)}</span>
+      <span class="state">${records !== undefined && stateOf(database)}</span>
     </div>
     ${
       records !== undefined &&

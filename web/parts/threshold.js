@@ -25,9 +25,9 @@ function ExactWords({ value, onChange }) {
 
 /**
  * The slider of the threshold under the histogram of all scores, and in a database with exact words that of their weight.
- * What scores mean depends on the model.
+ * What scores mean depends on the model. Without a text there are no scores, and the sliders are those of the next search.
  */
-export const Threshold = memo(({ value, histogram, model, lexical, onChange }) => {
+export const Threshold = memo(({ value, isUsed, histogram, model, lexical, onChange }) => {
   const counts = histogram?.counts ?? [];
   const bars = Array.from({ length: Math.round(1 / STEP) }, (_, at) => counts[at] ?? 0);
   // The few good matches would not be visible among thousands of records without a relation to the text.
@@ -37,7 +37,9 @@ export const Threshold = memo(({ value, histogram, model, lexical, onChange }) =
       <label for="threshold">Threshold</label>
       <span class="number" aria-hidden="true">${value.toFixed(2)}</span>
     </h2>
-    <div class="histogram" role="img" aria-label=${summary(histogram)}>
+    ${
+      isUsed &&
+      html`<div class="histogram" role="img" aria-label=${summary(histogram)}>
       ${bars.map((number, at) => {
         const from = at * STEP;
         return html`<span
@@ -46,7 +48,8 @@ export const Threshold = memo(({ value, histogram, model, lexical, onChange }) =
           style=${{ height: `${number === 0 ? 0 : Math.max(4, (100 * Math.log1p(number)) / most)}%` }}
         ></span>`;
       })}
-    </div>
+    </div>`
+    }
     <input
       id="threshold"
       type="range"
@@ -58,7 +61,8 @@ export const Threshold = memo(({ value, histogram, model, lexical, onChange }) =
       onInput=${({ target }) => onChange({ threshold: Number(target.value) })}
     />
     <p class="scale" aria-hidden="true"><span>0</span><span>0.5</span><span>1</span></p>
-    ${model === BUILT_IN_MODEL && html`<p class="muted">Related from about 0.3, close in meaning from 0.45.</p>`}
+    ${!isUsed && html`<p class="muted">The least score of a search: enter a text.</p>`}
+    ${isUsed && model === BUILT_IN_MODEL && html`<p class="muted">Related from about 0.3, close in meaning from 0.45.</p>`}
     ${lexical !== undefined && html`<${ExactWords} value=${lexical} onChange=${onChange} />`}
   </section>`;
 });
