@@ -11,6 +11,7 @@ mod row_set;
 mod strings;
 mod table;
 mod texts;
+mod value_set;
 mod write;
 
 pub(crate) use builder::ColumnsBuilder;
@@ -23,4 +24,5 @@ pub(crate) use numbers::{Comparison, Numbers};
 pub(crate) use strings::Strings;
 pub(crate) use table::Columns;
 pub(crate) use texts::Texts;
+pub(crate) use value_set::ValueSet;
 pub(crate) use write::write_data;

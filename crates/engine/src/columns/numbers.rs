@@ -5,6 +5,7 @@ use cosift_kernels::floats_between;
 use crate::columns::encoding::{Damaged, Decoder, put_values};
 use crate::columns::integers::Integers;
 use crate::columns::mask::Mask;
+use crate::columns::value_set::NumberSet;
 
 /// How a number is compared with a filter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +108,16 @@ impl Numbers {
                     Comparison::LessOrEqual => among(f64::NEG_INFINITY, value),
                 }
             }
+        }
+    }
+
+    /// The rows of `within` whose number is in the set.
+    pub(super) fn in_set(&self, set: &NumberSet, within: &Mask) -> Mask {
+        match self {
+            Self::Integers(integers) => {
+                integers.mask_where(within, |integer| set.contains(integer as f64))
+            }
+            Self::Floats { values, .. } => Mask::of(values, within, |value| set.contains(value)),
         }
     }
 

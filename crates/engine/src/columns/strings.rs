@@ -90,6 +90,17 @@ impl Strings {
         })
     }
 
+    /// The rows of `within` for which `test` holds. `test` gets the text of all rows, and where the row begins and ends in it.
+    pub(super) fn spans_where(
+        &self,
+        within: &Mask,
+        test: impl Fn(&[u8], usize, usize) -> bool,
+    ) -> Mask {
+        let text = self.text.as_bytes();
+        self.offsets
+            .mask_spans(within, |start, end| test(text, start, end))
+    }
+
     /// The rows of `within` that contain the pattern of the finder.
     ///
     /// # Errors

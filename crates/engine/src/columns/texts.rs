@@ -9,6 +9,7 @@ use crate::columns::encoding::{Damaged, Decoder};
 use crate::columns::integers::Integers;
 use crate::columns::mask::{BLOCK_RECORDS, Mask};
 use crate::columns::strings::Strings;
+use crate::columns::value_set::TextSet;
 use crate::runtime::{StopCheck, Stopped};
 
 /// One string a row. The string of a row without a value is not specified.
@@ -81,6 +82,13 @@ impl Texts {
                 }
             }
         }
+    }
+
+    /// The rows of `within` whose string is in the set.
+    pub(super) fn in_set(&self, set: &TextSet, within: &Mask) -> Mask {
+        let tested: Result<Mask, Infallible> =
+            self.by_entry(within, |strings, rows| Ok(set.rows(strings, rows)));
+        tested.unwrap_or_else(|never| match never {})
     }
 
     /// The rows of `within` that begin with `prefix`.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::columns::{Column, ColumnId, Columns};
+use crate::filter::membership::Membership;
 use crate::filter::multi_pattern::MultiPattern;
 use crate::filter::predicate::Predicate;
 
@@ -21,6 +22,8 @@ pub(super) enum BoundNode {
     Rule(BoundRule),
     /// Several rules of a group that one pass over the text evaluates.
     MultiPattern(MultiPattern),
+    /// Several rules of a group that compare a column with one value each.
+    Membership(Membership),
 }
 
 #[derive(Clone, Debug)]
@@ -37,7 +40,8 @@ pub(super) struct BoundRule {
 pub(super) struct BoundRules {
     /// The rules in the order of the request, for explanations.
     pub(super) given: Vec<Arc<BoundNode>>,
-    /// The nodes to evaluate: equivalent to `given`, with rules combined where one pass can evaluate several.
+    /// The nodes to evaluate: equivalent to `given`, without groups that only nest their rules, and with rules combined where
+    /// one pass can evaluate several.
     pub(super) combined: Vec<Arc<BoundNode>>,
 }
 
@@ -54,6 +58,7 @@ impl BoundNode {
         match self {
             Self::Rule(rule) => rule.predicate.cost(rule.column_in(columns)),
             Self::MultiPattern(rules) => rules.cost(columns),
+            Self::Membership(rules) => rules.cost(columns),
             Self::All(rules) | Self::Any(rules) => {
                 let costs = rules.combined.iter().map(|node| node.cost(columns));
                 costs.sum()
@@ -65,7 +70,7 @@ impl BoundNode {
     pub(super) fn match_cost(&self, columns: &Columns) -> f64 {
         match self {
             Self::Rule(rule) => rule.predicate.match_cost(rule.column_in(columns)),
-            Self::MultiPattern(_) => 0.0,
+            Self::MultiPattern(_) | Self::Membership(_) => 0.0,
             Self::All(rules) | Self::Any(rules) => {
                 let costs = rules.combined.iter().map(|node| node.match_cost(columns));
                 costs.fold(0.0, f64::max)

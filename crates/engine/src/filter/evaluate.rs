@@ -76,6 +76,7 @@ impl BoundNode {
                 })
             }
             Self::MultiPattern(rules) => rules.mask(columns, within, stop_check),
+            Self::Membership(rules) => rules.mask(columns, within, stop_check),
             Self::All(rules) => {
                 let mut left = within.clone();
                 for node in rules.cheapest_first(columns) {
@@ -115,6 +116,7 @@ impl BoundNode {
                 let value = rules.column().and_then(|id| columns.value(slot, id));
                 rules.matches(text_of(value), stop_check)
             }
+            Self::Membership(rules) => Ok(rules.matches(columns, slot)),
             Self::All(rules) => {
                 for node in &rules.combined {
                     if !node.matches(columns, slot, stop_check)? {
@@ -151,7 +153,7 @@ impl BoundNode {
                 .collect::<Result<Vec<Explanation>, Stopped>>()
         };
         let (held, rules) = match self {
-            Self::Rule(_) | Self::MultiPattern(_) => {
+            Self::Rule(_) | Self::MultiPattern(_) | Self::Membership(_) => {
                 (self.matches(columns, slot, stop_check)?, Vec::new())
             }
             Self::All(rules) => {

@@ -10,7 +10,7 @@ use crate::record::{OwnedValue, Value};
 use crate::runtime::{StopCheck, Stopped};
 
 /// Bytes that the evaluation on a block counts for in the stop check, in addition to the text that is searched.
-const RULE_BYTES: usize = 4096;
+pub(super) const RULE_BYTES: usize = 4096;
 
 /// A condition on the value of one column. Negative operators are the complement of a predicate.
 #[derive(Clone, Debug)]

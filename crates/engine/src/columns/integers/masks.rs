@@ -42,6 +42,19 @@ impl Integers {
         }
     }
 
+    /// The slots of `within` for whose value `test` holds.
+    pub(crate) fn mask_where(&self, within: &Mask, test: impl Fn(i64) -> bool) -> Mask {
+        let test = |delta: u64| test(self.base.wrapping_add(delta as i64));
+        match &self.deltas {
+            Deltas::Zero if test(0) => within.clone(),
+            Deltas::Zero => Mask::empty(),
+            Deltas::U8(deltas) => Mask::of(deltas, within, |delta| test(delta.into())),
+            Deltas::U16(deltas) => Mask::of(deltas, within, |delta| test(delta.into())),
+            Deltas::U32(deltas) => Mask::of(deltas, within, |delta| test(delta.into())),
+            Deltas::U64(deltas) => Mask::of(deltas, within, test),
+        }
+    }
+
     /// The slots of `within` whose delta is in `marked`.
     ///
     /// For the codes of a dictionary: all deltas must be below [`BLOCK_RECORDS`].

@@ -159,10 +159,50 @@ pub(super) fn node(random: &mut Random, styles: &[Style], depth: usize) -> Node 
 
 pub(super) fn group(random: &mut Random, styles: &[Style], depth: usize) -> Group {
     let condition = random.of(&[Condition::And, Condition::Or]);
-    let rules = (0..1 + random.below(4))
+    let mut rules: Vec<Node> = (0..1 + random.below(4))
         .map(|_| node(random, styles, depth))
         .collect();
+    if random.below(4) == 0 {
+        rules.extend(many_rules(random, styles));
+    }
     Group { condition, rules }
+}
+
+/// Rules with one of two operators on one or two columns, some of them in groups of their own: they can be evaluated
+/// together.
+fn many_rules(random: &mut Random, styles: &[Style]) -> Vec<Node> {
+    let operators = random.of(&[
+        [Operator::Equals, Operator::Equals],
+        [Operator::NotEquals, Operator::NotEquals],
+        [Operator::Equals, Operator::NotEquals],
+        [Operator::Contains, Operator::NotContains],
+        [Operator::StartsWith, Operator::EndsWith],
+    ]);
+    let places: [usize; 2] = std::array::from_fn(|_| random.below(styles.len() + 1));
+    let count = random.of(&[3, 8, 20, 200]);
+    let rule = |random: &mut Random| {
+        let operator = random.of(&operators);
+        let column = random.of(&places);
+        let style = styles.get(column).copied().unwrap_or(Style::Mixed);
+        let takes_any = matches!(operator, Operator::Equals | Operator::NotEquals);
+        let value = match value(random, if takes_any { style } else { Style::Words }) {
+            None | Some(OwnedValue::Null) => OwnedValue::Number(-0.0),
+            Some(value) => value,
+        };
+        let rule = Node::Rule(Rule {
+            column: format!("c{column}"),
+            operator,
+            value: Some(value),
+        });
+        match random.below(5) {
+            0 => Node::Group(Group {
+                condition: random.of(&[Condition::And, Condition::Or]),
+                rules: vec![rule],
+            }),
+            _ => rule,
+        }
+    };
+    (0..count).map(|_| rule(random)).collect()
 }
 
 pub(super) fn columns(records: &[Data], names: &mut ColumnNames) -> Columns {
