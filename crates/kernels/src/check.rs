@@ -245,7 +245,7 @@ mod tests {
         let mut below = |end: u64| (random.next() >> 11) as usize % end as usize;
         for round in 0..200 {
             let dims = 8 * (1 + below(50));
-            let (fine, coarse) = match round % 4 {
+            let (fine, coarse) = match round % 5 {
                 0 => (dims, 0),
                 1 => (
                     64.min(dims / 8 * 4),
@@ -256,8 +256,12 @@ mod tests {
                     8 * (below(dims as u64 / 16 + 1)),
                 ),
             };
-            let layout = Layout::new(dims, fine.max(if coarse == 0 { 4 } else { 0 }), coarse)
-                .expect("valid bands");
+            let layout = if round % 5 == 4 {
+                Layout::along_axis(dims)
+            } else {
+                Layout::new(dims, fine.max(if coarse == 0 { 4 } else { 0 }), coarse)
+            };
+            let layout = layout.expect("valid bands");
             let (records, queries) = (below(90), below(36));
             for kernel in KERNELS.iter().filter(|kernel| (kernel.available)()) {
                 assert!(

@@ -1,5 +1,6 @@
 //! Quantisation: from unit vectors to codes.
 
+use crate::axis;
 use crate::codes::{Codes, RecordMeta};
 use crate::layout::{Layout, UNIT};
 use crate::nibbles::high_nibble;
@@ -59,6 +60,11 @@ impl Codec {
         let squared: f64 = rotated.iter().map(|&value| f64::from(value).powi(2)).sum();
         assert!(squared <= MAX_SQUARED_NORM, "vector has at most unit norm");
 
+        if self.layout.is_along_axis() {
+            let (record, meta) = axis::encode(rotated, self.layout.dims(), self.steps);
+            codes.write(slot, &record, meta);
+            return;
+        }
         let mut scale = self.scale(rotated);
         let mut record = self.quantise(rotated, scale);
         let mut residuals = self.residuals(rotated, scale, &record);
@@ -213,7 +219,7 @@ struct Residuals {
 }
 
 /// A value in units of 1/65535, rounded up, at most 1.
-fn rounded_up(value: f64) -> u16 {
+pub(crate) fn rounded_up(value: f64) -> u16 {
     // The cast saturates. A norm exceeds 1 only by the rounding of a unit vector, which the slack of a query covers.
     (value / UNIT).ceil() as u16
 }

@@ -21,7 +21,9 @@ pub(crate) const ROW_OVERREAD: usize = 64;
 #[derive(Clone, Copy, Default)]
 pub(crate) struct RecordMeta {
     pub(crate) scale: u16,
+    /// In a layout along an axis: the axis residual.
     pub(crate) coarse_residual: u16,
+    /// In a layout along an axis: the rest norm.
     pub(crate) tail_norm: u16,
     pub(crate) full_residual: u16,
 }

@@ -50,7 +50,7 @@ pub fn scan_codes(codes: &Codes, scans: &mut [Scan<'_>]) {
 /// Pruning passes 2 and 3: narrows the bounds of candidates of [`scan_codes`], and drops those whose cosine is not between
 /// `floor` and `ceiling`.
 ///
-/// If the head holds all codes, the candidates do not change.
+/// If the head holds all codes and there is no axis, the candidates do not change.
 ///
 /// # Panics
 /// When the query has another layout than the codes, or a candidate is not one of their records.
@@ -62,7 +62,7 @@ pub fn refine(codes: &Codes, query: &Query, floor: f32, ceiling: f32, found: &mu
     );
     let within = |candidate: &Candidate| usize::from(candidate.slot) < codes.records();
     assert!(found.iter().all(within), "candidates are records");
-    if codes.layout().row_bytes() > 0 {
+    if codes.layout().row_bytes() > 0 || codes.layout().is_along_axis() {
         // SAFETY: the kernel is available, the layouts are equal, and the slots are records.
         unsafe { (kernel().refine)(codes, query, floor, ceiling, found) }
     }

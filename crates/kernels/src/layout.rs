@@ -27,11 +27,23 @@ pub const BLOCK_RECORDS: usize = 4096;
 ///
 /// The **rest** is one row for each record: `coarse / 2` bytes of nibbles `l + 8`, packed as in the head,
 /// then `tail` bytes code + 128. Numbers are little endian.
+///
+/// In a layout **along an axis** all dimensions are fine, and dimension 0 is the axis: a direction in which all vectors are
+/// long. The scale of a record is its component along the axis, so that its codes represent only the other components,
+/// with a step of their size. The fields of a tile then are
+///
+/// | bytes | what |
+/// |---|---|
+/// | `[16]` u16 | scale: the component along the axis, 0 for a negative one, unit 1/65535 |
+/// | `[16]` u16 | axis residual: the error of the scale, rounded up |
+/// | `[16]` u16 | rest norm: norm of the other components, rounded up |
+/// | `[16]` u16 | full residual: norm of the error of the codes, rounded up |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     dims: usize,
     fine: usize,
     coarse: usize,
+    along_axis: bool,
 }
 
 /// Bytes of the scales, residuals and norms of a tile.
@@ -64,6 +76,7 @@ impl Layout {
             dims,
             fine,
             coarse,
+            along_axis: false,
         })
     }
 
@@ -73,6 +86,23 @@ impl Layout {
     #[must_use]
     pub fn identity(dims: usize) -> Option<Self> {
         Self::new(dims, dims.next_multiple_of(8), 0)
+    }
+
+    /// A layout along an axis, which is dimension 0.
+    ///
+    /// `None` for no dimensions or more than 65,536.
+    #[must_use]
+    pub fn along_axis(dims: usize) -> Option<Self> {
+        Some(Self {
+            along_axis: true,
+            ..Self::identity(dims)?
+        })
+    }
+
+    /// Whether the layout is along an axis.
+    #[must_use]
+    pub fn is_along_axis(&self) -> bool {
+        self.along_axis
     }
 
     /// Dimensions, padded to a multiple of eight.

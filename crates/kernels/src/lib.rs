@@ -6,6 +6,7 @@
 //! Every kernel returns the same bits as the scalar one, on every machine.
 
 mod aligned;
+mod axis;
 mod between;
 mod check;
 mod codec;

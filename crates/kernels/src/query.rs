@@ -19,6 +19,8 @@ pub struct Query {
     pub(crate) head: Vec<i8>,
     pub(crate) codes: BandCodes,
     pub(crate) weights: Weights,
+    /// What the product with the axis adds to each fine dot product; 0 in a layout without an axis.
+    pub(crate) axis_dot: i32,
     /// The residual of the query, quantised with steps 254 times finer.
     pub(crate) remainder: BandCodes,
     pub(crate) remainder_weights: RemainderWeights,
@@ -54,6 +56,8 @@ pub(crate) struct RemainderWeights {
     pub(crate) tail: f32,
     /// Of the full residual.
     pub(crate) residual: f32,
+    /// Of the axis residual; 0 in a layout without an axis.
+    pub(crate) axis_residual: f32,
     /// The error that does not depend on the record.
     pub(crate) slack: f32,
 }
@@ -86,6 +90,9 @@ pub(crate) struct Weights {
 impl Query {
     /// `rotated` has `layout.dims()` components.
     pub(crate) fn new(layout: Layout, steps: Steps, rotated: &[f32]) -> Self {
+        if layout.is_along_axis() {
+            return Self::along_axis(layout, steps, rotated);
+        }
         let (fine, others) = rotated.split_at(layout.fine());
         let (coarse, tail) = others.split_at(layout.coarse());
         let [fine, coarse, tail_band] = [fine, coarse, tail].map(Band::new);
@@ -116,6 +123,56 @@ impl Query {
             head: [fine.as_slice(), &coarse].concat(),
             codes: BandCodes::new(fine, &coarse, tail),
             weights,
+            axis_dot: 0,
+            remainder,
+            remainder_weights,
+        }
+    }
+
+    /// A query in a layout along an axis.
+    ///
+    /// Let `s` and `x'` be the component along the axis and the other components that a record's scale and codes represent,
+    /// `r_s` and `r_x` their residuals, and `x` the other components. `q_0` is the query's component along the axis, `q'` what
+    /// its codes represent, and `r_q` their residual. Then
+    /// `|<q,x> - q_0 s - <q',x'>| <= |q_0| |r_s| + |q'| |r_x| + |r_q| |x|`.
+    fn along_axis(layout: Layout, steps: Steps, rotated: &[f32]) -> Self {
+        let (along, rest) = rotated.split_first().unwrap_or((&0.0, &[]));
+        let along = f64::from(*along);
+        let rest: Vec<f32> = std::iter::once(0.0).chain(rest.iter().copied()).collect();
+        let shortest = along.abs() / (MAX_AXIS_DOT * f64::from(steps.fine));
+        let bands = [
+            Band::no_finer(&rest, shortest),
+            Band::new(&[]),
+            Band::new(&[]),
+        ];
+        let [band, ..] = &bands;
+        let unit = band.step * f64::from(steps.fine);
+        // The cast turns the NaN of a vector of zeros into 0.
+        let axis_dot = (along / unit).round() as i32;
+        let slack = rounding_error(layout.dims()) + unit / 2.0;
+        let axis_residual = above(along.abs() * UNIT);
+        let residual = above(norm([band.represented]) * UNIT);
+        let weights = Weights {
+            fine: (unit * UNIT) as f32,
+            high: 0.0,
+            low: 0.0,
+            tail: 0.0,
+            coarse_residual: axis_residual,
+            tail_norm: above(norm([band.residual]) * UNIT),
+            fine_residual: residual,
+            full_residual: residual,
+            head_slack: above(slack),
+            full_slack: above(slack),
+        };
+        let (remainder, mut remainder_weights) = remainder(steps, &bands, slack);
+        remainder_weights.axis_residual = axis_residual;
+        let [fine, ..] = bands.map(|band| band.codes);
+        Self {
+            layout,
+            head: fine.clone(),
+            codes: BandCodes::new(fine, &[], Vec::new()),
+            weights,
+            axis_dot,
             remainder,
             remainder_weights,
         }
@@ -163,6 +220,7 @@ fn remainder(steps: Steps, bands: &[Band; 3], rounding: f64) -> (BandCodes, Rema
         coarse: (coarse.step * f64::from(steps.coarse) * UNIT) as f32,
         tail: (tail.step * f64::from(steps.tail) * UNIT) as f32,
         residual: above(norm_of_both * UNIT),
+        axis_residual: 0.0,
         slack: above(slack),
     };
     let codes = BandCodes::new(fine.codes, &coarse.codes, tail.codes);
@@ -171,6 +229,9 @@ fn remainder(steps: Steps, bands: &[Band; 3], rounding: f64) -> (BandCodes, Rema
 
 /// The steps of the remainder are this many times finer: 127 of them are half a step.
 const FINER: f64 = 254.0;
+
+/// The largest product with the axis, in units of the fine dot product. Its sum with the other products fits an i32.
+const MAX_AXIS_DOT: f64 = (1 << 28) as f64;
 
 /// The codes that are multiplied with low (`first` is 0) or high (`first` is 4) nibbles: four of every eight.
 fn nibble_codes(codes: &[i8], first: usize) -> Vec<i8> {
@@ -198,11 +259,16 @@ struct Band {
 impl Band {
     /// Uses the step with which the largest value gets the largest code.
     fn new(values: &[f32]) -> Self {
+        Self::no_finer(values, 0.0)
+    }
+
+    /// As [`Band::new`], with a step of at least `shortest`.
+    fn no_finer(values: &[f32], shortest: f64) -> Self {
         let values: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
         let peak = values
             .iter()
             .fold(0.0_f64, |peak, value| peak.max(value.abs()));
-        Self::with_step(&values, peak / f64::from(MAX_CODE))
+        Self::with_step(&values, (peak / f64::from(MAX_CODE)).max(shortest))
     }
 
     fn with_step(values: &[f64], step: f64) -> Self {

@@ -46,10 +46,12 @@ pub(crate) fn refine(
                 return false;
             }
         }
-        let tail = dot(&signed(tail), &query.codes.tail);
-        Tail::narrow(candidate, tail, &meta, weights);
-        if !candidate.may_lie_in(floor, ceiling) {
-            return false;
+        if !tail.is_empty() {
+            let tail = dot(&signed(tail), &query.codes.tail);
+            Tail::narrow(candidate, tail, &meta, weights);
+            if !candidate.may_lie_in(floor, ceiling) {
+                return false;
+            }
         }
         if candidate.is_crossed_by(floor) || candidate.is_crossed_by(ceiling) {
             remainder_dots(codes, query, slot).narrow(candidate, &meta, query);
@@ -96,7 +98,7 @@ fn head_bounds(codes: &Codes, query: &Query, slot: usize) -> Candidate {
     let layout = codes.layout();
     let (bytes, nibbles) = head_columns(codes, slot);
     let (fine_query, coarse_query) = query.head.split_at(layout.fine());
-    let fine = dot(&signed(&bytes), fine_query) as f32;
+    let fine = (dot(&signed(&bytes), fine_query) + query.axis_dot) as f32;
     let high = dot(&unpacked(&nibbles), coarse_query) as f32;
 
     let meta = codes.meta(slot);

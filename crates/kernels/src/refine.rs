@@ -35,14 +35,10 @@ pub(crate) unsafe fn refine<L: Lanes>(
         if nibble_bytes > 0 {
             refine_by_part::<L, LowNibbles>(codes, query, 0..nibble_bytes, floor, ceiling, found);
         }
-        refine_by_part::<L, Tail>(
-            codes,
-            query,
-            nibble_bytes..layout.row_bytes(),
-            floor,
-            ceiling,
-            found,
-        );
+        if layout.tail() > 0 {
+            let tail = nibble_bytes..layout.row_bytes();
+            refine_by_part::<L, Tail>(codes, query, tail, floor, ceiling, found);
+        }
         refine_by_remainder::<L>(codes, query, floor, ceiling, found);
     }
 }

@@ -55,7 +55,9 @@ impl Dots {
             + weights.coarse * self.coarse as f32
             + weights.tail * self.tail as f32;
         candidate.estimate += f32::from(meta.scale) * sum;
-        candidate.error = weights.residual * f32::from(meta.full_residual) + weights.slack;
+        candidate.error = weights.residual * f32::from(meta.full_residual)
+            + weights.slack
+            + weights.axis_residual * f32::from(meta.coarse_residual);
     }
 }
 

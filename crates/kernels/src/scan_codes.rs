@@ -231,7 +231,7 @@ impl<L: Lanes> Meta<L> {
         let weights = &query.weights;
         // SAFETY: the caller's contract.
         unsafe {
-            let fine = L::floats(fine, byte_offset * query.codes.fine_sum);
+            let fine = L::floats(fine, byte_offset * query.codes.fine_sum - query.axis_dot);
             let high = L::floats(high, NIBBLE_OFFSET * query.codes.coarse_sum);
             // The order of the operations determines the bits of the result. `reference` uses the same order.
             let sum = L::add(

@@ -1,5 +1,6 @@
 //! Steps that fit a sample of vectors.
 
+use crate::axis;
 use crate::codec::Codec;
 use crate::layout::Layout;
 use crate::steps::{MAX_COARSE_CODE, MAX_CODE, Steps};
@@ -28,6 +29,9 @@ impl Steps {
             sample.len().is_multiple_of(layout.dims()),
             "a sample is whole rows"
         );
+        if layout.is_along_axis() {
+            return axis::train(layout.dims(), sample);
+        }
         if layout.tail() == 0 && layout.coarse() == 0 {
             let fine = 1.0 / MAX_CODE;
             return Self {

@@ -14,7 +14,7 @@ use crate::lexical::BlockMatches;
 use crate::search::answer::answer;
 use crate::search::block_bounds::BlockBounds;
 use crate::search::bounds::ScoreRange;
-use crate::search::candidates::{RankingScratch, preview, rank};
+use crate::search::candidates::{FoundInBlock, RankingScratch, preview, rank};
 use crate::search::passage_rows::{PassageRows, SeveralPassages, scan_later};
 use crate::search::running::RunningSearch;
 use crate::snapshot::Block;
@@ -44,6 +44,8 @@ struct FirstPass {
     several: Vec<Option<Mask>>,
     /// The vectors of these records that pass 1 did not exclude.
     rows: Vec<PassageRows>,
+    /// The records with equal vectors that each search selects; of these, only the first of each group is in `masks`.
+    equal: Vec<Option<Mask>>,
 }
 
 /// Scans a block for all of `searches`.
@@ -51,14 +53,8 @@ pub(crate) fn scan_block(block: &Block, searches: &[&RunningSearch], scratch: &m
     let mut first = scratch.first_passes.pop().unwrap_or_default();
     first.run(block, searches, &mut scratch.bytes);
     for (at, search) in searches.iter().enumerate() {
-        let (bounds, rows, candidates) = first.of_search(at, block, search);
-        scratch.bytes += rank(
-            block,
-            search,
-            (&bounds, rows),
-            candidates,
-            &mut scratch.ranking,
-        );
+        let (found, candidates) = first.of_search(at, block, search);
+        scratch.bytes += rank(block, search, &found, candidates, &mut scratch.ranking);
         let lowest = &mut scratch.ranking.lowest;
         search.ranking.observe_block(block.len(), lowest);
     }
@@ -77,18 +73,17 @@ pub(crate) fn scan_first_blocks(
     for (block, first) in blocks.iter().zip(&mut first_passes) {
         first.run(block, searches, &mut scratch.bytes);
         for (at, search) in searches.iter().enumerate() {
-            let (bounds, rows, candidates) = first.of_search(at, block, search);
+            let (found, candidates) = first.of_search(at, block, search);
             let lowest = &mut scratch.ranking.lowest;
-            preview(block, search, (&bounds, rows), candidates, lowest);
+            preview(block, search, &found, candidates, lowest);
         }
     }
     for (block, first) in blocks.iter().zip(&mut first_passes) {
         for (at, search) in searches.iter().enumerate() {
-            let (bounds, rows, candidates) = first.of_search(at, block, search);
+            let (found, candidates) = first.of_search(at, block, search);
             let (floor, _) = search.needed_scores();
-            candidates.retain(|candidate| bounds.highest(candidate) >= floor);
-            let bounds = (&bounds, rows);
-            scratch.bytes += rank(block, search, bounds, candidates, &mut scratch.ranking);
+            candidates.retain(|candidate| found.bounds.highest(candidate) >= floor);
+            scratch.bytes += rank(block, search, &found, candidates, &mut scratch.ranking);
             scratch.ranking.lowest.clear();
         }
     }
@@ -114,6 +109,7 @@ impl FirstPass {
             })
             .collect();
         self.split_off_several(block);
+        self.split_off_equal(block, searches);
         let queries: Vec<&Query> = (searches.iter())
             .map(|search| search.query.coded_for(block))
             .collect();
@@ -180,6 +176,23 @@ impl FirstPass {
         }
     }
 
+    /// Leaves one record of each group with equal vectors in `masks`: the others have the same cosine.
+    fn split_off_equal(&mut self, block: &Block, searches: &[&RunningSearch]) {
+        self.equal.clear();
+        for (search, selected) in searches.iter().zip(&mut self.masks) {
+            // Records with equal vectors may have different words.
+            let equal = (block.body.equal.as_ref()).filter(|_| search.lexical.is_none());
+            self.equal
+                .push(selected.as_mut().zip(equal).and_then(|(mask, equal)| {
+                    let mut grouped = mask.clone();
+                    grouped.and(&equal.records);
+                    mask.and_not(&grouped);
+                    equal.firsts(&grouped).for_each(|slot| mask.set(slot));
+                    (!grouped.is_empty()).then_some(grouped)
+                }));
+        }
+    }
+
     /// Finds the records that have words of each search that selects records.
     fn find_matches(&mut self, block: &Block, searches: &[&RunningSearch]) {
         self.matches.truncate(KEPT_MATCHES);
@@ -195,16 +208,19 @@ impl FirstPass {
         }
     }
 
-    /// The bounds of the scores of a search, by its place, the vectors of its candidates with several passages, and its
-    /// candidates.
+    /// What was found for a search, by its place, and its candidates.
     fn of_search<'a>(
         &'a mut self,
         at: usize,
         block: &'a Block,
         search: &'a RunningSearch,
-    ) -> (BlockBounds<'a>, &'a PassageRows, &'a mut Vec<Candidate>) {
-        let bounds = BlockBounds::new(search, block, self.matches[at].as_deref());
-        (bounds, &self.rows[at], &mut self.candidates[at])
+    ) -> (FoundInBlock<'a>, &'a mut Vec<Candidate>) {
+        let found = FoundInBlock {
+            bounds: BlockBounds::new(search, block, self.matches[at].as_deref()),
+            rows: &self.rows[at],
+            equal: self.equal[at].as_ref().zip(block.body.equal.as_deref()),
+        };
+        (found, &mut self.candidates[at])
     }
 }
 

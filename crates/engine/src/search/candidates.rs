@@ -15,7 +15,7 @@ use crate::search::bounds::{ScoreBounds, upper_bound};
 use crate::search::passage_rows::PassageRows;
 use crate::search::ranking::UnscoredMatch;
 use crate::search::running::RunningSearch;
-use crate::snapshot::Block;
+use crate::snapshot::{Block, EqualVectors};
 
 /// Buffers of passes 2 and 3.
 #[derive(Default)]
@@ -25,11 +25,40 @@ pub(crate) struct RankingScratch {
     pub(crate) lowest: Vec<Score>,
 }
 
+/// What pass 1 found in a block for a search, besides the candidates.
+pub(crate) struct FoundInBlock<'a> {
+    pub(crate) bounds: BlockBounds<'a>,
+    /// The vectors of candidates with several passages.
+    pub(crate) rows: &'a PassageRows,
+    /// The selected records with equal vectors, and their groups. Only the first of each group is a candidate.
+    pub(crate) equal: Option<(&'a Mask, &'a EqualVectors)>,
+}
+
+impl FoundInBlock<'_> {
+    /// Whether a candidate stands for other records with the same vector.
+    fn stands_for_others(&self, slot: usize) -> bool {
+        self.equal.is_some_and(|(selected, _)| selected.get(slot))
+    }
+
+    /// Adds the records with the same vector to each match.
+    fn add_equal(&self, matches: &mut Mask) {
+        let Some((selected, equal)) = self.equal else {
+            return;
+        };
+        for group in equal.selected_groups(selected) {
+            let mut group = group.peekable();
+            if group.peek().is_some_and(|&first| matches.get(first)) {
+                group.for_each(|slot| matches.set(slot));
+            }
+        }
+    }
+}
+
 /// Refines the best candidates of a block without ranking them: they raise the score floor and its estimate.
 pub(crate) fn preview(
     block: &Block,
     search: &RunningSearch,
-    (bounds, rows): (&BlockBounds<'_>, &PassageRows),
+    found: &FoundInBlock<'_>,
     candidates: &[Candidate],
     lowest: &mut Vec<Score>,
 ) {
@@ -39,13 +68,13 @@ pub(crate) fn preview(
     let mut best = candidates.to_vec();
     let size = search.ranking.size();
     if best.len() > size {
-        bounds.move_best_to_front(&mut best, size);
+        found.bounds.move_best_to_front(&mut best, size);
         best.truncate(size);
     }
-    refine_codes(block, search, (bounds, rows), &mut best);
+    refine_codes(block, search, found, &mut best);
     let stop_check = &search.outcome.stop_check();
     lowest.extend(best.iter().filter_map(|candidate| {
-        let bounds = bounds.of(candidate);
+        let bounds = found.bounds.of(candidate);
         let follows = search.ranking.certainly_follows(&bounds)
             && (search.scope).passes_deferred(block, usize::from(candidate.slot), stop_check);
         follows.then_some(bounds.lowest)
@@ -60,13 +89,14 @@ pub(crate) fn preview(
 pub(crate) fn rank(
     block: &Block,
     search: &RunningSearch,
-    (bounds, rows): (&BlockBounds<'_>, &PassageRows),
+    found: &FoundInBlock<'_>,
     candidates: &mut Vec<Candidate>,
     scratch: &mut RankingScratch,
 ) -> u64 {
     if candidates.is_empty() {
         return 0;
     }
+    let bounds = &found.bounds;
     bounds.prune(candidates);
     let bytes = candidates.len() * block.coded.codes.layout().row_bytes();
     let mut matches = Mask::empty();
@@ -74,28 +104,15 @@ pub(crate) fn rank(
     if candidates.len() > 2 * first {
         bounds.move_best_to_front(candidates, first);
         let mut best: Vec<Candidate> = candidates.drain(..first).collect();
-        refine_and_rank(
-            block,
-            search,
-            (bounds, rows),
-            &mut best,
-            scratch,
-            &mut matches,
-        );
+        refine_and_rank(block, search, found, &mut best, scratch, &mut matches);
         let (floor, _) = search.needed_scores();
         candidates.retain(|candidate| {
             let bounds = bounds.of(candidate);
             bounds.highest >= floor && !counted_unscored(search, candidate, &bounds, &mut matches)
         });
     }
-    refine_and_rank(
-        block,
-        search,
-        (bounds, rows),
-        candidates,
-        scratch,
-        &mut matches,
-    );
+    refine_and_rank(block, search, found, candidates, scratch, &mut matches);
+    found.add_equal(&mut matches);
     search.count_matches(block, &matches);
     bytes as u64
 }
@@ -104,27 +121,40 @@ pub(crate) fn rank(
 fn refine_and_rank(
     block: &Block,
     search: &RunningSearch,
-    (of_block, rows): (&BlockBounds<'_>, &PassageRows),
+    found: &FoundInBlock<'_>,
     candidates: &mut Vec<Candidate>,
     scratch: &mut RankingScratch,
     matches: &mut Mask,
 ) {
     let refined = candidates.len() as u64;
     search.counters.refined.fetch_add(refined, Relaxed);
-    refine_codes(block, search, (of_block, rows), candidates);
+    refine_codes(block, search, found, candidates);
     let threshold = search.ranking.threshold();
     let stop_check = &search.outcome.stop_check();
     for candidate in candidates.iter() {
         let slot = usize::from(candidate.slot);
-        let mut bounds = of_block.of(candidate);
-        if is_decided(search, candidate, &bounds, matches)
-            || !search.scope.passes_deferred(block, slot, stop_check)
-        {
+        let mut bounds = found.bounds.of(candidate);
+        if is_decided(search, candidate, &bounds, matches) {
             continue;
         }
-        let lexical = of_block.lexical_score(slot);
+        if found.stands_for_others(slot) {
+            match score(block, search, slot, upper_bound(candidate), None) {
+                Ok(score) => {
+                    if score >= threshold {
+                        matches.set(slot);
+                    }
+                    rank_equal(block, search, found, (slot, score), scratch);
+                    continue;
+                }
+                Err(error) => return search.outcome.fail(error),
+            }
+        }
+        if !search.scope.passes_deferred(block, slot, stop_check) {
+            continue;
+        }
+        let lexical = found.bounds.lexical_score(slot);
         if let Some(lexical) = lexical {
-            bounds = of_block.with(candidate, lexical);
+            bounds = found.bounds.with(candidate, lexical);
             if is_decided(search, candidate, &bounds, matches) {
                 continue;
             }
@@ -153,14 +183,40 @@ fn refine_and_rank(
     search.ranking.add_unscored(&mut scratch.unscored);
 }
 
+/// Ranks the records whose vector is that of the candidate `first`, which has this score. Those that come after the last
+/// place of the page are skipped.
+fn rank_equal(
+    block: &Block,
+    search: &RunningSearch,
+    found: &FoundInBlock<'_>,
+    (first, score): (usize, Score),
+    scratch: &mut RankingScratch,
+) {
+    let (Some((selected, equal)), true) = (found.equal, score >= search.ranking.floor()) else {
+        return;
+    };
+    let stop_check = &search.outcome.stop_check();
+    let mut last = search.ranking.last();
+    for slot in equal.group_of(first, selected) {
+        let hit = search.hit(block, slot, score);
+        if last.is_none_or(|last| hit.position < last)
+            && search.scope.passes_deferred(block, slot, stop_check)
+            && search.ranking.add(hit)
+        {
+            scratch.lowest.push(score);
+            last = search.ranking.last();
+        }
+    }
+}
+
 /// Bounds the scores of candidates by their full codes, and removes those outside the range that the search looks for.
 fn refine_codes(
     block: &Block,
     search: &RunningSearch,
-    (bounds, rows): (&BlockBounds<'_>, &PassageRows),
+    found: &FoundInBlock<'_>,
     candidates: &mut Vec<Candidate>,
 ) {
-    let range = bounds.range();
+    let range = found.bounds.range();
     let query = search.query.coded_for(block);
     let codes = &block.coded.codes;
     let mut several = Vec::new();
@@ -175,10 +231,10 @@ fn refine_codes(
     }
     refine(codes, query, range.floor, range.ceiling, candidates);
     if !several.is_empty() {
-        rows.refine(block, query, &range, &mut several);
+        found.rows.refine(block, query, &range, &mut several);
         candidates.append(&mut several);
     }
-    bounds.prune(candidates);
+    found.bounds.prune(candidates);
 }
 
 /// Whether the bounds of a record tell enough: it cannot enter the page, and does not match or only counts as a match.

@@ -196,6 +196,11 @@ impl Ranking {
         true
     }
 
+    /// The position at the last place, once every place is taken by a record whose score is known.
+    pub(crate) fn last(&self) -> Option<Position> {
+        self.lock().scored.last().map(|hit| hit.position)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Best> {
         self.best.lock()
     }

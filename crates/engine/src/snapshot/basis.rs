@@ -28,6 +28,10 @@ const FINE_DIMENSIONS: usize = 64;
 /// Coarse dimensions that the head of a rotated code may have.
 const COARSE_DIMENSIONS: [usize; 4] = [64, 128, 192, 256];
 
+/// From this mean component along the first axis on, codes along the axis are tried: their error is then less than two thirds
+/// of that of other codes.
+const MIN_ALONG_AXIS: f64 = 0.8;
+
 /// Maximum number of axes of a band that are mixed with each other, so that mixing takes seconds for any dimension.
 const MAX_MIXED: usize = 1024;
 
@@ -59,7 +63,11 @@ impl Basis {
         stop: &dyn Fn() -> bool,
     ) -> Option<Self> {
         let dims = padded(dimensions);
-        let axes = principal_axes(dimensions, dims, sample, stop)?;
+        let mut axes = principal_axes(dimensions, dims, sample, stop)?;
+        let along = mean_along_first(&axes, sample, dimensions);
+        if along < 0.0 {
+            axes.column_mut(0).neg_mut();
+        }
         let judged = (MAX_JUDGED_PRODUCTS / (dims * dims)).max(1);
         let step = (sample.len() / dimensions).div_ceil(judged).max(1);
         let padded: Vec<f32> = sample
@@ -70,10 +78,9 @@ impl Basis {
         let plain = Self::identity(dimensions).codec;
         let mut best = (cost::of_search(&plain, &padded, records), None);
         let mut rotated = vec![0.0; padded.len()];
-        for coarse in COARSE_DIMENSIONS {
-            let Some(layout) = Layout::new(dims, FINE_DIMENSIONS, coarse) else {
-                continue;
-            };
+        let layouts = COARSE_DIMENSIONS.map(|coarse| Layout::new(dims, FINE_DIMENSIONS, coarse));
+        let along_axis = (along.abs() >= MIN_ALONG_AXIS).then(|| Layout::along_axis(dims));
+        for layout in layouts.into_iter().chain(along_axis).flatten() {
             let rotation = mixed_within_bands(&axes, &layout, stop)?;
             let chunk = CHUNK * dims;
             for (from, to) in padded.chunks(chunk).zip(rotated.chunks_mut(chunk)) {
@@ -130,11 +137,12 @@ impl Basis {
         }
     }
 
-    /// The basis as bytes: layout, steps, rotation.
+    /// The basis as bytes: dimensions of the layout, whether it is along an axis, steps, rotation.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let (layout, steps) = (self.codec.layout(), self.codec.steps());
         let mut out = Vec::new();
-        for number in [layout.dims(), layout.fine(), layout.coarse()] {
+        let along_axis = usize::from(layout.is_along_axis());
+        for number in [layout.dims(), layout.fine(), layout.coarse(), along_axis] {
             out.extend_from_slice(&(number as u32).to_le_bytes());
         }
         for step in [steps.fine, steps.coarse, steps.tail] {
@@ -148,7 +156,7 @@ impl Basis {
 
     /// Reads [`Basis::to_bytes`]; `None` when the lengths do not fit.
     pub(crate) fn from_bytes(file_id: FileId, bytes: &[u8]) -> Option<Self> {
-        let (header, rotation) = bytes.split_at_checked(24)?;
+        let (header, rotation) = bytes.split_at_checked(28)?;
         let word = |at: usize| {
             header[at * 4..at * 4 + 4]
                 .try_into()
@@ -157,7 +165,10 @@ impl Basis {
         };
         let step = |at: usize| word(at).map(f32::from_bits);
         let [dims, fine, coarse] = [word(0)? as usize, word(1)? as usize, word(2)? as usize];
-        let layout = Layout::new(dims, fine, coarse)?;
+        let layout = match word(3)? {
+            0 => Layout::new(dims, fine, coarse)?,
+            _ => Layout::along_axis(dims)?,
+        };
         let square =
             rotation.is_empty() || rotation.len() == dims.checked_mul(dims)?.checked_mul(4)?;
         if !square {
@@ -172,9 +183,9 @@ impl Basis {
                 .collect()
         });
         let steps = Steps {
-            fine: step(3)?,
-            coarse: step(4)?,
-            tail: step(5)?,
+            fine: step(4)?,
+            coarse: step(5)?,
+            tail: step(6)?,
         };
         Some(Self {
             file_id,
@@ -198,6 +209,22 @@ fn pad(vector: &[f32], dims: usize) -> Cow<'_, [f32]> {
     padded.into()
 }
 
+/// The mean component of the vectors of a sample along the first axis.
+fn mean_along_first(axes: &DMatrix<f64>, sample: &[f32], dimensions: usize) -> f64 {
+    let mut sum = vec![0.0; dimensions];
+    for vector in sample.chunks_exact(dimensions) {
+        sum.iter_mut()
+            .zip(vector)
+            .for_each(|(sum, &part)| *sum += f64::from(part));
+    }
+    let along: f64 = sum
+        .iter()
+        .zip(axes.column(0).iter())
+        .map(|(a, b)| a * b)
+        .sum();
+    along / (sample.len() / dimensions).max(1) as f64
+}
+
 /// Rows of an orthonormal matrix: the axes, those of each band of a layout mixed with each other.
 ///
 /// The few long axes of a band would set the step that all codes of the band are rounded by. Mixed, the components have
@@ -209,7 +236,12 @@ fn mixed_within_bands(
 ) -> Option<Vec<f32>> {
     let mut mixed = axes.clone();
     let mut start = 0;
-    for band in [layout.fine(), layout.coarse(), layout.tail()] {
+    let bands = if layout.is_along_axis() {
+        [1, layout.fine() - 1, 0]
+    } else {
+        [layout.fine(), layout.coarse(), layout.tail()]
+    };
+    for band in bands {
         let end = start + band;
         while start < end {
             let width = MAX_MIXED.min(end - start);

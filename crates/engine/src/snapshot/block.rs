@@ -75,7 +75,9 @@ impl Block {
             ),
             words: OnceLock::new(),
             passages: PassageTable::build(passages()),
+            equal: None,
         };
+        let body = body.with_equal_vectors(&exact);
         Self {
             first,
             body: Arc::new(body),
@@ -134,7 +136,9 @@ impl Block {
                     .into_iter()
                     .flat_map(|block| (0..block.len()).map(|slot| block.places(slot))),
             ),
+            equal: None,
         };
+        let body = body.with_equal_vectors(&exact);
         let exact = ExactVectors::Memory(exact);
         let coded = if left.coded.basis.file_id == right.coded.basis.file_id {
             let mut coded = CodedBuilder::new(&left.coded.basis, left.len() + right.len());
@@ -314,6 +318,7 @@ impl Block {
                     .passages
                     .as_ref()
                     .map_or(0, |passages| passages.memory_bytes())
+                + body.equal.as_ref().map_or(0, |equal| equal.memory_bytes())
                 + integers
                     .iter()
                     .map(|part| part.memory_bytes())

@@ -11,6 +11,7 @@ use crate::snapshot::basis::Basis;
 use crate::snapshot::block::Block;
 use crate::snapshot::body::Body;
 use crate::snapshot::coded::Coded;
+use crate::snapshot::equal_vectors::EqualVectors;
 use crate::snapshot::exact_vectors::{ExactVectors, VectorFile};
 use crate::snapshot::file_id::FileId;
 use crate::snapshot::file_names::{BASIS, CODES, ROWS};
@@ -25,12 +26,15 @@ const VECTORS: usize = 5;
 /// Part of a `.rows` file that holds the records without a vector: a bit each, or nothing.
 const WITHOUT_VECTOR: usize = 6;
 
-/// Part of a `.rows` file that holds the keys of records. A file without keys and passages does not have the part; in a file
-/// with passages it may be empty.
+/// Part of a `.rows` file that holds the keys of records. This part and those after it may be empty. A file ends with the
+/// last of them that is not empty.
 const KEYS: usize = 7;
 
-/// Part of a `.rows` file that holds the passages of records. A file without passages does not have the part.
+/// Part of a `.rows` file that holds the passages of records.
 const PASSAGES: usize = 8;
+
+/// Part of a `.rows` file that holds the records with equal vectors.
+const EQUAL: usize = 9;
 
 const MISMATCH: Unusable = Unusable::Content("the files of a block do not fit each other");
 
@@ -87,7 +91,7 @@ impl IndexFiles {
     pub(super) fn load_block(&self, entry: &BlockEntry<'_>) -> Result<Block, Unusable> {
         let records = entry.records;
         let rows = Arc::new(self.open(entry.rows, ROWS)?);
-        if !(WITHOUT_VECTOR + 1..=PASSAGES + 1).contains(&rows.part_count()) {
+        if !(WITHOUT_VECTOR + 1..=EQUAL + 1).contains(&rows.part_count()) {
             return Err(MISMATCH);
         }
         let uuids = rows.read_part(1)?;
@@ -114,6 +118,10 @@ impl IndexFiles {
             passages: match optional_part(&rows, PASSAGES)?.as_slice() {
                 [] => None,
                 bytes => Some(PassageTable::from_bytes(bytes, records).ok_or(MISMATCH)?),
+            },
+            equal: match optional_part(&rows, EQUAL)?.as_slice() {
+                [] => None,
+                bytes => Some(EqualVectors::from_bytes(bytes, records).ok_or(MISMATCH)?),
             },
             words: OnceLock::new(),
         };
@@ -193,10 +201,11 @@ fn rows_parts(block: &Block) -> Vec<Vec<u8>> {
             .map_or_else(Vec::new, |mask| mask.to_bytes()),
     ];
     let keys = body.keys.as_ref().map(|keys| keys.to_bytes());
-    match &body.passages {
-        Some(passages) => parts.extend([keys.unwrap_or_default(), passages.to_bytes()]),
-        None => parts.extend(keys),
-    }
+    let passages = body.passages.as_ref().map(|passages| passages.to_bytes());
+    let equal = body.equal.as_ref().map(|equal| equal.to_bytes());
+    let mut optional = vec![keys, passages, equal];
+    while optional.pop_if(|part| part.is_none()).is_some() {}
+    parts.extend(optional.into_iter().map(Option::unwrap_or_default));
     parts
 }
 

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 use crate::columns::{Columns, Integers, Mask};
 use crate::lexical::BlockIndex;
 use crate::record::RecordUuid;
+use crate::snapshot::equal_vectors::EqualVectors;
+use crate::snapshot::exact_vectors::VectorsInMemory;
 use crate::snapshot::file_id::FileId;
 use crate::snapshot::keys::Keys;
 use crate::snapshot::passage_table::PassageTable;
@@ -27,9 +29,22 @@ pub(crate) struct Body {
     pub(crate) words: OnceLock<BlockIndex>,
     /// The passages of records with several; `None` where no record has several.
     pub(crate) passages: Option<Box<PassageTable>>,
+    /// The records whose vectors are equal; `None` where no vector has many records.
+    pub(crate) equal: Option<Box<EqualVectors>>,
 }
 
 impl Body {
+    /// Finds the records whose vectors are equal. `vectors` are those of the block.
+    pub(super) fn with_equal_vectors(mut self, vectors: &VectorsInMemory) -> Self {
+        let rows = vectors.rows().take(self.uuids.len()).enumerate();
+        let with_one = rows.filter(|(slot, _)| {
+            let passages = self.passages.as_ref();
+            self.has_vector(*slot) && passages.is_none_or(|passages| !passages.records.get(*slot))
+        });
+        self.equal = EqualVectors::find(with_one);
+        self
+    }
+
     /// Whether the record in `slot` has a vector, so that searches can find it.
     pub(crate) fn has_vector(&self, slot: usize) -> bool {
         let without = self.without_vector.as_ref();

@@ -1,6 +1,6 @@
 //! The cost of a search with the codes of a codec, estimated from a sample.
 
-use cosift_kernels::{BLOCK_RECORDS, Codec, Codes, Scan, TILE_RECORDS, scan_codes};
+use cosift_kernels::{BLOCK_RECORDS, Codec, Codes, Scan, TILE_RECORDS, refine, scan_codes};
 
 use crate::columns::Mask;
 
@@ -15,6 +15,9 @@ const CACHE: f64 = (32 << 20) as f64;
 /// Nanoseconds for the full code of a record in the sample's estimate: reading a full code takes 65, and a scan reads
 /// twice as many as its final score floor requires, because the floor rises during the scan.
 const REFINE: f64 = 130.0;
+
+/// Nanoseconds for the exact score of a record.
+const SCORE: f64 = 500.0;
 
 /// Results of the page that the estimate assumes.
 const PAGE: f64 = 51.0;
@@ -39,7 +42,7 @@ pub(crate) fn of_search(codec: &Codec, rotated: &[f32], records: usize) -> f64 {
         codec.encode(row, slot, &mut codes);
     }
     let mask = Mask::full(rows.len());
-    let mut passed = 0;
+    let (mut passed, mut undecided) = (0, 0);
     let mut searches = 0;
     for query in rows.iter().step_by((rows.len() / QUERIES).max(1)) {
         let mut scores: Vec<f32> = rows
@@ -63,6 +66,11 @@ pub(crate) fn of_search(codec: &Codec, rotated: &[f32], records: usize) -> f64 {
             }],
         );
         passed += found.len();
+        refine(&codes, &query, floor, f32::INFINITY, &mut found);
+        undecided += found
+            .iter()
+            .filter(|candidate| candidate.estimate - candidate.error < floor)
+            .count();
         searches += 1;
     }
     let head = (layout.tile_bytes() / TILE_RECORDS) as f64;
@@ -71,7 +79,7 @@ pub(crate) fn of_search(codec: &Codec, rotated: &[f32], records: usize) -> f64 {
     } else {
         MEMORY_SPEED
     };
-    let share = passed as f64 / (searches * rows.len()).max(1) as f64;
+    let share = |records: usize| records as f64 / (searches * rows.len()).max(1) as f64;
     let rest = if layout.row_bytes() == 0 { 0.0 } else { REFINE };
-    head / speed + share * rest
+    head / speed + share(passed) * rest + share(undecided) * SCORE
 }

@@ -56,6 +56,11 @@ impl VectorsInMemory {
         self.vectors.extend_from_slice(vector);
     }
 
+    /// The rows in order.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &[i32]> {
+        self.vectors.chunks_exact(self.dimensions)
+    }
+
     /// The rows as a file holds them.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(

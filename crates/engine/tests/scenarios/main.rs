@@ -30,5 +30,6 @@ mod the_change_feed_forgets_what_is_old;
 mod the_change_feed_hides_what_a_filter_hides;
 #[cfg(target_os = "linux")]
 mod the_disk_may_stall_fail_or_lose_power;
+mod ties_cost_no_more_than_their_vectors;
 mod updates_do_not_pile_up;
 mod writes_say_what_they_did;
