@@ -6,11 +6,23 @@ import type { Cliff, Ground } from './cliff.js';
 import { DESCRIPTIONS } from './descriptions.js';
 import { FIRST_COUNTS } from './first-counts.js';
 import { LISTINGS } from './listings.js';
+import { MANY_RULES } from './many-rules.js';
 import { NEIGHBOURS } from './neighbours.js';
 import { STEADY } from './steady.js';
+import { TIES } from './ties.js';
+import { UNLIKE_QUERIES } from './unlike-queries.js';
 
 /** All cliffs in the order in which they run. */
-const ALL: readonly Cliff[] = [STEADY, FIRST_COUNTS, LISTINGS, NEIGHBOURS, DESCRIPTIONS];
+const ALL: readonly Cliff[] = [
+  STEADY,
+  UNLIKE_QUERIES,
+  FIRST_COUNTS,
+  LISTINGS,
+  NEIGHBOURS,
+  DESCRIPTIONS,
+  MANY_RULES,
+  TIES,
+];
 
 const LARGE = { records: 500_000, dimensions: 384, seed: SEED };
 const SMALL = { records: 1_000, dimensions: 384, seed: SEED };
