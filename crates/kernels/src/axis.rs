@@ -3,8 +3,7 @@
 //! The component along such a direction is much longer than the others. If it were coded with their step, the error of the
 //! codes would be as large as the differences between the vectors. So a record's scale represents that component alone.
 
-use crate::codec::rounded_up;
-use crate::codes::RecordMeta;
+use crate::codes::{RecordMeta, rounded_up};
 use crate::layout::UNIT;
 use crate::steps::{MAX_CODE, Steps};
 

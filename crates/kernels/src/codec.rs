@@ -1,7 +1,7 @@
 //! Quantisation: from unit vectors to codes.
 
 use crate::axis;
-use crate::codes::{Codes, RecordMeta};
+use crate::codes::{Codes, RecordMeta, rounded_up};
 use crate::layout::{Layout, UNIT};
 use crate::nibbles::high_nibble;
 use crate::query::Query;
@@ -216,10 +216,4 @@ struct Residuals {
     tail: f64,
     /// Of all bands, if all codes are known.
     full: f64,
-}
-
-/// A value in units of 1/65535, rounded up, at most 1.
-pub(crate) fn rounded_up(value: f64) -> u16 {
-    // The cast saturates. A norm exceeds 1 only by the rounding of a unit vector, which the slack of a query covers.
-    (value / UNIT).ceil() as u16
 }

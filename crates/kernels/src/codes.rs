@@ -1,7 +1,7 @@
 //! The codes of one block.
 
 use crate::aligned::AlignedBytes;
-use crate::layout::{BLOCK_RECORDS, Layout, META_FIELD_BYTES, TILE_RECORDS};
+use crate::layout::{BLOCK_RECORDS, Layout, META_FIELD_BYTES, TILE_RECORDS, UNIT};
 use crate::nibbles::{high_nibble, low_nibble};
 
 /// The packed codes of up to [`BLOCK_RECORDS`] records; [`Layout`] describes the position of each byte.
@@ -26,6 +26,12 @@ pub(crate) struct RecordMeta {
     /// In a layout along an axis: the rest norm.
     pub(crate) tail_norm: u16,
     pub(crate) full_residual: u16,
+}
+
+/// A value in units of 1/65535, rounded up, at most 1.
+pub(crate) fn rounded_up(value: f64) -> u16 {
+    // The cast saturates. A norm exceeds 1 only by the rounding of a unit vector, which the slack of a query covers.
+    (value / UNIT).ceil() as u16
 }
 
 impl Codes {

@@ -5,6 +5,7 @@ use crate::columns::mask::{BLOCK_RECORDS, Mask};
 use crate::columns::numbers::Numbers;
 use crate::columns::row_set::RowSet;
 use crate::columns::texts::Texts;
+use crate::columns::value_set::ValueSet;
 use crate::record::Value;
 
 /// How many records of a block hold each type in a column. The other records lack the column.
@@ -132,6 +133,23 @@ impl Column {
     /// The strings, and the rows of `within` that hold one.
     pub(crate) fn texts(&self, within: &Mask) -> Option<(&Texts, Mask)> {
         Some((self.texts.as_ref()?, self.has_text.within(within)))
+    }
+
+    /// The rows of `within` whose value is in the set.
+    pub(crate) fn in_set(&self, set: &ValueSet, within: &Mask) -> Mask {
+        let mut out = Mask::empty();
+        for boolean in [false, true] {
+            if set.booleans[usize::from(boolean)] {
+                out.or(&self.booleans(boolean, within));
+            }
+        }
+        if let (Some((numbers, rows)), false) = (self.numbers(within), set.numbers.is_empty()) {
+            out.or(&numbers.in_set(&set.numbers, &rows));
+        }
+        if let (Some((texts, rows)), false) = (self.texts(within), set.texts.is_empty()) {
+            out.or(&texts.in_set(&set.texts, &rows));
+        }
+        out
     }
 
     pub(crate) fn text(&self) -> Option<&Texts> {

@@ -62,6 +62,9 @@ pub(crate) enum Numbers {
 /// 2^53: a double holds every integer up to it exactly.
 const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
 
+/// Up to this many numbers of a set are compared one by one, each with many rows at once.
+const MAX_COMPARED: usize = 4;
+
 impl Numbers {
     /// Encodes one number a row.
     pub(crate) fn build(values: Vec<f64>) -> Self {
@@ -113,6 +116,15 @@ impl Numbers {
 
     /// The rows of `within` whose number is in the set.
     pub(super) fn in_set(&self, set: &NumberSet, within: &Mask) -> Mask {
+        let (min, max) = self.range();
+        let in_range = set.between(min, max);
+        if in_range.len() <= MAX_COMPARED {
+            let mut out = Mask::empty();
+            for &number in in_range {
+                out.or(&self.mask(Comparison::Equal, number, within));
+            }
+            return out;
+        }
         match self {
             Self::Integers(integers) => {
                 integers.mask_where(within, |integer| set.contains(integer as f64))

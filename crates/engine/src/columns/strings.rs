@@ -5,6 +5,7 @@ use memchr::memmem::Finder;
 use crate::columns::encoding::{Damaged, Decoder};
 use crate::columns::integers::Integers;
 use crate::columns::mask::Mask;
+use crate::columns::value_set::TextSet;
 use crate::runtime::{CHECK_BYTES, StopCheck, Stopped};
 
 /// Up to 4,096 strings, concatenated in one text.
@@ -90,15 +91,11 @@ impl Strings {
         })
     }
 
-    /// The rows of `within` for which `test` holds. `test` gets the text of all rows, and where the row begins and ends in it.
-    pub(super) fn spans_where(
-        &self,
-        within: &Mask,
-        test: impl Fn(&[u8], usize, usize) -> bool,
-    ) -> Mask {
+    /// The rows of `within` whose string is in the set.
+    pub(super) fn in_set(&self, set: &TextSet, within: &Mask) -> Mask {
         let text = self.text.as_bytes();
         self.offsets
-            .mask_spans(within, |start, end| test(text, start, end))
+            .mask_spans(within, |start, end| set.contains(text, start, end))
     }
 
     /// The rows of `within` that contain the pattern of the finder.

@@ -87,7 +87,7 @@ impl Texts {
     /// The rows of `within` whose string is in the set.
     pub(super) fn in_set(&self, set: &TextSet, within: &Mask) -> Mask {
         let tested: Result<Mask, Infallible> =
-            self.by_entry(within, |strings, rows| Ok(set.rows(strings, rows)));
+            self.by_entry(within, |strings, rows| Ok(strings.in_set(set, rows)));
         tested.unwrap_or_else(|never| match never {})
     }
 

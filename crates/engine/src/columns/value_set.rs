@@ -2,19 +2,15 @@
 
 use hashbrown::HashSet;
 
-use crate::columns::column::Column;
-use crate::columns::mask::Mask;
-use crate::columns::numbers::{Comparison, Numbers};
-use crate::columns::strings::Strings;
 use crate::record::Value;
 
 /// Booleans, numbers and strings. A value of another type is never in the set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ValueSet {
     /// Whether `false` and `true` are in the set.
-    booleans: [bool; 2],
-    numbers: NumberSet,
-    texts: TextSet,
+    pub(super) booleans: [bool; 2],
+    pub(super) numbers: NumberSet,
+    pub(super) texts: TextSet,
 }
 
 /// Numbers, compared as IEEE doubles.
@@ -43,9 +39,6 @@ struct HashFilter {
 
 /// Bits of a hash filter for each value: one of 64 other values passes.
 const BITS_PER_VALUE: usize = 64;
-
-/// Up to this many numbers of a block's range are compared one by one, each with many rows at once.
-const MAX_COMPARED: usize = 4;
 
 impl ValueSet {
     pub(crate) fn new<'a>(values: impl Iterator<Item = Value<'a>>) -> Self {
@@ -85,43 +78,18 @@ impl ValueSet {
             Value::Null => false,
         }
     }
-
-    /// The rows of `within` whose value is in the set.
-    pub(crate) fn rows(&self, column: &Column, within: &Mask) -> Mask {
-        let mut out = Mask::empty();
-        for boolean in [false, true] {
-            if self.booleans[usize::from(boolean)] {
-                out.or(&column.booleans(boolean, within));
-            }
-        }
-        if let (Some((numbers, rows)), false) = (column.numbers(within), self.numbers.is_empty()) {
-            out.or(&self.numbers.rows(numbers, &rows));
-        }
-        if let (Some((texts, rows)), false) = (column.texts(within), self.texts.texts.is_empty()) {
-            out.or(&texts.in_set(&self.texts, &rows));
-        }
-        out
-    }
 }
 
 impl NumberSet {
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.sorted.is_empty()
     }
 
-    fn rows(&self, numbers: &Numbers, within: &Mask) -> Mask {
-        let (min, max) = numbers.range();
+    /// The numbers of the set from `min` to `max`, ascending.
+    pub(super) fn between(&self, min: f64, max: f64) -> &[f64] {
         let first = self.sorted.partition_point(|&number| number < min);
         let end = self.sorted.partition_point(|&number| number <= max);
-        let in_range = &self.sorted[first.min(end)..end];
-        if in_range.len() > MAX_COMPARED {
-            return numbers.in_set(self, within);
-        }
-        let mut out = Mask::empty();
-        for &number in in_range {
-            out.or(&numbers.mask(Comparison::Equal, number, within));
-        }
-        out
+        &self.sorted[first.min(end)..end]
     }
 
     #[inline(always)]
@@ -132,12 +100,14 @@ impl NumberSet {
 }
 
 impl TextSet {
-    /// The rows of `within` whose string is in the set.
-    pub(super) fn rows(&self, strings: &Strings, within: &Mask) -> Mask {
-        strings.spans_where(within, |text, start, end| {
-            self.hashes.may_contain(hash_of(text, start, end))
-                && self.texts.contains(&text[start..end])
-        })
+    pub(super) fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    /// Whether `text[start..end]` is in the set.
+    #[inline(always)]
+    pub(super) fn contains(&self, text: &[u8], start: usize, end: usize) -> bool {
+        self.hashes.may_contain(hash_of(text, start, end)) && self.texts.contains(&text[start..end])
     }
 }
 

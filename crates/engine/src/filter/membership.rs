@@ -46,7 +46,7 @@ impl Membership {
         stop_check.before_testing(RULE_BYTES)?;
         let held = match self.column.and_then(|id| columns.column(id)) {
             None => Mask::empty(),
-            Some(column) => column.by_row(within, |rows| Ok(self.values.rows(column, rows)))?,
+            Some(column) => column.by_row(within, |rows| Ok(column.in_set(&self.values, rows)))?,
         };
         Ok(if self.negated {
             within.without(&held)

@@ -77,7 +77,7 @@ impl Block {
             passages: PassageTable::build(passages()),
             equal: None,
         };
-        let body = body.with_equal_vectors(&exact);
+        let body = body.with_equal_vectors(exact.rows());
         Self {
             first,
             body: Arc::new(body),
@@ -138,7 +138,7 @@ impl Block {
             ),
             equal: None,
         };
-        let body = body.with_equal_vectors(&exact);
+        let body = body.with_equal_vectors(exact.rows());
         let exact = ExactVectors::Memory(exact);
         let coded = if left.coded.basis.file_id == right.coded.basis.file_id {
             let mut coded = CodedBuilder::new(&left.coded.basis, left.len() + right.len());

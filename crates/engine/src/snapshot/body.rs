@@ -7,7 +7,6 @@ use crate::columns::{Columns, Integers, Mask};
 use crate::lexical::BlockIndex;
 use crate::record::RecordUuid;
 use crate::snapshot::equal_vectors::EqualVectors;
-use crate::snapshot::exact_vectors::VectorsInMemory;
 use crate::snapshot::file_id::FileId;
 use crate::snapshot::keys::Keys;
 use crate::snapshot::passage_table::PassageTable;
@@ -34,9 +33,12 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    /// Finds the records whose vectors are equal. `vectors` are those of the block.
-    pub(super) fn with_equal_vectors(mut self, vectors: &VectorsInMemory) -> Self {
-        let rows = vectors.rows().take(self.uuids.len()).enumerate();
+    /// Finds the records whose vectors are equal. `vectors` are those of the block, in the order of rows.
+    pub(super) fn with_equal_vectors<'a>(
+        mut self,
+        vectors: impl Iterator<Item = &'a [i32]>,
+    ) -> Self {
+        let rows = vectors.take(self.uuids.len()).enumerate();
         let with_one = rows.filter(|(slot, _)| {
             let passages = self.passages.as_ref();
             self.has_vector(*slot) && passages.is_none_or(|passages| !passages.records.get(*slot))
