@@ -22,6 +22,9 @@ const WEIGHTS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7];
 /** The weight that the docs suggest. */
 export const SUGGESTED_WEIGHT = 0.3;
 
+/** The default data directory. */
+export const DATA = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'cosift-quality');
+
 const HELP = `npm run quality -- [options]
 
 Ranks the answers of judged queries by meaning alone and with lexical weights, and compares them. The Debian packages
@@ -55,7 +58,7 @@ export function readOptions(args: readonly string[]): Options {
     each,
     weights,
     models: Object.fromEntries((values.model ?? []).map(modelOf)),
-    data: values.data ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'cosift-quality'),
+    data: values.data ?? DATA,
     ...(values.record === undefined ? {} : { record: values.record }),
   };
 }

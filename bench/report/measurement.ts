@@ -3,6 +3,8 @@ export interface Values {
   readonly p50_ms?: number;
   readonly p99_ms?: number;
   readonly mean_ms?: number;
+  /** Median time of a scan, on one thread. */
+  readonly scan_p50_ms?: number;
   /** Processor time of one search, all threads. */
   readonly cpu_p50_ms?: number;
   /** Ratio of p50 to that of cosift in the same round, median over rounds: 8 means that cosift is eight times faster. */
@@ -27,6 +29,10 @@ export interface Values {
   readonly goal_abort_ms?: number;
   /** Ratio of p50 to that of the page alone. */
   readonly times_alone?: number;
+  /** Ratio of the time of a scan to that without a lexical weight, median over the queries. */
+  readonly times_scan?: number;
+  /** The same of the whole search, which embeds its text. */
+  readonly times_search?: number;
   /** Median number of matching records. */
   readonly matches?: number;
   /** Ratio of p50 to that of the engine alone. */

@@ -5,6 +5,7 @@ import { EMBEDDER } from './embedder.js';
 import { FILTER_SWEEP } from './filters.js';
 import { KERNELS } from './kernels.js';
 import { LAYERS } from './layers.js';
+import { LEXICAL } from './lexical.js';
 import { OPENING } from './opening.js';
 import { PAGES_BY_DEPTH } from './pages.js';
 import { PEERS } from './peers.js';
@@ -18,6 +19,7 @@ export const SUITES: readonly Suite[] = [
   FILTER_SWEEP,
   PAGES_BY_DEPTH,
   COUNTS,
+  LEXICAL,
   CLIENTS,
   CLIFFS,
   OPENING,

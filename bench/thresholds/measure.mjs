@@ -1,6 +1,6 @@
 // Measures what scores of the built-in model mean for the Debian packages: the figures of docs/how-to/thresholds.md.
 //
-//   npm run bench:debian && node bench/thresholds/measure.mjs 0 0.4      (the lexical weights)
+//   npm run bench:debian && node bench/thresholds/measure.mjs 0 0.3      (the lexical weights)
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { open } from '../../dist/index.js';

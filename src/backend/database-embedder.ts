@@ -6,6 +6,9 @@ import type { EmbeddedVectors } from '../store/record-store.js';
 import type { DatabaseInfoCache } from './database-info-cache.js';
 import type { Models } from './models.js';
 
+/** Matches a text that says something: it has more than white space and characters without a shape. */
+const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Co}\p{Cs}]/u;
+
 /** Embeds texts with the model of a database; returns no vectors for a database without a model. */
 export type EmbedTexts = (source: TextSource, signal?: AbortSignal) => Promise<EmbeddedVectors>;
 
@@ -53,11 +56,16 @@ export class DatabaseEmbedder {
     };
   }
 
-  /** Returns the query vector of a search and the fingerprint of its model; null for a vector of the caller. */
+  /**
+   * Returns the query vector of a search and the fingerprint of its model; null for a vector of the caller.
+   *
+   * With `needsMeaning: false`, the scores of the search do not depend on the vector. Then it is any unit vector, and the
+   * text is not embedded.
+   */
   async queryVector(
     id: string,
     search: SearchRequest['search'],
-    options: EmbedOptions,
+    { needsMeaning, ...options }: EmbedOptions & { needsMeaning: boolean },
   ): Promise<{ vector: Float64Array; fingerprint: string | null }> {
     const { model, fingerprint, dimensions } = await this.#infos.get(id);
     if (search.vector !== undefined) {
@@ -85,6 +93,18 @@ export class DatabaseEmbedder {
         '/search/text',
         `database "${id}" has no model: search by vector`,
       );
+    }
+    if (!VISIBLE.test(search.text)) {
+      throw invalidSearch(
+        'invalid_request',
+        '/search/text',
+        'the text is blank, so it has no meaning to search for',
+      );
+    }
+    if (!needsMeaning) {
+      const vector = new Float64Array(dimensions);
+      vector[0] = 1;
+      return { vector, fingerprint };
     }
     const embedder = await this.#embedderOf(id, model, fingerprint);
     const vector = Float64Array.from(await embedder.embedQuery(search.text, options));
@@ -117,7 +137,8 @@ export class DatabaseEmbedder {
     if (embedder.fingerprint !== fingerprint) {
       const detail =
         `database "${id}" was embedded with a different version of model "${model}" than this service has; ` +
-        `embed it again: POST /v1/databases/${id}/reembedding, or cosift reembed ${id} --model ${model}`;
+        `embed it again: database.reembed("${model}"), POST /v1/databases/${id}/reembedding, or ` +
+        `cosift reembed ${id} --model ${model}`;
       throw new CosiftError('model_mismatch', detail);
     }
     return embedder;

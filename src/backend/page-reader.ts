@@ -35,6 +35,7 @@ export class PageReader {
       const { vector, fingerprint } = await this.#embedder.queryVector(id, search, {
         signal: options.signal,
         caller: options.scope?.caller,
+        needsMeaning: needsMeaning(request),
       });
       const embeddedAt = performance.now();
       const storeRequest = {
@@ -94,6 +95,11 @@ export class PageReader {
 /** Returns the words that a search takes into account; undefined for a search by meaning alone. */
 function lexicalOf({ lexical = 0, text }: SearchRequest['search']): StoreSearchRequest['lexical'] {
   return lexical > 0 && text !== undefined ? { weight: lexical, text } : undefined;
+}
+
+/** Whether a response depends on the meaning of the text: with all the weight on words, only some members tell of it. */
+function needsMeaning({ search, explain, passages, map }: SearchRequest & MapOption): boolean {
+  return (search.lexical ?? 0) < 1 || explain === true || passages === true || map !== undefined;
 }
 
 /** Asks the store once the limiter lets the caller run, so that few unsent responses are in memory. */
