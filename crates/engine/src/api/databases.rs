@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::api::describe::describe;
 use crate::api::directory_scan::is_database_id;
@@ -36,8 +36,10 @@ impl Engine {
             }
             let settings = Settings::parse(&settings)?;
             let (created, database) = engine.catalog.create(&id, &settings)?;
-            let response = json!({ "created": created, "database": describe(&database) });
-            Ok(response.to_string().into_bytes())
+            let mut response = format!("{{\"created\":{created},\"database\":").into_bytes();
+            response.extend(describe(&database));
+            response.push(b'}');
+            Ok(response)
         });
     }
 
@@ -46,16 +48,18 @@ impl Engine {
         let engine = Arc::clone(self);
         self.run(done, move || {
             let loaded = engine.catalog.loaded();
-            let described: Vec<Value> = loaded.iter().map(|database| describe(database)).collect();
-            Ok(Value::Array(described).to_string().into_bytes())
+            let described: Vec<Vec<u8>> =
+                loaded.iter().map(|database| describe(database)).collect();
+            let mut response = vec![b'['];
+            response.extend(described.join(&b','));
+            response.push(b']');
+            Ok(response)
         });
     }
 
     /// Describes a database, as JSON.
     pub fn describe_database(self: &Arc<Self>, id: &str, done: Done<Vec<u8>>) {
-        self.with(id, done, move |_, database| {
-            Ok(describe(database).to_string().into_bytes())
-        });
+        self.with(id, done, move |_, database| Ok(describe(database)));
     }
 
     /// Drops a database with all its files, also one that could not be opened. When the files cannot be removed the

@@ -3,35 +3,13 @@
 use serde_json::json;
 
 use crate::api::database::Database;
-use crate::columns::ColumnId;
-use crate::json::write_time;
-use crate::record::Value;
-use crate::snapshot::{Block, BlockMemory};
+use crate::columns::TypeCounts;
+use crate::json::{write_integer, write_string, write_time};
+use crate::snapshot::{Block, BlockMemory, Snapshot};
 
 /// Describes a database as JSON: records, settings, columns with their types, sizes and times.
-pub(crate) fn describe(database: &Database) -> serde_json::Value {
+pub(crate) fn describe(database: &Database) -> Vec<u8> {
     let snapshot = database.snapshot();
-    let columns: Vec<serde_json::Value> = snapshot
-        .names
-        .iter()
-        .filter_map(|(column, name)| {
-            let mut counts = [0_usize; 4];
-            for block in &snapshot.blocks {
-                let seen = types_seen(block, column);
-                counts
-                    .iter_mut()
-                    .zip(seen)
-                    .for_each(|(count, seen)| *count += seen);
-            }
-            let types: Vec<&str> = ["string", "number", "boolean", "null"]
-                .into_iter()
-                .zip(counts)
-                .filter_map(|(name, count)| (count > 0).then_some(name))
-                .collect();
-            let records: usize = counts.iter().sum();
-            (records > 0).then(|| json!({ "name": name, "types": types, "records": records }))
-        })
-        .collect();
     let memory = memory(database);
     let mut members = database.current_settings().to_json();
     if database.is_lexical() {
@@ -47,7 +25,6 @@ pub(crate) fn describe(database: &Database) -> serde_json::Value {
     members.insert("passages".into(), json!(snapshot.vectors()));
     let without_text: usize = snapshot.blocks.iter().map(Block::without_vector).sum();
     members.insert("without_text".into(), json!(without_text));
-    members.insert("columns".into(), json!(columns));
     members.insert(
         "sizes".into(),
         json!({
@@ -64,28 +41,48 @@ pub(crate) fn describe(database: &Database) -> serde_json::Value {
         "times".into(),
         json!({ "created_at": time(database.created_at), "last_write_at": time(database.last_write_at()) }),
     );
-    serde_json::Value::Object(members)
+    let mut out = serde_json::Value::Object(members).to_string().into_bytes();
+    // There may be thousands of columns, so they are written without an intermediate value.
+    out.pop();
+    out.extend_from_slice(b",\"columns\":[");
+    write_columns(&snapshot, &mut out);
+    out.extend_from_slice(b"]}");
+    out
 }
 
-/// The number of living records of a block with a string, a number, a boolean and a null in a column.
-fn types_seen(block: &Block, column: ColumnId) -> [usize; 4] {
-    let columns = &block.body.columns;
-    if block.living == block.len() {
-        let stats = columns.column_stats(column);
-        return [stats.texts, stats.numbers, stats.booleans, stats.nulls]
-            .map(|count| count as usize);
+/// Appends the columns that living records have, with their types and numbers of records, in order of their ids.
+fn write_columns(snapshot: &Snapshot, out: &mut Vec<u8>) {
+    let mut totals = vec![TypeCounts::default(); snapshot.names.len()];
+    for block in &snapshot.blocks {
+        block.add_type_counts(&mut totals);
     }
-    let mut seen = [0; 4];
-    for slot in block.alive.iter() {
-        match columns.value(slot, column) {
-            Some(Value::Text(_)) => seen[0] += 1,
-            Some(Value::Number(_)) => seen[1] += 1,
-            Some(Value::Boolean(_)) => seen[2] += 1,
-            Some(Value::Null) => seen[3] += 1,
-            None => {}
+    let mut is_first = true;
+    for ((_, name), types) in snapshot.names.iter().zip(totals) {
+        if types.records() == 0 {
+            continue;
         }
+        if !std::mem::take(&mut is_first) {
+            out.push(b',');
+        }
+        out.extend_from_slice(b"{\"name\":");
+        write_string(name, out);
+        out.extend_from_slice(b",\"types\":[");
+        for (count, name) in [
+            (types.texts, "\"string\","),
+            (types.numbers, "\"number\","),
+            (types.booleans, "\"boolean\","),
+            (types.nulls, "\"null\","),
+        ] {
+            if count > 0 {
+                out.extend_from_slice(name.as_bytes());
+            }
+        }
+        // The comma after the last type.
+        out.pop();
+        out.extend_from_slice(b"],\"records\":");
+        write_integer(types.records().into(), out);
+        out.push(b'}');
     }
-    seen
 }
 
 /// The records, state and sizes of a database as JSON. `problem` is why the database is no longer served.

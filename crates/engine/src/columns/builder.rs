@@ -187,7 +187,7 @@ impl ColumnBuilder {
                 }
             }
         }
-        let mut column = Column::new(rows, sparse.then(|| self.slots.as_slice().into()));
+        let mut column = Column::new(sparse.then(|| self.slots.as_slice().into()));
         column.nulls = RowSet::build(nulls, rows);
         column.booleans = RowSet::build(booleans, rows);
         column.trues = RowSet::build(trues, rows);

@@ -8,17 +8,34 @@ use crate::columns::texts::Texts;
 use crate::columns::value_set::ValueSet;
 use crate::record::Value;
 
-/// How many records of a block hold each type in a column. The other records lack the column.
+/// How many records hold each type in a column. The other records lack the column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TypeCounts {
     /// Records with `null`.
-    pub(crate) nulls: u64,
+    pub(crate) nulls: u32,
     /// Records with a boolean.
-    pub(crate) booleans: u64,
+    pub(crate) booleans: u32,
     /// Records with a number.
-    pub(crate) numbers: u64,
+    pub(crate) numbers: u32,
     /// Records with a string.
-    pub(crate) texts: u64,
+    pub(crate) texts: u32,
+}
+
+impl TypeCounts {
+    /// The records with a value of any type.
+    pub(crate) fn records(&self) -> u32 {
+        self.nulls + self.booleans + self.numbers + self.texts
+    }
+
+    /// The count of the type of a value.
+    pub(crate) fn of_mut(&mut self, value: Value<'_>) -> &mut u32 {
+        match value {
+            Value::Null => &mut self.nulls,
+            Value::Boolean(_) => &mut self.booleans,
+            Value::Number(_) => &mut self.numbers,
+            Value::Text(_) => &mut self.texts,
+        }
+    }
 }
 
 impl std::ops::AddAssign for TypeCounts {
@@ -36,7 +53,6 @@ impl std::ops::AddAssign for TypeCounts {
 /// column, which few records have, the row is the index of the slot in `slots`.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
-    rows: usize,
     /// For a sparse column, the slots of its rows, ascending.
     slots: Option<Box<[u16]>>,
     pub(super) nulls: RowSet,
@@ -50,9 +66,8 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    pub(super) fn new(rows: usize, slots: Option<Box<[u16]>>) -> Self {
+    pub(super) fn new(slots: Option<Box<[u16]>>) -> Self {
         Self {
-            rows,
             slots,
             nulls: RowSet::None,
             booleans: RowSet::None,
@@ -156,12 +171,16 @@ impl Column {
         self.texts.as_ref()
     }
 
-    pub(crate) fn counts(&self) -> TypeCounts {
+    /// How many of the records of `within` hold each type.
+    pub(crate) fn counts_within(&self, within: &Mask) -> TypeCounts {
+        let rows = self.rows(within);
+        let count = |set: &RowSet| set.within(&rows).count() as u32;
+        // A row of a dense column may be a record that lacks the column, so every type is counted.
         TypeCounts {
-            nulls: self.nulls.count(self.rows) as u64,
-            booleans: self.booleans.count(self.rows) as u64,
-            numbers: self.has_number.count(self.rows) as u64,
-            texts: self.has_text.count(self.rows) as u64,
+            nulls: count(&self.nulls),
+            booleans: count(&self.booleans),
+            numbers: count(&self.has_number),
+            texts: count(&self.has_text),
         }
     }
 
@@ -222,7 +241,7 @@ impl Column {
         };
         let rows = slots.as_ref().map_or(len, |slots| slots.len());
         debug_assert!(rows <= BLOCK_RECORDS, "the block's length was checked");
-        let mut column = Self::new(rows, slots);
+        let mut column = Self::new(slots);
         column.nulls = RowSet::read(decoder, rows)?;
         column.booleans = RowSet::read(decoder, rows)?;
         column.trues = RowSet::read(decoder, rows)?;

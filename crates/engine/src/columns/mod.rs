@@ -15,7 +15,7 @@ mod value_set;
 mod write;
 
 pub(crate) use builder::ColumnsBuilder;
-pub(crate) use column::Column;
+pub(crate) use column::{Column, TypeCounts};
 pub(crate) use encoding::Damaged;
 pub(crate) use integers::Integers;
 pub(crate) use mask::{BLOCK_RECORDS, Mask};

@@ -28,14 +28,6 @@ impl RowSet {
         }
     }
 
-    pub(crate) fn count(&self, len: usize) -> usize {
-        match self {
-            Self::None => 0,
-            Self::All => len,
-            Self::Some(words) => words.iter().map(|word| word.count_ones() as usize).sum(),
-        }
-    }
-
     /// The rows of `mask` that are in this set.
     pub(crate) fn within(&self, mask: &Mask) -> Mask {
         match self {

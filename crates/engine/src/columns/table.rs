@@ -1,9 +1,11 @@
 //! All columns of a block.
 
+use std::sync::OnceLock;
+
 use crate::columns::column::{Column, TypeCounts};
 use crate::columns::encoding::{Damaged, Decoder, put_count};
 use crate::columns::integers::Integers;
-use crate::columns::mask::BLOCK_RECORDS;
+use crate::columns::mask::{BLOCK_RECORDS, Mask};
 use crate::columns::names::ColumnId;
 use crate::record::Value;
 
@@ -16,6 +18,8 @@ pub(crate) struct Columns {
     /// The distinct lists of columns of the records, each in the order of a record's members.
     shapes: Vec<Box<[ColumnId]>>,
     record_shapes: Integers,
+    /// Bytes on the heap, once they were counted.
+    memory: OnceLock<usize>,
 }
 
 impl Columns {
@@ -30,6 +34,7 @@ impl Columns {
             columns,
             shapes,
             record_shapes,
+            memory: OnceLock::new(),
         }
     }
 
@@ -58,15 +63,13 @@ impl Columns {
             .filter_map(move |&id| Some((id, self.column(id)?.value(slot)?)))
     }
 
-    /// The columns that any record of the block has, by ascending id.
-    #[cfg(test)]
-    pub(crate) fn ids(&self) -> impl Iterator<Item = ColumnId> {
-        self.columns.iter().map(|(id, _)| *id)
-    }
-
-    /// How many records hold each type in a column.
-    pub(crate) fn column_stats(&self, id: ColumnId) -> TypeCounts {
-        self.column(id).map(Column::counts).unwrap_or_default()
+    /// How many of the records of `within` hold each type in each column, by ascending id of the column.
+    pub(crate) fn counts_within(
+        &self,
+        within: &Mask,
+    ) -> impl Iterator<Item = (ColumnId, TypeCounts)> {
+        let columns = self.columns.iter();
+        columns.map(|(id, column)| (*id, column.counts_within(within)))
     }
 
     pub(crate) fn column(&self, id: ColumnId) -> Option<&Column> {
@@ -76,6 +79,10 @@ impl Columns {
 
     /// Bytes on the heap.
     pub(crate) fn memory_bytes(&self) -> usize {
+        *self.memory.get_or_init(|| self.count_memory())
+    }
+
+    fn count_memory(&self) -> usize {
         let shapes: usize = self
             .shapes
             .iter()
@@ -158,6 +165,7 @@ impl Columns {
             columns,
             shapes,
             record_shapes,
+            memory: OnceLock::new(),
         })
     }
 }

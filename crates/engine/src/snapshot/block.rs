@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::columns::{BLOCK_RECORDS, Columns, Integers, Mask};
+use parking_lot::Mutex;
+
+use crate::columns::{BLOCK_RECORDS, Columns, Integers, Mask, TypeCounts};
 use crate::disk::FileError;
 use crate::lexical::{BlockIndex, TextColumns};
 use crate::record::{Passage, Passages, RecordId, RecordKey, RecordRow, RecordUuid, Vectors};
@@ -13,6 +15,7 @@ use crate::snapshot::coded::{Coded, CodedBuilder, recode};
 use crate::snapshot::exact_vectors::{ExactVectors, VectorBuffer, VectorsInMemory};
 use crate::snapshot::file_id::FileId;
 use crate::snapshot::keys::Keys;
+use crate::snapshot::living_counts::LivingCounts;
 use crate::snapshot::new_row::{NewRow, Times};
 use crate::snapshot::passage_table::PassageTable;
 
@@ -76,6 +79,7 @@ impl Block {
             words: OnceLock::new(),
             passages: PassageTable::build(passages()),
             equal: None,
+            living_counts: Mutex::default(),
         };
         let body = body.with_equal_vectors(exact.rows());
         Self {
@@ -137,6 +141,7 @@ impl Block {
                     .flat_map(|block| (0..block.len()).map(|slot| block.places(slot))),
             ),
             equal: None,
+            living_counts: Mutex::default(),
         };
         let body = body.with_equal_vectors(exact.rows());
         let exact = ExactVectors::Memory(exact);
@@ -269,6 +274,12 @@ impl Block {
                 .sum()
         });
         self.living - self.without_vector() + later
+    }
+
+    /// Adds how many living records hold each type in each column to `totals`, which has an entry for each column.
+    pub(crate) fn add_type_counts(&self, totals: &mut [TypeCounts]) {
+        let kept = &mut *self.body.living_counts.lock();
+        LivingCounts::add_to(totals, kept, &self.body, &self.alive);
     }
 
     /// Marks the record in `slot` as deleted.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use cosift_kernels::Codes;
+use parking_lot::Mutex;
 
 use crate::columns::{BLOCK_RECORDS, Columns, Integers, Mask};
 use crate::disk::{FileError, PartsFile};
@@ -124,6 +125,7 @@ impl IndexFiles {
                 bytes => Some(EqualVectors::from_bytes(bytes, records).ok_or(MISMATCH)?),
             },
             words: OnceLock::new(),
+            living_counts: Mutex::default(),
         };
         let files = self.open(entry.codes, CODES)?;
         let later = body.rows() - records;

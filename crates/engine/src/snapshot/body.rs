@@ -3,12 +3,15 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use parking_lot::Mutex;
+
 use crate::columns::{Columns, Integers, Mask};
 use crate::lexical::BlockIndex;
 use crate::record::RecordUuid;
 use crate::snapshot::equal_vectors::EqualVectors;
 use crate::snapshot::file_id::FileId;
 use crate::snapshot::keys::Keys;
+use crate::snapshot::living_counts::LivingCounts;
 use crate::snapshot::passage_table::PassageTable;
 
 /// Identities, two of the times and the columns of the records of a block. None of these ever changes.
@@ -30,6 +33,8 @@ pub(crate) struct Body {
     pub(crate) passages: Option<Box<PassageTable>>,
     /// The records whose vectors are equal; `None` where no vector has many records.
     pub(crate) equal: Option<Box<EqualVectors>>,
+    /// What the living records hold, once a description needed it.
+    pub(crate) living_counts: Mutex<Option<LivingCounts>>,
 }
 
 impl Body {

@@ -17,6 +17,7 @@ mod filter_cache;
 mod identity_index;
 mod index_files;
 mod keys;
+mod living_counts;
 mod new_row;
 mod passage_table;
 mod published;

@@ -85,9 +85,7 @@ fn damaged_bytes_never_panic() {
             for slot in 0..read.len() {
                 let _ = read.cells(slot).count();
             }
-            for id in read.ids() {
-                let _ = read.column_stats(id);
-            }
+            let _ = read.counts_within(&Mask::full(read.len())).count();
             for _ in 0..4 {
                 let bound = Filter {
                     root: group(random, &styles, 1),
