@@ -8,6 +8,7 @@ use crate::columns::{ColumnNames, Mask};
 use crate::error::Error;
 use crate::facets::request::Facet;
 use crate::facets::tally::Tally;
+use crate::runtime::StopCheck;
 use crate::snapshot::Block;
 
 /// Counts the matches of a request by its facets.
@@ -50,16 +51,19 @@ impl FacetCounter {
     /// all facets take at most `max_bytes`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when a facet has more intervals, or longer texts, than a response holds.
-    pub(crate) fn write(&self, max_bytes: usize) -> Result<Vec<u8>, Error> {
+    /// [`Error::Invalid`] when a facet has more intervals, or longer texts, than a response holds; [`Error::Stopped`].
+    pub(crate) fn write(
+        &self,
+        max_bytes: usize,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<Vec<u8>, Error> {
         let counted = std::mem::take(&mut *self.idle.lock());
         let mut counted = counted.into_iter();
         let mut tallies = counted.next().unwrap_or_else(|| self.tallies());
         for other in counted {
-            tallies
-                .iter_mut()
-                .zip(other)
-                .for_each(|(tally, other)| tally.merge(other));
+            for (tally, other) in tallies.iter_mut().zip(other) {
+                tally.merge(other, stop_check)?;
+            }
         }
         let mut out = vec![b'['];
         let mut text_bytes = max_bytes;
@@ -67,7 +71,7 @@ impl FacetCounter {
             if at > 0 {
                 out.push(b',');
             }
-            tally.write(facet, at, &mut text_bytes, &mut out)?;
+            tally.write((facet, at), &mut text_bytes, stop_check, &mut out)?;
         }
         out.push(b']');
         Ok(out)

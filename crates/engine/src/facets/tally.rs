@@ -10,6 +10,7 @@ use crate::facets::intervals::{write_intervals, write_quoted_time};
 use crate::facets::request::{Facet, RecordTime};
 use crate::facets::values::{ValueCounts, ValuesWriter};
 use crate::json::{write_number, write_string};
+use crate::runtime::{StopCheck, Stopped};
 use crate::snapshot::Block;
 
 /// A facet's counts over some blocks.
@@ -66,16 +67,22 @@ impl Tally {
     }
 
     /// Adds the counts of another tally of the same facet.
-    pub(crate) fn merge(&mut self, other: Self) {
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn merge(&mut self, other: Self, stop_check: &StopCheck<'_>) -> Result<(), Stopped> {
         self.matches += other.matches;
         match (&mut self.counts, other.counts) {
-            (Counts::Values(Some(values)), Counts::Values(Some(other))) => values.merge(other),
+            (Counts::Values(Some(values)), Counts::Values(Some(other))) => {
+                values.merge(other, stop_check)?;
+            }
             (Counts::Histogram(Some(numbers)), Counts::Histogram(Some(other))) => {
                 numbers.merge(other);
             }
             (Counts::Times(buckets), Counts::Times(other)) => buckets.merge(other),
             _ => {}
         }
+        Ok(())
     }
 
     /// Appends the counts as the response shows them. `at` is the facet's place in the request. `text_bytes` is how many
@@ -83,12 +90,12 @@ impl Tally {
     ///
     /// # Errors
     /// [`Error::Invalid`] when there are more intervals than a response holds, one begins below the least double, or the
-    /// listed texts are longer than there is room for.
+    /// listed texts are longer than there is room for; [`Error::Stopped`].
     pub(crate) fn write(
         self,
-        facet: &Facet,
-        at: usize,
+        (facet, at): (&Facet, usize),
         text_bytes: &mut usize,
+        stop_check: &StopCheck<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let matches = self.matches;
@@ -103,7 +110,7 @@ impl Tally {
                     text_bytes,
                     out,
                 };
-                writer.write(values)?;
+                writer.write(values, stop_check)?;
             }
             (Facet::Histogram { column, interval }, Counts::Histogram(histogram)) => {
                 out.extend_from_slice(b"{\"column\":");

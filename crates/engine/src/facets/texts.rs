@@ -6,7 +6,11 @@ use std::sync::Arc;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::columns::{ColumnId, Mask, Strings, Texts};
+use crate::runtime::{StopCheck, Stopped};
 use crate::snapshot::Body;
+
+/// Bytes that a counted string counts for in the stop check: looking at it takes about as long as testing them.
+pub(super) const TEXT_BYTES: usize = 128;
 
 /// How many records hold each string. The strings are not copied from their blocks.
 #[derive(Debug)]
@@ -71,10 +75,14 @@ impl TextCounts {
     }
 
     /// Adds the counts of another for the same column.
-    pub(crate) fn merge(&mut self, other: Self) {
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn merge(&mut self, other: Self, stop_check: &StopCheck<'_>) -> Result<(), Stopped> {
         let offset = self.bodies.len() as u32;
         self.bodies.extend(other.bodies);
         for entry in other.entries {
+            stop_check.before_testing(TEXT_BYTES)?;
             let entry = Entry {
                 body: entry.body + offset,
                 ..entry
@@ -85,6 +93,7 @@ impl TextCounts {
                 strings_of(&body, self.column).bytes(entry.string.into()),
             );
         }
+        Ok(())
     }
 
     /// Each string once, with its count.

@@ -6,10 +6,11 @@ use crate::columns::{ColumnId, Mask};
 use crate::error::Error;
 use crate::facets::intervals::write_member;
 use crate::facets::numbers::{Grain, NumberCounts};
-use crate::facets::texts::TextCounts;
+use crate::facets::texts::{TEXT_BYTES, TextCounts};
 use crate::facets::top_values::TopValues;
 use crate::json::write_value;
 use crate::record::Value;
+use crate::runtime::{StopCheck, Stopped};
 use crate::snapshot::Block;
 
 /// How many records hold each value of a column.
@@ -51,12 +52,15 @@ impl ValueCounts {
     }
 
     /// Adds the counts of other blocks of the same column.
-    pub(crate) fn merge(&mut self, other: Self) {
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub(crate) fn merge(&mut self, other: Self, stop_check: &StopCheck<'_>) -> Result<(), Stopped> {
         for (count, other) in self.booleans.iter_mut().zip(other.booleans) {
             *count += other;
         }
         self.numbers.merge(other.numbers);
-        self.texts.merge(other.texts);
+        self.texts.merge(other.texts, stop_check)
     }
 }
 
@@ -77,8 +81,12 @@ impl ValuesWriter<'_> {
     /// Appends the most frequent values; `None` are the counts of a column that no record ever had.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the listed texts are longer than the response has room for.
-    pub(crate) fn write(self, counts: Option<ValueCounts>) -> Result<(), Error> {
+    /// [`Error::Invalid`] when the listed texts are longer than the response has room for; [`Error::Stopped`].
+    pub(crate) fn write(
+        self,
+        counts: Option<ValueCounts>,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<(), Error> {
         // Outlives `top`, which borrows from it.
         let strings;
         let mut top = TopValues::new(self.limit);
@@ -91,6 +99,7 @@ impl ValuesWriter<'_> {
             }
             strings = counts.texts;
             for (text, count) in strings.iter() {
+                stop_check.before_testing(TEXT_BYTES)?;
                 top.add(count, || Value::Text(text.get()));
             }
         }

@@ -120,7 +120,8 @@ fn score_parts(search: &RunningSearch, hits: &[Hit]) -> Result<Vec<ScoreParts>, 
 
 /// What the search counts over all its matches.
 fn count_matches(search: &RunningSearch) -> Result<Arc<Counted>, Error> {
-    let counted = search.match_counts.finish(&search.request)?;
+    let stop_check = &search.outcome.stop_check();
+    let counted = (search.match_counts).finish(&search.request, stop_check)?;
     if let (Some(key), true) = (search.cached.key, search.counts_all()) {
         let counts = &search.database.counts;
         counts.insert(key, search.snapshot(), &counted);

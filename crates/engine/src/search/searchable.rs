@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::approximate::Approximation;
+use crate::record::{Hit, Position, RecordRow};
 use crate::search::caches::{CountCache, PageCache};
 use crate::snapshot::{FilterCache, PublishedCell};
 
@@ -12,7 +13,9 @@ pub(crate) struct Searchable {
     pub(crate) approximation: Option<Arc<Approximation>>,
     /// The columns that are embedded; `None` for every string column.
     pub(crate) embed: Option<Vec<String>>,
-    pub(crate) pages: PageCache,
+    pub(crate) pages: PageCache<Position, Hit>,
+    /// The pages of listings, by the hash of their cursor.
+    pub(crate) listed: PageCache<[u8; 16], RecordRow>,
     pub(crate) counts: CountCache,
     pub(crate) filters: FilterCache,
 }
@@ -28,6 +31,7 @@ impl Searchable {
             approximation,
             embed,
             pages: PageCache::default(),
+            listed: PageCache::default(),
             counts: CountCache::default(),
             filters: FilterCache::default(),
         }

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::columns::{ColumnNames, Mask};
 use crate::facets::{Facet, FacetCounter};
 use crate::record::{OwnedValue, RecordId, RecordRow, RecordUuid, Vectors};
+use crate::runtime::StopCheck;
 use crate::snapshot::{Basis, Block, NewRow, Times};
 
 /// Counts three towers; the response has every member of a facet.
@@ -65,8 +66,12 @@ fn the_response_is_the_golden_one() {
     .expect("they parse");
     let counter = FacetCounter::bind(&facets, &names);
     counter.count(&block, &Mask::full(4));
-    let response =
-        String::from_utf8(counter.write(usize::MAX).expect("few intervals")).expect("UTF-8");
+    let response = String::from_utf8(
+        counter
+            .write(usize::MAX, &StopCheck::never())
+            .expect("few intervals"),
+    )
+    .expect("UTF-8");
     let expected = [
         r#"[{"column":"country","type":"values","values":[{"value":"France","count":2}],"other":1,"missing":1}"#,
         r#"{"column":"open","type":"values","values":[{"value":true,"count":1},{"value":1,"count":1},{"value":"true","count":1}],"other":0,"missing":1}"#,

@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::columns::{ColumnNames, Mask};
 use crate::facets::tests::support::{Random, block_of, blocks, counted};
 use crate::facets::{Facet, FacetCounter};
+use crate::runtime::StopCheck;
 
 #[test]
 fn too_many_intervals_are_refused_with_the_facet() {
@@ -17,7 +18,7 @@ fn too_many_intervals_are_refused_with_the_facet() {
         .iter()
         .for_each(|block| counter.count(block, &Mask::full(4096)));
     let problems = counter
-        .write(usize::MAX)
+        .write(usize::MAX, &StopCheck::never())
         .expect_err("12,288 records, nearly a minute each")
         .problems();
     assert_eq!(problems[0].pointer, "/facets/1/interval");

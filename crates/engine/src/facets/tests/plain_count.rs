@@ -8,6 +8,7 @@ use crate::columns::{ColumnNames, Mask};
 use crate::facets::tests::support::{COLUMNS, Random, blocks};
 use crate::facets::{Facet, FacetCounter};
 use crate::record::OwnedValue;
+use crate::runtime::StopCheck;
 use crate::snapshot::Block;
 
 /// The sort key of a value in the response's order, and the value as JSON.
@@ -83,7 +84,12 @@ fn count(facets: &Json, blocks: &[Block], masks: &[Mask], names: &ColumnNames) -
             });
         }
     });
-    serde_json::from_slice(&counter.write(usize::MAX).expect("few intervals")).expect("JSON")
+    serde_json::from_slice(
+        &counter
+            .write(usize::MAX, &StopCheck::never())
+            .expect("few intervals"),
+    )
+    .expect("JSON")
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 use crate::columns::{ColumnNames, Mask};
 use crate::facets::{Facet, FacetCounter};
 use crate::record::{OwnedValue, RecordId, RecordRow, RecordUuid, Vectors};
+use crate::runtime::StopCheck;
 use crate::snapshot::{Basis, Block, NewRow, Times};
 
 pub(crate) struct Random(pub(crate) u64);
@@ -118,6 +119,6 @@ pub(crate) fn counted(
     let facets = Facet::parse_list(facets).expect("they parse");
     let counter = FacetCounter::bind(&facets, names);
     counter.count(block, &Mask::full(block.len()));
-    let json = counter.write(usize::MAX)?;
+    let json = counter.write(usize::MAX, &StopCheck::never())?;
     Ok(serde_json::from_slice(&json).expect("a response is JSON"))
 }

@@ -1,60 +1,59 @@
-//! The page cache: hits after a cursor, for searches whose pages are read one after the other.
+//! The page cache: records after a cursor, for requests whose pages are read one after the other.
 //!
-//! Every page costs a scan, however deep it is, and one scan can find many pages. So the next pages are taken from the hits
-//! of an earlier scan, as long as the snapshot is the same.
+//! Every page costs a scan, however deep it is, and one scan can find many pages. So the next pages are taken from the
+//! records that an earlier scan found, as long as the snapshot is the same.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::record::{Hit, Position};
 use crate::search::caches::source::{SearchKey, Source};
 use crate::snapshot::Snapshot;
 
-/// Each scan finds this many times the hits of the scan before, in addition to its page. The first scan finds its page
-/// only, so that a caller who reads one page from the middle pays for no more.
+/// Each scan finds this many times the records of the scan before, in addition to its page. The first scan finds its
+/// page only, so that a caller who reads one page from the middle pays for no more.
 const GROWTH: usize = 2;
 
-/// Hits that a scan finds in addition to its page, at most.
+/// Records that a scan finds in addition to its page, at most.
 const MAX_AHEAD: usize = 16_384;
 
-/// Hits of all entries together.
-const MAX_HITS: usize = 262_144;
+/// Records of all entries together.
+const MAX_RECORDS: usize = 262_144;
 
-/// The cached hits of a database's searches, newest last.
-#[derive(Default)]
-pub(crate) struct PageCache {
-    entries: Mutex<VecDeque<Entry>>,
+/// The cached records of a database's searches or listings, newest last. `A` is where a page begins, `T` a record.
+pub(crate) struct PageCache<A, T> {
+    entries: Mutex<VecDeque<Entry<A, T>>>,
 }
 
-/// The hits of one scan.
-struct Entry {
+/// The records of one scan.
+struct Entry<A, T> {
     source: Source,
-    /// The hits come strictly after this position.
-    after: Position,
-    hits: Arc<[Hit]>,
-    /// Whether no match comes after the hits.
+    /// The records come strictly after this cursor.
+    after: A,
+    records: Arc<[T]>,
+    /// Whether no match comes after the records.
     complete: bool,
 }
 
 /// A page as the cache has it.
-pub(crate) enum CachedPage {
-    /// The hits of the page, as many as asked for or all there are.
-    Hits(Vec<Hit>),
-    /// Not cached: the number of hits that a scan should find.
+pub(crate) enum CachedPage<T> {
+    /// The records of the page, as many as asked for or all there are.
+    Found(Vec<T>),
+    /// Not cached: the number of records that a scan should find.
     Scan(usize),
 }
 
-impl PageCache {
-    /// The `count` hits after a position, or the number of hits that a scan should find.
+impl<A: Copy + PartialEq, T: Copy> PageCache<A, T> {
+    /// The `count` records after a cursor, or the number of records that a scan should find. `first` returns the place of
+    /// the first record after the cursor among the records of an entry, if that follows from them.
     pub(crate) fn get(
         &self,
-        search: &SearchKey,
-        snapshot: &Arc<Snapshot>,
-        after: Position,
+        (search, snapshot): (&SearchKey, &Arc<Snapshot>),
+        after: A,
         count: usize,
-    ) -> CachedPage {
+        first: impl Fn(&[T]) -> Option<usize>,
+    ) -> CachedPage<T> {
         let mut entries = self.entries.lock();
         entries.retain(|entry| entry.source.is_alive());
         let mut ahead = 0;
@@ -63,41 +62,81 @@ impl PageCache {
             .filter(|entry| entry.source.is(search, snapshot))
         {
             let start = if entry.after == after {
-                0
+                Some(0)
             } else {
-                match entry.hits.binary_search_by(|hit| hit.position.cmp(&after)) {
-                    Ok(at) => at + 1,
-                    Err(_) => continue,
-                }
+                first(&entry.records)
             };
-            let rest = &entry.hits[start..];
+            let Some(start) = start else { continue };
+            let rest = &entry.records[start..];
             if rest.len() >= count || entry.complete {
-                return CachedPage::Hits(rest[..count.min(rest.len())].to_vec());
+                return CachedPage::Found(rest[..count.min(rest.len())].to_vec());
             }
-            ahead = ahead.max(entry.hits.len() * GROWTH);
+            ahead = ahead.max(entry.records.len() * GROWTH);
         }
         CachedPage::Scan(ahead.min(MAX_AHEAD) + count)
     }
 
-    /// Adds the hits of a scan for `size` hits. The oldest entries leave when all together are too large.
+    /// Adds the records of a scan for `size` records. The oldest entries leave when all together are too large.
     pub(crate) fn insert(
         &self,
         search: SearchKey,
         snapshot: &Arc<Snapshot>,
-        after: Position,
-        hits: &[Hit],
+        after: A,
+        records: &[T],
         size: usize,
     ) {
         let mut entries = self.entries.lock();
         entries.push_back(Entry {
             source: Source::new(search, snapshot),
             after,
-            hits: hits.into(),
-            complete: hits.len() < size,
+            records: records.into(),
+            complete: records.len() < size,
         });
-        let mut sum: usize = entries.iter().map(|entry| entry.hits.len()).sum();
-        while sum > MAX_HITS {
-            sum -= entries.pop_front().map_or(0, |entry| entry.hits.len());
+        let mut sum: usize = entries.iter().map(|entry| entry.records.len()).sum();
+        while sum > MAX_RECORDS {
+            sum -= entries.pop_front().map_or(0, |entry| entry.records.len());
         }
+    }
+}
+
+impl<A, T> Default for PageCache<A, T> {
+    fn default() -> Self {
+        Self {
+            entries: Mutex::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The scans that it takes to read `records` records in pages of `count`.
+    fn scans_of_drain(records: u32, count: usize) -> usize {
+        let (cache, snapshot) = (PageCache::default(), Arc::new(Snapshot::empty()));
+        let source = (&[0; 16], &snapshot);
+        let (mut scans, mut next) = (0, 0);
+        while next < records {
+            let place = |found: &[u32]| found.iter().position(|&record| record == next);
+            let page = match cache.get(source, next, count, place) {
+                CachedPage::Found(page) => page,
+                CachedPage::Scan(size) => {
+                    scans += 1;
+                    let found: Vec<u32> = (next..records).take(size).collect();
+                    cache.insert([0; 16], &snapshot, next, &found, size);
+                    found.into_iter().take(count).collect()
+                }
+            };
+            let expected: Vec<u32> = (next..records).take(count).collect();
+            assert_eq!(page, expected);
+            next += count as u32;
+        }
+        scans
+    }
+
+    #[test]
+    fn the_pages_of_a_drain_share_scans() {
+        assert!(scans_of_drain(500_000, 100) < 45);
+        assert!(scans_of_drain(1_000, 100) < 5);
     }
 }

@@ -103,7 +103,7 @@ impl Cursor {
             if !visible((block, slot))? {
                 continue;
             }
-            let key = sort.key(block, slot);
+            let key = sort.keys(block).at(slot);
             if key.digest() == named.digest {
                 let position = sort.position_of(key.into_owned(), named.id);
                 // The first record is the last one of the page before.

@@ -24,6 +24,10 @@ pub(crate) struct Query {
     pub(crate) time_range: TimeRange,
     pub(crate) sort: Sort,
     pub(crate) cursor: Option<Cursor>,
+    /// Identifies the cursor.
+    pub(crate) cursor_hash: [u8; 16],
+    /// Equal for requests that differ in cursor and page size only.
+    pub(crate) request_hash: [u8; 16],
     pub(crate) total: bool,
     pub(crate) facets: Vec<Facet>,
     pub(crate) explain: Option<Explain>,
@@ -32,6 +36,11 @@ pub(crate) struct Query {
 }
 
 impl Query {
+    /// Whether all matches must be counted.
+    pub(crate) fn counts_all(&self) -> bool {
+        self.total || !self.facets.is_empty()
+    }
+
     /// Reads a query from JSON: `variant`, `limit`, `filter`, `forced_filter`, `time_range`, `sort`,
     /// `cursor`, `total`, `facets`, `explain`, `map`.
     ///
@@ -56,6 +65,8 @@ impl Query {
             time_range: request.time_range()?,
             sort: Sort::parse(&request)?,
             cursor,
+            cursor_hash: request.hash_of(|member| member == "cursor"),
+            request_hash: request.hash_of(|member| !["cursor", "limit"].contains(&member)),
             total: request.flag("total")?,
             facets: Facet::of(&request)?,
             explain: Explain::parse(&request, variant)?,

@@ -6,14 +6,16 @@ use std::time::Instant;
 
 use crate::error::Error;
 use crate::facets::FacetCounter;
-use crate::record::{PageStart, Ranked, TimeRange, TopK};
+use crate::record::{IdKey, PageStart, Ranked, RecordRow, TimeRange, TopK};
 use crate::runtime::{StopCheck, StopFlag};
+use crate::search::caches::{CachedPage, Counted};
 use crate::search::explain::{BoundExplain, Report};
 use crate::search::listing::cursor::invalid_cursor;
 use crate::search::listing::position::ListingPosition;
 use crate::search::listing::request::Query;
 use crate::search::map::MapPoints;
 use crate::search::page::{Page, PageContent};
+use crate::search::running::MAX_COUNTED;
 use crate::search::searchable::Searchable;
 use crate::snapshot::{Block, Selection, Snapshot};
 
@@ -21,6 +23,7 @@ const LOST_CURSOR: &str = "the record that the cursor names and those that follo
 
 /// A filter-only request, bound to a snapshot.
 pub(crate) struct BoundQuery {
+    target: Arc<Searchable>,
     query: Query,
     snapshot: Arc<Snapshot>,
     selection: Selection,
@@ -35,7 +38,11 @@ impl Query {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a cursor whose position can't be found any more; [`Error::Stopped`].
-    pub(crate) fn bind(self, target: &Searchable, stop: StopFlag) -> Result<BoundQuery, Error> {
+    pub(crate) fn bind(
+        self,
+        target: &Arc<Searchable>,
+        stop: StopFlag,
+    ) -> Result<BoundQuery, Error> {
         let arrived = Instant::now();
         let (snapshot, named) = {
             let published = target.published.read();
@@ -60,6 +67,7 @@ impl Query {
         }
         selection.use_masks(target.filters.get(self.filter_key, &snapshot));
         Ok(BoundQuery {
+            target: Arc::clone(target),
             query: self,
             snapshot,
             selection,
@@ -73,7 +81,8 @@ impl Query {
 impl BoundQuery {
     /// Whether the query takes so long that other queries must not wait for this one.
     pub(crate) fn is_expensive(&self) -> bool {
-        if self.query.map.is_some() {
+        let counts_many = !self.query.facets.is_empty() && self.snapshot.records() > MAX_COUNTED;
+        if self.query.map.is_some() || counts_many {
             return true;
         }
         let explained = self.query.explain.as_ref().map_or(0, |_| self.query.limit);
@@ -89,8 +98,7 @@ impl BoundQuery {
         let Self {
             query, snapshot, ..
         } = self;
-        let facets = FacetCounter::bind(&query.facets, &snapshot.names);
-        let (records, matches) = self.scan(&facets)?;
+        let (records, counted) = self.find()?;
         let scan = self.arrived.elapsed();
         let stop_check = &StopCheck::new(&self.stop);
         let page = |body| Page {
@@ -109,17 +117,13 @@ impl BoundQuery {
             };
             return Ok(page(points.write(stop_check)?));
         }
-        let facets = match query.facets.as_slice() {
-            [] => None,
-            _ => Some(facets.write(query.page_bytes)?),
-        };
         let explain = query.explain.as_ref();
         let explain = explain.map(|explain| explain.bind(&snapshot.names));
         let report = explain.as_ref().map(|explain| {
             let report = Report {
                 plan: self.plan(explain),
                 kernel: None,
-                counters: vec![("matches", matches)],
+                counters: vec![("matches", counted.total)],
                 arrived: self.arrived,
                 waited: None,
                 scan,
@@ -134,8 +138,8 @@ impl BoundQuery {
             max_bytes: query.page_bytes,
             records: &records,
             approximate: false,
-            total: query.total.then_some(matches),
-            facets: facets.as_ref(),
+            total: query.total.then_some(counted.total),
+            facets: (!query.facets.is_empty()).then_some(&counted.facets),
             passage: None,
             explain: report,
             score_parts: Vec::new(),
@@ -143,36 +147,108 @@ impl BoundQuery {
         Ok(page(content.write(stop_check)?))
     }
 
-    /// The first records from the start of the page on, with those that its cursor may have to name, and the number of
-    /// all matches.
-    fn scan(
-        &self,
-        facets: &FacetCounter,
-    ) -> Result<(Vec<Ranked<ListingPosition<'_>>>, u64), Error> {
+    /// The records of the page in order, with those that its cursor may have to name, and what the query counts. Both are
+    /// taken from an earlier scan if possible.
+    fn find(&self) -> Result<(Vec<Ranked<ListingPosition<'_>>>, Arc<Counted>), Error> {
+        let Self {
+            query,
+            snapshot,
+            target,
+            ..
+        } = self;
+        let size = query.limit + 1 + query.sort.records_after_page();
+        if query.explain.is_some() || query.map.is_some() {
+            return self.scan(size);
+        }
+        let key = query.request_hash;
+        let counted = match query.counts_all() {
+            true => target.counts.get(&key, snapshot),
+            false => Some(Arc::default()),
+        };
+        let Some(start) = &self.start else {
+            let (records, scanned) = self.scan(size)?;
+            self.cache_counts(&scanned);
+            return Ok((records, scanned));
+        };
+        let sort = query.sort.bind(&snapshot.names);
+        let ranked = |row| {
+            let (block, slot) = snapshot.at(row);
+            let position = sort.position(block, slot, query.variant);
+            Ranked { position, row }
+        };
+        let first = |rows: &[RecordRow]| {
+            let at = rows.partition_point(|&row| !start.admits(&ranked(row).position));
+            // Other records may come between the start and the first of the rows.
+            (at > 0).then_some(at)
+        };
+        let page = target
+            .listed
+            .get((&key, snapshot), query.cursor_hash, size, first);
+        let size = match (page, counted) {
+            (CachedPage::Found(rows), Some(counted)) => {
+                return Ok((rows.into_iter().map(ranked).collect(), counted));
+            }
+            (CachedPage::Found(_), None) => size,
+            (CachedPage::Scan(size), _) => size,
+        };
+        let (records, scanned) = self.scan(size)?;
+        let rows: Vec<RecordRow> = records.iter().map(|record| record.row).collect();
+        target
+            .listed
+            .insert(key, snapshot, query.cursor_hash, &rows, size);
+        self.cache_counts(&scanned);
+        Ok((records, scanned))
+    }
+
+    fn cache_counts(&self, counted: &Arc<Counted>) {
+        if self.query.counts_all() {
+            let key = self.query.request_hash;
+            self.target.counts.insert(key, &self.snapshot, counted);
+        }
+    }
+
+    /// The first `size` records from the start of the page on, and what the query counts.
+    fn scan(&self, size: usize) -> Result<(Vec<Ranked<ListingPosition<'_>>>, Arc<Counted>), Error> {
         let Self {
             query, snapshot, ..
         } = self;
         let stop_check = &StopCheck::new(&self.stop);
+        let facets = FacetCounter::bind(&query.facets, &snapshot.names);
         let sort = query.sort.bind(&snapshot.names);
-        let mut first = TopK::new(query.limit + 1 + query.sort.records_after_page());
-        let mut matches = 0;
+        let mut first = TopK::new(size);
+        let mut total = 0;
         for block in &snapshot.blocks {
             if self.stop.load(Relaxed) {
                 return Err(Error::Stopped);
             }
             let mask = self.selection.mask(block, stop_check)?;
-            matches += mask.count() as u64;
+            total += mask.count() as u64;
             facets.count(block, &mask);
+            let keys = sort.keys(block);
             for slot in mask.iter() {
-                let position = sort.position(block, slot, query.variant);
+                // The value alone decides about most records.
+                let key = keys.at(slot);
                 let start = self.start.as_ref();
+                if start.is_some_and(|start| sort.compare(&key, &start.position().key).is_lt()) {
+                    continue;
+                }
+                let last: Option<&Ranked<ListingPosition<'_>>> = first.last();
+                if last.is_some_and(|last| sort.compare(&key, &last.position.key).is_gt()) {
+                    continue;
+                }
+                let id = IdKey::new(query.variant, block.id(slot), block.uuid(slot));
+                let position = sort.position_of(key, id);
                 if start.is_none_or(|start| start.admits(&position)) {
                     let row = block.row(slot);
                     first.push(Ranked { position, row });
                 }
             }
         }
-        Ok((first.into_sorted(), matches))
+        let facets = match query.facets.as_slice() {
+            [] => Vec::new(),
+            _ => facets.write(query.page_bytes, stop_check)?,
+        };
+        Ok((first.into_sorted(), Arc::new(Counted { total, facets })))
     }
 
     /// How the query is carried out, for people. A forced filter does not show.

@@ -1,6 +1,8 @@
 //! The order of a listing, as a request asks for it.
 
-use crate::columns::{ColumnId, ColumnNames};
+use std::cmp::Ordering;
+
+use crate::columns::{Column, ColumnId, ColumnNames, Integers};
 use crate::error::Error;
 use crate::filter::RequestReader;
 use crate::record::{IdKey, Variant};
@@ -32,6 +34,13 @@ pub(crate) struct BoundSort<'a> {
     sort: &'a Sort,
     /// `None` for a time, and for a column that no record ever had.
     column: Option<ColumnId>,
+}
+
+/// The values that the records of a block are ordered by.
+pub(crate) enum BlockKeys<'b> {
+    Times(&'b Integers),
+    /// `None` for a column that no record of the block has.
+    Column(Option<&'b Column>),
 }
 
 impl Sort {
@@ -98,7 +107,7 @@ impl BoundSort<'_> {
         variant: Variant,
     ) -> ListingPosition<'b> {
         let id = IdKey::new(variant, block.id(slot), block.uuid(slot));
-        self.position_of(self.key(block, slot), id)
+        self.position_of(self.keys(block).at(slot), id)
     }
 
     /// The position of a value and an identity.
@@ -110,16 +119,31 @@ impl BoundSort<'_> {
         }
     }
 
-    /// The value that a record is ordered by.
-    pub(crate) fn key<'b>(&self, block: &'b Block, slot: usize) -> SortKey<'b> {
+    /// The order of two values.
+    pub(crate) fn compare(&self, a: &SortKey<'_>, b: &SortKey<'_>) -> Ordering {
+        a.compare(b, self.sort.descending)
+    }
+
+    /// The values that the records of a block are ordered by.
+    pub(crate) fn keys<'b>(&self, block: &'b Block) -> BlockKeys<'b> {
         match &self.sort.by {
-            SortBy::Created => SortKey::Time(block.body.created.get(slot)),
-            SortBy::Changed => SortKey::Time(block.body.changed.get(slot)),
-            SortBy::Synced => SortKey::Time(block.synced.get(slot)),
+            SortBy::Created => BlockKeys::Times(&block.body.created),
+            SortBy::Changed => BlockKeys::Times(&block.body.changed),
+            SortBy::Synced => BlockKeys::Times(&block.synced),
             SortBy::Column(_) => {
                 let column = self.column;
-                SortKey::of(column.and_then(|column| block.body.columns.value(slot, column)))
+                BlockKeys::Column(column.and_then(|column| block.body.columns.column(column)))
             }
+        }
+    }
+}
+
+impl<'b> BlockKeys<'b> {
+    /// The value of a record.
+    pub(crate) fn at(&self, slot: usize) -> SortKey<'b> {
+        match self {
+            Self::Times(times) => SortKey::Time(times.get(slot)),
+            Self::Column(column) => SortKey::of(column.and_then(|column| column.value(slot))),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::record::{PageStart, SCORE_STEPS, Score};
+use crate::record::{Hit, PageStart, SCORE_STEPS, Score};
 use crate::runtime::StopCheck;
 use crate::search::caches::{CachedPage, search_key};
 use crate::search::explain::Explain;
@@ -90,12 +90,13 @@ impl RunningSearch {
         };
         let size = self.ranking.size();
         let after = *start.position();
-        match self
-            .database
-            .pages
-            .get(&key, &self.scope.snapshot, after, size)
-        {
-            CachedPage::Hits(hits) => self.cached.hits = Some(hits),
+        let source = (&key, &self.scope.snapshot);
+        let first = |hits: &[Hit]| {
+            let at = hits.binary_search_by(|hit| hit.position.cmp(&after));
+            Some(at.ok()? + 1)
+        };
+        match self.database.pages.get(source, after, size, first) {
+            CachedPage::Found(hits) => self.cached.hits = Some(hits),
             CachedPage::Scan(size) => {
                 self.ranking = Ranking::new(size, self.ranking.threshold(), Some(start));
             }

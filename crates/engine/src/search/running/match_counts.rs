@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::columns::{ColumnNames, Mask};
 use crate::error::Error;
 use crate::facets::FacetCounter;
+use crate::runtime::StopCheck;
 use crate::search::caches::Counted;
 use crate::search::request::Search;
 use crate::snapshot::Block;
@@ -49,14 +50,18 @@ impl MatchCounts {
     ///
     /// # Errors
     /// Those of [`FacetCounter::write`].
-    pub(crate) fn finish(&self, request: &Search) -> Result<Arc<Counted>, Error> {
+    pub(crate) fn finish(
+        &self,
+        request: &Search,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<Arc<Counted>, Error> {
         if let Some(cached) = &self.cached {
             return Ok(Arc::clone(cached));
         }
         let facets = if request.facets.is_empty() {
             Vec::new()
         } else {
-            self.facets.write(request.page_bytes)?
+            self.facets.write(request.page_bytes, stop_check)?
         };
         let total = self.matches.load(Relaxed);
         Ok(Arc::new(Counted { total, facets }))

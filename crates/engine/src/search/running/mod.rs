@@ -14,5 +14,5 @@ mod waiting;
 
 pub(crate) use index_use::IndexUse;
 pub(crate) use scope::Scope;
-pub(crate) use search::RunningSearch;
+pub(crate) use search::{MAX_COUNTED, RunningSearch};
 pub(crate) use waiting::{Reply, WaitingSearch};

@@ -22,6 +22,9 @@ use crate::search::running::timing::Timing;
 use crate::search::searchable::Searchable;
 use crate::snapshot::{Block, Snapshot};
 
+/// Records that are counted in a few milliseconds.
+pub(crate) const MAX_COUNTED: usize = 16_384;
+
 /// A search bound to a snapshot. Threads scan blocks for it in any order.
 pub(crate) struct RunningSearch {
     pub(crate) database: Arc<Searchable>,
@@ -54,6 +57,12 @@ impl RunningSearch {
     /// Whether the scan must find every match, not just those of the page.
     pub(crate) fn counts_all(&self) -> bool {
         self.match_counts.counts_all()
+    }
+
+    /// Whether the search counts so many records that other searches must not wait for this one. To write a facet is one
+    /// step, however many records were counted.
+    pub(crate) fn counts_many(&self) -> bool {
+        self.counts_all() && self.snapshot().records() > MAX_COUNTED
     }
 
     /// Whether the approximate index already covers a block.

@@ -21,7 +21,10 @@ pub(crate) struct Queue {
     arrived: VecDeque<WaitingSearch>,
     /// Searches that wait for a shared scan.
     bound: VecDeque<Arc<RunningSearch>>,
-    /// Shared scans with parts left to take.
+    /// Whether a search of `bound` may start a shared scan: one was added, or all parts of a scan were taken.
+    may_start: bool,
+    /// Shared scans with parts left to take, at most one of each database. They take turns, part by part, so that no
+    /// search waits for the scan of another database.
     scans: VecDeque<Arc<SharedScan>>,
     /// Searches to answer.
     scanned: VecDeque<Arc<RunningSearch>>,
@@ -63,6 +66,7 @@ impl Queue {
     pub(crate) fn push_bound(&mut self, search: RunningSearch, needs_scan: bool) {
         if needs_scan {
             self.bound.push_back(Arc::new(search));
+            self.may_start = true;
         } else {
             self.scanned.push_back(Arc::new(search));
         }
@@ -76,6 +80,7 @@ impl Queue {
             } else {
                 search.restart();
                 self.bound.push_front(Arc::clone(search));
+                self.may_start = true;
             }
         }
     }
@@ -107,50 +112,79 @@ impl Queue {
         self.arrived.len() + self.bound.len()
     }
 
-    /// The next step: the one that is nearest to an answer. `None` when there is nothing to do now.
+    /// The next step: an answer, then a bind, then a part of the scan whose turn it is. `None` when there is nothing to do
+    /// now.
     pub(crate) fn next_step(&mut self) -> Option<Step> {
         if let Some(search) = self.scanned.pop_front() {
             return Some(Step::Answer(search));
         }
-        while let Some(scan) = self.scans.front() {
-            if let Some(part) = scan.take_part() {
-                return Some(Step::Scan(Arc::clone(scan), part));
-            }
-            self.scans.pop_front();
-        }
+        // Before any scan: otherwise a search would wait for the scans of other databases before its own can begin.
         if let Some(search) = self.arrived.pop_front() {
             return Some(Step::Bind(Box::new(search)));
         }
-        self.start_scan();
-        let scan = self.scans.front()?;
-        scan.take_part()
-            .map(|part| Step::Scan(Arc::clone(scan), part))
+        if let Some(search) = self.take_stopped() {
+            return Some(Step::Answer(search));
+        }
+        self.start_scans();
+        while let Some(scan) = self.scans.pop_front() {
+            let part = scan.take_part();
+            if scan.has_more() {
+                self.scans.push_back(Arc::clone(&scan));
+            } else {
+                self.may_start = true;
+            }
+            if let Some(part) = part {
+                return Some(Step::Scan(scan, part));
+            }
+        }
+        None
     }
 
-    /// Starts a shared scan for the bound searches of one snapshot.
-    fn start_scan(&mut self) {
-        let Some(first) = self.bound.front() else {
+    /// Removes a search that was stopped while it waited for a shared scan.
+    fn take_stopped(&mut self) -> Option<Arc<RunningSearch>> {
+        let at = self
+            .bound
+            .iter()
+            .position(|search| search.outcome.is_over())?;
+        self.bound.remove(at)
+    }
+
+    /// Starts a shared scan for each database that has bound searches and no scan: of searches of one snapshot.
+    fn start_scans(&mut self) {
+        if !std::mem::take(&mut self.may_start) {
             return;
-        };
-        let snapshot = Arc::clone(first.snapshot());
-        let mut batch = Vec::new();
+        }
+        let mut batches: Vec<Vec<Arc<RunningSearch>>> = Vec::new();
         let mut others = VecDeque::new();
         for search in self.bound.drain(..) {
-            if batch.len() < MAX_BATCH && Arc::ptr_eq(search.snapshot(), &snapshot) {
-                batch.push(search);
-            } else {
+            let is_same = |other: &[Arc<RunningSearch>]| {
+                (other.first()).is_some_and(|other| Arc::ptr_eq(&other.database, &search.database))
+            };
+            if self.scans.iter().any(|scan| is_same(&scan.searches)) {
                 others.push_back(search);
+                continue;
+            }
+            match batches.iter_mut().find(|batch| is_same(batch)) {
+                None => batches.push(vec![search]),
+                Some(batch)
+                    if batch.len() < MAX_BATCH
+                        && Arc::ptr_eq(batch[0].snapshot(), search.snapshot()) =>
+                {
+                    batch.push(search);
+                }
+                Some(_) => others.push_back(search),
             }
         }
         self.bound = others;
-        self.scans.push_back(Arc::new(SharedScan::new(batch)));
+        let scans = batches.into_iter().map(SharedScan::new).map(Arc::new);
+        self.scans.extend(scans);
     }
 
     /// Whether there is another step to take now.
     pub(crate) fn has_more(&self) -> bool {
         !self.scanned.is_empty()
             || !self.arrived.is_empty()
-            || !self.bound.is_empty()
-            || self.scans.iter().any(|scan| scan.has_more())
+            || !self.scans.is_empty()
+            || self.may_start && !self.bound.is_empty()
     }
 }

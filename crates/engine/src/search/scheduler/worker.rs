@@ -109,10 +109,12 @@ impl Group {
         self.metrics.scanned(std::mem::take(&mut scratch.bytes));
         match bound {
             Ok(None) => {}
-            Ok(Some((search, needs_scan))) => {
-                self.queue.lock().push_bound(search, needs_scan);
-                self.work.notify_one();
-            }
+            Ok(Some((search, needs_scan))) => match &self.expensive {
+                Some(expensive) if search.counts_many() => {
+                    expensive.push_bound(search, needs_scan);
+                }
+                _ => self.push_bound(search, needs_scan),
+            },
             Err(panic) => {
                 let reply = reply.lock().take();
                 if let Some(reply) = reply {
@@ -122,6 +124,12 @@ impl Group {
                 }
             }
         }
+    }
+
+    /// Queues a search that was bound.
+    fn push_bound(&self, search: RunningSearch, needs_scan: bool) {
+        self.queue.lock().push_bound(search, needs_scan);
+        self.work.notify_one();
     }
 
     /// Binds a search. Returns it and whether it needs a scan, or `None` for an expensive search, which is handed to the
