@@ -117,7 +117,8 @@ mod tests {
         let source = (&[0; 16], &snapshot);
         let (mut scans, mut next) = (0, 0);
         while next < records {
-            let place = |found: &[u32]| found.iter().position(|&record| record == next);
+            let before = |found: &[u32]| found.iter().position(|&record| record + 1 == next);
+            let place = |found: &[u32]| Some(before(found)? + 1);
             let page = match cache.get(source, next, count, place) {
                 CachedPage::Found(page) => page,
                 CachedPage::Scan(size) => {

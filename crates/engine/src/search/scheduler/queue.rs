@@ -188,3 +188,110 @@ impl Queue {
             || self.may_start && !self.bound.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::limits::Limits;
+    use crate::record::{RecordId, RecordRow, RecordUuid, Vectors};
+    use crate::runtime::StopFlag;
+    use crate::search::request::Search;
+    use crate::search::running::Scope;
+    use crate::search::searchable::Searchable;
+    use crate::snapshot::{
+        Basis, Block, IdentityIndex, NewRow, Published, PublishedCell, Snapshot, Times,
+    };
+
+    const VECTOR: [i32; 8] = [1 << 30, 0, 0, 0, 0, 0, 0, 0];
+
+    /// A database of `blocks` blocks of one record each.
+    fn database(blocks: u32) -> Arc<Searchable> {
+        let basis = Arc::new(Basis::identity(VECTOR.len()));
+        let block = |row: u32| {
+            let record = NewRow {
+                id: RecordId(row.into()),
+                uuid: RecordUuid([0; 16]),
+                key: None,
+                times: Times {
+                    created: 0,
+                    changed: 0,
+                    synced: 0,
+                },
+                cells: Vec::new(),
+                vectors: Vectors::one(VECTOR.to_vec()),
+            };
+            Block::build(RecordRow(row), VECTOR.len(), &[record], &basis)
+        };
+        let snapshot = Snapshot {
+            blocks: (0..blocks).map(block).collect(),
+            ..Snapshot::empty()
+        };
+        let published = Published {
+            snapshot: Arc::new(snapshot),
+            index: IdentityIndex::default(),
+        };
+        let published = Arc::new(PublishedCell::new(published));
+        Arc::new(Searchable::new(published, None, None))
+    }
+
+    fn bound(database: &Arc<Searchable>, stop: &StopFlag) -> RunningSearch {
+        let mut waiting = WaitingSearch {
+            database: Arc::clone(database),
+            request: Search::parse("{}", &Limits::default()).expect("a request"),
+            vector: VECTOR.to_vec(),
+            stop: Arc::clone(stop),
+            arrived: Instant::now(),
+            masks: None,
+            reply: Box::new(|_| ()),
+        };
+        let scope = Scope::of(&mut waiting);
+        RunningSearch::bind(scope, waiting)
+    }
+
+    /// The searches of the next scan part.
+    fn next_scan(queue: &mut Queue) -> Vec<Arc<RunningSearch>> {
+        match queue.next_step() {
+            Some(Step::Scan(scan, _)) => scan.searches.clone(),
+            _ => panic!("another step"),
+        }
+    }
+
+    #[test]
+    fn scans_of_databases_take_turns() {
+        let (large, small) = (database(100), database(1));
+        let mut queue = Queue::default();
+        let stop = StopFlag::default();
+        queue.push_bound(bound(&large, &stop), true);
+        for _ in 0..3 {
+            assert!(Arc::ptr_eq(&next_scan(&mut queue)[0].database, &large));
+        }
+        // These two wait for the end of the scan of their database, to share one of their own.
+        queue.push_bound(bound(&large, &stop), true);
+        queue.push_bound(bound(&large, &stop), true);
+        queue.push_bound(bound(&small, &stop), true);
+        let parts: Vec<_> = (0..2).map(|_| next_scan(&mut queue)).collect();
+        let of_small = |part: &Vec<Arc<RunningSearch>>| Arc::ptr_eq(&part[0].database, &small);
+        assert!(parts.iter().any(of_small));
+        while queue.scans.iter().any(|scan| scan.searches.len() == 1) {
+            next_scan(&mut queue);
+        }
+        assert!(queue.has_more());
+        assert_eq!(next_scan(&mut queue).len(), 2);
+    }
+
+    #[test]
+    fn a_stopped_search_does_not_wait_for_a_scan() {
+        let large = database(100);
+        let mut queue = Queue::default();
+        queue.push_bound(bound(&large, &StopFlag::default()), true);
+        next_scan(&mut queue);
+        let stop = StopFlag::default();
+        queue.push_bound(bound(&large, &stop), true);
+        next_scan(&mut queue);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(matches!(queue.next_step(), Some(Step::Answer(_))));
+        assert!(queue.bound.is_empty());
+    }
+}
