@@ -85,6 +85,8 @@ fn find_hits(search: &RunningSearch) -> Result<Vec<Hit>, Error> {
         return Ok(hits.clone());
     }
     let hits = search.ranking.finish(|row| {
+        // Each score may wait for the disk.
+        search.outcome.check()?;
         let (block, slot) = search.snapshot().at(row);
         let score = search.score(block, slot)?;
         Ok(search.hit(block, slot, score))

@@ -167,6 +167,9 @@ fn refine_and_rank(
             scratch.unscored.push(record);
             continue;
         }
+        if search.outcome.is_over() {
+            break;
+        }
         match score(block, search, slot, upper_bound(candidate), lexical) {
             Ok(score) if score >= threshold => {
                 matches.set(slot);
@@ -177,9 +180,10 @@ fn refine_and_rank(
                 }
             }
             Ok(_) => {}
-            Err(error) => return search.outcome.fail(error),
+            Err(error) => search.outcome.fail(error),
         }
     }
+    // Also when the search is over, because the buffer is shared with other searches.
     search.ranking.add_unscored(&mut scratch.unscored);
 }
 

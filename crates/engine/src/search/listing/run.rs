@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use crate::error::Error;
 use crate::facets::FacetCounter;
-use crate::record::{IdKey, PageStart, Ranked, RecordRow, TimeRange, TopK};
+use crate::record::{IdKey, PageStart, Ranked, RecordRow, TimeRange};
 use crate::runtime::{StopCheck, StopFlag};
 use crate::search::caches::{CachedPage, Counted};
 use crate::search::explain::{BoundExplain, Report};
 use crate::search::listing::cursor::invalid_cursor;
+use crate::search::listing::first_records::FirstRecords;
 use crate::search::listing::position::ListingPosition;
 use crate::search::listing::request::Query;
 use crate::search::map::MapPoints;
@@ -215,7 +216,7 @@ impl BoundQuery {
         let stop_check = &StopCheck::new(&self.stop);
         let facets = FacetCounter::bind(&query.facets, &snapshot.names);
         let sort = query.sort.bind(&snapshot.names);
-        let mut first = TopK::new(size);
+        let mut first = FirstRecords::new(size);
         let mut total = 0;
         for block in &snapshot.blocks {
             if self.stop.load(Relaxed) {
@@ -232,8 +233,8 @@ impl BoundQuery {
                 if start.is_some_and(|start| sort.compare(&key, &start.position().key).is_lt()) {
                     continue;
                 }
-                let last: Option<&Ranked<ListingPosition<'_>>> = first.last();
-                if last.is_some_and(|last| sort.compare(&key, &last.position.key).is_gt()) {
+                let last = first.last();
+                if last.is_some_and(|last| sort.compare(&key, &last.key).is_gt()) {
                     continue;
                 }
                 let id = IdKey::new(query.variant, block.id(slot), block.uuid(slot));
