@@ -279,7 +279,7 @@ impl Block {
     /// Adds how many living records hold each type in each column to `totals`, which has an entry for each column.
     pub(crate) fn add_type_counts(&self, totals: &mut [TypeCounts]) {
         let kept = &mut *self.body.living_counts.lock();
-        LivingCounts::add_to(totals, kept, &self.body, &self.alive);
+        LivingCounts::add_to(totals, kept, &self.body.columns, &self.alive);
     }
 
     /// Marks the record in `slot` as deleted.

@@ -1,7 +1,6 @@
 //! How many living records of a block hold each type in each column.
 
-use crate::columns::{ColumnId, Mask, TypeCounts};
-use crate::snapshot::body::Body;
+use crate::columns::{ColumnId, Columns, Mask, TypeCounts};
 
 /// The most records whose values are read one by one when they are deleted. After more deletes, all columns are counted
 /// again, which takes as long.
@@ -16,39 +15,39 @@ pub(crate) struct LivingCounts {
 }
 
 impl LivingCounts {
-    /// Adds the counts of the records of `alive`, which are records of `body`, to `totals`, which has an entry for each
-    /// column. `kept` are the counts of the last call for `body`.
+    /// Adds the counts of the records of `alive` in `block` to `totals`, which has an entry for each column. `kept` are the
+    /// counts of the last call for the block.
     pub(crate) fn add_to(
         totals: &mut [TypeCounts],
         kept: &mut Option<Self>,
-        body: &Body,
+        block: &Columns,
         alive: &Mask,
     ) {
-        if !kept.as_mut().is_some_and(|kept| kept.update(body, alive)) {
-            *kept = Some(Self::new(body, alive));
+        if !kept.as_mut().is_some_and(|kept| kept.update(block, alive)) {
+            *kept = Some(Self::new(block, alive));
         }
         for &(id, types) in kept.iter().flat_map(|kept| &kept.columns) {
             totals[id.0 as usize] += types;
         }
     }
 
-    fn new(body: &Body, alive: &Mask) -> Self {
+    fn new(block: &Columns, alive: &Mask) -> Self {
         Self {
             alive: alive.clone(),
-            columns: body.columns.counts_within(alive).collect(),
+            columns: block.counts_within(alive).collect(),
         }
     }
 
     /// Subtracts the records that are no longer alive. Returns `false`, and changes nothing, if that takes longer than to
     /// count all records.
-    fn update(&mut self, body: &Body, alive: &Mask) -> bool {
+    fn update(&mut self, block: &Columns, alive: &Mask) -> bool {
         let deleted = self.alive.without(alive);
         // A reader of an older snapshot may come later. It knows records that were deleted since.
         if deleted.count() > MAX_READ || !alive.without(&self.alive).is_empty() {
             return false;
         }
         for slot in deleted.iter() {
-            for (id, value) in body.columns.cells(slot) {
+            for (id, value) in block.cells(slot) {
                 let at = self.columns.binary_search_by_key(&id, |(id, _)| *id);
                 let at = at.expect("a block has every column of its records");
                 *self.columns[at].1.of_mut(value) -= 1;
