@@ -88,6 +88,7 @@ fn measure(name: &str, layout: Layout, records: usize) {
                         query,
                         mask: &mask,
                         floor: 0.35,
+                        higher: None,
                         ceiling: f32::INFINITY,
                         found,
                     })

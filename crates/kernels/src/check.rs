@@ -7,7 +7,7 @@ use crate::layout::{BLOCK_RECORDS, Layout};
 use crate::query::Query;
 use crate::reference;
 use crate::scalar::SCALAR;
-use crate::scan::{Candidate, Mask, Scan};
+use crate::scan::{Candidate, HigherFloor, Mask, Scan};
 use crate::steps::Steps;
 
 /// Whether an available kernel returns the same bits as the reference.
@@ -49,6 +49,8 @@ pub(crate) fn agrees_on(
                 }
             }),
             floor: random.component() * 0.2,
+            higher: (random.next() >> 63 == 1)
+                .then(|| (random.component() * 0.2, [(); 64].map(|()| random.next()))),
             ceiling: random.component().abs(),
         })
         .collect();
@@ -98,6 +100,7 @@ pub(crate) fn agrees_on(
         && refined
         && exact == crate::exact::exact(&left, &right)
         && ranges_agree(kernel, records, &mut random)
+        && places_agree(kernel, &mut random)
         && rotated
             .iter()
             .map(|value| value.to_bits())
@@ -137,10 +140,28 @@ fn ranges_agree(kernel: &Kernel, records: usize, random: &mut Random) -> bool {
     })
 }
 
+/// Whether the search for near numbers of a kernel agrees with a comparison of each number.
+fn places_agree(kernel: &Kernel, random: &mut Random) -> bool {
+    let wanted = random.next() as u32;
+    let numbers: Vec<u32> = (0..150)
+        .map(|_| {
+            (0..random.next() % 7).fold(wanted, |number, _| number ^ 1 << (random.next() % 32))
+        })
+        .collect();
+    (0..6).all(|max| {
+        let near = |&place: &u32| (numbers[place as usize] ^ wanted).count_ones() <= max;
+        let mut found = Vec::new();
+        // SAFETY: the kernel is available.
+        unsafe { (kernel.find_near)(&numbers, wanted, max, &mut found) };
+        found.into_iter().eq((0..numbers.len() as u32).filter(near))
+    })
+}
+
 struct Request {
     query: Query,
     mask: Mask,
     floor: f32,
+    higher: Option<(f32, Mask)>,
     ceiling: f32,
 }
 
@@ -157,6 +178,10 @@ fn scan_codes(
             query: &request.query,
             mask: &request.mask,
             floor: request.floor,
+            higher: (request.higher.as_ref()).map(|(floor, except)| HigherFloor {
+                floor: *floor,
+                except,
+            }),
             ceiling: request.ceiling,
             found,
         })

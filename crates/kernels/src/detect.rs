@@ -121,6 +121,12 @@ pub fn floats_between(values: &[f64], low: f64, high: f64, within: &Mask) -> Mas
     unsafe { (kernel().floats_between)(values, low, high, within) }
 }
 
+/// Appends the places of the numbers that differ from `wanted` in at most `max` bits, ascending.
+pub fn find_near(numbers: &[u32], wanted: u32, max: u32, places: &mut Vec<u32>) {
+    // SAFETY: the kernel is available.
+    unsafe { (kernel().find_near)(numbers, wanted, max, places) }
+}
+
 /// The instruction set in use: `amx-int8`, `avx512-vnni`, `avx-vnni`, `avx2`, `neon-dot` or
 /// `scalar`.
 #[must_use]

@@ -19,6 +19,7 @@ pub(crate) struct Kernel {
     pub(crate) rotate: unsafe fn(&[f32], usize, &[f32], &mut [f32]),
     pub(crate) integers_between: unsafe fn(&[u64], u64, u64, &Mask) -> Mask,
     pub(crate) floats_between: unsafe fn(&[f64], f64, f64, &Mask) -> Mask,
+    pub(crate) find_near: unsafe fn(&[u32], u32, u32, &mut Vec<u32>),
 }
 
 /// Compiles the generic algorithms for one implementation of [`Lanes`](crate::lanes::Lanes).
@@ -70,6 +71,10 @@ macro_rules! kernel {
         ) -> $crate::scan::Mask {
             $crate::between::floats(values, low, high, within)
         }
+        $(#[target_feature(enable = $feature)])*
+        unsafe fn find_near(numbers: &[u32], wanted: u32, max: u32, places: &mut Vec<u32>) {
+            $crate::near::find_near(numbers, wanted, max, places)
+        }
         $crate::kernel::Kernel {
             name: $name,
             available: $available,
@@ -79,6 +84,7 @@ macro_rules! kernel {
             rotate,
             integers_between,
             floats_between,
+            find_near,
         }
     }};
 }

@@ -2,7 +2,8 @@
 //!
 //! The only crate of the workspace with `unsafe`. A [`Codec`] packs unit vectors into [`Codes`]. From the codes,
 //! [`scan_codes`] (pruning pass 1) and [`refine`] (passes 2 and 3) bound the cosine of every record with a query. The
-//! records that remain get their [`exact`] score. [`integers_between`] and [`floats_between`] evaluate filters.
+//! records that remain get their [`exact`] score. [`integers_between`] and [`floats_between`] evaluate filters, and
+//! [`find_near`] compares words.
 //! Every kernel returns the same bits as the scalar one, on every machine.
 
 mod aligned;
@@ -17,6 +18,7 @@ mod exact;
 mod kernel;
 mod lanes;
 mod layout;
+mod near;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod nibbles;
@@ -36,9 +38,9 @@ mod x86;
 pub use codec::Codec;
 pub use codes::Codes;
 pub use detect::{
-    exact, floats_between, integers_between, kernel_name, refine, rotate, scan_codes,
+    exact, find_near, floats_between, integers_between, kernel_name, refine, rotate, scan_codes,
 };
 pub use layout::{BLOCK_RECORDS, Layout, TILE_RECORDS};
 pub use query::Query;
-pub use scan::{Candidate, Mask, Scan};
+pub use scan::{Candidate, HigherFloor, Mask, Scan};
 pub use steps::Steps;

@@ -19,7 +19,11 @@ pub(crate) fn scan_codes(codes: &Codes, scans: &mut [Scan<'_>]) {
         for slot in (0..codes.records()).filter(|slot| scan.mask[slot / 64] >> (slot % 64) & 1 == 1)
         {
             let candidate = head_bounds(codes, scan.query, slot);
-            if candidate.may_lie_in(scan.floor, scan.ceiling) {
+            let higher = scan
+                .higher
+                .filter(|higher| higher.except[slot / 64] >> (slot % 64) & 1 == 0);
+            let floor = higher.map_or(scan.floor, |higher| higher.floor.max(scan.floor));
+            if candidate.may_lie_in(floor, scan.ceiling) {
                 scan.found.push(candidate);
             }
         }

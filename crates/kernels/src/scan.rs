@@ -40,16 +40,33 @@ pub struct Scan<'a> {
     pub mask: &'a Mask,
     /// Lowest cosine of a candidate. The bounds allow for its rounding to the nearest f32.
     pub floor: f32,
+    /// A higher floor of most records.
+    pub higher: Option<HigherFloor<'a>>,
     /// Highest cosine of a candidate. The bounds allow for its rounding to the nearest f32.
     pub ceiling: f32,
     /// The candidates are appended here, by ascending slot.
     pub found: &'a mut Vec<Candidate>,
 }
 
+/// A floor that is higher than that of a scan, for all records except some.
+#[derive(Clone, Copy)]
+pub struct HigherFloor<'a> {
+    /// Lowest cosine of a candidate.
+    pub floor: f32,
+    /// The records that have the floor of the scan.
+    pub except: &'a Mask,
+}
+
 impl Scan<'_> {
     /// The mask's bits for one tile.
     #[inline(always)]
     pub(crate) fn tile_mask(&self, tile: usize) -> u16 {
-        (self.mask[tile / 4] >> (tile % 4 * 16)) as u16
+        bits_of_tile(self.mask, tile)
     }
+}
+
+/// The bits of a mask for one tile.
+#[inline(always)]
+pub(crate) fn bits_of_tile(mask: &Mask, tile: usize) -> u16 {
+    (mask[tile / 4] >> (tile % 4 * 16)) as u16
 }

@@ -4,7 +4,7 @@ use crate::codes::Codes;
 use crate::dots::NIBBLE_OFFSET;
 use crate::lanes::Lanes;
 use crate::layout::{META_FIELD_BYTES, TILE_RECORDS};
-use crate::scan::{Candidate, Scan};
+use crate::scan::{Candidate, HigherFloor, Scan, bits_of_tile};
 
 /// Reads the tiles once for all scans.
 ///
@@ -249,9 +249,13 @@ impl<L: Lanes> Meta<L> {
                     L::splat(weights.head_slack),
                 ),
             );
-            let mut kept = mask & L::at_least(L::add(estimate, error), L::splat(scan.floor));
+            let highest = L::add(estimate, error);
+            let mut kept = mask & L::at_least(highest, L::splat(scan.floor));
             if kept == 0 {
                 return;
+            }
+            if let Some(HigherFloor { floor, except }) = scan.higher {
+                kept &= L::at_least(highest, L::splat(floor)) | bits_of_tile(except, tile);
             }
             kept &= L::at_least(L::splat(scan.ceiling), L::sub(estimate, error));
             let (estimates, errors) = (L::store(estimate), L::store(error));

@@ -184,6 +184,7 @@ fn head_step(codes: &Codes, query: &Query) -> Vec<Candidate> {
         query,
         mask: &[u64::MAX; 64],
         floor: f32::NEG_INFINITY,
+        higher: None,
         ceiling: f32::INFINITY,
         found: &mut found,
     };

@@ -98,6 +98,8 @@ impl Database {
             .and_then(|bytes| bytes.try_into().ok())
             .map_or(0, i64::from_le_bytes);
         let last_write_at = last_write_at(&reader, store.last_position())?.unwrap_or(created_at);
+        // A change has the times that its record brought, which may be before the database was created.
+        let last_write_at = last_write_at.max(created_at);
         let index_files = directory.join("derived");
         let events = DatabaseEvents::new(&dependencies.events, id);
         let shared = Arc::new(Shared {

@@ -42,7 +42,7 @@ impl BlockIndex {
             lengths.push(length.min(MAX_LENGTH) as u8);
         }
         Self {
-            words: words.finish(),
+            words: words.finish().with_places(),
             names: names.finish(),
             lengths: lengths.into(),
         }

@@ -1,18 +1,17 @@
 //! The words of a block, and the records that have each.
 
-use std::ops::Range;
-
+use cosift_kernels::find_near;
 use hashbrown::HashMap;
 
 use crate::lexical::postings::write_slots;
-use crate::lexical::term::{Grades, Term};
+use crate::lexical::term::{Grades, Term, hash};
 use crate::lexical::words::MAX_LETTERS;
 
 /// Each of so many words has its first bytes in `heads`.
 const HEAD_EVERY: usize = 8;
 
-/// Signatures that are compared at once.
-const CHUNK: usize = 64;
+/// Marks a free entry of `places`.
+const FREE: u16 = u16::MAX;
 
 /// The words of a block in the order of their bytes, each with the slots of its records.
 #[derive(Debug, Default)]
@@ -23,6 +22,8 @@ pub(super) struct Dictionary {
     starts: Box<[u32]>,
     /// The first bytes of every eighth word, to find a word without reading many others.
     heads: Box<[u32]>,
+    /// A hash table of the places of the words, with linear probing. Empty without [`Dictionary::with_places`].
+    places: Box<[u16]>,
     /// The slots of each word, one after the other.
     slots: Box<[u8]>,
     /// Where the slots of each word start, then the end of the last ones.
@@ -35,6 +36,14 @@ pub(super) struct Dictionary {
     others: Box<[u32]>,
     /// For each number of letters, where its words start in `by_length`.
     length_starts: Box<[u32]>,
+}
+
+/// The words that match a term, and a buffer for those that may.
+#[derive(Debug, Default)]
+pub(super) struct WordMatches {
+    /// The grade and the place of each word.
+    pub(super) found: Vec<(u32, u32)>,
+    near: Vec<u32>,
 }
 
 /// Collects the words of a block.
@@ -85,22 +94,38 @@ impl DictionaryBuilder {
             slots: slots.into(),
             slot_starts: slot_starts.into(),
             by_length: by_length.into(),
+            places: Box::default(),
         }
     }
 }
 
 impl Dictionary {
-    /// Calls `visit` with the grade and the slots of each word that matches a term. A word may come twice.
-    pub(super) fn each_match<'a>(
-        &'a self,
-        term: &Term,
-        grades: &Grades,
-        mut visit: impl FnMut(u32, &'a [u8]),
-    ) {
+    /// Adds a hash table, so that a search for a whole word reads less memory.
+    pub(super) fn with_places(mut self) -> Self {
+        if self.len() < usize::from(FREE) {
+            let mut places = vec![FREE; (self.len() * 4 / 3 + 1).next_power_of_two()];
+            for at in 0..self.len() {
+                let hash = hash(self.word(at)) as usize;
+                let mut entry = hash & (places.len() - 1);
+                while places[entry] != FREE {
+                    entry = (entry + 1) & (places.len() - 1);
+                }
+                places[entry] = at as u16;
+            }
+            self.places = places.into();
+        }
+        self
+    }
+
+    /// Adds the grade and the place of each word that matches a term. A word may come twice. Empties the list first.
+    pub(super) fn find_matches(&self, term: &Term, grades: &Grades, matches: &mut WordMatches) {
+        let WordMatches { found, near } = matches;
+        found.clear();
+        let mut visit = |grade, at: usize| found.push((grade, at as u32));
         if term.typos == 0 {
             self.each_exact(term, grades, &mut visit);
         } else {
-            self.each_similar(term, grades, &mut visit);
+            self.each_similar(term, grades, near, &mut visit);
         }
         if term.is_prefix {
             let first = self.first_from(&term.word);
@@ -109,7 +134,7 @@ impl Dictionary {
                 if !word.starts_with(&*term.word) {
                     break;
                 }
-                visit(term.grade(word, grades), self.slots(at));
+                visit(term.grade(word, grades), at);
             }
         }
     }
@@ -122,7 +147,9 @@ impl Dictionary {
         &self.text[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 
-    fn slots(&self, at: usize) -> &[u8] {
+    /// The records that have the word at a place, as [`each_slot`](crate::lexical::postings::each_slot) reads them.
+    pub(super) fn slots(&self, at: u32) -> &[u8] {
+        let at = at as usize;
         &self.slots[self.slot_starts[at] as usize..self.slot_starts[at + 1] as usize]
     }
 
@@ -131,7 +158,9 @@ impl Dictionary {
         let text = self.text.as_bytes();
         let wanted = head(word);
         let before = self.heads.partition_point(|&head| head < wanted);
-        let not_after = self.heads.partition_point(|&head| head <= wanted);
+        // Few words have the same first bytes, so the next greater head is near.
+        let heads = self.heads[before..].iter();
+        let not_after = before + heads.take_while(|&&head| head <= wanted).count();
         let mut low = before.saturating_sub(1) * HEAD_EVERY;
         let mut high = (not_after * HEAD_EVERY).min(self.len());
         while low < high {
@@ -147,73 +176,60 @@ impl Dictionary {
     }
 
     /// Calls `visit` with the word of a term that allows no typos, its plural and its singular.
-    fn each_exact<'a>(
-        &'a self,
-        term: &Term,
-        grades: &Grades,
-        visit: &mut impl FnMut(u32, &'a [u8]),
-    ) {
-        let others = term.other_numbers();
-        for word in std::iter::once(&*term.word).chain(others.iter().map(String::as_str)) {
-            let at = self.first_from(word);
-            if at < self.len() && self.word(at) == word {
-                visit(term.grade(word, grades), self.slots(at));
+    fn each_exact(&self, term: &Term, grades: &Grades, visit: &mut impl FnMut(u32, usize)) {
+        for (word, hash) in term.spellings() {
+            if let Some(at) = self.find(word, hash) {
+                visit(term.grade(word, grades), at);
             }
         }
     }
 
+    /// The place of a word.
+    fn find(&self, word: &str, hash: u32) -> Option<usize> {
+        if self.places.is_empty() {
+            let at = self.first_from(word);
+            return (at < self.len() && self.word(at) == word).then_some(at);
+        }
+        let mask = self.places.len() - 1;
+        let mut entry = hash as usize & mask;
+        // A quarter of the entries is free, so the loop ends.
+        while self.places[entry] != FREE {
+            let at = usize::from(self.places[entry]);
+            if self.word(at) == word {
+                return Some(at);
+            }
+            entry = (entry + 1) & mask;
+        }
+        None
+    }
+
     /// Calls `visit` with the words that differ from a term by at most as many typos as it allows.
-    fn each_similar<'a>(
-        &'a self,
+    fn each_similar(
+        &self,
         term: &Term,
         grades: &Grades,
-        visit: &mut impl FnMut(u32, &'a [u8]),
+        near: &mut Vec<u32>,
+        visit: &mut impl FnMut(u32, usize),
     ) {
         let wanted = Signature::of(&term.word);
         let length = term.letters.len();
         for of_words in length - term.typos..=(length + term.typos).min(MAX_LETTERS) {
             let start = |length: usize| self.length_starts[length] as usize;
             let range = start(of_words)..start(of_words + 1);
-            let mut visit = |at: u32| {
-                let grade = term.grade(self.word(at as usize), grades);
-                if grade > 0 {
-                    visit(grade, self.slots(at as usize));
-                }
-            };
             // A missing or an added letter changes one letter, a replaced one changes two, a swap none.
-            match 2 * term.typos - length.abs_diff(of_words) {
-                1 => self.each_near::<1>(wanted, range, &mut visit),
-                2 => self.each_near::<2>(wanted, range, &mut visit),
-                3 => self.each_near::<3>(wanted, range, &mut visit),
-                _ => self.each_near::<4>(wanted, range, &mut visit),
-            }
-        }
-    }
-
-    /// Calls `visit` with the words in a range of `by_length` that may differ from a word in at most `CHANGES` letters.
-    fn each_near<const CHANGES: u32>(
-        &self,
-        wanted: Signature,
-        range: Range<usize>,
-        visit: &mut impl FnMut(u32),
-    ) {
-        let mut near = [false; CHUNK];
-        let words = &self.by_length[range.clone()];
-        let (letters, others) = (&self.letters[range.clone()], &self.others[range]);
-        for (chunk, letters) in letters.chunks(CHUNK).enumerate() {
-            let mut any = false;
-            for (near, &letters) in near.iter_mut().zip(letters) {
-                *near = differ_in_at_most::<CHANGES>(letters, wanted.letters);
-                any |= *near;
-            }
-            if !any {
-                continue;
-            }
-            for (place, &letters) in letters.iter().enumerate() {
-                let at = chunk * CHUNK + place;
-                let others = others[at];
-                if near[place] && (Signature { letters, others }).is_near::<CHANGES>(wanted) {
-                    visit(words[at]);
+            let changes = (2 * term.typos - length.abs_diff(of_words)) as u32;
+            near.clear();
+            find_near(&self.letters[range.clone()], wanted.letters, changes, near);
+            for &at in near.iter() {
+                let at = range.start + at as usize;
+                let (letters, others) = (self.letters[at], self.others[at]);
+                if !(Signature { letters, others }).is_near(wanted, changes) {
+                    continue;
+                }
+                let at = self.by_length[at] as usize;
+                let grade = term.grade(self.word(at), grades);
+                if grade > 0 {
+                    visit(grade, at);
                 }
             }
         }
@@ -230,7 +246,8 @@ impl Dictionary {
             &self.length_starts,
         ];
         let offsets: usize = offsets.iter().map(|offsets| offsets.len()).sum();
-        self.text.len() + self.slots.len() + offsets * size_of::<u32>()
+        let places = self.places.len() * size_of::<u16>();
+        self.text.len() + self.slots.len() + offsets * size_of::<u32>() + places
     }
 }
 
@@ -279,23 +296,13 @@ impl Signature {
         }
     }
 
-    /// Whether the digits of two words may be equal while at most `CHANGES` letters differ. Each letter that only one of
+    /// Whether the digits of two words may be equal while at most `max` letters differ. Each letter that only one of
     /// the words has flips at most one bit.
-    fn is_near<const CHANGES: u32>(self, other: Self) -> bool {
+    fn is_near(self, other: Self, max: u32) -> bool {
         let others = self.others ^ other.others;
         let changes = (self.letters ^ other.letters).count_ones() + (others & TWICE).count_ones();
-        others & !TWICE == 0 && changes <= CHANGES
+        others & !TWICE == 0 && changes <= max
     }
-}
-
-/// Whether two numbers differ in at most `CHANGES` bits.
-#[inline(always)]
-fn differ_in_at_most<const CHANGES: u32>(a: u32, b: u32) -> bool {
-    let mut differing = a ^ b;
-    for _ in 0..CHANGES {
-        differing &= differing.wrapping_sub(1);
-    }
-    differing == 0
 }
 
 #[cfg(test)]
@@ -323,8 +330,8 @@ mod tests {
         for (slot, word) in words.iter().enumerate() {
             builder.add(word, slot as u16);
         }
-        let dictionary = builder.finish();
-        let mut similar = 0;
+        let dictionary = builder.finish().with_places();
+        let (mut similar, mut matches) = (0, WordMatches::default());
         for round in 0..1_000 {
             let term = Term::new(&word(), round % 2 == 0);
             let expected: BTreeSet<(usize, u32)> = (words.iter().enumerate())
@@ -332,11 +339,12 @@ mod tests {
                 .filter(|&(_, grade)| grade > 0)
                 .collect();
             let mut found = BTreeSet::new();
-            dictionary.each_match(&term, &OF_WORDS, |grade, slots| {
-                each_slot(slots, |slot| {
+            dictionary.find_matches(&term, &OF_WORDS, &mut matches);
+            for &(grade, at) in &matches.found {
+                each_slot(dictionary.slots(at), |slot| {
                     found.insert((slot, grade));
                 });
-            });
+            }
             assert_eq!(found, expected, "{}", term.word);
             similar += expected.len();
         }

@@ -1,14 +1,15 @@
 //! The edit distance of two words.
 
-use crate::lexical::words::MAX_LETTERS;
+/// Typos of a match at most.
+const MAX_TYPOS: usize = 2;
+
+/// The cells of a row that are computed, and one at each end.
+const BAND: usize = 2 * MAX_TYPOS + 3;
 
 /// The number of insertions, deletions, replacements and swaps of neighbours that turn one word into the other
-/// (optimal string alignment), if it is at most `max`.
-///
-/// Letters beyond `2 * MAX_LETTERS` are not compared: words are cut before.
+/// (optimal string alignment), if it is at most `max`, which is at most [`MAX_TYPOS`].
 pub(crate) fn distance_within<T: PartialEq>(a: &[T], b: &[T], max: usize) -> Option<usize> {
-    const ROW: usize = 2 * MAX_LETTERS + 1;
-    if a.len().abs_diff(b.len()) > max || a.len() >= ROW || b.len() >= ROW {
+    if a.len().abs_diff(b.len()) > max {
         return None;
     }
     let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
@@ -20,44 +21,46 @@ pub(crate) fn distance_within<T: PartialEq>(a: &[T], b: &[T], max: usize) -> Opt
         .take_while(|(a, b)| a == b)
         .count();
     let (a, b) = (&a[..a.len() - same], &b[..b.len() - same]);
-    let far = max as u8 + 1;
     if a.len().min(b.len()) == 0 {
         // Within `max`, because the lengths are.
         return Some(a.len().max(b.len()));
     }
-    let (mut before, mut last, mut row) = ([far; ROW], [far; ROW], [far; ROW]);
-    for (cell, at) in last.iter_mut().zip(0..=max as u8) {
+    // Cells further than `max` from the diagonal are above `max`, so a row has the cells `i - max..=i + max` of the table,
+    // between two that are too far.
+    let far = max as u8 + 1;
+    let (mut before, mut last) = ([far; BAND], [far; BAND]);
+    for (cell, at) in last[1 + max..].iter_mut().zip(0..=max as u8) {
         *cell = at;
     }
     for i in 1..=a.len() {
-        // Cells further than `max` from the diagonal are above `max`.
-        let (low, high) = (i.saturating_sub(max), (i + max).min(b.len()));
-        row[low.saturating_sub(1)] = far;
-        if high < b.len() {
-            row[high + 1] = far;
-        }
+        let mut row = [far; BAND];
         let mut least = far;
-        for j in low..=high {
-            row[j] = if j == 0 {
+        for j in i.saturating_sub(max)..=(i + max).min(b.len()) {
+            let at = 1 + j + max - i;
+            row[at] = if j == 0 {
                 i as u8
             } else {
-                let replaced = last[j - 1] + u8::from(a[i - 1] != b[j - 1]);
+                let replaced = last[at] + u8::from(a[i - 1] != b[j - 1]);
                 let swapped = if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                    before[j - 2] + 1
+                    before[at] + 1
                 } else {
                     far
                 };
-                replaced.min(last[j] + 1).min(row[j - 1] + 1).min(swapped)
+                replaced
+                    .min(last[at + 1] + 1)
+                    .min(row[at - 1] + 1)
+                    .min(swapped)
             };
-            least = least.min(row[j]);
+            least = least.min(row[at]);
         }
         if least >= far {
             return None;
         }
-        std::mem::swap(&mut before, &mut last);
-        std::mem::swap(&mut last, &mut row);
+        before = last;
+        last = row;
     }
-    Some(usize::from(last[b.len()])).filter(|&distance| distance <= max)
+    let distance = last[1 + b.len() + max - a.len()];
+    Some(usize::from(distance)).filter(|&distance| distance <= max)
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! What the index of a block tells about the lexical scores of its records.
 
+use std::cell::Cell;
+
 use crate::columns::{BLOCK_RECORDS, Mask};
 use crate::lexical::block_index::BlockIndex;
+use crate::lexical::dictionary::WordMatches;
 use crate::lexical::postings::each_slot;
 use crate::lexical::query::LexicalQuery;
 use crate::lexical::score::{Evidence, PLACES, SAME_WORDS, frequency};
@@ -13,24 +16,32 @@ use crate::record::Score;
 pub(crate) struct BlockMatches {
     /// The records with a lexical score above 0.
     rows: Mask,
-    /// For each record, the sum over the words of the query: weight, times the best grade.
-    words: Vec<u32>,
-    /// For each record, the words of the query that it has, a bit each.
-    found: Vec<u64>,
-    /// For each record, the grade of its best column as a whole. [`FULL`] stands for equal words.
-    wholes: Vec<u16>,
+    of_rows: Vec<RowMatches>,
     /// A score that no record of the block exceeds.
     highest: Score,
+    matching: WordMatches,
+}
+
+/// What a record has of a query, or at most what the records of a block have.
+#[derive(Clone, Debug, Default)]
+struct RowMatches {
+    /// The words of the query, a bit each.
+    found: u64,
+    /// The sum over the words of the query: weight, times the best grade.
+    words: u32,
+    /// The grade of the best column as a whole. [`FULL`] stands for equal words.
+    whole: u32,
+    /// [`BlockMatches::highest`] once it was computed, 0 before: candidates are compared several times.
+    highest: Cell<Score>,
 }
 
 impl Default for BlockMatches {
     fn default() -> Self {
         Self {
             rows: Mask::empty(),
-            words: vec![0; BLOCK_RECORDS],
-            found: vec![0; BLOCK_RECORDS],
-            wholes: vec![0; BLOCK_RECORDS],
+            of_rows: vec![RowMatches::default(); BLOCK_RECORDS],
             highest: Score(0),
+            matching: WordMatches::default(),
         }
     }
 }
@@ -39,44 +50,50 @@ impl BlockMatches {
     /// Finds the records of a block that match. The buffers of earlier matches are used again.
     pub(crate) fn find(&mut self, index: &BlockIndex, query: &LexicalQuery) {
         self.clear();
-        let mut hits: Vec<(u32, &[u8])> = Vec::new();
+        let mut best = RowMatches::default();
         for (at, term) in query.terms.iter().enumerate() {
-            hits.clear();
             index
                 .words
-                .each_match(term, &OF_WORDS, |grade, slots| hits.push((grade, slots)));
+                .find_matches(term, &OF_WORDS, &mut self.matching);
             // The best match of a record counts.
-            hits.sort_unstable_by_key(|&(grade, _)| std::cmp::Reverse(grade));
+            let found = &mut self.matching.found;
+            found.sort_unstable_by_key(|&(grade, _)| std::cmp::Reverse(grade));
             let bit = 1 << at;
-            for &(grade, slots) in &hits {
+            for &(grade, word) in found.iter() {
                 let weight = term.weight * grade;
-                each_slot(slots, |slot| {
-                    if self.found[slot] & bit == 0 {
-                        self.found[slot] |= bit;
-                        self.words[slot] += weight;
+                best.found |= bit;
+                each_slot(index.words.slots(word), |slot| {
+                    let row = &mut self.of_rows[slot];
+                    if row.found & bit == 0 {
+                        row.found |= bit;
+                        row.words += weight;
+                        best.words = best.words.max(row.words);
                         self.rows.set(slot);
                     }
                 });
             }
         }
         if let Some(name) = &query.name {
-            index.names.each_match(name, &OF_COLUMNS, |grade, slots| {
-                each_slot(slots, |slot| {
-                    self.wholes[slot] = self.wholes[slot].max(grade as u16);
+            index
+                .names
+                .find_matches(name, &OF_COLUMNS, &mut self.matching);
+            for &(grade, at) in &self.matching.found {
+                best.whole = best.whole.max(grade);
+                each_slot(index.names.slots(at), |slot| {
+                    let row = &mut self.of_rows[slot];
+                    row.whole = row.whole.max(grade);
                     self.rows.set(slot);
                 });
-            });
+            }
         }
-        self.highest = self.highest_of_all(query);
+        // No record has these matches if none has any: then the score is 0.
+        self.highest = query.combine(&upper(query, &best, 0));
     }
 
     /// Forgets all records.
     pub(crate) fn clear(&mut self) {
-        for slot in std::mem::replace(&mut self.rows, Mask::empty()).iter() {
-            self.words[slot] = 0;
-            self.found[slot] = 0;
-            self.wholes[slot] = 0;
-        }
+        let rows = std::mem::replace(&mut self.rows, Mask::empty());
+        rows.each_slot(|slot| self.of_rows[slot] = RowMatches::default());
         self.highest = Score(0);
     }
 
@@ -87,7 +104,7 @@ impl BlockMatches {
 
     /// The words of the query that a record has, a bit each.
     pub(crate) fn found(&self, slot: usize) -> u64 {
-        self.found[slot]
+        self.of_rows[slot].found
     }
 
     /// A score that no record of the block exceeds.
@@ -95,53 +112,44 @@ impl BlockMatches {
         self.highest
     }
 
-    fn highest_of_all(&self, query: &LexicalQuery) -> Score {
-        if self.rows.is_empty() {
-            return Score(0);
-        }
-        let (mut words, mut found, mut whole) = (0, 0, 0);
-        for slot in self.rows.iter() {
-            words = words.max(self.words[slot]);
-            found |= self.found[slot];
-            whole = whole.max(self.wholes[slot]);
-        }
-        query.combine(&self.upper(query, words, found, whole, 0))
-    }
-
     /// A score that a record certainly does not exceed.
     pub(crate) fn highest(&self, query: &LexicalQuery, index: &BlockIndex, slot: usize) -> Score {
-        let (words, found) = (self.words[slot], self.found[slot]);
-        let length = index.lengths[slot];
-        query.combine(&self.upper(query, words, found, self.wholes[slot], length))
-    }
-
-    fn upper(
-        &self,
-        query: &LexicalQuery,
-        words: u32,
-        found: u64,
-        whole: u16,
-        length: u8,
-    ) -> Evidence {
-        let pairs = query.pairs.iter();
-        let pairs = pairs.filter(|pair| found & pair.terms == pair.terms);
-        // Without a name in the index, every record that has all words exactly may have a column that equals the query.
-        let is_equal = query.name.is_none() && u64::from(words) == query.weight * u64::from(FULL);
-        Evidence {
-            words: u64::from(words) * frequency(usize::MAX),
-            pairs: pairs.map(|pair| pair.weight * u64::from(FULL)).sum(),
-            whole: if is_equal { FULL } else { u32::from(whole) },
-            length: length.into(),
+        let row = &self.of_rows[slot];
+        if row.highest.get() == Score(0) {
+            let upper = upper(query, row, index.lengths[slot]);
+            row.highest.set(query.combine(&upper));
         }
+        row.highest.get()
     }
 
     /// A score that a record certainly reaches.
     pub(crate) fn lowest(&self, query: &LexicalQuery, index: &BlockIndex, slot: usize) -> Score {
+        let &RowMatches { words, whole, .. } = &self.of_rows[slot];
         query.combine(&Evidence {
-            words: u64::from(self.words[slot]) * frequency(1),
+            words: u64::from(words) * frequency(1),
             pairs: 0,
-            whole: u32::from(self.wholes[slot]).min(SAME_WORDS) * PLACES[PLACES.len() - 1] / FULL,
+            whole: whole.min(SAME_WORDS) * PLACES[PLACES.len() - 1] / FULL,
             length: index.lengths[slot].into(),
         })
+    }
+}
+
+/// The most that a record with these matches, and at least `length` words, may have.
+fn upper(query: &LexicalQuery, row: &RowMatches, length: u8) -> Evidence {
+    let &RowMatches {
+        found,
+        words,
+        whole,
+        ..
+    } = row;
+    let pairs = query.pairs.iter();
+    let pairs = pairs.filter(|pair| found & pair.terms == pair.terms);
+    // Without a name in the index, every record that has all words exactly may have a column that equals the query.
+    let is_equal = query.name.is_none() && u64::from(words) == query.weight * u64::from(FULL);
+    Evidence {
+        words: u64::from(words) * frequency(usize::MAX),
+        pairs: pairs.map(|pair| pair.weight * u64::from(FULL)).sum(),
+        whole: if is_equal { FULL } else { whole },
+        length: length.into(),
     }
 }

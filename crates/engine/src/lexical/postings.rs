@@ -23,15 +23,22 @@ pub(super) fn write_slots(slots: &[u16], out: &mut Vec<u8>) {
 /// Calls `visit` with each slot of what [`write_slots`] wrote.
 pub(super) fn each_slot(bytes: &[u8], mut visit: impl FnMut(usize)) {
     if bytes.len() == BITMAP_BYTES {
-        let mask = Mask::from_bytes(bytes);
-        mask.iter().flat_map(Mask::iter).for_each(visit);
+        if let Some(mask) = Mask::from_bytes(bytes) {
+            mask.each_slot(visit);
+        }
         return;
     }
-    let (mut rest, mut next) = (bytes, 0);
-    while !rest.is_empty() {
-        let slot = next + take_number(&mut rest);
-        visit(slot);
-        next = slot + 1;
+    let (mut bytes, mut next) = (bytes.iter(), 0);
+    while let Some(&byte) = bytes.next() {
+        let mut number = usize::from(byte & 0x7f);
+        // Slots are below 2^14, so a number has at most two bytes.
+        if byte >= 0x80
+            && let Some(&byte) = bytes.next()
+        {
+            number |= usize::from(byte) << 7;
+        }
+        visit(next + number);
+        next += number + 1;
     }
 }
 
@@ -42,20 +49,6 @@ fn put_number(mut number: usize, out: &mut Vec<u8>) {
         number >>= 7;
     }
     out.push(number as u8);
-}
-
-/// Takes a number that [`put_number`] wrote from the front of `bytes`.
-fn take_number(bytes: &mut &[u8]) -> usize {
-    let (mut number, mut shift) = (0, 0);
-    while let Some((&byte, rest)) = bytes.split_first() {
-        *bytes = rest;
-        number |= usize::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            break;
-        }
-        shift += 7;
-    }
-    number
 }
 
 #[cfg(test)]

@@ -156,29 +156,42 @@ impl Matches {
     fn add_column(&mut self, query: &LexicalQuery, found: u64, column: &str) {
         let longest = query.joined.len().max(4 * MAX_NAME_LETTERS);
         let mut joined = String::new();
-        let mut last = [0; MAX_WORDS];
+        // The grades of the terms that the word before matched, and a bit for each of these terms.
+        let (mut before, mut matched_before) = ([0; MAX_WORDS], 0_u64);
         each_word(column, |word| {
             self.length += 1;
             if joined.len() <= longest {
                 joined.push_str(word);
             }
-            let mut grades = [0; MAX_WORDS];
+            let (mut grades, mut matched) = ([0; MAX_WORDS], 0_u64);
             for (at, term) in query.terms.iter().enumerate() {
                 if found >> at & 1 == 0 {
                     continue;
                 }
-                grades[at] = term.grade(word, &OF_WORDS);
+                let grade = term.grade(word, &OF_WORDS);
+                if grade == 0 {
+                    continue;
+                }
+                grades[at] = grade;
+                matched |= 1 << at;
                 let (best, count) = &mut self.terms[at];
-                if grades[at] > *best {
-                    (*best, *count) = (grades[at], 1);
-                } else if grades[at] == *best {
-                    *count += usize::from(*best > 0);
+                if grade > *best {
+                    (*best, *count) = (grade, 1);
+                } else if grade == *best {
+                    *count += 1;
                 }
             }
-            for (best, pair) in self.pairs.iter_mut().zip(&query.pairs) {
-                *best = (*best).max(last[pair.first].min(grades[pair.second]));
+            if matched_before != 0 && matched != 0 {
+                for (best, pair) in self.pairs.iter_mut().zip(&query.pairs) {
+                    *best = (*best).max(before[pair.first].min(grades[pair.second]));
+                }
             }
-            last = grades;
+            if matched != 0 {
+                before = grades;
+            } else if matched_before != 0 {
+                before = [0; MAX_WORDS];
+            }
+            matched_before = matched;
             true
         });
         if !joined.is_empty() {

@@ -56,7 +56,17 @@ pub(crate) struct Term {
     pub(crate) typos: usize,
     /// Whether a longer word that begins with this one matches.
     pub(crate) is_prefix: bool,
-    other_numbers: Vec<String>,
+    /// The word, and the other forms that match it as a plural or a singular: with an `s` at its end, and without the one
+    /// that it has. Each with its [`hash`].
+    spellings: Vec<(String, u32)>,
+}
+
+/// The hash of a word in a dictionary (FNV-1a, its bits mixed).
+pub(super) fn hash(word: &str) -> u32 {
+    let hash = word.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    hash ^ hash >> 15
 }
 
 impl Term {
@@ -74,10 +84,15 @@ impl Term {
         let longer = (letters.len() >= PLURAL_FROM).then(|| format!("{word}s"));
         let shorter = word.strip_suffix('s');
         let shorter = shorter.filter(|_| letters.len() > PLURAL_FROM);
+        let spellings = std::iter::once(word.to_owned())
+            .chain(longer)
+            .chain(shorter.map(str::to_owned));
         Self {
-            other_numbers: longer
-                .into_iter()
-                .chain(shorter.map(str::to_owned))
+            spellings: spellings
+                .map(|word| {
+                    let hash = hash(&word);
+                    (word, hash)
+                })
                 .collect(),
             word: word.to_owned(),
             weight: weight(word),
@@ -87,10 +102,10 @@ impl Term {
         }
     }
 
-    /// The word with an `s` at its end, and without the one that it has: the other forms that match it as a plural or a
-    /// singular.
-    pub(crate) fn other_numbers(&self) -> &[String] {
-        &self.other_numbers
+    /// The word, its plural and its singular, each with its [`hash`].
+    pub(super) fn spellings(&self) -> impl Iterator<Item = (&str, u32)> {
+        let spellings = self.spellings.iter();
+        spellings.map(|(word, hash)| (word.as_str(), *hash))
     }
 
     /// How well a folded word matches: [`FULL`] if it is equal, 0 if it does not match.

@@ -1,5 +1,7 @@
 //! The words of a text, folded: lower case, without diacritics.
 
+use std::iter::Peekable;
+
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -29,6 +31,10 @@ fn ascii_pieces(text: &str) -> impl Iterator<Item = &str> {
         let first = *bytes.first()?;
         let mut end = 1;
         while is_part(first) && end < bytes.len() {
+            if is_part(bytes[end]) {
+                end += 1;
+                continue;
+            }
             let around = (bytes[end - 1], bytes.get(end + 1).copied().unwrap_or(0));
             let letters = around.0.is_ascii_alphabetic() && around.1.is_ascii_alphabetic();
             let digits = around.0.is_ascii_digit() && around.1.is_ascii_digit();
@@ -36,7 +42,7 @@ fn ascii_pieces(text: &str) -> impl Iterator<Item = &str> {
                 b'.' | b'\'' => letters || digits,
                 b':' => letters,
                 b',' | b';' => digits,
-                byte => is_part(byte),
+                _ => false,
             };
             if !joins {
                 break;
@@ -57,21 +63,38 @@ fn each_word_of<'a>(pieces: impl Iterator<Item = &'a str>, mut visit: impl FnMut
         if !piece.chars().any(char::is_alphanumeric) {
             continue;
         }
+        // Most words are letters and digits of ASCII, which need not be split further.
+        if piece.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            folded.clear();
+            folded.push_str(piece);
+            folded.make_ascii_lowercase();
+            push_marks(&mut pieces, &mut folded);
+            cut(&mut folded);
+            if !visit(&folded) {
+                return;
+            }
+            continue;
+        }
         let mut parts = parts(piece).peekable();
         while let Some(part) = parts.next() {
             folded.clear();
             fold_into(part, &mut folded);
             folded.retain(|letter| letter != '\'');
             if parts.peek().is_none() {
-                while let Some(mark) = pieces.next_if(|next| matches!(*next, "+" | "#")) {
-                    folded.push_str(mark);
-                }
+                push_marks(&mut pieces, &mut folded);
             }
             cut(&mut folded);
             if folded.contains(char::is_alphanumeric) && !visit(&folded) {
                 return;
             }
         }
+    }
+}
+
+/// Appends the marks that belong to the word before them.
+fn push_marks<'a>(pieces: &mut Peekable<impl Iterator<Item = &'a str>>, folded: &mut String) {
+    while let Some(mark) = pieces.next_if(|next| matches!(*next, "+" | "#")) {
+        folded.push_str(mark);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use cosift_kernels::Candidate;
+use cosift_kernels::{Candidate, HigherFloor};
 
 use crate::lexical::{BlockIndex, BlockMatches, LexicalQuery};
 use crate::record::{SCORE_STEPS, Score};
@@ -57,6 +57,16 @@ impl<'a> BlockBounds<'a> {
             floor: weight.cosine_below(floor, lexical.matches.highest_score()),
             ceiling: ceiling.map_or(f32::INFINITY, |score| weight.cosine_above(score)),
         }
+    }
+
+    /// A higher floor than that of the range, for the records without words of the search.
+    pub(crate) fn higher_floor(&self) -> Option<HigherFloor<'a>> {
+        let lexical = self.lexical.as_ref()?;
+        let (floor, _) = self.search.needed_scores();
+        Some(HigherFloor {
+            floor: lexical.signal.weight().cosine_below(floor, Score(0)),
+            except: &lexical.matches.rows().0,
+        })
     }
 
     /// The records that have words of the search, if no other record can have a score that the search needs.

@@ -28,7 +28,7 @@ pub(crate) struct Scratch {
     pub(crate) bytes: u64,
 }
 
-/// Buffers of matches that are kept from block to block. They take 88 kB each.
+/// Buffers of matches that are kept from block to block. They take 100 kB each.
 const KEPT_MATCHES: usize = 8;
 
 /// The result of pass 1 over a block.
@@ -116,10 +116,12 @@ impl FirstPass {
         let mut scans: Vec<Scan<'_>> = Vec::with_capacity(searches.len());
         for (at, found) in self.candidates.iter_mut().enumerate() {
             let (query, range) = (queries[at], ranges[at]);
+            let bounds = BlockBounds::new(searches[at], block, self.matches[at].as_deref());
             scans.extend(self.masks[at].as_ref().map(|mask| Scan {
                 query,
                 mask: &mask.0,
                 floor: range.floor,
+                higher: bounds.higher_floor(),
                 ceiling: range.ceiling,
                 found,
             }));

@@ -54,6 +54,7 @@ impl PassageRows {
             query,
             mask: &records.0,
             floor,
+            higher: None,
             ceiling: f32::INFINITY,
             found: &mut self.found,
         }
@@ -121,6 +122,7 @@ pub(super) fn scan_later(block: &Block, searches: &mut [SeveralPassages<'_>]) ->
                 query: search.query,
                 mask: &mask.0,
                 floor: search.range.floor,
+                higher: None,
                 ceiling: f32::INFINITY,
                 found: &mut search.rows.found,
             })
@@ -156,6 +158,7 @@ pub(super) fn rows_of(block: &Block, query: &Query, slot: usize) -> Vec<(usize, 
             query,
             mask: &mask.0,
             floor: f32::NEG_INFINITY,
+            higher: None,
             ceiling: f32::INFINITY,
             found: &mut found,
         }];

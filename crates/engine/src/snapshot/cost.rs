@@ -61,6 +61,7 @@ pub(crate) fn of_search(codec: &Codec, rotated: &[f32], records: usize) -> f64 {
                 query: &query,
                 mask: &mask.0,
                 floor,
+                higher: None,
                 ceiling: f32::INFINITY,
                 found: &mut found,
             }],

@@ -111,7 +111,11 @@ fn check(server: &Server, oracle: &Oracle, random: &mut Random, rounds: usize) {
             let id = random.below(9_000);
             request["lexical"] = json!({ "weight": weight, "text": format!("long {id}") });
         }
-        server.check("db", oracle, &request, &query(oracle, random));
+        let vector = query(oracle, random);
+        if random.chance(30) {
+            server.check_facet(oracle, &request, &vector, "colour");
+        }
+        server.check("db", oracle, &request, &vector);
     }
 }
 

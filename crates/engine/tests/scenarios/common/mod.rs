@@ -1,5 +1,6 @@
 //! Helpers of all scenarios: a blocking engine, random records, and an oracle that computes every expected response.
 
+mod facets;
 #[cfg(target_os = "linux")]
 mod faults;
 mod image;
