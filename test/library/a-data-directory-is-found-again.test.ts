@@ -43,3 +43,15 @@ test('a file in place of a directory is named', async () => {
     detail: `"${file}" is not a directory`,
   });
 });
+
+test('a database whose records bring their own times was not written before it was created', async () => {
+  const root = path.join(directory, 'times');
+  const first = await open(root, { threads: 1 });
+  const facts = await first.createDatabase('facts', { dimensions: 1 });
+  const timestamps = { created_at: '2001-01-01', changed_at: '2001-01-01', synced_at: '2001-01-01' };
+  await facts.upsert([{ id: 1, data: { text: 'old' }, vector: [1], timestamps }]);
+  await first.close();
+  await using again = await open(root, { threads: 1 });
+  const { times } = await again.database('facts').describe();
+  expect(Date.parse(times.last_write_at)).toBeGreaterThanOrEqual(Date.parse(times.created_at));
+});
