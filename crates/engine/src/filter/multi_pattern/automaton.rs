@@ -8,7 +8,7 @@ use crate::runtime::{StopCheck, Stopped};
 
 /// Bytes of a pattern's prefix in the automaton. An automaton of whole patterns would be large: about a page of
 /// memory for a few bytes of each pattern.
-pub(super) const PREFIX_BYTES: usize = 32;
+const PREFIX_BYTES: usize = 32;
 
 /// Finds the patterns whose prefix occurs in a text.
 #[derive(Debug)]
@@ -44,52 +44,33 @@ impl PrefixAutomaton {
             patterns: by_prefix,
         })
     }
-}
 
-/// Matches one text after another.
-pub(super) struct Matcher<'a> {
-    patterns: &'a Patterns,
-    automaton: &'a PrefixAutomaton,
-    /// The number of the text in which each prefix was last found.
-    found_in: Vec<u32>,
-    /// The number of the current text, 1 for the first.
-    text: u32,
-}
-
-impl<'a> Matcher<'a> {
-    pub(super) fn new(patterns: &'a Patterns, automaton: &'a PrefixAutomaton) -> Self {
-        Self {
-            patterns,
-            automaton,
-            found_in: vec![0; automaton.patterns.len()],
-            text: 0,
-        }
-    }
-
-    /// Whether the next text contains as many of the patterns as it must.
+    /// Whether a text contains as many of the patterns as it must. `found_in` has the number of the text in which each prefix
+    /// was last found; `number` is that of this text.
     pub(super) fn matches(
-        &mut self,
+        &self,
+        patterns: &Patterns,
         text: &[u8],
+        (found_in, number): (&mut [u32], u32),
         stop_check: &StopCheck<'_>,
     ) -> Result<bool, Stopped> {
-        self.text += 1;
         stop_check.before_testing(text.len())?;
-        let mut missing = self.patterns.finders.len();
-        for found in self.automaton.automaton.find_overlapping_iter(text) {
+        let mut missing = patterns.finders.len();
+        for found in self.automaton.find_overlapping_iter(text) {
             let prefix = found.pattern().as_usize();
-            if self.found_in[prefix] == self.text {
+            if found_in[prefix] == number {
                 continue;
             }
-            self.found_in[prefix] = self.text;
-            for &at in &self.automaton.patterns[prefix] {
-                let finder = &self.patterns.finders[at];
+            found_in[prefix] = number;
+            for &at in &self.patterns[prefix] {
+                let finder = &patterns.finders[at];
                 let is_contained = finder.needle().len() <= PREFIX_BYTES || {
                     // A pattern never occurs before the first occurrence of its prefix.
                     let rest = &text[found.start()..];
                     stop_check.before_testing(rest.len())?;
                     finder.find(rest).is_some()
                 };
-                match (self.patterns.quantifier, is_contained) {
+                match (patterns.quantifier, is_contained) {
                     (Quantifier::Any, true) => return Ok(true),
                     (Quantifier::All, false) => return Ok(false),
                     (Quantifier::Any, false) | (Quantifier::All, true) => missing -= 1,
@@ -99,6 +80,6 @@ impl<'a> Matcher<'a> {
                 break;
             }
         }
-        Ok(self.patterns.quantifier == Quantifier::All && missing == 0)
+        Ok(patterns.quantifier == Quantifier::All && missing == 0)
     }
 }

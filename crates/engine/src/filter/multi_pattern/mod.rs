@@ -1,8 +1,10 @@
 //! Multi-pattern search: many substrings are searched in one pass over a text.
 
 mod automaton;
+mod matcher;
 mod patterns;
 mod rules;
+mod shifts;
 #[cfg(test)]
 mod tests;
 

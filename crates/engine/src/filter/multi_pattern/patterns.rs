@@ -19,9 +19,20 @@ pub(in crate::filter) enum Quantifier {
 pub(super) struct Patterns {
     pub(super) quantifier: Quantifier,
     pub(super) finders: Vec<Arc<Finder<'static>>>,
+    /// The length of the shortest.
+    pub(super) shortest: usize,
 }
 
 impl Patterns {
+    pub(super) fn new(quantifier: Quantifier, finders: Vec<Arc<Finder<'static>>>) -> Self {
+        let lengths = finders.iter().map(|finder| finder.needle().len());
+        Self {
+            quantifier,
+            shortest: lengths.min().unwrap_or(0),
+            finders,
+        }
+    }
+
     /// The rows of `within` whose text matches, by one search for each pattern.
     pub(super) fn rows_one_by_one(
         &self,

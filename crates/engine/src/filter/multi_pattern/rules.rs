@@ -5,18 +5,18 @@ use std::sync::{Arc, OnceLock};
 use memchr::memmem::Finder;
 
 use crate::columns::{ColumnId, Columns, Mask, Texts};
-use crate::filter::multi_pattern::automaton::{Matcher, PREFIX_BYTES, PrefixAutomaton};
+use crate::filter::multi_pattern::matcher::{Matcher, Tables};
 use crate::filter::multi_pattern::patterns::{Patterns, Quantifier};
+use crate::filter::multi_pattern::shifts::ShiftTable;
 use crate::filter::predicate::contains_cost;
 use crate::runtime::{StopCheck, Stopped};
 
 /// Fewer patterns are searched one after the other.
 const MIN_PATTERNS: usize = 16;
 
-/// Estimated nanoseconds that the automaton takes for a byte of text.
-const SCAN_COST: f64 = 3.0;
-/// Estimated nanoseconds to build the automaton, for a byte of a prefix.
-const BUILD_COST: f64 = 100.0;
+/// Estimated nanoseconds to build the tables, and what each pattern adds.
+const BUILD_COST: f64 = 10_000.0;
+const PATTERN_COST: f64 = 200.0;
 
 /// The `contains` or the `not_contains` rules of one group on one column.
 #[derive(Clone, Debug)]
@@ -25,8 +25,8 @@ pub(in crate::filter) struct MultiPattern {
     patterns: Patterns,
     /// Whether the rules are `not_contains`: then the records that do not match pass.
     negated: bool,
-    /// Built by the first text that is long enough; `None` if the patterns exceed the limits of an automaton.
-    automaton: Arc<OnceLock<Option<PrefixAutomaton>>>,
+    /// Built by the first text that is long enough.
+    tables: Arc<OnceLock<Tables>>,
 }
 
 impl MultiPattern {
@@ -39,12 +39,9 @@ impl MultiPattern {
     ) -> Option<Self> {
         (finders.len() >= MIN_PATTERNS).then(|| Self {
             column,
-            patterns: Patterns {
-                quantifier,
-                finders,
-            },
+            patterns: Patterns::new(quantifier, finders),
             negated,
-            automaton: Arc::default(),
+            tables: Arc::default(),
         })
     }
 
@@ -83,9 +80,9 @@ impl MultiPattern {
             None => false,
             Some(text) => {
                 let bytes = text.as_bytes();
-                match self.automaton_for(bytes.len()) {
-                    Some(automaton) => {
-                        Matcher::new(&self.patterns, automaton).matches(bytes, stop_check)?
+                match self.tables_for(bytes.len()) {
+                    Some(tables) => {
+                        Matcher::new(&self.patterns, tables).matches(bytes, stop_check)?
                     }
                     None => self.patterns.match_one_by_one(bytes, stop_check)?,
                 }
@@ -102,25 +99,21 @@ impl MultiPattern {
         1000.0 + one_pass.min(one_by_one)
     }
 
-    /// The costs of one pass with the automaton, and of a pass for each pattern.
+    /// The costs of one pass for all patterns, and of a pass for each pattern.
     fn costs(&self, bytes: f64) -> (f64, f64) {
         let patterns = self.patterns.finders.len() as f64;
-        let build = match self.automaton.get() {
+        let build = match self.tables.get() {
             Some(_) => 0.0,
-            None => BUILD_COST * PREFIX_BYTES as f64 * patterns,
+            None => BUILD_COST + PATTERN_COST * patterns,
         };
-        (build + SCAN_COST * bytes, patterns * contains_cost(bytes))
+        let one_pass = build + ShiftTable::scan_cost(&self.patterns) * bytes;
+        (one_pass, patterns * contains_cost(bytes))
     }
 
-    /// The automaton, if it is faster for `bytes` bytes of text than a search for each pattern.
-    pub(super) fn automaton_for(&self, bytes: usize) -> Option<&PrefixAutomaton> {
+    /// The tables, if one pass for all patterns is faster for `bytes` bytes of text than a search for each.
+    pub(super) fn tables_for(&self, bytes: usize) -> Option<&Tables> {
         let (one_pass, one_by_one) = self.costs(bytes as f64);
-        if one_pass > one_by_one {
-            return None;
-        }
-        self.automaton
-            .get_or_init(|| PrefixAutomaton::build(&self.patterns))
-            .as_ref()
+        (one_pass <= one_by_one).then(|| self.tables.get_or_init(|| Tables::build(&self.patterns)))
     }
 
     /// The rows of `within` whose text matches.
@@ -130,10 +123,10 @@ impl MultiPattern {
         within: &Mask,
         stop_check: &StopCheck<'_>,
     ) -> Result<Mask, Stopped> {
-        let Some(automaton) = self.automaton_for(texts.searched_bytes()) else {
+        let Some(tables) = self.tables_for(texts.searched_bytes()) else {
             return self.patterns.rows_one_by_one(texts, within, stop_check);
         };
-        let mut matcher = Matcher::new(&self.patterns, automaton);
+        let mut matcher = Matcher::new(&self.patterns, tables);
         texts.by_entry(within, |strings, rows| {
             let mut out = Mask::empty();
             for row in rows.iter() {
