@@ -146,7 +146,10 @@ fn refine_and_rank(
                     rank_equal(block, search, found, (slot, score), scratch);
                     continue;
                 }
-                Err(error) => return search.outcome.fail(error),
+                Err(error) => {
+                    search.outcome.fail(error);
+                    break;
+                }
             }
         }
         if !search.scope.passes_deferred(block, slot, stop_check) {
