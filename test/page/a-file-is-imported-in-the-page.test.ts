@@ -55,6 +55,21 @@ test('a CSV file becomes a database, with types, identities and its bad lines', 
   expect(body.data).toEqual({ title: 'Rain jacket', price: '59.5', in_stock: true, code: '007' });
 });
 
+test('a long list of bad lines can be scrolled by the keyboard', async ({ open }) => {
+  const tab = await open();
+  const lines = Array.from({ length: 60 }, (_, at) =>
+    at % 2 === 0 ? `{"id":${at + 1},"name":"A"}` : 'not json',
+  );
+  await choose(tab, 'many-bad-lines.ndjson', lines.join('\n'));
+  await submit(tab);
+  await tab.page.getByRole('heading', { name: '30 records stored in many-bad-lines' }).waitFor();
+  const list = tab.page.getByRole('group', { name: 'Lines that are not stored' });
+  await list.focus();
+  await tab.page.keyboard.press('End');
+  await expect.poll(() => list.evaluate((element) => element.scrollTop)).toBeGreaterThan(0);
+  await tab.checkAccessibility('an import with many bad lines');
+});
+
 for (const [name, text] of [
   ['lines.ndjson', '{"id":1,"name":"A","place":{"city":"Rome"}}\nnot json\n{"id":2,"name":"B"}\n'],
   ['list.json', '[{"id":1,"name":"A","place":{"city":"Rome"}},\n nonsense,\n{"id":2,\n"name":"B"}]'],

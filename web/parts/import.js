@@ -98,17 +98,19 @@ function Progress({ task, onSearch, onRestart }) {
     ${failure && html`<p class="fault" role="alert">${failure.message}</p>`}
     ${
       bad.length > 0 &&
-      html`<table class="bad-lines">
-        <caption>Lines that are not stored</caption>
-        <thead>
-          <tr><th scope="col">line</th><th scope="col">reason</th></tr>
-        </thead>
-        <tbody>
-          ${bad
-            .slice(0, SHOWN_BAD_LINES)
-            .map(({ line, reason }) => html`<tr><td>${count(line)}</td><td>${reason}</td></tr>`)}
-        </tbody>
-      </table>
+      html`<div class="bad-lines" tabindex="0" role="group" aria-label="Lines that are not stored">
+        <table>
+          <caption>Lines that are not stored</caption>
+          <thead>
+            <tr><th scope="col">line</th><th scope="col">reason</th></tr>
+          </thead>
+          <tbody>
+            ${bad
+              .slice(0, SHOWN_BAD_LINES)
+              .map(({ line, reason }) => html`<tr><td>${count(line)}</td><td>${reason}</td></tr>`)}
+          </tbody>
+        </table>
+      </div>
       ${bad.length > SHOWN_BAD_LINES && html`<p class="muted">and ${count(bad.length - SHOWN_BAD_LINES)} more</p>`}`
     }
     <p class="actions">
