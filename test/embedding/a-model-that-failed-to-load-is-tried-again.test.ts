@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { openBackend } from '../../src/backend/index.js';
 import { createEmbedder } from '../../src/embedding/index.js';
 import { firstTokenModel } from '../helpers/model-variant.js';
@@ -28,11 +28,14 @@ test('by a later call, and not by each', async () => {
   const backend = await openBackend({ directory: path.join(root, 'data'), models: { late } });
   try {
     const create = () => backend.createDatabase('db', { model: 'late' });
+    // Another attempt is made after a second.
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
     const burst = await Promise.allSettled(Array.from({ length: 20 }, create));
     burst.push(...(await Promise.allSettled([create()])));
     const reasons = new Set(burst.map((outcome) => outcome.status === 'rejected' && outcome.reason));
     // One error: it was loaded once.
     expect([...reasons]).toEqual([expect.objectContaining({ code: 'invalid_request' })]);
+    clock.mockRestore();
     renameSync(`${graph}.away`, graph);
     const { database } = await untilDone(create);
     expect(database.model).toBe('late');

@@ -7,10 +7,9 @@ import { resolveConfig } from '../../src/config/index.js';
 import { type Database, open } from '../../src/index.js';
 import { type Running, start } from '../../src/server/main.js';
 import { bytesOf, chunked, testDirectory } from '../helpers/archives.js';
-import { Receiver } from './receiver.js';
+import { DELIVERY_TIMES as deliveryTimes, Receiver } from './receiver.js';
 import { fan } from './service.js';
 
-const deliveryTimes = { responseMs: 2000, firstRetryMs: 5, maxRetryMs: 50 };
 const ADMIN = 'the-admin-key-of-these-tests';
 const restarted = { code: 'feed_restarted' };
 
@@ -50,6 +49,13 @@ async function hook(running: Running, url: string): Promise<{ webhook_id: string
   });
   expect(response.status).toBe(201);
   return response.json() as never;
+}
+
+/** Waits until the webhook has the position, which is moved after the response of the receiver. */
+async function delivered({ url }: Running, position: number): Promise<void> {
+  const list = async () =>
+    (await fetch(`${url}/v1/databases/fan/webhooks`, { headers: { 'x-api-key': ADMIN } })).json();
+  await expect.poll(list).toMatchObject({ webhooks: [{ position }] });
 }
 
 test('a directory that was put back is another feed for those who read past the copy, and the same for all others', async () => {
@@ -121,11 +127,13 @@ test('a webhook of a database that was put back starts again, and receivers see 
   hooked.secret = (await hook(first.running, url)).secret;
   await fans.upsert(records(1, 2));
   await hooked.changes(2);
+  await delivered(first.running, 2);
   await first.running.close();
   await cp(path.join(data, 'databases/fan'), path.join(parent, 'fan'), { recursive: true });
   const second = await serve(data);
   await second.client.database('fan').upsert(records(3, 4));
   await hooked.changes(4);
+  await delivered(second.running, 4);
   await second.running.close();
   // A start of the service is nothing to a receiver.
   expect(new Set(hooked.deliveries.map(({ body }) => body.epoch)).size).toBe(1);

@@ -63,7 +63,7 @@ test.each([
     'an open stream',
     'POST /v1/databases/fan/records HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\nx-api-key: KEY\r\n\r\n1\r\n\n\r\n',
   ],
-])('a stop does not wait for a caller who has sent %s', { timeout: 20_000 }, async (_, head) => {
+])('a stop does not wait for a caller who has sent %s', async (_, head) => {
   const service = await begin();
   const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
   socket.on('error', () => undefined);
@@ -104,14 +104,19 @@ test('a new admin key is shown, and only then', async () => {
 });
 
 test('a key beyond its rate gets 429 with retry-after', async () => {
+  const start = performance.now();
   const service = await begin({ rateLimit: '5' });
   const first = await service.call('POST', SEARCH, search);
   expect(first.headers.get('ratelimit-policy')).toBe('"default";q=5;w=60');
-  expect(first.headers.get('ratelimit')).toMatch(/^"default";r=2;t=\d+$/);
-  await service.call('POST', SEARCH, search);
-  await service.call('POST', SEARCH, search);
-  const refused = await service.call('POST', SEARCH, search);
+  expect(first.headers.get('ratelimit')).toMatch(/^"default";r=[0-4];t=\d+$/);
+  // `begin` has sent two requests.
+  let accepted = 2;
+  let refused = first;
+  for (; refused.status === 200; accepted += 1) refused = await service.call('POST', SEARCH, search);
   expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);
+  // One more request may be sent every 12 seconds.
+  expect(accepted).toBeGreaterThanOrEqual(5);
+  expect(accepted).toBeLessThanOrEqual(5 + (performance.now() - start) / 12_000);
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   expect((await service.call('GET', '/readyz')).status).toBe(200);
 });
@@ -147,7 +152,8 @@ test('a search that takes too long is given up', async () => {
     for (const { status, body } of answers) statuses.add(`${status} ${body.code ?? 'ok'}`);
   }
   expect([...statuses].every((status) => /ok|timed_out|busy/.test(status))).toBe(true);
-  expect((await service.call('POST', SEARCH, search)).status).toBe(200);
+  // A machine that pauses for a second gives up this search, too.
+  await expect.poll(async () => (await service.call('POST', SEARCH, search)).status).toBe(200);
 });
 
 test('metrics count responses by operation, and contain neither keys nor texts', async () => {

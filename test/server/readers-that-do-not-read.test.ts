@@ -23,6 +23,13 @@ async function begin(sendMs: number, text = (i: number) => String(i % 10).repeat
   return service;
 }
 
+/** Waits until a page was found. */
+async function untilSearched(service: Service): Promise<void> {
+  await expect
+    .poll(async () => (await service.call('GET', '/metrics')).text, { timeout: 60_000 })
+    .toMatch(/^cosift_search_stage_seconds_count\{stage="total"\} [1-9]/m);
+}
+
 let service: Service;
 
 beforeAll(async () => {
@@ -83,9 +90,7 @@ test('a reader that never reads is cut off, whose key was revoked too', { timeou
   for (const { socket } of readers) {
     socket.write(request(key, 'POST', QUERY, '{"pagination":{"limit":100}}').repeat(3));
   }
-  await expect
-    .poll(async () => (await impatient.call('GET', '/metrics')).text, { timeout: 60_000 })
-    .toMatch(/^cosift_search_stage_seconds_count\{stage="total"\} [1-9]/m);
+  await untilSearched(impatient);
   expect((await impatient.call('DELETE', `/v1/keys/${key_id}`)).status).toBe(204);
   // Nobody here closes a connection.
   await untilGauges(impatient, ALL_ZERO);
@@ -94,12 +99,14 @@ test('a reader that never reads is cut off, whose key was revoked too', { timeou
 });
 
 test('compressed responses count as well, and their readers are cut off', { timeout: 120_000 }, async () => {
-  const impatient = await begin(3_000, () => randomBytes(225_000).toString('base64'));
-  const { key } = await issueKey(impatient, ['search']);
+  const random = () => randomBytes(225_000).toString('base64');
+  const patient = await begin(600_000, random);
   const headers = { 'accept-encoding': 'gzip' };
   const body = '{"pagination":{"limit":100}}';
+  const pages = (key: string) => request(key, 'POST', QUERY, body, headers).repeat(3);
+  const { key } = await issueKey(patient, ['search']);
   const compressed = await exchange(
-    impatient,
+    patient,
     'POST',
     QUERY,
     { ...headers, ...JSON_TYPE, 'x-api-key': key },
@@ -107,12 +114,20 @@ test('compressed responses count as well, and their readers are cut off', { time
   );
   expect(compressed.headers['content-encoding']).toBe('gzip');
   expect(compressed.bytes.length).toBeGreaterThan(2 * MIB);
-  const readers = Array.from({ length: 10 }, () => new Raw(impatient, { reads: false }));
-  for (const { socket } of readers) socket.write(request(key, 'POST', QUERY, body, headers).repeat(3));
+  const waiting = Array.from({ length: 10 }, () => new Raw(patient, { reads: false }));
+  for (const { socket } of waiting) socket.write(pages(key));
   for (let unsent = 0; unsent < 2 * MIB; ) {
-    unsent = (await gauges(impatient))['in_flight_bytes unsent']!;
+    unsent = (await gauges(patient))['in_flight_bytes unsent']!;
     expect(unsent).toBeLessThanOrEqual(64 * MIB);
   }
+  for (const { socket } of waiting) socket.destroy();
+  await patient.stop();
+
+  const impatient = await begin(300, random);
+  const other = await issueKey(impatient, ['search']);
+  const readers = Array.from({ length: 10 }, () => new Raw(impatient, { reads: false }));
+  for (const { socket } of readers) socket.write(pages(other.key));
+  await untilSearched(impatient);
   // Nobody here closes a connection.
   await untilGauges(impatient, ALL_ZERO);
   for (const { socket } of readers) socket.destroy();

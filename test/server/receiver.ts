@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { expect } from 'vitest';
 import { checkSchema } from '../../src/schema/index.js';
 
 interface Delivery {
@@ -11,9 +12,13 @@ interface Delivery {
   signed: boolean;
 }
 
+/** Retries follow at once. The limit of a response is one that no pause of the machine reaches: a post counts once. */
+export const DELIVERY_TIMES = { responseMs: 600_000, firstRetryMs: 5, maxRetryMs: 50 };
+
 /** A webhook receiver that refuses the first `refusals` posts and accepts the others. */
 export class Receiver {
   readonly #server: Server;
+  readonly #connections = new Set<Socket>();
   readonly deliveries: Delivery[] = [];
   refusals: number;
   posts = 0;
@@ -41,6 +46,10 @@ export class Receiver {
       response.writeHead(204).end();
       this.#server.emit('accepted');
     });
+    this.#server.on('connection', (connection: Socket) => {
+      this.#connections.add(connection);
+      connection.once('close', () => this.#connections.delete(connection));
+    });
   }
 
   async listen(address = '127.0.0.1'): Promise<string> {
@@ -57,6 +66,17 @@ export class Receiver {
       );
     while (accepted().length < count) await once(this.#server, 'accepted');
     return accepted();
+  }
+
+  /** Resolves once the posts that have begun so far are counted. Each post has its own connection. */
+  async idle(): Promise<void> {
+    // Connections are accepted in the order in which they are made.
+    const last = connect((this.#server.address() as AddressInfo).port, '127.0.0.1');
+    await once(last, 'connect');
+    const isAccepted = () => [...this.#connections].some(({ remotePort }) => remotePort === last.localPort);
+    await expect.poll(isAccepted).toBe(true);
+    last.destroy();
+    await expect.poll(() => this.#connections.size).toBe(0);
   }
 
   close(): void {

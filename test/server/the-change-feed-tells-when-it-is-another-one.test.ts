@@ -3,12 +3,11 @@ import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { resolveConfig } from '../../src/config/index.js';
 import { start } from '../../src/server/main.js';
-import { Receiver } from './receiver.js';
+import { DELIVERY_TIMES as deliveryTimes, Receiver } from './receiver.js';
 import { fan, Service } from './service.js';
 
 const RECORDS = fan(20);
 const webhookAllow = '127.0.0.1';
-const deliveryTimes = { responseMs: 2000, firstRetryMs: 5, maxRetryMs: 50 };
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -102,16 +101,17 @@ test('a webhook begins again with the feed of a database that was put back', asy
     { port: 0, data: service.directory, logLevel: 'silent', webhookAllow },
     {},
   );
+  const headers = { 'x-api-key': service.adminKey, 'content-type': 'application/json' };
   const call = (at: string, method: string, target: string, payload: object) =>
-    fetch(`${at}/v1/databases/fan${target}`, {
-      method,
-      headers: { 'x-api-key': service.adminKey, 'content-type': 'application/json' },
-      body: JSON.stringify(payload),
-    });
+    fetch(`${at}/v1/databases/fan${target}`, { method, headers, body: JSON.stringify(payload) });
   const second = await start(config, { print: () => undefined, deliveryTimes });
   await call(second.url, 'POST', '/webhooks', { url, after: 0 });
   await call(second.url, 'POST', '/records', { records: RECORDS.slice(0, 3) });
   expect(await receiver.changes(3)).toEqual(['created 1', 'created 2', 'created 3']);
+  // The position is moved after the response of the receiver.
+  await expect
+    .poll(async () => (await fetch(`${second.url}/v1/databases/fan/webhooks`, { headers })).json())
+    .toMatchObject({ webhooks: [{ position: 3 }] });
   await second.close();
 
   await rm(database, { recursive: true });

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { Receiver } from './receiver.js';
+import { DELIVERY_TIMES as deliveryTimes, Receiver } from './receiver.js';
 import { fan, Service } from './service.js';
 
 const closing: (() => unknown)[] = [];
@@ -10,7 +10,6 @@ afterEach(async () => {
 });
 
 const begin = async () => {
-  const deliveryTimes = { responseMs: 2000, firstRetryMs: 5, maxRetryMs: 20 };
   const service = await Service.start({ webhookAllow: '127.0.0.1' }, { deliveryTimes });
   closing.push(() => service.stop());
   await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });

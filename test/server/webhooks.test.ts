@@ -4,11 +4,10 @@ import { AddressPolicy, resolveConfig } from '../../src/config/index.js';
 import { CosiftError } from '../../src/errors.js';
 import { start } from '../../src/server/main.js';
 import { Webhook } from '../../src/server/webhooks/webhook.js';
-import { Receiver } from './receiver.js';
+import { DELIVERY_TIMES as deliveryTimes, Receiver } from './receiver.js';
 import { fan, Service } from './service.js';
 
 const RECORDS = fan(20);
-const deliveryTimes = { responseMs: 2000, firstRetryMs: 5, maxRetryMs: 50 };
 // The receivers of these tests listen on this machine.
 const webhookAllow = '127.0.0.1';
 
@@ -47,6 +46,10 @@ test('a webhook may start anywhere, outlives a restart, and ends when it is dele
   await service.call('POST', '/v1/databases/fan/records', { records: RECORDS.slice(0, 3) });
   const { body } = await service.call('POST', '/v1/databases/fan/webhooks', { url, after: 1 });
   expect(await receiver.changes(2)).toEqual(['created 2', 'created 3']);
+  const position = async () =>
+    (await service.call('GET', '/v1/databases/fan/webhooks')).body.webhooks[0].position;
+  // The position is moved after the response of the receiver.
+  await expect.poll(position).toBe(3);
   await service.running.close();
 
   const { config } = resolveConfig(

@@ -38,7 +38,10 @@ export async function* bodyChunks(
   }
 }
 
-/** Waits until `body` is readable or has ended, or `signal` is aborted. Returns false after `ms` milliseconds. */
+/**
+ * Waits until `body` is readable or has ended, or `signal` is aborted. Returns false when nothing has arrived after `ms`
+ * milliseconds.
+ */
 function readable(body: Readable, ms: number, signal: AbortSignal): Promise<boolean> {
   const events = ['readable', 'end', 'error', 'close'] as const;
   return new Promise((resolve) => {
@@ -49,7 +52,8 @@ function readable(body: Readable, ms: number, signal: AbortSignal): Promise<bool
       resolve(inTime);
     };
     const onEvent = () => finish(true);
-    const timer = setTimeout(() => finish(false), Math.max(0, ms));
+    // After a pause of the process, timers run before what has arrived meanwhile is read.
+    const timer = setTimeout(() => setImmediate(finish, false), Math.max(0, ms));
     for (const event of events) body.on(event, onEvent);
     signal.addEventListener('abort', onEvent, { once: true });
   });
