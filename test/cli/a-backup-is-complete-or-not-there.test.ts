@@ -95,11 +95,18 @@ test(
     const data = await temporaryDirectory();
     const { command, url } = await served(data);
     const spool = path.join(data, '.backup');
-    const response = fetch(`${url}/v1/backup`, { headers: { 'x-api-key': KEY } }).catch(() => undefined);
+    const backup = async () =>
+      (await fetch(`${url}/v1/backup`, { headers: { 'x-api-key': KEY } })).arrayBuffer();
+    // One after the other: a single one may be complete before its file is seen.
+    let isKilled = false;
+    const backups = (async () => {
+      while (!isKilled) await backup().catch(() => undefined);
+    })();
     await until(() => existsSync(spool));
+    isKilled = true;
     command.child.kill('SIGKILL');
     await command.ended();
-    await (await response)?.arrayBuffer().catch(() => undefined);
+    await backups;
     expect(await recordsOf(data)).toEqual([['points', RECORDS]]);
     expect(existsSync(spool)).toBe(false);
   },

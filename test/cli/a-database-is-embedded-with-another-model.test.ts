@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { firstTokenModel } from '../helpers/model-variant.js';
+import { setImmediate as otherWork } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { EmbeddingsServer } from '../helpers/embeddings-server.js';
 import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 
 const RECORDS = 900;
@@ -13,9 +14,55 @@ const recordOf = (id: number) => {
   return { id, data: { text: `the ${subject} of ${['ice', 'gold', 'the old king'][id % 3]}, ${id}` } };
 };
 
+/** The model `first`: a server that responds to a number of requests at a time, each for 32 texts at most. */
+class Model {
+  readonly #endpoint: EmbeddingsServer;
+  readonly #waiting = new Set<() => void>();
+  #left = Number.POSITIVE_INFINITY;
+
+  private constructor(endpoint: EmbeddingsServer) {
+    this.#endpoint = endpoint;
+    endpoint.always = (request, response) => {
+      const respond = () => EmbeddingsServer.vectors(request, response);
+      this.#waiting.add(respond);
+      response.on('close', () => this.#waiting.delete(respond));
+      this.#respond();
+    };
+  }
+
+  static async start(): Promise<Model> {
+    const endpoint = await EmbeddingsServer.start();
+    onTestFinished(() => endpoint.stop());
+    return new Model(endpoint);
+  }
+
+  get setting(): string {
+    return `first=${this.#endpoint.source()}`;
+  }
+
+  /** Responds to `requests` requests, those that wait included. Later ones wait. */
+  allow(requests: number): void {
+    this.#left = requests;
+    this.#respond();
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  #respond(): void {
+    for (const respond of [...this.#waiting].slice(0, this.#left)) {
+      this.#left -= 1;
+      this.#waiting.delete(respond);
+      respond();
+    }
+  }
+}
+
 interface Filled {
   directory: string;
   data: string;
+  model: Model;
   models: string;
 }
 
@@ -26,7 +73,8 @@ async function filled(): Promise<Filled> {
   const lines = Array.from({ length: RECORDS }, (_, at) => JSON.stringify(recordOf(at + 1)));
   await writeFile(file, lines.join('\n'));
   expect(await cosift('import', file, '--database', 'd', '--data', data)).toMatchObject({ code: 0 });
-  return { directory, data, models: `first=${firstTokenModel(join(directory, 'first'))}` };
+  const model = await Model.start();
+  return { directory, data, model, models: model.setting };
 }
 
 async function get(url: string): Promise<Record<string, unknown>> {
@@ -34,7 +82,7 @@ async function get(url: string): Promise<Record<string, unknown>> {
 }
 
 test('of a data directory; stopped, the same command goes on', async () => {
-  const { data, models } = await filled();
+  const { data, model, models } = await filled();
   const search = async () => {
     const args = ['--database', 'd', '--limit', '20', '--threshold', '0', '--json'];
     const found = await cosift('search', TEXT, ...args, '--data', data, '--models', models);
@@ -52,11 +100,14 @@ test('of a data directory; stopped, the same command goes on', async () => {
 
   const next = join(data, 'databases/.next-d');
   const stopped = async () => {
+    model.allow(10);
     const command = new Command([...args, '--model', 'first']);
-    while (!existsSync(join(next, 'records.sqlite'))) await new Promise(setImmediate);
+    while (!model.isWaiting) await otherWork();
+    expect(existsSync(join(next, 'records.sqlite'))).toBe(true);
     command.child.kill('SIGINT');
     expect(await command.ended(), command.stderr).toBe(130);
     expect(command.stderr).toMatch(/^stopped: \d+ of 900 records .* Run the same command to go on/);
+    model.allow(Number.POSITIVE_INFINITY);
   };
   await stopped();
   expect(await cosift(...args, '--cancel')).toMatchObject({ code: 0 });
@@ -72,22 +123,19 @@ test('of a data directory; stopped, the same command goes on', async () => {
 }, 120_000);
 
 test('of a running server, which goes on when nobody waits, and after being killed at any time', async () => {
-  const { directory, data, models } = await filled();
-  const start = () => serve(data, '--models', models, '--embed-workers', '1');
+  const { directory, data, model, models } = await filled();
+  const start = () => serve(data, '--models', models);
   let { command, url } = await start();
+  model.allow(10);
   const waiting = new Command(['reembed', 'd', '--model', 'first', '--url', url, '--key', KEY]);
   const path = '/v1/databases/d/reembedding';
-  while (!((await get(url + path)).done as number)) {
-    // Each answer takes its time.
-  }
+  while (!model.isWaiting) await otherWork();
   waiting.child.kill('SIGINT');
   expect(await waiting.ended()).toBe(130);
   expect(waiting.stderr).toContain('The server goes on');
 
   const written: number[] = [];
-  let kills = 0;
-  for (let state: unknown = 'running'; state === 'running' || state === 'switching'; kills += 1) {
-    const goal = kills * 350;
+  for (const requests of [5, 8, Number.POSITIVE_INFINITY]) {
     for (;;) {
       const id = 10_000 + written.length;
       const answer = await fetch(`${url}/v1/databases/d/records`, {
@@ -97,15 +145,14 @@ test('of a running server, which goes on when nobody waits, and after being kill
       });
       expect(answer.status).toBe(200);
       written.push(id);
-      const told = await get(url + path);
-      if ((told.done as number) > goal || told.state !== 'running') break;
+      if (model.isWaiting || (await get(url + path)).state !== 'running') break;
     }
     command.child.kill('SIGKILL');
     await command.ended();
+    model.allow(requests);
     ({ command, url } = await start());
-    state = (await get(url + path)).state;
   }
-  expect(kills).toBeGreaterThan(1);
+  while ((await get(url + path)).state !== 'done') await otherWork();
   const description = await get(`${url}/v1/databases/d`);
   expect(description).toMatchObject({ model: 'first', records: RECORDS + written.length });
   for (const id of written) {

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { readFile, stat } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { EmbeddingsServer } from '../helpers/embeddings-server.js';
 import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
@@ -85,19 +84,25 @@ test.each([
   ['SIGTERM', 143],
   ['SIGINT', 130],
 ] as const)('a second %s ends a stop that waits', async (signal, code) => {
-  const { command, url } = await serve(await temporaryDirectory());
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  // The stop waits for the rest of this body.
-  socket.write(
-    `PUT /v1/databases/a HTTP/1.1\r\nhost: a\r\nx-api-key: ${KEY}\r\n` +
-      'content-type: application/json\r\ncontent-length: 2\r\nexpect: 100-continue\r\n\r\n',
-  );
-  await once(socket, 'data');
+  const endpoint = await EmbeddingsServer.start();
+  onTestFinished(() => endpoint.stop());
+  const models = ['--models', `mine=${endpoint.source()}`];
+  const { command, url } = await serve(await temporaryDirectory(), ...models);
+  const send = (method: string, path: string, body: object) =>
+    fetch(`${url}/v1/databases/a${path}`, {
+      method,
+      headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  expect((await send('PUT', '', { model: 'mine' })).status).toBe(201);
+  endpoint.always = EmbeddingsServer.silence;
+  // The stop waits for this write, which waits for its vector.
+  const writing = send('POST', '/records', { records: [{ data: { text: 'a' } }] }).catch(() => undefined);
+  await expect.poll(() => endpoint.inFlight).toBe(1);
   command.child.kill(signal);
   // Time for the process to handle the first signal.
   await fetch(url).catch(() => undefined);
   command.child.kill(signal);
   expect(await command.ended()).toBe(code);
-  socket.destroy();
+  await writing;
 });

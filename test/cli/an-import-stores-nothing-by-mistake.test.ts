@@ -1,12 +1,12 @@
 import { readdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { expect, test } from 'vitest';
 import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
 
 /** Imports `content` from a pipe. */
-async function importPipe(content: string | Uint8Array, ...args: string[]) {
+async function importPipe(content: string, ...args: string[]) {
   const command = new Command(['import', '-', '--database', 'd', ...args]);
   command.child.stdin.end(content);
   return { code: await command.ended(), stdout: command.stdout, stderr: command.stderr };
@@ -42,17 +42,24 @@ test('a column that an option names and no record of a pipe has is reported', as
 });
 
 test('Parquet is read from a pipe and out of gzip, by a copy that nothing leaves behind', async () => {
-  const data = await temporaryDirectory();
+  const data = join(await temporaryDirectory(), 'data');
+  // Other processes make copies in the directory of all.
+  const temporary = await temporaryDirectory();
+  const load = async (content: Uint8Array) => {
+    const args = ['import', '-', '--database', 'd', '--id-column', 'sku', '--data', data];
+    const command = new Command(args, { TMPDIR: temporary, TEMP: temporary });
+    command.child.stdin.end(content);
+    return { code: await command.ended(), stdout: command.stdout };
+  };
   const columnData = [
     { name: 'sku', data: ['A', 'B'] },
     { name: 'price', data: [1.5, 2] },
   ];
   const file = new Uint8Array(parquetWriteBuffer({ columnData }));
-  const plain = await importPipe(file, '--id-column', 'sku', '--data', data);
+  const plain = await load(file);
   expect(plain).toMatchObject({ code: 0, stdout: expect.stringContaining('2 created') });
-  const packed = await importPipe(gzipSync(file), '--id-column', 'sku', '--data', data);
+  const packed = await load(gzipSync(file));
   expect(packed).toMatchObject({ code: 0, stdout: expect.stringContaining('2 unchanged') });
   expect(packed.stdout).toContain('read as Parquet, gzip');
-  const left = (await readdir(tmpdir())).filter((name) => name.startsWith('cosift-import-'));
-  expect(left).toEqual([]);
+  expect(await readdir(temporary)).toEqual([]);
 });

@@ -58,7 +58,7 @@ describe.each(['library', 'client'])('%s', (side) => {
   test.each([
     ['at once', []],
     ['after a commit', Array.from({ length: 1001 }, (_, i) => record(i + 1))],
-  ])('an abort ends an upsert whose source is pending %s', { timeout: 5000 }, async (_, first) => {
+  ])('an abort ends an upsert whose source is pending %s', async (_, first) => {
     await create();
     const stop = new AbortController();
     const reason = new Error('no more');
@@ -69,7 +69,7 @@ describe.each(['library', 'client'])('%s', (side) => {
     expect((await database.describe()).records).toBe(first.length === 0 ? 0 : 1000);
   });
 
-  test('an abort ends an upsert of lines whose source is pending', { timeout: 5000 }, async () => {
+  test('an abort ends an upsert of lines whose source is pending', async () => {
     await create();
     const upsert = upsertLines(database, pending([line(1)]), { signal: AbortSignal.timeout(300) });
     await expect(upsert).rejects.toThrow(expect.objectContaining({ name: 'TimeoutError' }));

@@ -102,7 +102,6 @@ export function describePatchesOfTexts(open: OpenBackend): void {
       const ids = Array.from({ length: 12 }, (_, at) => at + 1);
       await database.upsert(ids.map((id) => ({ id, data: { text: `a tower, number ${id}`, n: 0 } })));
       for (const model of ['other', 'all-MiniLM-L6-v2']) {
-        await database.backend.startReembedding(database.id, model);
         let running = true;
         let rounds = 0;
         const patching = ids.map(async (id) => {
@@ -113,12 +112,14 @@ export function describePatchesOfTexts(open: OpenBackend): void {
           }
         });
         try {
+          // The re-embedding of so few records may be done before a patch that begins with it.
+          while (rounds <= ids.length) await otherWork();
+          await database.backend.startReembedding(database.id, model);
           while ((await database.backend.reembedding(database.id)).state !== 'done') await otherWork();
         } finally {
           running = false;
           await Promise.all(patching);
         }
-        expect(rounds).toBeGreaterThan(ids.length);
         expect(await database.describe()).toMatchObject({ model, records: ids.length });
         await expectFreshVectors(database);
       }

@@ -147,7 +147,7 @@ export class Scene {
     const { child, output, ended } = this.#start('bash', ['-euo', 'pipefail', '-c', script], this.#directory);
     this.#server = { child, ended };
     const timer = setTimeout(() => kill(child, 'SIGKILL'), BLOCK_TIMEOUT_MS);
-    while (!/^listening on /m.test(output())) {
+    while (!/^listening on .*\n/m.test(output())) {
       const end = await Promise.race([once(child.stdout, 'data').then(() => undefined), ended]);
       if (end) throw new SampleError(block, `ended before it was ready:\n${output()}`);
     }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
-import { inBrowser } from './browser.js';
+import { inBrowser, type Tab } from './browser.js';
 import { storeFacts } from './facts.js';
 
 const run = promisify(execFile);
@@ -34,11 +34,7 @@ test('each copied program finds what the page shows', async ({ open, service }) 
   await tab.status(/matches/);
   const shown = await page.locator('.card .id').allTextContents();
   expect(shown.length).toBeGreaterThan(2);
-  const copied = async (name: string) => {
-    await page.getByRole('button', { name: `Copy as ${name}`, exact: true }).click();
-    await expect.poll(() => page.locator('.copy [aria-live]').textContent()).toBe(`${name} copied`);
-    return page.evaluate<string>('navigator.clipboard.readText()');
-  };
+  const copied = (name: string) => copiedBy(tab, `Copy as ${name}`, name);
   const env = { ...process.env, COSIFT_KEY: service.adminKey };
   const curl = await copied('curl');
   expect(curl).not.toContain(service.adminKey);
@@ -76,8 +72,7 @@ test('a link restores the whole query, and has no key', async ({ open, service }
     { permissions: ['clipboard-read', 'clipboard-write'] },
   );
   const line = (await tab.status(/matches/)).split(' · ')[0];
-  await tab.page.getByRole('button', { name: 'Copy link' }).click();
-  const link = await tab.page.evaluate<string>('navigator.clipboard.readText()');
+  const link = await copiedBy(tab, 'Copy link', 'link');
   expect(link).not.toContain(service.adminKey);
   await tab.page.getByRole('searchbox').fill('changed');
   await expect.poll(() => tab.page.url()).toContain('text=changed');
@@ -88,6 +83,15 @@ test('a link restores the whole query, and has no key', async ({ open, service }
   expect(await tab.page.getByRole('textbox', { name: 'Value' }).count()).toBe(2);
   expect(await tab.page.getByLabel('From', { exact: true }).inputValue()).not.toBe('');
 });
+
+/** Clicks the button, and returns the text in the clipboard once the page says that `name` is copied. */
+async function copiedBy({ page }: Tab, button: string, name: string): Promise<string> {
+  const live = page.locator('.copy [aria-live]').filter({ hasText: `${name} copied` });
+  // The page says so for two seconds, so the wait begins before the click.
+  const said = live.waitFor({ state: 'attached' });
+  await Promise.all([said, page.getByRole('button', { name: button, exact: true }).click()]);
+  return page.evaluate<string>('navigator.clipboard.readText()');
+}
 
 function idsIn(output: string): string[] {
   return [...output.matchAll(/\bid['"]?: ['"]([0-9a-f-]{36})['"]/g)].map(([, id = '']) => id);

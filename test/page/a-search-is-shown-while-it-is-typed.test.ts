@@ -33,8 +33,8 @@ test('the newest text decides, and the line tells matches, time and records', as
   expect(line).toMatch(/^\d+ matches · [\d,.]+ ms · 331 records scanned$/);
   const items = page.getByRole('list', { name: 'Results' }).getByRole('listitem');
   await expect.poll(() => items.count()).toBe(20);
-  const ids = await page.locator('.card .id').allTextContents();
-  expect(ids).toEqual(expected.body.results.map(({ id }: { id: number }) => `#${id}`));
+  const ids = expected.body.results.map(({ id }: { id: number }) => `#${id}`);
+  await expect.poll(() => page.locator('.card .id').allTextContents()).toEqual(ids);
   // The card shows the score, and the time.
   const first = await items.first().textContent();
   expect(first).toContain(expected.body.results[0].relevance_score.toFixed(3));
@@ -155,7 +155,7 @@ test('the histogram of scores counts what each threshold passes', async ({ open,
   await tab.status(/^1 match ·/);
   await slider.focus();
   await page.keyboard.press('ArrowLeft');
-  expect(await page.locator('.threshold h2 .number').textContent()).toBe('0.49');
+  await expect.poll(() => page.locator('.threshold h2 .number').textContent()).toBe('0.49');
   // What scores mean is known of the built-in model.
   expect(await page.locator('.threshold').textContent()).toContain('Related from about 0.3');
 });
@@ -194,8 +194,9 @@ test('a response that is cut off is no response, and the page tries again', asyn
       return new Response(new ReadableStream({ start: (body) => body.error(new TypeError('cut off')) }));
     };
   });
-  await page.getByRole('searchbox').fill('a lake');
-  await page.getByRole('heading', { name: 'No connection to the service' }).waitFor();
+  // The page tries again after two seconds, so the wait begins before the request.
+  const notice = page.getByRole('heading', { name: 'No connection to the service' }).waitFor();
+  await Promise.all([notice, page.getByRole('searchbox').fill('a lake')]);
   await tab.status(/matches ·/);
 });
 

@@ -1,12 +1,11 @@
 import { html } from '../html.js';
-import { useEffect, useRef } from '../vendor/hooks.js';
+import { useLayoutEffect, useRef } from '../vendor/hooks.js';
 
 /** A window above the page. The browser keeps the focus inside, and closes it with Escape. */
 export function Dialog({ title, onClose, children, wide = false }) {
   const element = useRef();
-  useEffect(() => {
-    element.current.showModal();
-  }, []);
+  // An ordinary effect would wait for the next frame, and keys that are pressed before would go to the page behind.
+  useLayoutEffect(() => element.current.showModal(), []);
   return html`<dialog class=${wide ? 'dialog wide' : 'dialog'} ref=${element} aria-label=${title} onClose=${onClose}>
     <header>
       <h2>${title}</h2>
