@@ -107,6 +107,90 @@ export declare class NativeEngine {
   close(): Promise<undefined | NativeFailure>
 }
 
+/** Counts matches by the facets of a request. */
+export declare class NativeFacets {
+  /** The columns whose values the rows must have. */
+  columns(): Array<string>
+  /** Counts some of the matches. */
+  add(matches: Array<NativeRow>): NativeFailure | null
+  /** The member `facets` of the response. */
+  finish(): Buffer | NativeFailure
+}
+
+/** A filter-only request that was read. */
+export declare class NativeQuery {
+  /** What is needed to select records, JSON. */
+  plan(): string
+  /** Where the page begins, from those of the records that the cursor names that exist; JSON. */
+  start(named: Array<NativeRow>): string | NativeFailure
+  /** A counter of the request's facets. */
+  facets(): NativeFacets
+  /** Writes the response. */
+  page(content: NativePageContent): Promise<Buffer | NativeFailure>
+}
+
+/** The rules for the records of one database. */
+export declare class NativeRules {
+  /** Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none. */
+  prepareBatch(body: Uint8Array, vectors: Float32Array): Promise<Prepared | NativeFailure>
+  /** Checks lines of JSON. `first_line` is the number of the first line. */
+  prepareLines(body: Uint8Array, firstLine: number): Promise<Prepared | NativeFailure>
+  /** Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key. */
+  preparePatch(record: string, body: Uint8Array): Prepared | NativeFailure
+  /** The identities whose stored rows `find_texts` and `stage` need: a JSON array of `{"id"}` and `{"uuid"}`. */
+  identities(prepared: Prepared): string
+  /** Finds the texts to embed. */
+  findTexts(prepared: Prepared, stored: Array<NativeRow>): Promise<undefined | NativeFailure>
+  /** What a commit writes. */
+  stage(prepared: Prepared, stored: Array<NativeRow>, embedded: NativeEmbedded, commit: NativeCommit): Promise<NativeWrites | NativeFailure>
+  /** How the counts of columns change when rows are deleted. */
+  columnsOfDeleted(deleted: Array<NativeRow>): Array<NativeColumnChange> | NativeFailure
+  /** The texts of rows that the model embeds. */
+  textsOf(stored: Array<NativeRow>): Promise<NativeTexts | NativeFailure>
+  /** Reads an identity in a path: `{"id"}` or `{"uuid"}`, JSON. */
+  recordReference(record: string): string | NativeFailure
+  /** One record as a variant shows it; `request` holds `variant` and `forced_filter`. */
+  record(stored: NativeRow | undefined | null, record: string, request: string): Buffer | NativeFailure
+  /** Whether rows pass `filter` and `forced_filter` of a request. */
+  passes(stored: Array<NativeRow>, request: string): Array<boolean> | NativeFailure
+  /** Reads a deletion: `{"ids","start","end"}`, JSON. */
+  deletion(request: string): string | NativeFailure
+  /** Writes rows as lines of an export. */
+  lines(stored: Array<NativeRow>, vectors: boolean): Promise<Buffer | NativeFailure>
+  /** Reads a search and checks its vector. */
+  search(request: string, vector: Float64Array): NativeSearch | NativeFailure
+  /** Reads a filter-only request. */
+  query(request: string): NativeQuery | NativeFailure
+}
+
+/** A semantic search that was read. */
+export declare class NativeSearch {
+  /** What is needed to select records, JSON. */
+  plan(): string
+  /** The query vector in single precision. */
+  vector(): Float32Array
+  /** The cosines of vectors in steps of 1e-9. A vector has four bytes for each Q30 component, the lowest first. */
+  cosines(vectors: Array<Uint8Array>): Array<number> | NativeFailure
+  /** The cosines of the vectors of each record, in the order of its passages. */
+  passageCosines(records: Array<NativeStoredVectors>): Array<Array<number>> | NativeFailure
+  /** The scores of rows in steps of 1e-9. */
+  scores(stored: Array<NativeRow>): Promise<Array<number> | NativeFailure>
+  /** A counter of the request's facets. */
+  facets(): NativeFacets
+  /** Writes the response. `scores` are those of the rows. */
+  page(content: NativePageContent, scores: Array<number>): Promise<Buffer | NativeFailure>
+}
+
+/** The texts of rows that a model embeds. */
+export declare class NativeTexts {
+  /** The texts to embed. */
+  texts(): Array<string>
+  /** The values of columns in a text, by its number. */
+  lines(text: number): Array<NativeTextLine>
+  /** The vectors of the rows, from those of the texts. `vector_type` is the number of the type `vector` in PostgreSQL. */
+  vectors(embedded: NativeEmbedded, vectorType: number): Promise<NativeVectors | NativeFailure>
+}
+
 /** Records that were checked and wait for the vectors of their texts. */
 export declare class Prepared {
   /** The texts to embed, in the order that `commit` takes their vectors in. */
@@ -178,6 +262,49 @@ export interface EngineOptions {
 /** The instruction set that scans use on this machine. */
 export declare function kernelName(): string
 
+/** Makes the rules for a database. `epoch` identifies it among all that had its id; `settings` is JSON. */
+export declare function makeRules(id: string, epoch: string, settings: string, limits: EngineLimits): NativeRules | NativeFailure
+
+/** Changes of the feed: arrays of the same length. */
+export interface NativeChanges {
+  /** Their number. */
+  count: number
+  /** How many created a record. */
+  created: number
+  /** 0 for a record that was created, 1 for one that was changed. */
+  kinds: Buffer
+  /** Integer ids. */
+  ids: Buffer
+  /** UUIDs. */
+  uuids: Buffer
+  /** Keys as bytes. */
+  keys: Buffer
+  /** When. */
+  at: Buffer
+  /** The JSON texts of the data before; NULL for a new record. */
+  before: Buffer
+}
+
+/** How the numbers of records with a column change. */
+export interface NativeColumnChange {
+  /** The name. */
+  name: string
+  /** Strings, numbers, booleans, nulls. */
+  counts: Array<number>
+}
+
+/** What a commit is staged with. */
+export interface NativeCommit {
+  /** The id of the next new record. */
+  nextId: number
+  /** The time of the commit, milliseconds since 1970. */
+  now: number
+  /** All columns of the database. */
+  names: Array<string>
+  /** The number of the type `vector` in PostgreSQL. */
+  vectorType: number
+}
+
 /** What a commit did. */
 export interface NativeCommitted {
   /** `[{ "id", "uuid", "status" }]` in the order of the request, JSON. */
@@ -192,6 +319,16 @@ export interface NativeCommitted {
   problems: Array<NativeLineProblem>
   /** The record after a patch, JSON. */
   record?: Buffer
+}
+
+/** The vectors of texts. */
+export interface NativeEmbedded {
+  /** One after the other. */
+  vectors: Float32Array
+  /** Which texts have several vectors. */
+  splits?: Uint32Array
+  /** The fingerprint of the model that made them. */
+  fingerprint?: string
 }
 
 /** A call that failed. */
@@ -236,6 +373,22 @@ export interface NativePage {
   totalMicros: number
 }
 
+/** What a page is written from. */
+export interface NativePageContent {
+  /** The records of the page in order, and those after it. */
+  rows: Array<NativeRow>
+  /** The number of all matches. */
+  total?: number
+  /** The member `facets`. */
+  facets?: Uint8Array
+  /** Records that exist for the caller. */
+  records: number
+  /** Records that were fetched and scored, or matches of a listing. */
+  scored: number
+  /** Milliseconds that the selection took. */
+  scanMs: number
+}
+
 /** One thing wrong with a request, and where. */
 export interface NativeProblem {
   /** JSON pointer into what the engine was given. */
@@ -244,6 +397,73 @@ export interface NativeProblem {
   code: string
   /** One sentence for people. */
   detail: string
+}
+
+/** Records to store: arrays of the same length, in the binary format of PostgreSQL. */
+export interface NativePuts {
+  /** Their number. */
+  count: number
+  /** Integer ids. */
+  ids: Buffer
+  /** UUIDs. */
+  uuids: Buffer
+  /** Keys as bytes. */
+  keys: Buffer
+  /** The JSON texts of their data. */
+  data: Buffer
+  /** Their data as `jsonb`. */
+  cells: Buffer
+  /** Content hashes. */
+  hashes: Buffer
+  /** When they were first seen. */
+  created: Buffer
+  /** When their content last changed. */
+  changed: Buffer
+  /** When they were last seen. */
+  synced: Buffer
+  /** Their vectors. */
+  vectors: NativeVectors
+}
+
+/** A stored record. Times are milliseconds since 1970. */
+export interface NativeRow {
+  /** The integer id. */
+  id: number
+  /** The UUID with hyphens. */
+  uuid: string
+  /** The key. */
+  key?: string
+  /** The JSON text of its data. */
+  data: string
+  /** The content hash. Only writes need it. */
+  hash?: Uint8Array
+  /** When it was first seen. */
+  created: number
+  /** When its content last changed. */
+  changed: number
+  /** When it was last seen. */
+  synced: number
+  /**
+   * Four bytes for each Q30 component, the lowest first: the vector, or that of the first passage. Absent where no vector
+   * is needed.
+   */
+  vector?: Uint8Array
+  /** The passages of a record with several. */
+  passages?: Uint8Array
+}
+
+/** Vectors of records with several: arrays of the same length. */
+export interface NativeScanned {
+  /** Their number. */
+  count: number
+  /** The integer ids of the records. */
+  ids: Buffer
+  /** The numbers of the passages. */
+  numbers: Buffer
+  /** What identifies the exact vectors. */
+  directions: Buffer
+  /** The vectors in single precision. */
+  embs: Buffer
 }
 
 /** How busy the scan threads are. */
@@ -256,6 +476,14 @@ export interface NativeScanStats {
   answered: number
 }
 
+/** The vectors of a record. */
+export interface NativeStoredVectors {
+  /** As in a row. */
+  vector: Uint8Array
+  /** As in a row. */
+  passages?: Uint8Array
+}
+
 /** The value of a column in a text. Offsets are those of a JavaScript string. */
 export interface NativeTextLine {
   /** The column. */
@@ -266,6 +494,46 @@ export interface NativeTextLine {
   end: number
 }
 
+/** Records that are only synced: arrays of the same length. */
+export interface NativeTouches {
+  /** Their number. */
+  count: number
+  /** Integer ids. */
+  ids: Buffer
+  /** When they were last seen. */
+  synced: Buffer
+}
+
+/** The vectors of records: arrays of the same length, in the binary format of PostgreSQL. */
+export interface NativeVectors {
+  /** Four bytes for each Q30 component of the first vector, the lowest first; NULL without a vector. */
+  exact: Buffer
+  /** The passages of records with several. */
+  passages: Buffer
+  /** What identifies the exact vector of a record with one. */
+  directions: Buffer
+  /** The vector of a record with one, in single precision. */
+  embs: Buffer
+  /** All vectors of records with several. */
+  scanned: NativeScanned
+}
+
+/** What a commit writes. */
+export interface NativeWrites {
+  /** What the caller is told. */
+  committed: NativeCommitted
+  /** The records that are stored, each once. */
+  puts: NativePuts
+  /** All changes in order. */
+  changes: NativeChanges
+  /** The records that are only synced. */
+  touches: NativeTouches
+  /** The columns whose counts change. */
+  columns: Array<NativeColumnChange>
+  /** The id of the next new record. */
+  nextId: number
+}
+
 /** Takes the lock of a data directory. With `repair`, what is derived is repaired; without, nothing changes. */
 export declare function openDoctor(directory: string, repair: boolean): NativeDoctor | NativeFailure
 
@@ -274,3 +542,6 @@ export declare function openEngine(directory: string, options: EngineOptions): N
 
 /** The version of the SQLite inside. */
 export declare function sqliteVersion(): string
+
+/** A time as responses have it, from milliseconds since 1970. */
+export declare function timeText(ms: number): string

@@ -43,6 +43,8 @@ export const IMPORTERS = {
   'src/embedding': ['src/backend', 'bench', 'test'],
   // Everything else works with any store.
   'src/store/local': [
+    // The rules of the engine, which every store keeps.
+    'src/store/postgres',
     'src/backend/open-backend.ts',
     'src/backend/data-lock.ts',
     'src/backend/doctor/examine-directory.ts',

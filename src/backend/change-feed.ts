@@ -22,9 +22,10 @@ export class ChangeFeed {
     this.#closing = closing;
   }
 
-  /** Wakes the readers that wait for a change of a database. */
-  notify(id: string): void {
-    this.#written.emit(eventOf(id));
+  /** Wakes the readers that wait for a change of a database; undefined: those of all databases. */
+  notify(id: string | undefined): void {
+    const events = id === undefined ? this.#written.eventNames() : [eventOf(id)];
+    for (const event of events) this.#written.emit(event);
   }
 
   /** See `Backend.changes`. */

@@ -83,6 +83,7 @@ export class EmbeddingBackend implements Backend {
     const barriers = this.#barriers;
     const { closing } = this.#calls;
     const feed = new ChangeFeed(store, closing);
+    store.watch?.((id) => feed.notify(id));
     this.#infos = infos;
     this.#feed = feed;
     this.#pages = new PageReader(store, infos, embedder);

@@ -99,6 +99,12 @@ export interface RecordStore {
    */
   exportLines(id: string, request: StoreExportRequest, signal?: AbortSignal): AsyncIterable<Uint8Array>;
 
+  /**
+   * Calls `onWritten` with the id of a database after any process wrote to it, and with undefined when writes may have
+   * been missed. Absent in a store that only one process uses.
+   */
+  watch?(onWritten: (id: string | undefined) => void): void;
+
   /** Starts to store vectors of another model besides the current ones, or continues an interrupted re-embedding. */
   beginReembedding(id: string, settings: ReembeddingSettings): Promise<StoredReembedding>;
   /** Returns the unfinished re-embedding of a database; null when there is none. */

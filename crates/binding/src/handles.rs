@@ -188,6 +188,7 @@ impl DoctorProgress {
     }
 }
 
-fn native_lines(lines: Vec<cosift_engine::TextLine>) -> Vec<NativeTextLine> {
+/// The values of columns in a text, as objects of JavaScript.
+pub(crate) fn native_lines(lines: Vec<cosift_engine::TextLine>) -> Vec<NativeTextLine> {
     lines.into_iter().map(Into::into).collect()
 }

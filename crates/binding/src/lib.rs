@@ -5,8 +5,13 @@
 
 #![expect(unreachable_pub, reason = "napi exports the items of private modules")]
 
+mod arrays;
+mod background;
 mod doctor;
 mod engine;
+mod external;
+mod external_values;
+mod external_writes;
 mod failure;
 mod handles;
 mod module;

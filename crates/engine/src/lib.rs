@@ -14,6 +14,7 @@ mod disk_faults;
 mod doctor;
 mod error;
 mod export;
+mod external;
 mod facets;
 mod filter;
 mod json;
@@ -33,6 +34,11 @@ pub use cosift_kernels::kernel_name;
 pub use disk::{FileError, LockError};
 pub use doctor::{Doctor, DoctorProgress};
 pub use error::{Done, Error};
+pub use external::{
+    ColumnChange, ExternalChange, ExternalFacets, ExternalPage, ExternalQuery, ExternalRow,
+    ExternalRules, ExternalSearch, ExternalTexts, ExternalVectors, ExternalWrites, ScannedVector,
+    time_text,
+};
 pub use json::check as check_json;
 pub use lexical::lexical_scorer;
 pub use limits::{FilterLimits, Limits};

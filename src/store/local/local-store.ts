@@ -1,5 +1,5 @@
 import { CosiftError } from '../../errors.js';
-import { type Limits, parseJson, type Variant } from '../../schema/index.js';
+import { type Limits, parseJson } from '../../schema/index.js';
 import type {
   CommitResult,
   DatabaseProgress,
@@ -30,6 +30,8 @@ import {
   type Prepared,
   type ReembeddingBatch,
 } from './binding.js';
+import { engineLimits } from './engine-limits.js';
+import { engineRequest } from './engine-request.js';
 import { runExamination } from './examination.js';
 import { makeBackup } from './local-backup.js';
 import { refuseUnfinishedRestore } from './refuse-unfinished-restore.js';
@@ -59,20 +61,7 @@ export class LocalStore implements RecordStore {
    * @throws {CosiftError} `data_locked` when another process has the directory open.
    */
   static open(directory: string, limits: Limits, threads?: number): LocalStore {
-    const options = {
-      threads,
-      limits: {
-        filterDepth: limits.filter_depth,
-        filterRules: limits.filter_rules,
-        filterValueBytes: limits.filter_value_bytes,
-        batchRecords: limits.batch_records,
-        recordBytes: limits.record_bytes,
-        pageBytes: limits.page_bytes,
-        databaseColumns: limits.database_columns,
-        passagesPerRecord: limits.passages_per_record,
-        changeRetentionDays: limits.change_retention_days,
-      },
-    };
+    const options = { threads, limits: engineLimits(limits) };
     refuseUnfinishedRestore(directory);
     const store = new LocalStore(unwrap(native().openEngine(directory, options)), directory);
     // The lock is held now, so no other process writes these files.
@@ -129,7 +118,7 @@ export class LocalStore implements RecordStore {
   }
 
   async record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array> {
-    return unwrap(await this.#native.record(id, recordId, requestOf(request)));
+    return unwrap(await this.#native.record(id, recordId, engineRequest(request)));
   }
 
   async deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number> {
@@ -143,12 +132,12 @@ export class LocalStore implements RecordStore {
     vector: Float64Array,
     signal?: AbortSignal,
   ): Promise<StorePage> {
-    const text = requestOf(request);
+    const text = engineRequest(request);
     return pageOf(unwrap(await withStopFlag(signal, (stop) => this.#native.search(id, text, vector, stop))));
   }
 
   async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {
-    const text = requestOf(request);
+    const text = engineRequest(request);
     return pageOf(unwrap(await withStopFlag(signal, (stop) => this.#native.query(id, text, stop))));
   }
 
@@ -285,11 +274,4 @@ function reembeddingOf({ started_at, ...rest }: NativeReembedding): StoredReembe
 
 function pageOf({ body, totalMicros }: NativePage): StorePage {
   return { body, searchMs: totalMicros / 1000 };
-}
-
-/** The names of the variants in the engine. */
-const VARIANTS = { uuid: 'a', integer: 'b' } as const satisfies Record<Variant, string>;
-
-function requestOf<Request extends { variant: Variant }>(request: Request): string {
-  return JSON.stringify({ ...request, variant: VARIANTS[request.variant] });
 }

@@ -6,7 +6,7 @@ use crate::record::{Variant, Vectors, q30_to_f64};
 use crate::snapshot::{Block, Snapshot, VectorBuffer, write_data_and_times};
 
 /// Writes records with all that an upsert needs to store them again as they are.
-pub(super) struct LineWriter {
+pub(crate) struct LineWriter {
     /// Whether lines have vectors.
     vectors: bool,
     /// The member that says which model made the vectors; empty in a database without a model.
@@ -16,7 +16,7 @@ pub(super) struct LineWriter {
 
 impl LineWriter {
     /// `fingerprint` is that of the model of the database.
-    pub(super) fn new(vectors: bool, fingerprint: Option<&str>) -> Self {
+    pub(crate) fn new(vectors: bool, fingerprint: Option<&str>) -> Self {
         let mut embedded_by = Vec::new();
         if let Some(fingerprint) = fingerprint {
             embedded_by.extend_from_slice(b",\"embedded_by\":");
@@ -33,7 +33,7 @@ impl LineWriter {
     ///
     /// # Errors
     /// [`Error::IndexFiles`] when neither the index files nor the store have the vector of the snapshot.
-    pub(super) fn write(
+    pub(crate) fn write(
         &mut self,
         snapshot: &Snapshot,
         (block, slot): (&Block, usize),

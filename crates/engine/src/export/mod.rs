@@ -4,4 +4,5 @@ mod in_order;
 mod lines;
 mod reader;
 
+pub(crate) use lines::LineWriter;
 pub(crate) use reader::ExportReader;

@@ -72,6 +72,11 @@ impl<P: Ord> PageStart<P> {
         &self.position
     }
 
+    /// Whether a record at the position is on the page.
+    pub(crate) fn is_inclusive(&self) -> bool {
+        self.inclusive
+    }
+
     /// Whether a position is on this page or a later one.
     pub(crate) fn admits(&self, position: &P) -> bool {
         match position.cmp(&self.position) {

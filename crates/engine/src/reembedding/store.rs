@@ -12,7 +12,7 @@ use crate::reembedding::batch::ReembeddingBatch;
 use crate::runtime::now_ms;
 use crate::settings::{RecordText, Settings};
 use crate::store::{CREATED_AT, CopiedRecord, FeedData, Reader, Store, StoreError, store_path};
-use crate::write::{Embedded, TextVectors, TooManyPassages, VectorSource, parse_data};
+use crate::write::{Embedded, TextVectors, VectorSource, parse_data};
 
 /// Approximate records of a batch. Their texts are embedded in a few seconds, so a crash loses little work.
 const BATCH_RECORDS: u64 = 256;
@@ -258,7 +258,7 @@ impl ReembeddingStore {
                     VectorSource::Given(vectors) => Some(vectors.clone()),
                     VectorSource::Text(text) => {
                         let vectors = vectors.get(*text, max_passages)?;
-                        Some(vectors.map_err(|many| too_many(record, many))?)
+                        Some(vectors.map_err(|too_many| too_many.error_of(record.id))?)
                     }
                     VectorSource::None => Some(Vectors::none(dimensions)),
                     VectorSource::Unchanged => None,
@@ -269,14 +269,5 @@ impl ReembeddingStore {
         let more = self.store.copy_commits(&batch.commits, &records)?;
         self.done = self.done.saturating_add_signed(more);
         Ok(())
-    }
-}
-
-fn too_many(record: &CopiedRecord, many: TooManyPassages) -> Error {
-    let mut problem = many.problem();
-    problem.detail = format!("record {}: {}", record.id, problem.detail);
-    Error::Invalid {
-        code: "invalid_record",
-        problems: vec![problem],
     }
 }

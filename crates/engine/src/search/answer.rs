@@ -52,6 +52,7 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
     let report = search.explain.as_ref().map(|explain| {
         let report = Report {
             plan: plan(search, explain),
+            records: None,
             kernel: Some(cosift_kernels::kernel_name()),
             counters: search.counters.read(),
             arrived: search.timing.arrived,
@@ -62,7 +63,6 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
         (explain, report)
     });
     let passage = |block: &Block, slot: usize| search.query.passage(block, slot);
-    let shows_passages = request.passages || search.explain.is_some();
     let content = PageContent {
         snapshot: search.snapshot(),
         variant: request.variant,
@@ -72,7 +72,7 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
         approximate: request.approximate,
         total: request.total.then_some(counted.total),
         facets: (!request.facets.is_empty()).then_some(&counted.facets),
-        passage: shows_passages.then_some(&passage),
+        passage: request.shows_passages().then_some(&passage),
         explain: report,
         score_parts: score_parts(search, &hits)?,
     };

@@ -137,6 +137,8 @@ impl ScoreParts {
 pub(crate) struct Report {
     /// How the records were found, for people.
     pub(crate) plan: &'static str,
+    /// Records that exist for the caller, where the snapshot has only some of them.
+    pub(crate) records: Option<u64>,
     /// The instruction set that scores were computed with.
     pub(crate) kernel: Option<&'static str>,
     /// Numbers of records by what was done with them.
@@ -168,7 +170,10 @@ impl Report {
         times.insert("scan".into(), milliseconds(self.scan));
         let mut json = json!({
             "plan": self.plan,
-            "records": explain.records(snapshot, stop_check)?,
+            "records": match self.records {
+                Some(records) => records,
+                None => explain.records(snapshot, stop_check)? as u64,
+            },
         });
         if let Some(kernel) = self.kernel {
             json["kernel"] = kernel.into();

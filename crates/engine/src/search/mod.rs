@@ -17,6 +17,7 @@ mod bounds;
 mod caches;
 mod candidates;
 mod explain;
+mod external;
 mod floor_estimate;
 mod graph_search;
 mod lexical_signal;
@@ -32,6 +33,8 @@ mod scheduler;
 mod searchable;
 mod shared_scan;
 
+pub(crate) use explain::ScoreParts;
+pub(crate) use external::Selected;
 pub(crate) use listing::Query;
 pub use page::Page;
 pub(crate) use record_writer::write_record;

@@ -33,7 +33,7 @@ pub(crate) struct Search {
     pub approximate: bool,
     /// The exact words that scores take into account, if the request asks for it.
     pub(crate) lexical: Option<LexicalRequest>,
-    /// Whether results show their best passage.
+    /// Whether the request asks for the best passages of results.
     pub(crate) passages: bool,
     /// The filters to explain, if the request asks to explain.
     pub(crate) explain: Option<Explain>,
@@ -58,6 +58,11 @@ impl Search {
     /// Whether every match must be found, not just those of the page.
     pub(crate) fn counts_all(&self) -> bool {
         self.total || !self.facets.is_empty()
+    }
+
+    /// Whether results show their best passage, which `explain` asks for, too.
+    pub(crate) fn shows_passages(&self) -> bool {
+        self.passages || self.explain.is_some()
     }
 
     /// Reads a search from JSON: `variant`, `threshold`, `limit`, `filter`, `forced_filter`,

@@ -145,7 +145,7 @@ impl Committer {
         let context = Context {
             published: &published,
             stored: &stored,
-            reader: &self.store.reader(),
+            vectors: &self.store.reader(),
             now: now_ms(),
         };
         let mut outcomes = Vec::with_capacity(group.len());

@@ -86,7 +86,12 @@ impl Deletion {
         self.filter.is_some()
     }
 
-    pub(super) fn time_range(&self) -> TimeRange {
+    /// The records that the deletion names; `None` when a filter or a time range selects them.
+    pub(crate) fn ids(&self) -> Option<&[RecordRef]> {
+        self.ids.as_deref()
+    }
+
+    pub(crate) fn time_range(&self) -> TimeRange {
         self.time_range
     }
 

@@ -54,6 +54,16 @@ impl TooManyPassages {
         );
         ValidationError::new(ValidationCode::TooManyPassages, detail).within("data")
     }
+
+    /// The error of a stored record whose text it is.
+    pub(crate) fn error_of(self, id: u64) -> Error {
+        let mut problem = self.problem();
+        problem.detail = format!("record {id}: {}", problem.detail);
+        Error::Invalid {
+            code: "invalid_record",
+            problems: vec![problem],
+        }
+    }
 }
 
 impl<'a> TextVectors<'a> {

@@ -1,6 +1,6 @@
 //! Upserts, first half: parses and checks records, finds the unchanged records, makes the texts to embed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::error::Error;
 use crate::json::write_cells;
@@ -9,7 +9,7 @@ use crate::record::{
     RecordId, RecordUuid, ValidationError, Vectors, former_record_hash, record_hash, to_unit_q30,
 };
 use crate::settings::Settings;
-use crate::snapshot::PublishedCell;
+use crate::snapshot::{Published, PublishedCell};
 use crate::store::Reader;
 use crate::write::check_passages::check_passages;
 use crate::write::check_vector::{check_vector, invalid_vector};
@@ -40,15 +40,31 @@ pub(crate) fn prepare(
     format: Format,
     limits: &Limits,
 ) -> Result<Prepared, Error> {
+    let (mut inner, problems) = parse(database.settings, body, vectors, format, limits)?;
+    find_unchanged(database, &mut inner)?;
+    Ok(Prepared::new(database.epoch, inner, problems))
+}
+
+/// Parses and checks the records of `body`, without a comparison with stored records. Returns the bad lines, too.
+///
+/// # Errors
+/// As [`prepare`].
+pub(crate) fn parse(
+    settings: &Settings,
+    body: &[u8],
+    vectors: &[f32],
+    format: Format,
+    limits: &Limits,
+) -> Result<(PreparedRecords, Vec<LineError>), Error> {
     let mut problems = Vec::new();
     let mut records = Vec::new();
     match format {
         Format::Batch => {
             let mut parsed = parse_batch(body, limits).map_err(Error::invalid_records)?;
-            give_vectors(&mut parsed, vectors, database.settings.dimensions)?;
+            give_vectors(&mut parsed, vectors, settings.dimensions)?;
             let mut faults = Vec::new();
             for (at, new) in parsed.into_iter().enumerate() {
-                match check(database.settings, None, new, limits.passages_per_record) {
+                match check(settings, None, new, limits.passages_per_record) {
                     Ok(record) => records.push(record),
                     Err(mut problem) => {
                         problem.pointer = format!("/records/{at}{}", problem.pointer);
@@ -67,13 +83,8 @@ pub(crate) fn prepare(
                     continue;
                 }
                 let checked = parse_line(text).and_then(|new| {
-                    check(
-                        database.settings,
-                        Some(line),
-                        new,
-                        limits.passages_per_record,
-                    )
-                    .map_err(|problem| vec![problem])
+                    check(settings, Some(line), new, limits.passages_per_record)
+                        .map_err(|problem| vec![problem])
                 });
                 match checked {
                     Ok(record) => records.push(record),
@@ -83,8 +94,8 @@ pub(crate) fn prepare(
             }
         }
     }
-    let mut inner = PreparedRecords {
-        settings: database.settings.clone(),
+    let prepared = PreparedRecords {
+        settings: settings.clone(),
         outdated: false,
         records,
         patch: None,
@@ -92,8 +103,7 @@ pub(crate) fn prepare(
         max_columns: limits.database_columns,
         max_passages: limits.passages_per_record,
     };
-    find_unchanged(database, &mut inner)?;
-    Ok(Prepared::new(database.epoch, inner, problems))
+    Ok((prepared, problems))
 }
 
 fn give_vectors(
@@ -165,39 +175,50 @@ fn find_unchanged(database: &Target<'_>, prepared: &mut PreparedRecords) -> Resu
     if database.settings.model.is_none() {
         return Ok(());
     }
-    let known: Vec<Option<RecordId>> = {
-        let published = database.published.read();
-        let find = |record: &PreparedRecord| {
-            let by_id = record
-                .new
-                .id
-                .and_then(|id| published.index.find_id(&published.snapshot, RecordId(id)));
-            let row = by_id.or_else(|| {
-                record.new.uuid.and_then(|uuid| {
-                    published
-                        .index
-                        .find_uuid(&published.snapshot, RecordUuid(uuid))
-                })
-            })?;
-            let (block, slot) = published.snapshot.at(row);
-            Some(block.id(slot))
-        };
-        prepared.records.iter().map(find).collect()
-    };
+    let known = find_known(&database.published.read(), prepared);
     let ids: Vec<u64> = known.iter().flatten().map(|id| id.0).collect();
-    let mut stored = database.reader.identities(&ids)?.into_iter();
+    let stored = database.reader.identities(&ids)?;
+    let stored = stored.into_iter().flatten();
+    let hashes = stored.map(|identity| (identity.id, identity.hash));
+    add_texts(prepared, &known, &hashes.collect());
+    Ok(())
+}
+
+/// The stored record of the same identity, for each prepared record.
+pub(crate) fn find_known(
+    published: &Published,
+    prepared: &PreparedRecords,
+) -> Vec<Option<RecordId>> {
+    let Published { snapshot, index } = published;
+    let find = |record: &PreparedRecord| {
+        let (id, uuid) = (record.new.id, record.new.uuid);
+        let by_id = id.and_then(|id| index.find_id(snapshot, RecordId(id)));
+        let row =
+            by_id.or_else(|| uuid.and_then(|uuid| index.find_uuid(snapshot, RecordUuid(uuid))))?;
+        let (block, slot) = snapshot.at(row);
+        Some(block.id(slot))
+    };
+    prepared.records.iter().map(find).collect()
+}
+
+/// Adds the texts of the records whose content differs from the stored content. `known` are the stored records of the
+/// same identities, and `hashes` their content hashes by id.
+pub(crate) fn add_texts(
+    prepared: &mut PreparedRecords,
+    known: &[Option<RecordId>],
+    hashes: &HashMap<u64, [u8; 16]>,
+) {
     // The first of two equal records in a request may change the stored record, so the second is always embedded.
     let mut seen = HashSet::new();
     for (at, id) in known.iter().enumerate() {
-        let stored = id.and_then(|_| stored.next().flatten());
+        let hash = id.and_then(|id| hashes.get(&id.0));
         let repeated = id.is_some_and(|id| !seen.insert(id));
         let record = &prepared.records[at];
-        let changed = repeated || stored.is_none_or(|stored| !record.is_same(&stored.hash));
+        let changed = repeated || hash.is_none_or(|hash| !record.is_same(hash));
         if changed && record.given().is_none() {
             prepared.add_text(at);
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use crate::error::Error;
 use crate::limits::Limits;
+use crate::record::Data;
+use crate::settings::Settings;
 use crate::write::patch::{Patch, PatchedVector};
 use crate::write::prepare::Target;
 use crate::write::prepared::{Prepared, PreparedPatch, PreparedRecords};
@@ -22,18 +24,40 @@ pub(crate) fn prepare_patch(
         let row = row.ok_or_else(|| patch.not_found())?;
         published.snapshot.data_of(row)
     };
-    let text = match patch.apply(database.settings, &stored)?.vector {
+    let mut prepared = unapplied_patch(database.settings, patch, limits);
+    add_patched_text(&mut prepared, &stored)?;
+    Ok(Prepared::new(database.epoch, prepared, Vec::new()))
+}
+
+/// A patch that was not applied to a record yet, so that it has no text.
+pub(crate) fn unapplied_patch(
+    settings: &Settings,
+    patch: Patch,
+    limits: &Limits,
+) -> PreparedRecords {
+    PreparedRecords {
+        settings: settings.clone(),
+        outdated: false,
+        records: Vec::new(),
+        texts: Vec::new(),
+        patch: Some(PreparedPatch { patch, text: None }),
+        max_columns: limits.database_columns,
+        max_passages: limits.passages_per_record,
+    }
+}
+
+/// Applies the patch to the data of the stored record, and adds the text that needs a vector, if there is one.
+///
+/// # Errors
+/// [`Error::Invalid`] when the patched record is too large.
+pub(crate) fn add_patched_text(prepared: &mut PreparedRecords, stored: &Data) -> Result<(), Error> {
+    let Some(patch) = &mut prepared.patch else {
+        return Ok(());
+    };
+    patch.text = match patch.patch.apply(&prepared.settings, stored)?.vector {
         PatchedVector::Text(text) => Some(text),
         PatchedVector::Stored | PatchedVector::None => None,
     };
-    let prepared = PreparedRecords {
-        settings: database.settings.clone(),
-        outdated: false,
-        records: Vec::new(),
-        texts: text.iter().cloned().collect(),
-        patch: Some(PreparedPatch { patch, text }),
-        max_columns: limits.database_columns,
-        max_passages: limits.passages_per_record,
-    };
-    Ok(Prepared::new(database.epoch, prepared, Vec::new()))
+    prepared.texts = patch.text.iter().cloned().collect();
+    Ok(())
 }

@@ -2,10 +2,12 @@
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::error::Error;
 use crate::record::{Data, RecordId, RecordRow, ValidationError, Vectors, record_hash};
 use crate::settings::{RecordText, Settings, TextLine};
 use crate::snapshot::Published;
 use crate::write::check_vector::check_vector;
+use crate::write::deletion::RecordRef;
 use crate::write::parsing::NewRecord;
 use crate::write::patch::Patch;
 
@@ -66,6 +68,16 @@ pub(crate) struct PreparedPatch {
 }
 
 impl PreparedPatch {
+    /// The identity of the record.
+    pub(crate) fn record(&self) -> RecordRef {
+        self.patch.record
+    }
+
+    /// The error for a record that is not there.
+    pub(crate) fn not_found(&self) -> Error {
+        self.patch.not_found()
+    }
+
     /// The row of the record, if it is there.
     pub(crate) fn find(&self, published: &Published) -> Option<RecordRow> {
         self.patch.record.find(published)
@@ -147,7 +159,7 @@ pub(crate) enum VectorSource {
 }
 
 impl Prepared {
-    pub(super) fn new(epoch: [u8; 16], records: PreparedRecords, problems: Vec<LineError>) -> Self {
+    pub(crate) fn new(epoch: [u8; 16], records: PreparedRecords, problems: Vec<LineError>) -> Self {
         Self {
             epoch,
             inner: Mutex::new(records),

@@ -145,10 +145,7 @@ impl Stage {
     /// [`Error::Stale`] when the database is being replaced by its re-embedding; [`Error::Store`].
     pub(super) fn vectors_of(&self, context: &Context<'_>, id: RecordId) -> Result<Vectors, Error> {
         match self.records[&id].row {
-            StagedRow::Published(_) => {
-                // The record is stored, so only a retired reader has no vector.
-                context.reader.vectors(id.0, u64::MAX)?.ok_or(Error::Stale)
-            }
+            StagedRow::Published(_) => context.vectors.vectors_of(id),
             StagedRow::New(at) => Ok(self.rows[at].vectors.clone()),
         }
     }

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::record::{RecordId, RecordKey, RecordRow, RecordUuid};
+use crate::error::Error;
+use crate::record::{RecordId, RecordKey, RecordRow, RecordUuid, Vectors};
 use crate::snapshot::{NewRow, Published, Times};
 use crate::store::{Identity, PutKind, Reader, Write};
 
@@ -87,12 +88,28 @@ pub(crate) enum StagedRow {
     New(usize),
 }
 
+/// Where a stage finds the vectors of stored records.
+pub(crate) trait VectorReader {
+    /// The vectors of a stored record, in Q30.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] when the database is being replaced by its re-embedding; [`Error::Store`].
+    fn vectors_of(&self, id: RecordId) -> Result<Vectors, Error>;
+}
+
+impl VectorReader for Reader {
+    fn vectors_of(&self, id: RecordId) -> Result<Vectors, Error> {
+        // The record is stored, so only a retired reader has no vector.
+        self.vectors(id.0, u64::MAX)?.ok_or(Error::Stale)
+    }
+}
+
 /// What a stage reads to find records.
 pub(crate) struct Context<'a> {
     pub(crate) published: &'a Published,
     /// Stored hashes, by id, of the records that the commit may change.
     pub(crate) stored: &'a HashMap<u64, Identity>,
-    pub(crate) reader: &'a Reader,
+    pub(crate) vectors: &'a dyn VectorReader,
     /// The time of the commit, milliseconds since 1970.
     pub(crate) now: i64,
 }

@@ -9,9 +9,10 @@ use imports::Import;
 use tree::Tree;
 
 /// The rooms of the engine. A room may import from the rooms below it only.
-const ROOMS: [&str; 22] = [
+const ROOMS: [&str; 23] = [
     "lib",
     "api",
+    "external",
     "doctor",
     "search",
     "export",

@@ -18,6 +18,8 @@ use crate::snapshot::{Block, Published, Snapshot};
 /// The longest text, in bytes of UTF-8, that is written into a cursor.
 const MAX_TEXT: usize = 1024;
 
+pub(crate) const LOST_CURSOR: &str = "the record that the cursor names and those that followed it are changed or gone: begin with the first page again";
+
 /// Where the page before ended, as the cursor holds it.
 #[derive(Clone, Debug)]
 pub(crate) enum Cursor {
@@ -63,6 +65,14 @@ impl Cursor {
             });
         }
         Some(Self::Records(records))
+    }
+
+    /// The identities of the records that the cursor names; none for a cursor that holds a position.
+    pub(crate) fn named_ids(&self) -> Vec<IdKey> {
+        match self {
+            Self::Position { .. } => Vec::new(),
+            Self::Records(named) => named.iter().map(|named| named.id).collect(),
+        }
     }
 
     /// The rows of the records that the cursor names; `None` for a record that was deleted.

@@ -1,6 +1,7 @@
 //! The filter-only operation: the records that pass a filter, in any order, without scores.
 
 mod cursor;
+mod external;
 mod first_records;
 mod position;
 mod request;

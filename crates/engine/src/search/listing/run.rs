@@ -10,7 +10,7 @@ use crate::record::{IdKey, PageStart, Ranked, RecordRow, TimeRange};
 use crate::runtime::{StopCheck, StopFlag};
 use crate::search::caches::{CachedPage, Counted};
 use crate::search::explain::{BoundExplain, Report};
-use crate::search::listing::cursor::invalid_cursor;
+use crate::search::listing::cursor::{LOST_CURSOR, invalid_cursor};
 use crate::search::listing::first_records::FirstRecords;
 use crate::search::listing::position::ListingPosition;
 use crate::search::listing::request::Query;
@@ -19,8 +19,6 @@ use crate::search::page::{Page, PageContent};
 use crate::search::running::MAX_COUNTED;
 use crate::search::searchable::Searchable;
 use crate::snapshot::{Block, Selection, Snapshot};
-
-const LOST_CURSOR: &str = "the record that the cursor names and those that followed it are changed or gone: begin with the first page again";
 
 /// A filter-only request, bound to a snapshot.
 pub(crate) struct BoundQuery {
@@ -123,6 +121,7 @@ impl BoundQuery {
         let report = explain.as_ref().map(|explain| {
             let report = Report {
                 plan: self.plan(explain),
+                records: None,
                 kernel: None,
                 counters: vec![("matches", counted.total)],
                 arrived: self.arrived,

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use serde_json::{Value, json};
+
 use crate::columns::{Column, ColumnId, ColumnNames, Integers};
 use crate::error::Error;
 use crate::filter::RequestReader;
@@ -78,6 +80,17 @@ impl Sort {
             }
         };
         Ok(Self { by, descending })
+    }
+
+    /// The order as a store outside of the engine reads it: `by` is a time, or `column` with its name.
+    pub(crate) fn plan(&self) -> Value {
+        let (by, column) = match &self.by {
+            SortBy::Created => ("created", None),
+            SortBy::Changed => ("changed", None),
+            SortBy::Synced => ("synced", None),
+            SortBy::Column(name) => ("column", Some(name)),
+        };
+        json!({ "by": by, "column": column, "descending": self.descending })
     }
 
     /// Binds the order to the columns of a snapshot.

@@ -1,0 +1,418 @@
+//! The rules of the engine for a store outside of it.
+
+use std::sync::Arc;
+
+use cosift_engine::{
+    Embedded, Error, ExternalFacets, ExternalQuery, ExternalRules, ExternalSearch, ExternalTexts,
+    Format,
+};
+use napi::Env;
+use napi::bindgen_prelude::{
+    Buffer, Either, Float32Array, Float64Array, PromiseRaw, Result, Uint8Array,
+};
+use napi_derive::napi;
+
+use crate::background::background;
+use crate::external_values::{
+    NativeCommit, NativeEmbedded, NativePageContent, NativeRow, NativeStoredVectors, components,
+    rows,
+};
+use crate::external_writes::{NativeColumnChange, NativeVectors, NativeWrites, VectorArrays};
+use crate::failure::NativeFailure;
+use crate::handles::{self, native_lines};
+use crate::options::EngineLimits;
+use crate::promise::outcome;
+use crate::results::NativeTextLine;
+
+/// The rules for the records of one database.
+#[napi]
+pub struct NativeRules {
+    rules: Arc<ExternalRules>,
+}
+
+/// Makes the rules for a database. `epoch` identifies it among all that had its id; `settings` is JSON.
+#[napi]
+pub fn make_rules(
+    id: String,
+    epoch: String,
+    settings: String,
+    limits: EngineLimits,
+) -> Either<NativeRules, NativeFailure> {
+    let rules = limits
+        .try_into()
+        .and_then(|limits| ExternalRules::new(&id, &epoch, &settings, limits));
+    outcome(rules.map(|rules| NativeRules {
+        rules: Arc::new(rules),
+    }))
+}
+
+/// A time as responses have it, from milliseconds since 1970.
+#[napi]
+pub fn time_text(ms: f64) -> String {
+    cosift_engine::time_text(ms as i64)
+}
+
+#[napi]
+impl NativeRules {
+    /// Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none.
+    #[napi]
+    pub fn prepare_batch<'env>(
+        &self,
+        env: &'env Env,
+        body: Uint8Array,
+        vectors: Float32Array,
+    ) -> Result<PromiseRaw<'env, Either<handles::Prepared, NativeFailure>>> {
+        self.prepare(env, body.to_vec(), vectors.to_vec(), Format::Batch)
+    }
+
+    /// Checks lines of JSON. `first_line` is the number of the first line.
+    #[napi]
+    pub fn prepare_lines<'env>(
+        &self,
+        env: &'env Env,
+        body: Uint8Array,
+        first_line: f64,
+    ) -> Result<PromiseRaw<'env, Either<handles::Prepared, NativeFailure>>> {
+        let first = first_line as u64;
+        self.prepare(env, body.to_vec(), Vec::new(), Format::Lines { first })
+    }
+
+    /// Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key.
+    #[napi]
+    pub fn prepare_patch(
+        &self,
+        record: String,
+        body: Uint8Array,
+    ) -> Either<handles::Prepared, NativeFailure> {
+        let prepared = self.rules.prepare_patch(&record, &body);
+        outcome(prepared.map(handles::Prepared::from))
+    }
+
+    /// The identities whose stored rows `find_texts` and `stage` need: a JSON array of `{"id"}` and `{"uuid"}`.
+    #[napi]
+    pub fn identities(&self, prepared: &handles::Prepared) -> String {
+        self.rules.identities(&prepared.inner)
+    }
+
+    /// Finds the texts to embed.
+    #[napi]
+    pub fn find_texts<'env>(
+        &self,
+        env: &'env Env,
+        prepared: &handles::Prepared,
+        stored: Vec<NativeRow>,
+    ) -> Result<PromiseRaw<'env, Either<(), NativeFailure>>> {
+        let (rules, prepared) = (Arc::clone(&self.rules), Arc::clone(&prepared.inner));
+        let stored = rows(stored);
+        background(env, move || rules.find_texts(&prepared, &stored?))
+    }
+
+    /// What a commit writes.
+    #[napi]
+    pub fn stage<'env>(
+        &self,
+        env: &'env Env,
+        prepared: &handles::Prepared,
+        stored: Vec<NativeRow>,
+        embedded: NativeEmbedded,
+        commit: NativeCommit,
+    ) -> Result<PromiseRaw<'env, Either<NativeWrites, NativeFailure>>> {
+        let (rules, prepared) = (Arc::clone(&self.rules), Arc::clone(&prepared.inner));
+        let (stored, embedded) = (rows(stored), Embedded::from(embedded));
+        background(env, move || {
+            let (next_id, now) = (commit.next_id as u64, commit.now as i64);
+            let writes =
+                rules.stage(&prepared, &stored?, &embedded, next_id, now, &commit.names)?;
+            Ok(NativeWrites::new(writes, commit.vector_type))
+        })
+    }
+
+    /// How the counts of columns change when rows are deleted.
+    #[napi]
+    pub fn columns_of_deleted(
+        &self,
+        deleted: Vec<NativeRow>,
+    ) -> Either<Vec<NativeColumnChange>, NativeFailure> {
+        let columns = rows(deleted).map(|rows| self.rules.columns_of_deleted(&rows));
+        outcome(columns.map(|columns| columns.into_iter().map(Into::into).collect()))
+    }
+
+    /// The texts of rows that the model embeds.
+    #[napi]
+    pub fn texts_of<'env>(
+        &self,
+        env: &'env Env,
+        stored: Vec<NativeRow>,
+    ) -> Result<PromiseRaw<'env, Either<NativeTexts, NativeFailure>>> {
+        let (rules, stored) = (Arc::clone(&self.rules), rows(stored));
+        background(env, move || {
+            let texts = Arc::new(rules.texts_of(&stored?)?);
+            Ok(NativeTexts { texts })
+        })
+    }
+
+    /// Reads an identity in a path: `{"id"}` or `{"uuid"}`, JSON.
+    #[napi]
+    pub fn record_reference(&self, record: String) -> Either<String, NativeFailure> {
+        outcome(self.rules.record_reference(&record))
+    }
+
+    /// One record as a variant shows it; `request` holds `variant` and `forced_filter`.
+    #[napi]
+    pub fn record(
+        &self,
+        stored: Option<NativeRow>,
+        record: String,
+        request: String,
+    ) -> Either<Buffer, NativeFailure> {
+        let row = stored.map(TryInto::try_into).transpose();
+        let written = row.and_then(|row| self.rules.record(row, &record, &request));
+        outcome(written.map(Buffer::from))
+    }
+
+    /// Whether rows pass `filter` and `forced_filter` of a request.
+    #[napi]
+    pub fn passes(
+        &self,
+        stored: Vec<NativeRow>,
+        request: String,
+    ) -> Either<Vec<bool>, NativeFailure> {
+        outcome(rows(stored).and_then(|rows| self.rules.passes(&rows, &request)))
+    }
+
+    /// Reads a deletion: `{"ids","start","end"}`, JSON.
+    #[napi]
+    pub fn deletion(&self, request: String) -> Either<String, NativeFailure> {
+        outcome(self.rules.deletion(&request))
+    }
+
+    /// Writes rows as lines of an export.
+    #[napi]
+    pub fn lines<'env>(
+        &self,
+        env: &'env Env,
+        stored: Vec<NativeRow>,
+        vectors: bool,
+    ) -> Result<PromiseRaw<'env, Either<Buffer, NativeFailure>>> {
+        let (rules, stored) = (Arc::clone(&self.rules), rows(stored));
+        background(env, move || rules.lines(&stored?, vectors))
+    }
+
+    /// Reads a search and checks its vector.
+    #[napi]
+    pub fn search(
+        &self,
+        request: String,
+        vector: Float64Array,
+    ) -> Either<NativeSearch, NativeFailure> {
+        let search = self.rules.search(&request, &vector).map(Arc::new);
+        outcome(search.map(|search| NativeSearch { search }))
+    }
+
+    /// Reads a filter-only request.
+    #[napi]
+    pub fn query(&self, request: String) -> Either<NativeQuery, NativeFailure> {
+        let query = self.rules.query(&request).map(Arc::new);
+        outcome(query.map(|query| NativeQuery { query }))
+    }
+
+    fn prepare<'env>(
+        &self,
+        env: &'env Env,
+        body: Vec<u8>,
+        vectors: Vec<f32>,
+        format: Format,
+    ) -> Result<PromiseRaw<'env, Either<handles::Prepared, NativeFailure>>> {
+        let rules = Arc::clone(&self.rules);
+        background(env, move || {
+            rules
+                .prepare(&body, &vectors, format)
+                .map(handles::Prepared::from)
+        })
+    }
+}
+
+/// The texts of rows that a model embeds.
+#[napi]
+pub struct NativeTexts {
+    texts: Arc<ExternalTexts>,
+}
+
+#[napi]
+impl NativeTexts {
+    /// The texts to embed.
+    #[napi]
+    pub fn texts(&self) -> Vec<String> {
+        self.texts.texts()
+    }
+
+    /// The values of columns in a text, by its number.
+    #[napi]
+    pub fn lines(&self, text: u32) -> Vec<NativeTextLine> {
+        native_lines(self.texts.lines(text as usize))
+    }
+
+    /// The vectors of the rows, from those of the texts. `vector_type` is the number of the type `vector` in PostgreSQL.
+    #[napi]
+    pub fn vectors<'env>(
+        &self,
+        env: &'env Env,
+        embedded: NativeEmbedded,
+        vector_type: u32,
+    ) -> Result<PromiseRaw<'env, Either<NativeVectors, NativeFailure>>> {
+        let (texts, embedded) = (Arc::clone(&self.texts), Embedded::from(embedded));
+        background(env, move || {
+            let mut arrays = VectorArrays::new(vector_type);
+            for (id, vectors) in texts.vectors(&embedded)? {
+                arrays.push(id, &vectors);
+            }
+            Ok(arrays.finish())
+        })
+    }
+}
+
+/// A semantic search that was read.
+#[napi]
+pub struct NativeSearch {
+    search: Arc<ExternalSearch>,
+}
+
+#[napi]
+impl NativeSearch {
+    /// What is needed to select records, JSON.
+    #[napi]
+    pub fn plan(&self) -> String {
+        self.search.plan()
+    }
+
+    /// The query vector in single precision.
+    #[napi]
+    pub fn vector(&self) -> Float32Array {
+        self.search.vector().into()
+    }
+
+    /// The cosines of vectors in steps of 1e-9. A vector has four bytes for each Q30 component, the lowest first.
+    #[napi]
+    pub fn cosines(&self, vectors: Vec<Uint8Array>) -> Either<Vec<u32>, NativeFailure> {
+        let cosines = vectors.iter().map(|vector| {
+            let cosines = self.search.cosines(&components(vector)?, None)?;
+            Ok(cosines[0])
+        });
+        outcome(cosines.collect())
+    }
+
+    /// The cosines of the vectors of each record, in the order of its passages.
+    #[napi]
+    pub fn passage_cosines(
+        &self,
+        records: Vec<NativeStoredVectors>,
+    ) -> Either<Vec<Vec<u32>>, NativeFailure> {
+        let cosines = records.iter().map(|record| {
+            let first = components(&record.vector)?;
+            self.search.cosines(&first, record.passages.as_deref())
+        });
+        outcome(cosines.collect())
+    }
+
+    /// The scores of rows in steps of 1e-9.
+    #[napi]
+    pub fn scores<'env>(
+        &self,
+        env: &'env Env,
+        stored: Vec<NativeRow>,
+    ) -> Result<PromiseRaw<'env, Either<Vec<u32>, NativeFailure>>> {
+        let (search, stored) = (Arc::clone(&self.search), rows(stored));
+        background(env, move || search.scores(&stored?))
+    }
+
+    /// A counter of the request's facets.
+    #[napi]
+    pub fn facets(&self) -> NativeFacets {
+        NativeFacets {
+            facets: self.search.facets(),
+        }
+    }
+
+    /// Writes the response. `scores` are those of the rows.
+    #[napi]
+    pub fn page<'env>(
+        &self,
+        env: &'env Env,
+        content: NativePageContent,
+        scores: Vec<u32>,
+    ) -> Result<PromiseRaw<'env, Either<Buffer, NativeFailure>>> {
+        let (search, page) = (Arc::clone(&self.search), content.try_into());
+        background(env, move || search.page(&page?, &scores))
+    }
+}
+
+/// A filter-only request that was read.
+#[napi]
+pub struct NativeQuery {
+    query: Arc<ExternalQuery>,
+}
+
+#[napi]
+impl NativeQuery {
+    /// What is needed to select records, JSON.
+    #[napi]
+    pub fn plan(&self) -> String {
+        self.query.plan()
+    }
+
+    /// Where the page begins, from those of the records that the cursor names that exist; JSON.
+    #[napi]
+    pub fn start(&self, named: Vec<NativeRow>) -> Either<String, NativeFailure> {
+        outcome(rows(named).and_then(|named| self.query.start(&named)))
+    }
+
+    /// A counter of the request's facets.
+    #[napi]
+    pub fn facets(&self) -> NativeFacets {
+        NativeFacets {
+            facets: self.query.facets(),
+        }
+    }
+
+    /// Writes the response.
+    #[napi]
+    pub fn page<'env>(
+        &self,
+        env: &'env Env,
+        content: NativePageContent,
+    ) -> Result<PromiseRaw<'env, Either<Buffer, NativeFailure>>> {
+        let (query, page) = (Arc::clone(&self.query), content.try_into());
+        background(env, move || query.page(&page?))
+    }
+}
+
+/// Counts matches by the facets of a request.
+#[napi]
+pub struct NativeFacets {
+    facets: ExternalFacets,
+}
+
+#[napi]
+impl NativeFacets {
+    /// The columns whose values the rows must have.
+    #[napi]
+    pub fn columns(&self) -> Vec<String> {
+        self.facets.columns()
+    }
+
+    /// Counts some of the matches.
+    #[napi]
+    pub fn add(&self, matches: Vec<NativeRow>) -> Option<NativeFailure> {
+        failure(rows(matches).and_then(|rows| self.facets.add(&rows)))
+    }
+
+    /// The member `facets` of the response.
+    #[napi]
+    pub fn finish(&self) -> Either<Buffer, NativeFailure> {
+        outcome(self.facets.finish().map(Buffer::from))
+    }
+}
+
+fn failure(result: std::result::Result<(), Error>) -> Option<NativeFailure> {
+    result.err().map(NativeFailure::from)
+}

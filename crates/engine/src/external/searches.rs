@@ -1,0 +1,261 @@
+//! Searches and listings of records that a store outside of the engine selects.
+
+use std::cmp::Reverse;
+use std::time::{Duration, Instant};
+
+use crate::columns::ColumnNames;
+use crate::error::Error;
+use crate::external::row::{ExternalRow, published_of, snapshot_of, vectors_of};
+use crate::external::rules::{ExternalFacets, ExternalRules};
+use crate::record::{Passage, Score, q30_to_f32, to_unit_q30};
+use crate::search::{Query, ScoreParts, Search, Selected, not_approximate, not_lexical};
+use crate::snapshot::{Block, Snapshot};
+
+/// What a page is written from: the selected records, in order.
+#[derive(Clone, Debug, Default)]
+pub struct ExternalPage {
+    /// The records of the page, and what its cursor may have to name.
+    pub rows: Vec<ExternalRow>,
+    /// The number of all matches, if the request asks for it.
+    pub total: Option<u64>,
+    /// The member `facets`, if the request asks for it.
+    pub facets: Option<Vec<u8>>,
+    /// Records that exist for the caller.
+    pub records: u64,
+    /// Numbers of records by what was done with them.
+    pub counters: Vec<(&'static str, u64)>,
+    /// How long the selection took.
+    pub scan: Duration,
+}
+
+impl ExternalPage {
+    /// `dimensions` is 0 for a page that needs no vectors.
+    fn write<T>(
+        &self,
+        arrived: Instant,
+        dimensions: usize,
+        write: impl FnOnce(&Selected<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let snapshot = snapshot_of(&self.rows, ColumnNames::default(), dimensions)?;
+        write(&Selected {
+            snapshot: &snapshot,
+            total: self.total,
+            facets: self.facets.as_ref(),
+            records: self.records,
+            counters: self.counters.clone(),
+            arrived,
+            scan: self.scan,
+        })
+    }
+}
+
+/// A semantic search, parsed and checked.
+pub struct ExternalSearch {
+    search: Search,
+    /// The columns that the database embeds.
+    embed: Option<Vec<String>>,
+    vector: Vec<i32>,
+    arrived: Instant,
+}
+
+impl ExternalRules {
+    /// Parses a search and checks its vector.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], [`Error::Dimensions`], [`Error::Vector`]; [`Error::Stale`] when another model made the vector.
+    pub fn search(&self, request: &str, vector: &[f64]) -> Result<ExternalSearch, Error> {
+        let search = Search::parse(request, &self.limits)?;
+        let fingerprint = &self.settings.fingerprint;
+        if (search.embedded_by.as_ref()).is_some_and(|by| by != fingerprint) {
+            return Err(Error::Stale);
+        }
+        let (expected, got) = (self.settings.dimensions, vector.len());
+        if got != expected {
+            return Err(Error::Dimensions { expected, got });
+        }
+        if search.approximate && !self.settings.approximate {
+            return Err(not_approximate(
+                "the database has no approximate index: make one with \"approximate\": true, or search without",
+            ));
+        }
+        if search.lexical.is_some() && !self.settings.lexical {
+            return Err(not_lexical());
+        }
+        Ok(ExternalSearch {
+            search,
+            embed: self.settings.embed.clone(),
+            vector: to_unit_q30(vector)?,
+            arrived: Instant::now(),
+        })
+    }
+
+    /// Parses a listing.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub fn query(&self, request: &str) -> Result<ExternalQuery, Error> {
+        Ok(ExternalQuery {
+            query: Query::parse(request, &self.limits)?,
+            dimensions: self.settings.dimensions,
+            arrived: Instant::now(),
+        })
+    }
+}
+
+impl ExternalSearch {
+    /// What the store needs to select records, JSON.
+    pub fn plan(&self) -> String {
+        self.search.plan().to_string()
+    }
+
+    /// The query vector in single precision.
+    pub fn vector(&self) -> Vec<f32> {
+        let mut vector = Vec::new();
+        q30_to_f32(&self.vector, &mut vector);
+        vector
+    }
+
+    /// The cosines of the vectors of a record in the order of its passages, in steps of 1e-9. The largest one is the score
+    /// of the record, unless the request has a lexical part. `first` has Q30 components.
+    ///
+    /// # Errors
+    /// [`Error::Dimensions`]; [`Error::Internal`] for damaged passages.
+    pub fn cosines(&self, first: &[i32], passages: Option<&[u8]>) -> Result<Vec<u32>, Error> {
+        let cosines = self.cosines_of(first, passages)?;
+        Ok(cosines.into_iter().map(|score| score.0).collect())
+    }
+
+    /// The scores of rows with their data and their vectors, in steps of 1e-9.
+    ///
+    /// # Errors
+    /// [`Error::Dimensions`]; [`Error::Internal`] for damaged data.
+    pub fn scores(&self, rows: &[ExternalRow]) -> Result<Vec<u32>, Error> {
+        let snapshot = snapshot_of(rows, ColumnNames::default(), 0)?;
+        let parts = self.parts(&snapshot, rows)?;
+        Ok(parts.into_iter().map(|(score, _)| score.0).collect())
+    }
+
+    /// The counter of the request's facets.
+    pub fn facets(&self) -> ExternalFacets {
+        ExternalFacets::new(&self.search.facets, self.search.page_bytes)
+    }
+
+    /// Writes the response. `scores` are those of the rows, in steps. The rows of a map, and those of a request that
+    /// shows passages or explains scores with a lexical part, have their vectors.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for damaged data.
+    pub fn page(&self, page: &ExternalPage, scores: &[u32]) -> Result<Vec<u8>, Error> {
+        let scores: Vec<Score> = scores.iter().map(|&steps| Score(steps)).collect();
+        let dimensions = match &self.search.map {
+            Some(_) => self.vector.len(),
+            None => 0,
+        };
+        page.write(self.arrived, dimensions, |selected| {
+            let passage = |block: &Block, slot: usize| {
+                let row = &page.rows[block.row(slot).0 as usize];
+                self.best_passage(row)
+            };
+            let parts = if self.search.explain.is_some() && self.search.lexical.is_some() {
+                let parts = self.parts(selected.snapshot, &page.rows)?;
+                parts.into_iter().map(|(_, parts)| parts).collect()
+            } else {
+                Vec::new()
+            };
+            self.search.page_of(selected, &scores, parts, &passage)
+        })
+    }
+
+    /// The scores of the rows of a snapshot, and their parts.
+    fn parts(
+        &self,
+        snapshot: &Snapshot,
+        rows: &[ExternalRow],
+    ) -> Result<Vec<(Score, ScoreParts)>, Error> {
+        let signal = self.search.lexical_signal(self.embed.as_deref(), snapshot);
+        let slots = snapshot
+            .blocks
+            .iter()
+            .flat_map(|block| (0..block.len()).map(move |slot| (block, slot)));
+        let parts = slots.zip(rows).map(|((block, slot), row)| {
+            let cosines = self.cosines_of(&row.vector, row.passages.as_deref())?;
+            let meaning = cosines.into_iter().max().unwrap_or(Score(0));
+            let lexical = signal
+                .as_ref()
+                .map(|signal| signal.score(block, slot, u64::MAX));
+            let score = match (&signal, lexical) {
+                (Some(signal), Some(lexical)) => signal.weight().blend(meaning, lexical),
+                _ => meaning,
+            };
+            let lexical = lexical.unwrap_or(Score(0));
+            Ok((score, ScoreParts { meaning, lexical }))
+        });
+        parts.collect()
+    }
+
+    /// The place of the best passage of a row; `None` for a record with one vector.
+    fn best_passage(&self, row: &ExternalRow) -> Result<Option<Passage>, Error> {
+        if row.passages.is_none() {
+            return Ok(None);
+        }
+        let passages = row.passages.as_deref();
+        let cosines = self.cosines_of(&row.vector, passages)?;
+        let best = (0..cosines.len()).max_by_key(|&at| (cosines[at], Reverse(at)));
+        let passages = row.vectors(self.vector.len())?.passages;
+        Ok(best.and_then(|best| passages?.places.into_iter().nth(best)))
+    }
+
+    fn cosines_of(&self, first: &[i32], passages: Option<&[u8]>) -> Result<Vec<Score>, Error> {
+        let (expected, got) = (self.vector.len(), first.len());
+        if got != expected {
+            return Err(Error::Dimensions { expected, got });
+        }
+        if passages.is_none() {
+            return Ok(vec![Score::of(&self.vector, first)]);
+        }
+        let vectors = vectors_of(first, passages, expected)?;
+        let all = (0..).map_while(|passage| vectors.get(passage));
+        Ok(all.map(|vector| Score::of(&self.vector, vector)).collect())
+    }
+}
+
+/// A filter-only request, parsed and checked.
+pub struct ExternalQuery {
+    query: Query,
+    dimensions: usize,
+    arrived: Instant,
+}
+
+impl ExternalQuery {
+    /// What the store needs to select records, JSON.
+    pub fn plan(&self) -> String {
+        self.query.plan().to_string()
+    }
+
+    /// Where the page begins, JSON. `named` are those of the records that the cursor names that exist.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the position is lost.
+    pub fn start(&self, named: &[ExternalRow]) -> Result<String, Error> {
+        Ok(self.query.start(&published_of(named)?)?.to_string())
+    }
+
+    /// The counter of the request's facets.
+    pub fn facets(&self) -> ExternalFacets {
+        ExternalFacets::new(&self.query.facets, self.query.page_bytes)
+    }
+
+    /// Writes the response.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for damaged data.
+    pub fn page(&self, page: &ExternalPage) -> Result<Vec<u8>, Error> {
+        let dimensions = match &self.query.map {
+            Some(_) => self.dimensions,
+            None => 0,
+        };
+        page.write(self.arrived, dimensions, |selected| {
+            self.query.page_of(selected)
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! The vectors of a record as a store outside of the engine keeps them.
+
+use crate::error::Error;
+use crate::external::row::ExternalRow;
+use crate::external::rules::ExternalRules;
+use crate::record::{Passages, Vectors, content_hash, q30_to_f32};
+use crate::settings::{RecordText, TextLine};
+use crate::write::{Embedded, TextVectors, parse_data};
+
+/// The vectors of a record.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExternalVectors {
+    /// The Q30 components of the vector, or of that of the first passage; empty for a record without a vector.
+    pub first: Vec<i32>,
+    /// The passages of a record with several.
+    pub passages: Option<Vec<u8>>,
+    /// All vectors, by which the store finds the record.
+    pub scanned: Vec<ScannedVector>,
+}
+
+/// A vector by which a store finds candidates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScannedVector {
+    /// Identifies the exact vector: vectors with the same direction have the same score for every query.
+    pub direction: [u8; 16],
+    /// The components in single precision.
+    pub single: Vec<f32>,
+}
+
+impl ScannedVector {
+    fn of(exact: &[i32]) -> Self {
+        let bytes: Vec<u8> = exact.iter().flat_map(|part| part.to_le_bytes()).collect();
+        let mut single = Vec::new();
+        q30_to_f32(exact, &mut single);
+        Self {
+            direction: content_hash(&[&bytes]),
+            single,
+        }
+    }
+}
+
+impl From<&Vectors> for ExternalVectors {
+    fn from(vectors: &Vectors) -> Self {
+        if vectors.first.iter().all(|&component| component == 0) {
+            return Self::default();
+        }
+        let all = (0..).map_while(|passage| vectors.get(passage));
+        Self {
+            first: vectors.first.clone(),
+            passages: vectors.passages.as_deref().map(Passages::to_bytes),
+            scanned: all.map(ScannedVector::of).collect(),
+        }
+    }
+}
+
+/// Rows whose texts are embedded by another model.
+#[derive(Debug)]
+pub struct ExternalTexts {
+    dimensions: usize,
+    max_passages: usize,
+    texts: Vec<RecordText>,
+    /// The integer id of each row, and the number of its text if it has one.
+    rows: Vec<(u64, Option<usize>)>,
+}
+
+impl ExternalRules {
+    /// The texts of rows that the model embeds.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for damaged data.
+    pub fn texts_of(&self, rows: &[ExternalRow]) -> Result<ExternalTexts, Error> {
+        let mut texts = Vec::new();
+        let mut found = Vec::with_capacity(rows.len());
+        for row in rows {
+            let data = parse_data(&row.data).map_err(|_| row.damaged("data"))?;
+            let text = self.settings.text_of(&data).map(|text| {
+                texts.push(text);
+                texts.len() - 1
+            });
+            found.push((row.id, text));
+        }
+        Ok(ExternalTexts {
+            dimensions: self.settings.dimensions,
+            max_passages: self.limits.passages_per_record,
+            texts,
+            rows: found,
+        })
+    }
+}
+
+impl ExternalTexts {
+    /// The texts to embed.
+    pub fn texts(&self) -> Vec<String> {
+        self.texts.iter().map(|text| text.text.clone()).collect()
+    }
+
+    /// The values of columns in a text, by its number. None for a text that there is not.
+    pub fn lines(&self, text: usize) -> Vec<TextLine> {
+        let text = self.texts.get(text);
+        text.map_or_else(Vec::new, RecordText::lines)
+    }
+
+    /// The integer id and the vectors of each row, from the vectors of the texts.
+    ///
+    /// # Errors
+    /// [`Error::Dimensions`], [`Error::Vector`]; [`Error::Invalid`] for a text with more passages than allowed.
+    pub fn vectors(&self, embedded: &Embedded) -> Result<Vec<(u64, ExternalVectors)>, Error> {
+        let vectors = TextVectors::of(embedded, &self.texts, self.dimensions)?;
+        let of_row = |&(id, text): &(u64, Option<usize>)| {
+            let Some(text) = text else {
+                return Ok((id, ExternalVectors::default()));
+            };
+            let vectors = vectors.get(text, self.max_passages)?;
+            let vectors = vectors.map_err(|too_many| too_many.error_of(id))?;
+            Ok((id, ExternalVectors::from(&vectors)))
+        };
+        self.rows.iter().map(of_row).collect()
+    }
+}

@@ -1,0 +1,302 @@
+//! Upserts and patches of records that a store outside of the engine keeps.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::json;
+
+use crate::columns::ColumnNames;
+use crate::error::Error;
+use crate::external::reads::reference;
+use crate::external::row::{ExternalRow, published_of};
+use crate::external::rules::ExternalRules;
+use crate::external::vectors::ExternalVectors;
+use crate::record::{Data, OwnedValue, Passages, RecordId, RecordUuid, Vectors};
+use crate::store::{Identity, PutKind, Write};
+use crate::write::{
+    Committed, Context, Embedded, Format, Patch, Prepared, RecordRef, Stage, VectorReader,
+    add_patched_text, add_texts, find_known, parse, parse_data, stage_commit, unapplied_patch,
+};
+
+/// A write of a commit. The writes of a commit are in order, and a record may have several.
+#[derive(Clone, Debug)]
+pub enum ExternalChange {
+    /// Store the row, which is new or has other content than before.
+    Put {
+        /// Whether the record is new.
+        created: bool,
+        /// The record as it is now.
+        row: ExternalRow,
+        /// Its vectors. Those of `row` are empty.
+        vectors: ExternalVectors,
+        /// The JSON text of its data before; absent for a new record.
+        before: Option<Vec<u8>>,
+    },
+    /// Set only the time of the last sync.
+    Touch {
+        /// The integer id.
+        id: u64,
+        /// Milliseconds since 1970.
+        synced: i64,
+    },
+}
+
+/// How the numbers of records with a column changed, by the type of their values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColumnChange {
+    /// The name.
+    pub name: String,
+    /// Strings, numbers, booleans, nulls.
+    pub counts: [i64; 4],
+}
+
+/// What a commit writes.
+#[derive(Debug)]
+pub struct ExternalWrites {
+    /// What the caller is told.
+    pub committed: Committed,
+    /// The writes, in order.
+    pub changes: Vec<ExternalChange>,
+    /// The columns whose counts change.
+    pub columns: Vec<ColumnChange>,
+    /// The id of the next new record without one.
+    pub next_id: u64,
+}
+
+impl ExternalRules {
+    /// Parses and checks records. Their texts are those of [`Self::find_texts`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], [`Error::Dimensions`].
+    pub fn prepare(&self, body: &[u8], vectors: &[f32], format: Format) -> Result<Prepared, Error> {
+        let (records, problems) = parse(&self.settings, body, vectors, format, &self.limits)?;
+        Ok(Prepared::new(self.epoch, records, problems))
+    }
+
+    /// Parses a patch of one record. Its text is that of [`Self::find_texts`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], [`Error::RecordNotFound`].
+    pub fn prepare_patch(&self, record: &str, body: &[u8]) -> Result<Prepared, Error> {
+        let patch = Patch::parse(&self.id, record, body, &self.limits)?;
+        let patch = unapplied_patch(&self.settings, patch, &self.limits);
+        Ok(Prepared::new(self.epoch, patch, Vec::new()))
+    }
+
+    /// The identities whose stored records the other calls need, JSON: an array of `{"id"}` and `{"uuid"}`.
+    pub fn identities(&self, prepared: &Prepared) -> String {
+        let prepared = prepared.lock();
+        let mut identities = Vec::new();
+        if let Some(patch) = &prepared.patch {
+            identities.push(reference(patch.record()));
+        }
+        for record in &prepared.records {
+            let id = record.new.id.map(|id| RecordRef::Id(RecordId(id)));
+            let uuid = record
+                .new
+                .uuid
+                .map(|uuid| RecordRef::Uuid(RecordUuid(uuid)));
+            identities.extend([id, uuid].into_iter().flatten().map(reference));
+        }
+        json!(identities).to_string()
+    }
+
+    /// Compares prepared records with the stored records of their identities, and finds the texts to embed.
+    ///
+    /// # Errors
+    /// [`Error::RecordNotFound`] for a patch of a record that is not there; [`Error::Invalid`].
+    pub fn find_texts(&self, prepared: &Prepared, rows: &[ExternalRow]) -> Result<(), Error> {
+        let published = published_of(rows)?;
+        let mut prepared = prepared.lock();
+        if let Some(patch) = &prepared.patch {
+            let row = patch.find(&published).ok_or_else(|| patch.not_found())?;
+            return add_patched_text(&mut prepared, &published.snapshot.data_of(row));
+        }
+        if self.settings.model.is_some() {
+            let known = find_known(&published, &prepared);
+            let hashes = rows.iter().map(|row| (row.id, row.hash)).collect();
+            add_texts(&mut prepared, &known, &hashes);
+        }
+        Ok(())
+    }
+
+    /// Compares prepared records with the stored records of their identities, and returns what the commit writes.
+    ///
+    /// `next_id` is the id of the next new record, `now` the time of the commit in milliseconds, `names` are all columns
+    /// of the database.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] when texts must be embedded again; [`Error::Dimensions`], [`Error::IdentityConflict`],
+    /// [`Error::Invalid`], [`Error::RecordNotFound`]; [`Error::DatabaseNotFound`] for records of an earlier database of
+    /// the same id.
+    pub fn stage(
+        &self,
+        prepared: &Prepared,
+        rows: &[ExternalRow],
+        embedded: &Embedded,
+        next_id: u64,
+        now: i64,
+        names: &[String],
+    ) -> Result<ExternalWrites, Error> {
+        if prepared.epoch != self.epoch {
+            let id = self.id.clone();
+            return Err(Error::DatabaseNotFound { id });
+        }
+        let published = published_of(rows)?;
+        let stored = rows.iter().map(|row| (row.id, identity(row))).collect();
+        let context = Context {
+            published: &published,
+            stored: &stored,
+            vectors: &RowVectors {
+                dimensions: self.settings.dimensions,
+                rows: rows.iter().map(|row| (row.id, row)).collect(),
+            },
+            now,
+        };
+        let mut all_names = ColumnNames::default();
+        names.iter().for_each(|name| {
+            all_names.insert(name);
+        });
+        let mut stage = Stage::new(next_id);
+        let committed = stage_commit(
+            &self.settings,
+            &context,
+            &mut prepared.lock(),
+            embedded,
+            &mut stage,
+            &mut all_names,
+            &mut self.uuids.lock(),
+        )?;
+        let mut next_id = next_id;
+        let mut columns = Columns::default();
+        let mut data: HashMap<u64, &[u8]> =
+            rows.iter().map(|row| (row.id, &row.data[..])).collect();
+        let writes = stage.store_writes();
+        let mut changes = Vec::with_capacity(writes.len());
+        for write in &writes {
+            if let Write::Put { id, data: new, .. } = *write {
+                next_id = next_id.max(id + 1);
+                let before = data.insert(id, new);
+                columns.count(before, -1);
+                columns.count(Some(new), 1);
+                changes.extend(change(write, before));
+            } else {
+                changes.extend(change(write, None));
+            }
+        }
+        Ok(ExternalWrites {
+            committed,
+            changes,
+            columns: columns.finish(),
+            next_id,
+        })
+    }
+
+    /// How the counts of columns change when rows are deleted.
+    pub fn columns_of_deleted(&self, rows: &[ExternalRow]) -> Vec<ColumnChange> {
+        let mut columns = Columns::default();
+        for row in rows {
+            columns.count(Some(&row.data), -1);
+        }
+        columns.finish()
+    }
+}
+
+/// The vectors of rows.
+struct RowVectors<'a> {
+    dimensions: usize,
+    /// By id.
+    rows: HashMap<u64, &'a ExternalRow>,
+}
+
+impl VectorReader for RowVectors<'_> {
+    fn vectors_of(&self, id: RecordId) -> Result<Vectors, Error> {
+        match self.rows.get(&id.0) {
+            None => Err(Error::Stale),
+            Some(row) => row.vectors(self.dimensions),
+        }
+    }
+}
+
+fn identity(row: &ExternalRow) -> Identity {
+    Identity {
+        id: row.id,
+        uuid: row.uuid.0,
+        hash: row.hash,
+        created: row.created,
+        changed: row.changed,
+        synced: row.synced,
+    }
+}
+
+fn change(write: &Write<'_>, before: Option<&[u8]>) -> Option<ExternalChange> {
+    match *write {
+        Write::Put {
+            id,
+            uuid,
+            key,
+            data,
+            vector,
+            passages,
+            hash,
+            created,
+            changed,
+            synced,
+            kind,
+        } => {
+            let passages = passages.and_then(|bytes| Passages::from_bytes(bytes, vector.len()));
+            let vectors = ExternalVectors::from(&Vectors {
+                first: vector.to_vec(),
+                passages: passages.map(Box::new),
+            });
+            Some(ExternalChange::Put {
+                created: kind == PutKind::Created,
+                row: ExternalRow {
+                    id,
+                    uuid: RecordUuid(uuid),
+                    key: key.map(str::to_owned),
+                    data: data.to_vec(),
+                    hash,
+                    created,
+                    changed,
+                    synced,
+                    vector: Vec::new(),
+                    passages: None,
+                },
+                vectors,
+                before: before.map(<[u8]>::to_vec),
+            })
+        }
+        Write::Touch { id, synced } => Some(ExternalChange::Touch { id, synced }),
+        Write::Delete { .. } => None,
+    }
+}
+
+/// The changes of the counts of columns.
+#[derive(Default)]
+struct Columns(BTreeMap<Box<str>, [i64; 4]>);
+
+impl Columns {
+    /// Counts the values of a record, each as `by`.
+    fn count(&mut self, data: Option<&[u8]>, by: i64) {
+        let data = data.and_then(|data| parse_data(data).ok());
+        for (name, value) in data.as_ref().map_or(&[][..], Data::cells) {
+            let kind = match value {
+                OwnedValue::Text(_) => 0,
+                OwnedValue::Number(_) => 1,
+                OwnedValue::Boolean(_) => 2,
+                OwnedValue::Null => 3,
+            };
+            self.0.entry(name.clone()).or_default()[kind] += by;
+        }
+    }
+
+    fn finish(self) -> Vec<ColumnChange> {
+        let columns = self.0.into_iter().filter(|(_, counts)| *counts != [0; 4]);
+        columns
+            .map(|(name, counts)| ColumnChange {
+                name: name.into(),
+                counts,
+            })
+            .collect()
+    }
+}

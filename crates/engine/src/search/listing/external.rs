@@ -1,0 +1,133 @@
+//! Listings of records that a store outside of the engine has selected.
+
+use serde_json::{Value, json};
+
+use crate::columns::ColumnNames;
+use crate::error::Error;
+use crate::record::{PageStart, Ranked, TimeRange};
+use crate::runtime::StopCheck;
+use crate::search::external::{Selected, common_plan, id_text, rows_of};
+use crate::search::listing::cursor::{Cursor, LOST_CURSOR, invalid_cursor};
+use crate::search::listing::position::ListingPosition;
+use crate::search::listing::request::Query;
+use crate::search::listing::sort_key::SortKey;
+use crate::search::map::MapPoints;
+use crate::search::page::PageContent;
+use crate::snapshot::{Published, Selection};
+
+impl Query {
+    /// What a store needs to select the records of the page. `named` are the records that the cursor names: the page
+    /// begins where [`Self::start`] finds them.
+    pub(crate) fn plan(&self) -> Value {
+        let mut plan = common_plan(
+            self.time_range,
+            self.total,
+            &self.facets,
+            self.explain.as_ref(),
+        );
+        plan["fetch"] = (self.limit + 1 + self.sort.records_after_page()).into();
+        plan["sort"] = self.sort.plan();
+        plan["map"] = self.map.is_some().into();
+        let named = match &self.cursor {
+            Some(Cursor::Records(_)) => self.cursor.as_ref().map(|cursor| {
+                let ids = cursor.named_ids();
+                let ids = ids.iter().map(|&id| id_text(self.variant, id));
+                ids.collect::<Vec<_>>()
+            }),
+            _ => None,
+        };
+        plan["named"] = json!(named);
+        plan["position"] = match &self.cursor {
+            Some(Cursor::Position { key, id }) => {
+                let names = ColumnNames::default();
+                let position = self.sort.bind(&names).position_of(key.clone(), *id);
+                self.position(&PageStart::after(position))
+            }
+            _ => Value::Null,
+        };
+        plan
+    }
+
+    /// Where the page begins. `published` has those of the named records that exist.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when all of them were changed, deleted or hidden.
+    pub(crate) fn start(&self, published: &Published) -> Result<Value, Error> {
+        let Some(cursor) = &self.cursor else {
+            return Ok(Value::Null);
+        };
+        let snapshot = &published.snapshot;
+        let rows = cursor.rows(published, self.variant);
+        let forced = Selection::bind(snapshot, self.forced.as_ref(), TimeRange::ALWAYS);
+        let visible = |record: (&_, usize)| forced.holds(record, &StopCheck::never());
+        let sort = self.sort.bind(&snapshot.names);
+        let found = cursor.find(snapshot, &rows, &sort, visible)?;
+        let start = found.ok_or_else(|| invalid_cursor(LOST_CURSOR))?;
+        Ok(self.position(&start))
+    }
+
+    /// Writes the response.
+    pub(crate) fn page_of(&self, selected: &Selected<'_>) -> Result<Vec<u8>, Error> {
+        let snapshot = selected.snapshot;
+        let sort = self.sort.bind(&snapshot.names);
+        let records: Vec<Ranked<ListingPosition<'_>>> = rows_of(snapshot, self.variant)
+            .map(|(row, _)| {
+                let (block, slot) = snapshot.at(row);
+                let position = sort.position(block, slot, self.variant);
+                Ranked { position, row }
+            })
+            .collect();
+        if let Some(map) = &self.map {
+            let points = MapPoints {
+                snapshot,
+                variant: self.variant,
+                limit: self.limit,
+                max_bytes: self.page_bytes,
+                records: &records[..records.len().min(self.limit + 1)],
+                request: map,
+            };
+            return points.write(&StopCheck::never());
+        }
+        let explain = self.explain.as_ref();
+        let explain = explain.map(|explain| explain.bind(&snapshot.names));
+        let is_restricted = self.time_range != TimeRange::ALWAYS;
+        let content = PageContent {
+            snapshot,
+            variant: self.variant,
+            limit: self.limit,
+            max_bytes: self.page_bytes,
+            records: &records,
+            approximate: false,
+            total: selected.total,
+            facets: selected.facets,
+            passage: None,
+            explain: explain.as_ref().map(|explain| {
+                let is_filter = explain.is_filtered() || is_restricted;
+                let plan = if is_filter { "filter" } else { "all records" };
+                (explain, selected.report(plan, None))
+            }),
+            score_parts: Vec::new(),
+        };
+        content.write(&StopCheck::never())
+    }
+
+    fn position(&self, start: &PageStart<ListingPosition<'_>>) -> Value {
+        let ListingPosition { key, id, .. } = start.position();
+        let (kind, value) = match key {
+            SortKey::Time(time) => ("time", json!(time)),
+            SortKey::Boolean(value) => ("boolean", json!(value)),
+            // A cursor of a caller's own may hold what no record has.
+            SortKey::Number(value) if value.is_finite() => ("number", json!(value.to_string())),
+            SortKey::Number(value) if value.is_sign_negative() => ("number", json!("-Infinity")),
+            SortKey::Number(_) => ("number", json!("Infinity")),
+            SortKey::Text(text) => ("string", json!(text)),
+            SortKey::Missing => ("missing", Value::Null),
+        };
+        json!({
+            "kind": kind,
+            "value": value,
+            "id": id_text(self.variant, *id),
+            "inclusive": start.is_inclusive(),
+        })
+    }
+}

@@ -1,0 +1,17 @@
+import type { Limits } from '../../schema/index.js';
+import type { EngineLimits } from './binding.js';
+
+/** The limits of requests as the engine takes them. */
+export function engineLimits(limits: Limits): EngineLimits {
+  return {
+    filterDepth: limits.filter_depth,
+    filterRules: limits.filter_rules,
+    filterValueBytes: limits.filter_value_bytes,
+    batchRecords: limits.batch_records,
+    recordBytes: limits.record_bytes,
+    pageBytes: limits.page_bytes,
+    databaseColumns: limits.database_columns,
+    passagesPerRecord: limits.passages_per_record,
+    changeRetentionDays: limits.change_retention_days,
+  };
+}

@@ -1,0 +1,267 @@
+import { randomBytes } from 'node:crypto';
+import { CosiftError } from '../../errors.js';
+import type { Limits } from '../../schema/index.js';
+import { type NativeRules, native } from '../local/binding.js';
+import { engineLimits } from '../local/engine-limits.js';
+import { unwrap } from '../local/unwrap.js';
+import type { StoredDatabase, StoreSettings } from '../record-store.js';
+import { changeTable, recordTable } from './schema.js';
+import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
+import { decodeText, encodeText } from './text.js';
+
+/** A database as a transaction sees it. */
+export interface CatalogEntry {
+  number: number;
+  id: string;
+  /** Identifies the database among all that had its id, in 32 hexadecimal digits. */
+  epoch: string;
+  /** Counts the switches to another model, each of which makes a new table of records. */
+  generation: number;
+  /** JSON. */
+  settings: string;
+  created_at: number;
+  last_write_at: number;
+  records: number;
+  next_id: number;
+  /** Position of the last change. */
+  position: number;
+  /** Position of the last change that was removed. */
+  removed: number;
+  /** Number of the last commit. */
+  version: number;
+}
+
+/** How the counts of a column change. */
+export interface ColumnChange {
+  name: string;
+  /** Strings, numbers, booleans, nulls. */
+  counts: number[];
+}
+
+const TYPES = ['string', 'number', 'boolean', 'null'] as const;
+
+/** The databases of a store. */
+export class Catalog {
+  readonly #limits: Limits;
+  /** The rules of each database with the settings that they were made for. */
+  readonly #rules = new Map<string, { key: string; rules: NativeRules }>();
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** @throws {CosiftError} `database_not_found` */
+  async find(sql: Sql, id: string): Promise<CatalogEntry> {
+    const [entry] = await sql.run<CatalogEntry>('SELECT * FROM cosift.databases WHERE id = $1::text', [id]);
+    return this.#checked(entry, id);
+  }
+
+  /**
+   * Finds a database and keeps other writers of it waiting until the end of the transaction. So the commits of a
+   * database, and the positions of their changes, are in one order.
+   *
+   * @throws {CosiftError} `database_not_found`
+   */
+  async lock(sql: Sql, id: string): Promise<CatalogEntry> {
+    const text = 'SELECT * FROM cosift.databases WHERE id = $1::text FOR UPDATE';
+    const [entry] = await sql.run<CatalogEntry>(text, [id]);
+    return this.#checked(entry, id);
+  }
+
+  async list(sql: Sql): Promise<CatalogEntry[]> {
+    return await sql.run<CatalogEntry>('SELECT * FROM cosift.databases ORDER BY id');
+  }
+
+  /** The rules of the engine for the records of a database. */
+  rulesOf({ id, epoch, settings }: CatalogEntry): NativeRules {
+    const key = `${epoch} ${settings}`;
+    const known = this.#rules.get(id);
+    if (known?.key === key) return known.rules;
+    const rules = this.rulesFor({ id, epoch }, settings);
+    this.#rules.set(id, { key, rules });
+    return rules;
+  }
+
+  /** The rules for the records of a database that has other settings. */
+  rulesFor({ id, epoch }: { id: string; epoch: string }, settings: string): NativeRules {
+    return unwrap(native().makeRules(id, epoch, settings, engineLimits(this.#limits)));
+  }
+
+  /** Creates a database, or returns one that exists with the same settings. */
+  async create(
+    sql: Sql,
+    id: string,
+    given: StoreSettings,
+  ): Promise<{ created: boolean; entry: CatalogEntry }> {
+    const settings = settingsText(given);
+    const now = Date.now();
+    const values = [id, randomBytes(16).toString('hex'), settings, now];
+    const [entry] = await sql.run<CatalogEntry>(
+      `INSERT INTO cosift.databases
+        (id, epoch, generation, settings, created_at, last_write_at, records, next_id, position, removed, version)
+      VALUES ($1::text, $2::text, 1, $3::text, $4::bigint, $4::bigint, 0, 1, 0, 0, 0)
+      ON CONFLICT (id) DO NOTHING RETURNING *`,
+      values,
+    );
+    if (entry === undefined) {
+      const existing = await this.lock(sql, id);
+      const { lexical } = settingsOf(existing);
+      // The words of records can be switched on later. They are not switched off by settings that leave them out.
+      const wanted = settingsText({ ...given, lexical: lexical || given.lexical });
+      if (wanted === settingsText({ ...settingsOf(existing), lexical: lexical || given.lexical })) {
+        if (wanted !== existing.settings) {
+          await sql.run('UPDATE cosift.databases SET settings = $2::text WHERE number = $1::bigint', [
+            existing.number,
+            wanted,
+          ]);
+        }
+        return { created: false, entry: { ...existing, settings: wanted } };
+      }
+      const detail = `database ${JSON.stringify(id)} exists with other settings: ${existing.settings}`;
+      throw new CosiftError('database_exists', detail);
+    }
+    const statements = [...recordTable(recordsOf(entry), given.dimensions), ...changeTable(changesOf(entry))];
+    for (const statement of statements) await sql.run(statement);
+    return { created: true, entry };
+  }
+
+  async drop(sql: Sql, id: string): Promise<void> {
+    const entry = await this.lock(sql, id);
+    const number = [entry.number];
+    const [unfinished] = await sql.run<{ generation: number }>(
+      'DELETE FROM cosift.reembeddings WHERE database = $1::bigint RETURNING generation',
+      number,
+    );
+    const tables = [recordsOf(entry), changesOf(entry)];
+    if (unfinished) tables.push(recordsOf({ ...entry, ...unfinished }));
+    await discardTables(sql, tables);
+    await sql.run('DELETE FROM cosift.columns WHERE database = $1::bigint', number);
+    await sql.run('DELETE FROM cosift.databases WHERE number = $1::bigint', number);
+  }
+
+  async describe(sql: Sql, entry: CatalogEntry): Promise<StoredDatabase> {
+    const columns = await sql.run<{ name: string } & Record<string, number>>(
+      `SELECT name, strings, numbers, booleans, nulls FROM cosift.columns
+      WHERE database = $1::bigint AND strings + numbers + booleans + nulls > 0 ORDER BY place`,
+      [entry.number],
+    );
+    const { embed, model, fingerprint, dimensions, approximate, lexical } = settingsOf(entry);
+    return {
+      id: entry.id,
+      records: entry.records,
+      model,
+      fingerprint,
+      dimensions,
+      embed: embed ?? {},
+      approximate: approximate ?? false,
+      lexical: lexical ?? false,
+      // Searches read the words of the records themselves.
+      ...(lexical && { lexical_records: entry.records }),
+      columns: columns.map(({ name, strings, numbers, booleans, nulls }) => {
+        const counts = [strings, numbers, booleans, nulls] as number[];
+        return {
+          name: decodeText(name),
+          types: TYPES.filter((_, at) => (counts[at] as number) > 0),
+          records: counts.reduce((sum, count) => sum + count, 0),
+        };
+      }),
+      sizes: { memory_bytes: 0, disk_bytes: await this.diskBytes(sql, entry) },
+      times: {
+        created_at: native().timeText(entry.created_at),
+        last_write_at: native().timeText(entry.last_write_at),
+      },
+    };
+  }
+
+  /** Bytes of the tables of a database with their indexes. */
+  async diskBytes(sql: Sql, entry: CatalogEntry): Promise<number> {
+    const [row] = await sql.run<{ bytes: number }>(
+      `SELECT pg_total_relation_size($1::text::regclass) + pg_total_relation_size($2::text::regclass) AS bytes`,
+      [recordsOf(entry), changesOf(entry)],
+    );
+    return row?.bytes ?? 0;
+  }
+
+  /** The columns that the records of a database have or had. */
+  async columnNames(sql: Sql, { number }: CatalogEntry): Promise<string[]> {
+    const names = await sql.run<{ name: string }>(
+      'SELECT name FROM cosift.columns WHERE database = $1::bigint ORDER BY place',
+      [number],
+    );
+    return names.map(({ name }) => decodeText(name));
+  }
+
+  /** Adds to the counts of columns. */
+  async countColumns(sql: Sql, { number }: CatalogEntry, changes: readonly ColumnChange[]): Promise<void> {
+    if (changes.length === 0) return;
+    const counts = [0, 1, 2, 3].map((at) => arrayOf(changes.map((change) => change.counts[at])));
+    await sql.run(
+      `INSERT INTO cosift.columns AS c (database, name, strings, numbers, booleans, nulls)
+      SELECT $1::bigint, name, strings, numbers, booleans, nulls
+      FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+        AS t (name, strings, numbers, booleans, nulls)
+      ON CONFLICT (database, name) DO UPDATE SET strings = c.strings + excluded.strings,
+        numbers = c.numbers + excluded.numbers, booleans = c.booleans + excluded.booleans,
+        nulls = c.nulls + excluded.nulls`,
+      [number, arrayOf(changes.map(({ name }) => encodeText(name))), ...counts],
+    );
+  }
+
+  #checked(entry: CatalogEntry | undefined, id: string): CatalogEntry {
+    if (entry !== undefined) return entry;
+    this.#rules.delete(id);
+    throw databaseNotFound(id);
+  }
+}
+
+/** The table of the records of a database. */
+export function recordsOf({ number, generation }: { number: number; generation: number }): string {
+  return `cosift.records_${number}_${generation}`;
+}
+
+/** The table of the change feed of a database. */
+export function changesOf({ number }: { number: number }): string {
+  return `cosift.changes_${number}`;
+}
+
+export function settingsOf({ settings }: { settings: string }): StoreSettings {
+  return JSON.parse(settings);
+}
+
+/** Settings as they are stored: equal settings have equal texts. */
+export function settingsText({
+  model,
+  fingerprint,
+  dimensions,
+  embed,
+  approximate = false,
+  lexical = false,
+}: StoreSettings): string {
+  return JSON.stringify({ model, fingerprint, dimensions, embed: embed ?? {}, approximate, lexical });
+}
+
+/** Marks tables as no longer used. {@link removeUnusedTables} removes them. */
+export async function discardTables(sql: Sql, tables: readonly string[]): Promise<void> {
+  await sql.run('INSERT INTO cosift.unused_tables SELECT unnest($1::text[])', [arrayOf(tables)]);
+}
+
+/** Removes the tables that are no longer used, except those that are still being read. */
+export async function removeUnusedTables(database: SqlDatabase): Promise<void> {
+  const tables = await database.read((sql) =>
+    sql.run<{ name: string }>('SELECT name FROM cosift.unused_tables'),
+  );
+  for (const { name } of tables) {
+    const remove = async (sql: Sql) => {
+      // A drop that waits for a reader keeps later readers waiting, too.
+      await sql.run("SET LOCAL lock_timeout = '50ms'");
+      await sql.run(`DROP TABLE IF EXISTS ${name}`);
+      await sql.run('DELETE FROM cosift.unused_tables WHERE name = $1::text', [name]);
+    };
+    // It is tried again after the next drop, and when the store is opened.
+    await database.write(remove).catch(() => undefined);
+  }
+}
+
+export function databaseNotFound(id: string): CosiftError {
+  return new CosiftError('database_not_found', `there is no database ${JSON.stringify(id)}`);
+}

@@ -1,0 +1,138 @@
+import { unwrap } from '../local/unwrap.js';
+import type { StoreExportRequest } from '../record-store.js';
+import { type Catalog, databaseNotFound, recordsOf } from './catalog.js';
+import { restrictionSql } from './filter-sql.js';
+import { nativeRow, ROW, type StoredRow } from './rows.js';
+import { type Sql, type SqlDatabase, Values } from './sql.js';
+
+/** Records that are read at a time. */
+const BATCH = 500;
+/** Chunks that are read ahead of the caller. */
+const AHEAD = 4;
+
+/** Exports the records of a database as they are at one moment, which is that of a transaction. */
+export class Exporter {
+  readonly #database: SqlDatabase;
+  readonly #catalog: Catalog;
+
+  constructor(database: SqlDatabase, catalog: Catalog) {
+    this.#database = database;
+    this.#catalog = catalog;
+  }
+
+  async *lines(
+    id: string,
+    request: StoreExportRequest,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    signal?.throwIfAborted();
+    const epoch = await this.#database.read(async (sql) => (await this.#catalog.find(sql, id)).epoch);
+    const stop = new AbortController();
+    const queue = new ChunkQueue(this.#database.isConcurrent ? AHEAD : Number.POSITIVE_INFINITY);
+    const end = () => {
+      stop.abort(signal?.reason);
+      queue.end(signal?.reason);
+    };
+    signal?.addEventListener('abort', end, { once: true });
+    const reading = this.#database
+      .read((sql) => this.#read(sql, id, request, queue, stop.signal))
+      .then(
+        () => queue.end(),
+        (error) => queue.end(error),
+      );
+    try {
+      for (;;) {
+        const chunk = await queue.next();
+        signal?.throwIfAborted();
+        if (chunk === undefined) return;
+        // The transaction still sees a database that was dropped meanwhile.
+        const current = await this.#database.read((sql) => this.#catalog.find(sql, id));
+        if (current.epoch !== epoch) throw databaseNotFound(id);
+        yield chunk;
+      }
+    } finally {
+      signal?.removeEventListener('abort', end);
+      end();
+      await reading;
+    }
+  }
+
+  async #read(
+    sql: Sql,
+    id: string,
+    { filter, forced_filter, vectors }: StoreExportRequest,
+    queue: ChunkQueue,
+    stop: AbortSignal,
+  ): Promise<void> {
+    const entry = await this.#catalog.find(sql, id);
+    const rules = this.#catalog.rulesOf(entry);
+    // The engine checks the filters.
+    unwrap(rules.passes([], JSON.stringify({ filter, forced_filter })));
+    for (let last = 0; !stop.aborted; ) {
+      const values = new Values();
+      const conditions = [
+        ...restrictionSql({ filter, forced_filter }, values),
+        `id > ${values.bind(last)}::bigint`,
+      ];
+      const rows = await sql.run<StoredRow>(
+        `SELECT ${ROW}${vectors ? ', exact' : ''} FROM ${recordsOf(entry)} WHERE ${conditions.join(' AND ')}
+        ORDER BY id LIMIT ${BATCH}`,
+        values.list,
+      );
+      if (rows.length > 0) await queue.push(unwrap(rules.lines(rows.map(nativeRow), vectors)));
+      if (rows.length < BATCH) return;
+      last = (rows.at(-1) as StoredRow).id;
+    }
+  }
+}
+
+/** Chunks between their reader in the database and the caller. */
+class ChunkQueue {
+  readonly #max: number;
+  readonly #chunks: Uint8Array[] = [];
+  #isEnded = false;
+  #error: unknown;
+  #wake: () => void = () => undefined;
+  #changed = this.#nextChange();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Adds a chunk once there is room for it. */
+  async push(chunk: Uint8Array): Promise<void> {
+    while (this.#chunks.length >= this.#max && !this.#isEnded) await this.#changed;
+    this.#chunks.push(chunk);
+    this.#notify();
+  }
+
+  end(error?: unknown): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#error = error;
+    this.#notify();
+  }
+
+  /** The next chunk; undefined after the last. */
+  async next(): Promise<Uint8Array | undefined> {
+    while (this.#chunks.length === 0) {
+      if (this.#error !== undefined) throw this.#error;
+      if (this.#isEnded) return undefined;
+      await this.#changed;
+    }
+    const chunk = this.#chunks.shift();
+    this.#notify();
+    return chunk;
+  }
+
+  #notify(): void {
+    this.#wake();
+    this.#changed = this.#nextChange();
+  }
+
+  #nextChange(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}

@@ -1,0 +1,133 @@
+import { CosiftError } from '../../errors.js';
+import { type NativeRules, native } from '../local/binding.js';
+import { unwrap } from '../local/unwrap.js';
+import type { StoreChangesRequest } from '../record-store.js';
+import { type Catalog, type CatalogEntry, changesOf, recordsOf } from './catalog.js';
+import { keyText, nativeRow, type RecordRow, ROW } from './rows.js';
+import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
+import { KINDS } from './writer.js';
+
+/** Changes that one call reads at most, including those that a forced filter hides. */
+const MAX_READ = 10_000;
+/** Changes that are tested with a forced filter at a time. */
+const BATCH = 1_000;
+
+interface ChangeRow {
+  position: number;
+  kind: number;
+  id: number;
+  uuid: string;
+  key: Uint8Array | null;
+  at: number;
+  before: string | null;
+}
+
+/** Reads the change feeds. */
+export class FeedReader {
+  readonly #database: SqlDatabase;
+  readonly #catalog: Catalog;
+  readonly #keepChangesMs: number;
+
+  constructor(database: SqlDatabase, catalog: Catalog, keepChangesMs: number) {
+    this.#database = database;
+    this.#catalog = catalog;
+    this.#keepChangesMs = keepChangesMs;
+  }
+
+  async changes(id: string, request: StoreChangesRequest, signal?: AbortSignal): Promise<Uint8Array> {
+    return await this.#database.read(async (sql) => {
+      const entry = await this.#catalog.find(sql, id);
+      await this.#check(sql, entry, request);
+      return Buffer.from(JSON.stringify(await readFeed(sql, this.#catalog.rulesOf(entry), entry, request)));
+    }, signal);
+  }
+
+  /** @throws {CosiftError} `feed_restarted`, `changes_removed` */
+  async #check(sql: Sql, entry: CatalogEntry, { after, epoch }: StoreChangesRequest): Promise<void> {
+    const id = JSON.stringify(entry.id);
+    if ((epoch !== undefined && epoch !== entry.epoch) || after > entry.position) {
+      const detail = `the position belongs to another change feed of database ${id}: start again after position 0`;
+      throw new CosiftError('feed_restarted', detail, { fields: { epoch: entry.epoch } });
+    }
+    // Writes remove old changes. Until the next write, they only count as removed.
+    const [old] = await sql.run<{ position: number | null }>(
+      `SELECT max(position) AS position FROM ${changesOf(entry)} WHERE written < $1::bigint`,
+      [Date.now() - this.#keepChangesMs],
+    );
+    const removed = Math.max(entry.removed, old?.position ?? 0);
+    if (after < removed) {
+      const detail =
+        `changes up to position ${removed} of database ${id} are no longer kept: ` +
+        `read the records, then continue after ${removed}`;
+      throw new CosiftError('changes_removed', detail, { fields: { after: removed } });
+    }
+  }
+}
+
+async function readFeed(
+  sql: Sql,
+  rules: NativeRules,
+  entry: CatalogEntry,
+  { after, limit, forced_filter }: StoreChangesRequest,
+): Promise<object> {
+  const shown: object[] = [];
+  let position = after;
+  let hasMore = true;
+  for (let read = 0; hasMore && shown.length < limit && read < MAX_READ; ) {
+    const rows = await sql.run<ChangeRow>(
+      `SELECT position, kind, id, uuid, key, at, ${forced_filter ? 'before' : 'NULL AS before'}
+      FROM ${changesOf(entry)} WHERE position > $1::bigint ORDER BY position LIMIT $2::integer`,
+      [position, forced_filter ? BATCH : limit],
+    );
+    const kinds = forced_filter
+      ? await visibleKinds(sql, rules, entry, rows, forced_filter)
+      : rows.map(({ kind }) => KINDS[kind]);
+    for (const [at, row] of rows.entries()) {
+      if (shown.length === limit) break;
+      position = row.position;
+      read += 1;
+      const kind = kinds[at];
+      if (kind !== undefined) shown.push(changeOf(row, kind));
+    }
+    hasMore = position < entry.position && rows.length > 0;
+  }
+  return { changes: shown, position, has_more: hasMore, epoch: entry.epoch };
+}
+
+function changeOf({ position, id, uuid, key, at }: ChangeRow, kind: string): object {
+  return { position, kind, id, key: keyText(key), uuid, at: native().timeText(at) };
+}
+
+/**
+ * The kinds that a caller with a forced filter is shown; undefined for a hidden change. A record that passed the filter
+ * before the change is shown as deleted, so that the reader of the feed removes it.
+ */
+async function visibleKinds(
+  sql: Sql,
+  rules: NativeRules,
+  entry: CatalogEntry,
+  rows: readonly ChangeRow[],
+  forced_filter: NonNullable<StoreChangesRequest['forced_filter']>,
+): Promise<(string | undefined)[]> {
+  const request = JSON.stringify({ forced_filter });
+  const ids = [...new Set(rows.filter(({ kind }) => KINDS[kind] !== 'deleted').map(({ id }) => id))];
+  const current = await sql.run<RecordRow>(
+    `SELECT ${ROW} FROM ${recordsOf(entry)} WHERE id = ANY($1::bigint[])`,
+    [arrayOf(ids)],
+  );
+  const passesNow = unwrap(rules.passes(current.map(nativeRow), request));
+  const visible = new Set(current.filter((_, at) => passesNow[at]).map(({ id }) => id));
+  const former = rows.filter(({ before }) => before !== null);
+  const times = { created: 0, changed: 0, synced: 0 };
+  const passedBefore = unwrap(
+    rules.passes(
+      former.map(({ id, uuid, before }) => ({ id, uuid, data: before as string, ...times })),
+      request,
+    ),
+  );
+  const wasVisible = new Set(former.filter((_, at) => passedBefore[at]).map(({ position }) => position));
+  return rows.map(({ kind, id, position }) => {
+    if (KINDS[kind] !== 'deleted' && visible.has(id)) return KINDS[kind];
+    return wasVisible.has(position) ? 'deleted' : undefined;
+  });
+}

@@ -1,0 +1,61 @@
+import pg from 'pg';
+
+/** Milliseconds between two attempts to connect, and between two polls meanwhile. */
+const POLL_MS = 1_000;
+
+/** A connection that receives the messages of one channel. It is made again whenever it is lost. */
+export class Listener {
+  readonly #url: string;
+  readonly #channel: string;
+  readonly #onMessage: (message: string | undefined) => void;
+  #client: pg.Client | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #connecting: Promise<void>;
+
+  constructor({ url }: { url: string }, channel: string, onMessage: (message: string | undefined) => void) {
+    this.#url = url;
+    this.#channel = channel;
+    this.#onMessage = onMessage;
+    this.#connecting = this.#connect();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#connecting;
+    await this.#client?.end().catch(() => undefined);
+  }
+
+  async #connect(): Promise<void> {
+    const client = new pg.Client({
+      connectionString: this.#url,
+      application_name: 'cosift',
+      keepAlive: true,
+    });
+    let isLost = false;
+    const lost = () => {
+      if (isLost || this.#isClosed) return;
+      isLost = true;
+      this.#client = undefined;
+      client.end().catch(() => undefined);
+      this.#timer = setTimeout(() => {
+        // The reader of a feed asks the database, whether there is a connection or not.
+        this.#onMessage(undefined);
+        this.#connecting = this.#connect();
+      }, POLL_MS);
+    };
+    client.on('error', lost);
+    client.on('end', lost);
+    client.on('notification', ({ payload }) => this.#onMessage(payload));
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${client.escapeIdentifier(this.#channel)}`);
+      this.#client = client;
+      // What was written before the connection was there.
+      this.#onMessage(undefined);
+    } catch {
+      lost();
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import type { NativeQuery } from '../local/binding.js';
+import { engineRequest } from '../local/engine-request.js';
+import { unwrap } from '../local/unwrap.js';
+import type { StorePage, StoreQueryRequest } from '../record-store.js';
+import { type Catalog, type CatalogEntry, recordsOf } from './catalog.js';
+import { countMatches, countVisible, whereSql } from './counts.js';
+import { type Restriction, restrictionSql } from './filter-sql.js';
+import { nativeRow, type RecordRow, ROW, rowsOf } from './rows.js';
+import { type Sql, type SqlDatabase, Values } from './sql.js';
+import { encodeText } from './text.js';
+
+/** What the engine read of a filter-only request. */
+interface QueryPlan {
+  /** Records to read: those of the page, and those that its cursor may have to name. */
+  fetch: number;
+  sort: Sort;
+  /** The records that the cursor names; null for a cursor that holds a position. */
+  named: string[] | null;
+  position: Position | null;
+  start: number | null;
+  end: number | null;
+  total: boolean;
+  facets: boolean;
+  explain: boolean;
+  /** Whether the response is a map, which needs the vectors of its records. */
+  map: boolean;
+}
+
+interface Sort {
+  by: 'created' | 'changed' | 'synced' | 'column';
+  column: string | null;
+  descending: boolean;
+}
+
+/** Where a page begins. */
+interface Position {
+  kind: 'time' | Kind | 'missing';
+  value: string | number | boolean | null;
+  id: string;
+  inclusive: boolean;
+}
+
+const KINDS = ['boolean', 'number', 'string'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** Answers filter-only requests. */
+export class Lister {
+  readonly #database: SqlDatabase;
+  readonly #catalog: Catalog;
+
+  constructor(database: SqlDatabase, catalog: Catalog) {
+    this.#database = database;
+    this.#catalog = catalog;
+  }
+
+  async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {
+    const start = performance.now();
+    const body = await this.#database.read(async (sql) => {
+      const entry = await this.#catalog.find(sql, id);
+      const query = unwrap(this.#catalog.rulesOf(entry).query(engineRequest(request)));
+      return await pageOf(sql, entry, request, query);
+    }, signal);
+    return { body, searchMs: performance.now() - start };
+  }
+}
+
+async function pageOf(
+  sql: Sql,
+  entry: CatalogEntry,
+  request: StoreQueryRequest,
+  query: NativeQuery,
+): Promise<Uint8Array> {
+  const began = performance.now();
+  const plan = JSON.parse(query.plan()) as QueryPlan;
+  const { filter, forced_filter } = request;
+  const restriction: Restriction = { filter, forced_filter, start: plan.start, end: plan.end };
+  const table = recordsOf(entry);
+  const id = request.variant === 'uuid' ? { column: 'uuid', type: 'uuid' } : { column: 'id', type: 'bigint' };
+  let position = plan.position;
+  if (plan.named !== null) {
+    const references = plan.named.map((named) =>
+      request.variant === 'uuid' ? { uuid: named } : { id: named },
+    );
+    const named = await rowsOf(sql, table, references);
+    position = JSON.parse(unwrap(query.start(named.map(nativeRow)))) as Position | null;
+  }
+  const values = new Values();
+  const order = orderOf(plan.sort, values);
+  const conditions = restrictionSql(restriction, values);
+  if (plan.map) conditions.push('emb IS NOT NULL');
+  if (position !== null) conditions.push(afterSql(position, order, id, values));
+  const rows = await sql.run<RecordRow>(
+    `SELECT ${ROW}${plan.map ? ', exact' : ''} FROM ${table} ${whereSql(conditions)}
+    ORDER BY ${[...order.terms, `${id.column} ASC`].join(', ')} LIMIT ${values.bind(plan.fetch)}::integer`,
+    values.list,
+  );
+  const facets = plan.facets ? query.facets() : undefined;
+  const total =
+    plan.total || plan.facets || plan.explain
+      ? await countMatches(sql, table, (values) => restrictionSql(restriction, values), facets)
+      : 0;
+  return unwrap(
+    query.page({
+      rows: rows.map(nativeRow),
+      total: plan.total ? total : undefined,
+      facets: facets && unwrap(facets.finish()),
+      records: plan.explain ? await countVisible(sql, table, forced_filter) : 0,
+      scored: total,
+      scanMs: performance.now() - began,
+    }),
+  );
+}
+
+/** The order of a listing without the identity, which comes last. */
+interface Order {
+  terms: string[];
+  descending: boolean;
+  /** The column of a time. */
+  time?: string;
+  /** For a column: the place of a value's kind in the order, and the value if it has the kind. */
+  rank?: string;
+  valueSql?: (kind: Kind) => string;
+  rankOf?: (kind: Kind | 'missing') => number;
+}
+
+function orderOf({ by, column, descending }: Sort, values: Values): Order {
+  const direction = descending ? 'DESC' : 'ASC';
+  if (by !== 'column') return { terms: [`${by} ${direction}`], descending, time: by };
+  const name = `${values.bind(encodeText(column as string))}::text`;
+  const kinds: readonly Kind[] = descending ? KINDS.toReversed() : KINDS;
+  const rankOf = (kind: Kind | 'missing') => (kind === 'missing' ? KINDS.length : kinds.indexOf(kind));
+  const type = `jsonb_typeof(cells->${name})`;
+  const cases = KINDS.map((kind) => `WHEN '${kind}' THEN ${rankOf(kind)}`);
+  const rank = `CASE ${type} ${cases.join(' ')} ELSE ${rankOf('missing')} END`;
+  const text = `cells->>${name}`;
+  const casts: Record<Kind, string> = {
+    boolean: `(${text})::boolean`,
+    number: `(${text})::numeric`,
+    string: `(${text}) COLLATE "C"`,
+  };
+  const valueSql = (kind: Kind) => `CASE WHEN ${type} = '${kind}' THEN ${casts[kind]} END`;
+  return {
+    terms: [`${rank} ASC`, ...KINDS.map((kind) => `${valueSql(kind)} ${direction}`)],
+    descending,
+    rank,
+    valueSql,
+    rankOf,
+  };
+}
+
+/** The condition of a record at or after a position. */
+function afterSql(
+  { kind, value, id, inclusive }: Position,
+  { descending, time, rank, valueSql, rankOf }: Order,
+  identity: { column: string; type: string },
+  values: Values,
+): string {
+  const beyond = descending ? '<' : '>';
+  const ties = `${identity.column} ${inclusive ? '>=' : '>'} ${values.bind(id)}::${identity.type}`;
+  const within = (expression: string, type: string, bound: string | number | boolean) => {
+    const limit = `${values.bind(bound)}::${type}`;
+    return `(${expression} ${beyond} ${limit} OR (${expression} = ${limit} AND ${ties}))`;
+  };
+  if (time !== undefined) {
+    // A cursor of another order has no time: the page begins after all times or before them.
+    if (kind !== 'time') return kind === 'missing' || !descending ? 'false' : 'true';
+    return within(time, 'bigint', value as number);
+  }
+  if (rank === undefined || valueSql === undefined || rankOf === undefined) return 'true';
+  // A cursor of an order by time.
+  if (kind === 'time') return descending ? `${rank} = ${rankOf('missing')}` : 'true';
+  const place = rankOf(kind);
+  if (kind === 'missing') return `(${rank} = ${place} AND ${ties})`;
+  const types = { boolean: 'boolean', number: 'numeric', string: 'text' } as const;
+  const bound = kind === 'string' ? encodeText(value as string) : (value as string | boolean);
+  return `(${rank} > ${place} OR (${rank} = ${place} AND ${within(valueSql(kind), types[kind], bound)}))`;
+}

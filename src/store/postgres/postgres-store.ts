@@ -1,0 +1,239 @@
+import type { Limits } from '../../schema/index.js';
+import { engineRequest } from '../local/engine-request.js';
+import { unwrap } from '../local/unwrap.js';
+import type {
+  CommitResult,
+  DatabaseProgress,
+  EmbeddedVectors,
+  PreparedRecords,
+  RecordRequest,
+  RecordStore,
+  ReembeddingBatch,
+  ReembeddingSettings,
+  StoreChangesRequest,
+  StoreDeleteRequest,
+  StoredDatabase,
+  StoredReembedding,
+  StoreEvents,
+  StoreExportRequest,
+  StorePage,
+  StoreQueryRequest,
+  StoreSearchRequest,
+  StoreSettings,
+  StoreStats,
+} from '../record-store.js';
+import { Catalog, recordsOf, removeUnusedTables } from './catalog.js';
+import { Exporter } from './exporter.js';
+import { FeedReader } from './feed-reader.js';
+import { Lister } from './lister.js';
+import { Reembedder } from './reembedder.js';
+import { nativeRow, type Reference, rowsOf } from './rows.js';
+import { migrate } from './schema.js';
+import { Searcher } from './searcher.js';
+import type { SqlDatabase } from './sql.js';
+import { CHANNEL, Writer } from './writer.js';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The record store in a PostgreSQL database with pgvector. */
+export class PostgresStore implements RecordStore {
+  readonly #database: SqlDatabase;
+  readonly #catalog: Catalog;
+  readonly #writer: Writer;
+  readonly #searcher: Searcher;
+  readonly #lister: Lister;
+  readonly #feed: FeedReader;
+  readonly #exporter: Exporter;
+  readonly #reembedder: Reembedder;
+  readonly #searches = { running: 0, answered: 0 };
+  readonly #commits = { running: 0, count: 0, totalMs: 0 };
+
+  constructor(database: SqlDatabase, limits: Limits) {
+    const keepChangesMs = limits.change_retention_days * DAY_MS;
+    this.#database = database;
+    this.#catalog = new Catalog(limits);
+    this.#writer = new Writer(database, this.#catalog, keepChangesMs);
+    this.#searcher = new Searcher(database, this.#catalog);
+    this.#lister = new Lister(database, this.#catalog);
+    this.#feed = new FeedReader(database, this.#catalog, keepChangesMs);
+    this.#exporter = new Exporter(database, this.#catalog);
+    this.#reembedder = new Reembedder(database, this.#catalog);
+  }
+
+  async load(): Promise<void> {
+    await migrate(this.#database);
+    await removeUnusedTables(this.#database);
+  }
+
+  async createDatabase(
+    id: string,
+    settings: StoreSettings,
+  ): Promise<{ created: boolean; database: StoredDatabase }> {
+    return await this.#database.write(async (sql) => {
+      const { created, entry } = await this.#catalog.create(sql, id, settings);
+      return { created, database: await this.#catalog.describe(sql, entry) };
+    });
+  }
+
+  async listDatabases(): Promise<StoredDatabase[]> {
+    return await this.#database.read(async (sql) => {
+      const described: StoredDatabase[] = [];
+      for (const entry of await this.#catalog.list(sql)) {
+        described.push(await this.#catalog.describe(sql, entry));
+      }
+      return described;
+    });
+  }
+
+  async describeDatabase(id: string): Promise<StoredDatabase> {
+    return await this.#database.read(async (sql) =>
+      this.#catalog.describe(sql, await this.#catalog.find(sql, id)),
+    );
+  }
+
+  async dropDatabase(id: string): Promise<void> {
+    await this.#database.write((sql) => this.#catalog.drop(sql, id));
+    await removeUnusedTables(this.#database);
+  }
+
+  prepareBatch(id: string, body: Uint8Array, vectors = new Float32Array()): Promise<PreparedRecords> {
+    return this.#writer.prepareBatch(id, body, vectors);
+  }
+
+  prepareLines(id: string, body: Uint8Array, firstLine: number): Promise<PreparedRecords> {
+    return this.#writer.prepareLines(id, body, firstLine);
+  }
+
+  preparePatch(id: string, recordId: string, patch: Uint8Array): Promise<PreparedRecords> {
+    return this.#writer.preparePatch(id, recordId, patch);
+  }
+
+  async commit(id: string, prepared: PreparedRecords, embedded: EmbeddedVectors): Promise<CommitResult> {
+    return await this.#measured(() => this.#writer.commit(id, prepared, embedded));
+  }
+
+  async record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array> {
+    return await this.#database.read(async (sql) => {
+      const entry = await this.#catalog.find(sql, id);
+      const rules = this.#catalog.rulesOf(entry);
+      const reference = JSON.parse(unwrap(rules.recordReference(recordId))) as Reference;
+      const [row] = await rowsOf(sql, recordsOf(entry), [reference]);
+      return unwrap(rules.record(row && nativeRow(row), recordId, engineRequest(request)));
+    });
+  }
+
+  async deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number> {
+    signal?.throwIfAborted();
+    return await this.#measured(() => this.#writer.delete(id, request, signal));
+  }
+
+  async search(
+    id: string,
+    request: StoreSearchRequest,
+    vector: Float64Array,
+    signal?: AbortSignal,
+  ): Promise<StorePage> {
+    signal?.throwIfAborted();
+    this.#searches.running += 1;
+    try {
+      return await this.#searcher.search(id, request, vector, signal);
+    } finally {
+      this.#searches.running -= 1;
+      this.#searches.answered += 1;
+    }
+  }
+
+  async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {
+    signal?.throwIfAborted();
+    return await this.#lister.query(id, request, signal);
+  }
+
+  async changes(id: string, request: StoreChangesRequest, signal?: AbortSignal): Promise<Uint8Array> {
+    return await this.#feed.changes(id, request, signal);
+  }
+
+  watch(onWritten: (id: string | undefined) => void): void {
+    this.#database.listen(CHANNEL, onWritten);
+  }
+
+  exportLines(
+    id: string,
+    request: StoreExportRequest,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    return this.#exporter.lines(id, request, signal);
+  }
+
+  beginReembedding(id: string, settings: ReembeddingSettings): Promise<StoredReembedding> {
+    return this.#reembedder.begin(id, settings);
+  }
+
+  reembedding(id: string): Promise<StoredReembedding | null> {
+    return this.#reembedder.find(id);
+  }
+
+  prepareReembedding(id: string): Promise<ReembeddingBatch> {
+    return this.#reembedder.prepare(id);
+  }
+
+  commitReembedding(
+    id: string,
+    batch: ReembeddingBatch,
+    vectors: Float32Array,
+    fingerprint: string,
+  ): Promise<number> {
+    return this.#reembedder.commit(id, batch, vectors, fingerprint);
+  }
+
+  /** Nothing of the switch can be done before. */
+  async warmReembedding(_id: string): Promise<void> {}
+
+  switchReembedding(id: string): Promise<void> {
+    return this.#reembedder.switch(id);
+  }
+
+  cancelReembedding(id: string): Promise<void> {
+    return this.#reembedder.cancel(id);
+  }
+
+  async progress(): Promise<DatabaseProgress[]> {
+    return await this.#database.read(async (sql) => {
+      const progress: DatabaseProgress[] = [];
+      for (const entry of await this.#catalog.list(sql)) {
+        const diskBytes = await this.#catalog.diskBytes(sql, entry);
+        const { id, records } = entry;
+        progress.push({ id, loaded: true, writable: true, records, memoryBytes: 0, diskBytes });
+      }
+      return progress;
+    });
+  }
+
+  async stats(): Promise<StoreStats> {
+    const { running, answered } = this.#searches;
+    const { count, totalMs } = this.#commits;
+    return {
+      searches: { waiting: 0, running, answered, bytesRead: 0 },
+      commits: { waiting: this.#commits.running, count, totalMs },
+    };
+  }
+
+  takeEvents(): StoreEvents {
+    return { events: [], dropped: 0 };
+  }
+
+  async close(): Promise<void> {
+    await this.#database.close();
+  }
+
+  async #measured<T>(write: () => Promise<T>): Promise<T> {
+    const start = performance.now();
+    this.#commits.running += 1;
+    try {
+      return await write();
+    } finally {
+      this.#commits.running -= 1;
+      this.#commits.count += 1;
+      this.#commits.totalMs += performance.now() - start;
+    }
+  }
+}

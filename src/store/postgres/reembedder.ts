@@ -1,0 +1,235 @@
+import { CosiftError } from '../../errors.js';
+import { native } from '../local/binding.js';
+import { unwrap } from '../local/unwrap.js';
+import type { ReembeddingBatch, ReembeddingSettings, StoredReembedding } from '../record-store.js';
+import { StaleError } from '../stale-error.js';
+import {
+  type Catalog,
+  type CatalogEntry,
+  discardTables,
+  recordsOf,
+  removeUnusedTables,
+  settingsOf,
+  settingsText,
+} from './catalog.js';
+import { nativeRow, type RecordRow, ROW } from './rows.js';
+import { recordTable } from './schema.js';
+import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
+import { storedVector } from './writer.js';
+
+/** Records of a batch. */
+const BATCH = 256;
+
+/** A re-embedding as its table has it. */
+interface ReembeddingEntry {
+  /** The generation of the table of the new vectors. */
+  generation: number;
+  settings: string;
+  started_at: number;
+  /** The last record with a new vector, in the order of version and id. */
+  done_version: number;
+  done_id: number;
+}
+
+/** The records of a batch, in the order of version and id. */
+class Batch implements ReembeddingBatch {
+  constructor(
+    readonly isLast: boolean,
+    /** The records with the text of each; a record without text has no vector. */
+    readonly records: readonly { id: number; version: number; text: string | undefined }[],
+  ) {}
+
+  texts(): string[] {
+    return this.records.flatMap(({ text }) => text ?? []);
+  }
+}
+
+/**
+ * Embeds databases with another model. A second table gets the records with their new vectors in the order of their last
+ * commit, so that records that are written meanwhile follow. The switch makes it the table of the database.
+ */
+export class Reembedder {
+  readonly #database: SqlDatabase;
+  readonly #catalog: Catalog;
+
+  constructor(database: SqlDatabase, catalog: Catalog) {
+    this.#database = database;
+    this.#catalog = catalog;
+  }
+
+  async begin(id: string, settings: ReembeddingSettings): Promise<StoredReembedding> {
+    return await this.#database.write(async (sql) => {
+      const entry = await this.#catalog.lock(sql, id);
+      const text = settingsText({ ...settingsOf(entry), ...settings });
+      const unfinished = await find(sql, entry);
+      if (unfinished?.settings === text) return await describe(sql, entry, unfinished);
+      if (unfinished !== undefined) await remove(sql, entry, unfinished);
+      const generation = Math.max(entry.generation, unfinished?.generation ?? 0) + 1;
+      const begun = { generation, settings: text, started_at: Date.now(), done_version: 0, done_id: 0 };
+      await sql.run(
+        `INSERT INTO cosift.reembeddings (database, generation, settings, started_at, done_version, done_id)
+        VALUES ($1::bigint, $2::integer, $3::text, $4::bigint, 0, 0)`,
+        [entry.number, generation, text, begun.started_at],
+      );
+      for (const statement of recordTable(recordsOf({ ...entry, generation }), settings.dimensions)) {
+        await sql.run(statement);
+      }
+      return await describe(sql, entry, begun);
+    });
+  }
+
+  async find(id: string): Promise<StoredReembedding | null> {
+    return await this.#database.read(async (sql) => {
+      const entry = await this.#catalog.find(sql, id);
+      const unfinished = await find(sql, entry);
+      return unfinished === undefined ? null : await describe(sql, entry, unfinished);
+    });
+  }
+
+  async prepare(id: string): Promise<ReembeddingBatch> {
+    return await this.#database.read(async (sql) => {
+      const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.find(sql, id));
+      const rows = await sql.run<RecordRow & { version: number }>(
+        `SELECT ${ROW}, version FROM ${recordsOf(entry)}
+        WHERE version > $1::bigint OR (version = $1::bigint AND id > $2::bigint)
+        ORDER BY version, id LIMIT ${BATCH}`,
+        [unfinished.done_version, unfinished.done_id],
+      );
+      const rules = this.#catalog.rulesFor(entry, unfinished.settings);
+      const texts = unwrap(rules.textsOf(rows.map(nativeRow)));
+      const textAt = new Map(texts.map(({ at, text }) => [at, text]));
+      const records = rows.map(({ id, version }, at) => ({ id, version, text: textAt.get(at) }));
+      return new Batch(rows.length < BATCH, records);
+    });
+  }
+
+  async commit(
+    id: string,
+    batch: ReembeddingBatch,
+    vectors: Float32Array,
+    fingerprint: string,
+  ): Promise<number> {
+    const { records } = batch as Batch;
+    return await this.#database.write(async (sql) => {
+      // The lock keeps commits of two processes in order.
+      const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
+      const settings = settingsOf(unfinished);
+      if (settings.fingerprint !== fingerprint) {
+        throw new StaleError('another model embedded the texts');
+      }
+      const table = recordsOf({ ...entry, ...unfinished });
+      if (records.length > 0) {
+        const rules = this.#catalog.rulesFor(entry, unfinished.settings);
+        let next = 0;
+        const stored = records.map(({ text }) => {
+          if (text === undefined) return undefined;
+          const vector = vectors.slice(next, next + settings.dimensions);
+          next += settings.dimensions;
+          return storedVector(unwrap(rules.storedVector(vector)));
+        });
+        await sql.run(
+          `INSERT INTO ${table}
+            (id, uuid, key, data, cells, hash, created, changed, synced, version, exact, direction, emb)
+          SELECT r.id, uuid, key, data, cells, hash, created, changed, synced, r.version, t.exact, t.direction, t.emb
+          FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[], $5::vector[])
+            AS t (id, version, exact, direction, emb)
+            JOIN ${recordsOf(entry)} AS r ON r.id = t.id AND r.version = t.version
+          ON CONFLICT (id) DO UPDATE SET uuid = excluded.uuid, key = excluded.key, data = excluded.data,
+            cells = excluded.cells, hash = excluded.hash, created = excluded.created, changed = excluded.changed,
+            synced = excluded.synced, version = excluded.version, exact = excluded.exact,
+            direction = excluded.direction, emb = excluded.emb`,
+          [
+            arrayOf(records.map(({ id }) => id)),
+            arrayOf(records.map(({ version }) => version)),
+            arrayOf(stored.map((vector) => vector?.exact)),
+            arrayOf(stored.map((vector) => vector?.direction)),
+            arrayOf(stored.map((vector) => vector?.emb)),
+          ],
+        );
+        const last = records.at(-1) as { id: number; version: number };
+        await sql.run(
+          `UPDATE cosift.reembeddings SET done_version = $2::bigint, done_id = $3::bigint
+          WHERE database = $1::bigint
+            AND (done_version < $2::bigint OR (done_version = $2::bigint AND done_id < $3::bigint))`,
+          [entry.number, last.version, last.id],
+        );
+      }
+      return await countRecords(sql, table);
+    });
+  }
+
+  /** @throws {StaleError} when records were written after the last batch. */
+  async switch(id: string): Promise<void> {
+    await this.#database.write(async (sql) => {
+      const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
+      const { lexical } = settingsOf(entry);
+      const [old, new_] = [recordsOf(entry), recordsOf({ ...entry, ...unfinished })];
+      const [later] = await sql.run(
+        `SELECT id FROM ${old} WHERE version > $1::bigint OR (version = $1::bigint AND id > $2::bigint) LIMIT 1`,
+        [unfinished.done_version, unfinished.done_id],
+      );
+      if (later !== undefined) throw new StaleError('records were written after the last batch');
+      await sql.run(
+        `DELETE FROM ${new_} AS n WHERE NOT EXISTS (SELECT 1 FROM ${old} AS o WHERE o.id = n.id)`,
+      );
+      await sql.run(
+        `UPDATE ${new_} AS n SET synced = o.synced FROM ${old} AS o WHERE o.id = n.id AND o.synced <> n.synced`,
+      );
+      await sql.run(
+        'UPDATE cosift.databases SET generation = $2::integer, settings = $3::text WHERE number = $1::bigint',
+        [entry.number, unfinished.generation, settingsText({ ...settingsOf(unfinished), lexical })],
+      );
+      await sql.run('DELETE FROM cosift.reembeddings WHERE database = $1::bigint', [entry.number]);
+      await discardTables(sql, [old]);
+    });
+    await removeUnusedTables(this.#database);
+  }
+
+  /** @throws {CosiftError} `reembedding_not_found` */
+  async cancel(id: string): Promise<void> {
+    await this.#database.write(async (sql) => {
+      const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
+      await remove(sql, entry, unfinished);
+    });
+    await removeUnusedTables(this.#database);
+  }
+
+  async #unfinished(
+    sql: Sql,
+    entry: CatalogEntry,
+  ): Promise<{ entry: CatalogEntry; unfinished: ReembeddingEntry }> {
+    const unfinished = await find(sql, entry);
+    if (unfinished !== undefined) return { entry, unfinished };
+    const detail = `database ${JSON.stringify(entry.id)} has no re-embedding`;
+    throw new CosiftError('reembedding_not_found', detail);
+  }
+}
+
+async function find(sql: Sql, { number }: CatalogEntry): Promise<ReembeddingEntry | undefined> {
+  const text = 'SELECT * FROM cosift.reembeddings WHERE database = $1::bigint';
+  return (await sql.run<ReembeddingEntry>(text, [number]))[0];
+}
+
+async function remove(sql: Sql, entry: CatalogEntry, unfinished: ReembeddingEntry): Promise<void> {
+  await sql.run('DELETE FROM cosift.reembeddings WHERE database = $1::bigint', [entry.number]);
+  await discardTables(sql, [recordsOf({ ...entry, ...unfinished })]);
+}
+
+async function describe(
+  sql: Sql,
+  entry: CatalogEntry,
+  unfinished: ReembeddingEntry,
+): Promise<StoredReembedding> {
+  const { model, fingerprint } = settingsOf(unfinished);
+  return {
+    model: model as string,
+    fingerprint: fingerprint as string,
+    done: await countRecords(sql, recordsOf({ ...entry, ...unfinished })),
+    startedAt: native().timeText(unfinished.started_at),
+  };
+}
+
+async function countRecords(sql: Sql, table: string): Promise<number> {
+  const [row] = await sql.run<{ count: number }>(`SELECT count(*) AS count FROM ${table}`);
+  return row?.count ?? 0;
+}

@@ -1,0 +1,110 @@
+import type { SqlDatabase } from './sql.js';
+
+/** The lock that creates and migrates the tables: an arbitrary number that no other program uses. */
+const MIGRATION_LOCK = 7_204_113_901;
+
+/** The statements of each version of the tables. A version that was released never changes. */
+const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    'CREATE EXTENSION IF NOT EXISTS vector',
+    `CREATE TABLE cosift.databases (
+      number bigint GENERATED ALWAYS AS IDENTITY,
+      id text COLLATE "C" PRIMARY KEY,
+      epoch text NOT NULL,
+      generation integer NOT NULL,
+      settings text NOT NULL,
+      created_at bigint NOT NULL,
+      last_write_at bigint NOT NULL,
+      records bigint NOT NULL,
+      next_id bigint NOT NULL,
+      position bigint NOT NULL,
+      removed bigint NOT NULL,
+      version bigint NOT NULL
+    )`,
+    `CREATE TABLE cosift.columns (
+      place bigint GENERATED ALWAYS AS IDENTITY,
+      database bigint NOT NULL,
+      name text COLLATE "C" NOT NULL,
+      strings bigint NOT NULL,
+      numbers bigint NOT NULL,
+      booleans bigint NOT NULL,
+      nulls bigint NOT NULL,
+      PRIMARY KEY (database, name)
+    )`,
+    // Tables of databases that were dropped, or have another model now. A reader may still use them.
+    'CREATE TABLE cosift.unused_tables (name text PRIMARY KEY)',
+    `CREATE TABLE cosift.reembeddings (
+      database bigint PRIMARY KEY,
+      generation integer NOT NULL,
+      settings text NOT NULL,
+      started_at bigint NOT NULL,
+      done_version bigint NOT NULL,
+      done_id bigint NOT NULL
+    )`,
+  ],
+];
+
+/** Creates the tables, or migrates those of an earlier version. Several processes may do so at the same time. */
+export async function migrate(database: SqlDatabase): Promise<void> {
+  await database.write(async (sql) => {
+    await sql.run('SELECT pg_advisory_xact_lock($1::bigint)', [MIGRATION_LOCK]);
+    await sql.run('CREATE SCHEMA IF NOT EXISTS cosift');
+    await sql.run('CREATE TABLE IF NOT EXISTS cosift.schema_version (version integer NOT NULL)');
+    const [current] = await sql.run<{ version: number }>('SELECT version FROM cosift.schema_version');
+    const version = current?.version ?? 0;
+    for (const statements of MIGRATIONS.slice(version)) {
+      for (const statement of statements) await sql.run(statement);
+    }
+    if (current === undefined) {
+      await sql.run('INSERT INTO cosift.schema_version VALUES ($1::integer)', [MIGRATIONS.length]);
+    } else if (version < MIGRATIONS.length) {
+      await sql.run('UPDATE cosift.schema_version SET version = $1::integer', [MIGRATIONS.length]);
+    }
+  });
+}
+
+/** A vector of more dimensions does not fit into a row next to the other columns, so it is stored outside of the row. */
+const MAX_PLAIN_DIMENSIONS = 1_000;
+
+/** The statements that create the records of a database. */
+export function recordTable(table: string, dimensions: number): string[] {
+  const storage = dimensions <= MAX_PLAIN_DIMENSIONS ? 'PLAIN' : 'EXTERNAL';
+  return [
+    `CREATE TABLE ${table} (
+      id bigint PRIMARY KEY,
+      uuid uuid NOT NULL,
+      key bytea,
+      data text NOT NULL,
+      cells jsonb NOT NULL,
+      hash bytea NOT NULL,
+      created bigint NOT NULL,
+      changed bigint NOT NULL,
+      synced bigint NOT NULL,
+      version bigint NOT NULL,
+      exact bytea,
+      direction bytea,
+      emb vector(${dimensions})
+    )`,
+    `ALTER TABLE ${table} ALTER emb SET STORAGE ${storage}, ALTER exact SET STORAGE EXTERNAL`,
+    `CREATE INDEX ON ${table} (uuid)`,
+    `CREATE INDEX ON ${table} (direction, id)`,
+    `CREATE INDEX ON ${table} (version, id)`,
+  ];
+}
+
+/** The statements that create the change feed of a database. */
+export function changeTable(table: string): string[] {
+  return [
+    `CREATE TABLE ${table} (
+      position bigint PRIMARY KEY,
+      kind smallint NOT NULL,
+      id bigint NOT NULL,
+      uuid uuid NOT NULL,
+      key bytea,
+      at bigint NOT NULL,
+      written bigint NOT NULL,
+      before text
+    )`,
+    `CREATE INDEX ON ${table} (written)`,
+  ];
+}

@@ -1,0 +1,49 @@
+/** Runs statements in one transaction. */
+export interface Sql {
+  /** Runs a statement with bound values and returns its rows. */
+  run<Row = unknown>(text: string, values?: readonly SqlValue[]): Promise<Row[]>;
+}
+
+/** A value that a client binds. Arrays are bound as text; see {@link arrayOf}. */
+export type SqlValue = string | number | boolean | null | Uint8Array;
+
+/**
+ * A PostgreSQL database. Integers of 64 bits are returned as numbers, `bytea` as bytes, `jsonb` parsed.
+ */
+export interface SqlDatabase {
+  /** Runs reads that see one moment. Aborting `signal` cancels the running statement. */
+  read<T>(work: (sql: Sql) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** Runs writes; all of them take effect or none. Nothing takes effect once `signal` is aborted before the commit. */
+  write<T>(work: (sql: Sql) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /**
+   * Calls `onMessage` with each message of a channel until the database is closed, and with undefined whenever messages
+   * may have been missed.
+   */
+  listen(channel: string, onMessage: (message: string | undefined) => void): void;
+  /** Whether transactions run side by side, so that one of them may wait for a caller. */
+  readonly isConcurrent: boolean;
+  close(): Promise<void>;
+}
+
+/** An array in the text form of PostgreSQL. Bytes are written as hexadecimal digits. */
+export function arrayOf(values: readonly (SqlValue | undefined)[]): string {
+  return `{${values.map(elementOf).join(',')}}`;
+}
+
+function elementOf(value: SqlValue | undefined): string {
+  if (value === null || value === undefined) return 'NULL';
+  if (typeof value === 'string') return `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+  if (value instanceof Uint8Array) return `"\\\\x${Buffer.from(value).toString('hex')}"`;
+  return String(value);
+}
+
+/** The values of a statement, each bound once. */
+export class Values {
+  readonly list: SqlValue[] = [];
+
+  /** Binds a value; returns its place in the text, such as `$3`. */
+  bind(value: SqlValue): string {
+    this.list.push(value);
+    return `$${this.list.length}`;
+  }
+}

