@@ -5,7 +5,7 @@ import { type NativeRules, native } from '../local/binding.js';
 import { engineLimits } from '../local/engine-limits.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoredDatabase, StoreSettings } from '../record-store.js';
-import { changeTable, recordTable } from './schema.js';
+import { changeTable, type RecordTables, recordTables } from './schema.js';
 import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
 import { decodeText, encodeText } from './text.js';
 
@@ -29,6 +29,8 @@ export interface CatalogEntry {
   removed: number;
   /** Number of the last commit. */
   version: number;
+  /** Whether a record has or had several vectors. */
+  has_passages: boolean;
 }
 
 /** How the counts of a column change. */
@@ -45,6 +47,7 @@ export class Catalog {
   readonly #limits: Limits;
   /** The rules of each database with the settings that they were made for. */
   readonly #rules = new Map<string, { key: string; rules: NativeRules }>();
+  #vectorType: number | undefined;
 
   constructor(limits: Limits) {
     this.#limits = limits;
@@ -98,8 +101,9 @@ export class Catalog {
     const values = [id, randomBytes(16).toString('hex'), settings, now];
     const [entry] = await sql.run<CatalogEntry>(
       `INSERT INTO cosift.databases
-        (id, epoch, generation, settings, created_at, last_write_at, records, next_id, position, removed, version)
-      VALUES ($1::text, $2::text, 1, $3::text, $4::bigint, $4::bigint, 0, 1, 0, 0, 0)
+        (id, epoch, generation, settings, created_at, last_write_at, records, next_id, position, removed, version,
+        has_passages)
+      VALUES ($1::text, $2::text, 1, $3::text, $4::bigint, $4::bigint, 0, 1, 0, 0, 0, false)
       ON CONFLICT (id) DO NOTHING RETURNING *`,
       values,
     );
@@ -120,7 +124,7 @@ export class Catalog {
       const detail = `database ${JSON.stringify(id)} exists with other settings: ${existing.settings}`;
       throw new CosiftError('database_exists', detail);
     }
-    const statements = [...recordTable(recordsOf(entry), given.dimensions), ...changeTable(changesOf(entry))];
+    const statements = [...recordTables(tablesOf(entry), given.dimensions), ...changeTable(changesOf(entry))];
     for (const statement of statements) await sql.run(statement);
     return { created: true, entry };
   }
@@ -132,8 +136,8 @@ export class Catalog {
       'DELETE FROM cosift.reembeddings WHERE database = $1::bigint RETURNING generation',
       number,
     );
-    const tables = [recordsOf(entry), changesOf(entry)];
-    if (unfinished) tables.push(recordsOf({ ...entry, ...unfinished }));
+    const tables = [...Object.values(tablesOf(entry)), changesOf(entry)];
+    if (unfinished) tables.push(...Object.values(tablesOf({ ...entry, ...unfinished })));
     await discardTables(sql, tables);
     await sql.run('DELETE FROM cosift.columns WHERE database = $1::bigint', number);
     await sql.run('DELETE FROM cosift.databases WHERE number = $1::bigint', number);
@@ -176,8 +180,9 @@ export class Catalog {
   /** Bytes of the tables of a database with their indexes. */
   async diskBytes(sql: Sql, entry: CatalogEntry): Promise<number> {
     const [row] = await sql.run<{ bytes: number }>(
-      `SELECT pg_total_relation_size($1::text::regclass) + pg_total_relation_size($2::text::regclass) AS bytes`,
-      [recordsOf(entry), changesOf(entry)],
+      `SELECT pg_total_relation_size($1::text::regclass) + pg_total_relation_size($2::text::regclass)
+        + pg_total_relation_size($3::text::regclass) AS bytes`,
+      [recordsOf(entry), tablesOf(entry).passages, changesOf(entry)],
     );
     return row?.bytes ?? 0;
   }
@@ -207,11 +212,25 @@ export class Catalog {
     );
   }
 
+  /** The number of the type `vector`. */
+  async vectorType(sql: Sql): Promise<number> {
+    if (this.#vectorType === undefined) {
+      const [row] = await sql.run<{ type: number }>("SELECT 'vector'::regtype::oid::bigint AS type");
+      this.#vectorType = row?.type as number;
+    }
+    return this.#vectorType;
+  }
+
   #checked(entry: CatalogEntry | undefined, id: string): CatalogEntry {
     if (entry !== undefined) return entry;
     this.#rules.delete(id);
     throw databaseNotFound(id);
   }
+}
+
+/** The tables of the records of a database. */
+export function tablesOf({ number, generation }: { number: number; generation: number }): RecordTables {
+  return { records: recordsOf({ number, generation }), passages: `cosift.passages_${number}_${generation}` };
 }
 
 /** The table of the records of a database. */

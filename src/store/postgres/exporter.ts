@@ -2,7 +2,7 @@ import { unwrap } from '../local/unwrap.js';
 import type { StoreExportRequest } from '../record-store.js';
 import { type Catalog, databaseNotFound, recordsOf } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
-import { nativeRow, ROW, type StoredRow } from './rows.js';
+import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
 import { type Sql, type SqlDatabase, Values } from './sql.js';
 
 /** Records that are read at a time. */
@@ -74,14 +74,14 @@ export class Exporter {
         ...restrictionSql({ filter, forced_filter }, values),
         `id > ${values.bind(last)}::bigint`,
       ];
-      const rows = await sql.run<StoredRow>(
-        `SELECT ${ROW}${vectors ? ', exact' : ''} FROM ${recordsOf(entry)} WHERE ${conditions.join(' AND ')}
+      const rows = await sql.run<RecordRow & RowVectors>(
+        `SELECT ${ROW}${vectors ? `, ${VECTORS}` : ''} FROM ${recordsOf(entry)} WHERE ${conditions.join(' AND ')}
         ORDER BY id LIMIT ${BATCH}`,
         values.list,
       );
-      if (rows.length > 0) await queue.push(unwrap(rules.lines(rows.map(nativeRow), vectors)));
+      if (rows.length > 0) await queue.push(unwrap(await rules.lines(rows.map(nativeRow), vectors)));
       if (rows.length < BATCH) return;
-      last = (rows.at(-1) as StoredRow).id;
+      last = (rows.at(-1) as RecordRow).id;
     }
   }
 }

@@ -5,7 +5,7 @@ import type { StorePage, StoreQueryRequest } from '../record-store.js';
 import { type Catalog, type CatalogEntry, recordsOf } from './catalog.js';
 import { countMatches, countVisible, whereSql } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
-import { nativeRow, type RecordRow, ROW, rowsOf } from './rows.js';
+import { nativeRow, type RecordRow, ROW, rowsOf, VECTORS } from './rows.js';
 import { type Sql, type SqlDatabase, Values } from './sql.js';
 import { encodeText } from './text.js';
 
@@ -87,10 +87,10 @@ async function pageOf(
   const values = new Values();
   const order = orderOf(plan.sort, values);
   const conditions = restrictionSql(restriction, values);
-  if (plan.map) conditions.push('emb IS NOT NULL');
+  if (plan.map) conditions.push('exact IS NOT NULL');
   if (position !== null) conditions.push(afterSql(position, order, id, values));
   const rows = await sql.run<RecordRow>(
-    `SELECT ${ROW}${plan.map ? ', exact' : ''} FROM ${table} ${whereSql(conditions)}
+    `SELECT ${ROW}${plan.map ? `, ${VECTORS}` : ''} FROM ${table} ${whereSql(conditions)}
     ORDER BY ${[...order.terms, `${id.column} ASC`].join(', ')} LIMIT ${values.bind(plan.fetch)}::integer`,
     values.list,
   );
@@ -100,7 +100,7 @@ async function pageOf(
       ? await countMatches(sql, table, (values) => restrictionSql(restriction, values), facets)
       : 0;
   return unwrap(
-    query.page({
+    await query.page({
       rows: rows.map(nativeRow),
       total: plan.total ? total : undefined,
       facets: facets && unwrap(facets.finish()),

@@ -179,10 +179,9 @@ export class PostgresStore implements RecordStore {
   commitReembedding(
     id: string,
     batch: ReembeddingBatch,
-    vectors: Float32Array,
-    fingerprint: string,
+    embedded: EmbeddedVectors & { fingerprint: string },
   ): Promise<number> {
-    return this.#reembedder.commit(id, batch, vectors, fingerprint);
+    return this.#reembedder.commit(id, batch, embedded);
   }
 
   /** Nothing of the switch can be done before. */

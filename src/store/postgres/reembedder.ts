@@ -1,7 +1,13 @@
+import type { TextLine } from '../../api/text-line.js';
 import { CosiftError } from '../../errors.js';
-import { native } from '../local/binding.js';
+import { type NativeTexts, native } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
-import type { ReembeddingBatch, ReembeddingSettings, StoredReembedding } from '../record-store.js';
+import type {
+  EmbeddedVectors,
+  ReembeddingBatch,
+  ReembeddingSettings,
+  StoredReembedding,
+} from '../record-store.js';
 import { StaleError } from '../stale-error.js';
 import {
   type Catalog,
@@ -11,11 +17,12 @@ import {
   removeUnusedTables,
   settingsOf,
   settingsText,
+  tablesOf,
 } from './catalog.js';
 import { nativeRow, type RecordRow, ROW } from './rows.js';
-import { recordTable } from './schema.js';
+import { recordTables } from './schema.js';
 import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
-import { storedVector } from './writer.js';
+import { replacePassages } from './vectors.js';
 
 /** Records of a batch. */
 const BATCH = 256;
@@ -35,12 +42,17 @@ interface ReembeddingEntry {
 class Batch implements ReembeddingBatch {
   constructor(
     readonly isLast: boolean,
-    /** The records with the text of each; a record without text has no vector. */
-    readonly records: readonly { id: number; version: number; text: string | undefined }[],
+    readonly records: readonly { id: number; version: number }[],
+    /** The texts of the records; a record without text has no vector. */
+    readonly native: NativeTexts,
   ) {}
 
   texts(): string[] {
-    return this.records.flatMap(({ text }) => text ?? []);
+    return this.native.texts();
+  }
+
+  lines(text: number): TextLine[] {
+    return this.native.lines(text);
   }
 }
 
@@ -71,7 +83,7 @@ export class Reembedder {
         VALUES ($1::bigint, $2::integer, $3::text, $4::bigint, 0, 0)`,
         [entry.number, generation, text, begun.started_at],
       );
-      for (const statement of recordTable(recordsOf({ ...entry, generation }), settings.dimensions)) {
+      for (const statement of recordTables(tablesOf({ ...entry, generation }), settings.dimensions)) {
         await sql.run(statement);
       }
       return await describe(sql, entry, begun);
@@ -96,56 +108,56 @@ export class Reembedder {
         [unfinished.done_version, unfinished.done_id],
       );
       const rules = this.#catalog.rulesFor(entry, unfinished.settings);
-      const texts = unwrap(rules.textsOf(rows.map(nativeRow)));
-      const textAt = new Map(texts.map(({ at, text }) => [at, text]));
-      const records = rows.map(({ id, version }, at) => ({ id, version, text: textAt.get(at) }));
-      return new Batch(rows.length < BATCH, records);
+      const texts = unwrap(await rules.textsOf(rows.map(nativeRow)));
+      return new Batch(rows.length < BATCH, rows, texts);
     });
   }
 
   async commit(
     id: string,
     batch: ReembeddingBatch,
-    vectors: Float32Array,
-    fingerprint: string,
+    embedded: EmbeddedVectors & { fingerprint: string },
   ): Promise<number> {
-    const { records } = batch as Batch;
+    const { records, native } = batch as Batch;
     return await this.#database.write(async (sql) => {
       // The lock keeps commits of two processes in order.
       const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
       const settings = settingsOf(unfinished);
-      if (settings.fingerprint !== fingerprint) {
+      if (settings.fingerprint !== embedded.fingerprint) {
         throw new StaleError('another model embedded the texts');
       }
-      const table = recordsOf({ ...entry, ...unfinished });
+      const tables = tablesOf({ ...entry, ...unfinished });
       if (records.length > 0) {
-        const rules = this.#catalog.rulesFor(entry, unfinished.settings);
-        let next = 0;
-        const stored = records.map(({ text }) => {
-          if (text === undefined) return undefined;
-          const vector = vectors.slice(next, next + settings.dimensions);
-          next += settings.dimensions;
-          return storedVector(unwrap(rules.storedVector(vector)));
-        });
-        await sql.run(
-          `INSERT INTO ${table}
-            (id, uuid, key, data, cells, hash, created, changed, synced, version, exact, direction, emb)
-          SELECT r.id, uuid, key, data, cells, hash, created, changed, synced, r.version, t.exact, t.direction, t.emb
-          FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[], $5::vector[])
-            AS t (id, version, exact, direction, emb)
+        const vectors = unwrap(await native.vectors(embedded, await this.#catalog.vectorType(sql)));
+        const { exact, passages, directions, embs, scanned } = vectors;
+        // A record that was written since is in a later batch.
+        const copied = await sql.run<{ id: number }>(
+          `INSERT INTO ${tables.records} (id, uuid, key, data, cells, hash, created, changed, synced, version, exact,
+            passages, direction, emb)
+          SELECT r.id, uuid, key, data, cells, hash, created, changed, synced, r.version, t.exact, t.passages,
+            t.direction, t.emb
+          FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::vector[])
+            AS t (id, version, exact, passages, direction, emb)
             JOIN ${recordsOf(entry)} AS r ON r.id = t.id AND r.version = t.version
           ON CONFLICT (id) DO UPDATE SET uuid = excluded.uuid, key = excluded.key, data = excluded.data,
             cells = excluded.cells, hash = excluded.hash, created = excluded.created, changed = excluded.changed,
             synced = excluded.synced, version = excluded.version, exact = excluded.exact,
-            direction = excluded.direction, emb = excluded.emb`,
+            passages = excluded.passages, direction = excluded.direction, emb = excluded.emb
+          RETURNING id`,
           [
             arrayOf(records.map(({ id }) => id)),
             arrayOf(records.map(({ version }) => version)),
-            arrayOf(stored.map((vector) => vector?.exact)),
-            arrayOf(stored.map((vector) => vector?.direction)),
-            arrayOf(stored.map((vector) => vector?.emb)),
+            exact,
+            passages,
+            directions,
+            embs,
           ],
         );
+        await replacePassages(sql, tables, arrayOf(copied.map(({ id }) => id)), scanned);
+        if (scanned.count > 0) {
+          const flag = 'UPDATE cosift.databases SET has_passages = true WHERE number = $1::bigint';
+          await sql.run(flag, [entry.number]);
+        }
         const last = records.at(-1) as { id: number; version: number };
         await sql.run(
           `UPDATE cosift.reembeddings SET done_version = $2::bigint, done_id = $3::bigint
@@ -154,7 +166,7 @@ export class Reembedder {
           [entry.number, last.version, last.id],
         );
       }
-      return await countRecords(sql, table);
+      return await countRecords(sql, tables.records);
     });
   }
 
@@ -164,6 +176,7 @@ export class Reembedder {
       const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
       const { lexical } = settingsOf(entry);
       const [old, new_] = [recordsOf(entry), recordsOf({ ...entry, ...unfinished })];
+      const { passages } = tablesOf({ ...entry, ...unfinished });
       const [later] = await sql.run(
         `SELECT id FROM ${old} WHERE version > $1::bigint OR (version = $1::bigint AND id > $2::bigint) LIMIT 1`,
         [unfinished.done_version, unfinished.done_id],
@@ -173,6 +186,9 @@ export class Reembedder {
         `DELETE FROM ${new_} AS n WHERE NOT EXISTS (SELECT 1 FROM ${old} AS o WHERE o.id = n.id)`,
       );
       await sql.run(
+        `DELETE FROM ${passages} AS p WHERE NOT EXISTS (SELECT 1 FROM ${new_} AS n WHERE n.id = p.record)`,
+      );
+      await sql.run(
         `UPDATE ${new_} AS n SET synced = o.synced FROM ${old} AS o WHERE o.id = n.id AND o.synced <> n.synced`,
       );
       await sql.run(
@@ -180,7 +196,7 @@ export class Reembedder {
         [entry.number, unfinished.generation, settingsText({ ...settingsOf(unfinished), lexical })],
       );
       await sql.run('DELETE FROM cosift.reembeddings WHERE database = $1::bigint', [entry.number]);
-      await discardTables(sql, [old]);
+      await discardTables(sql, Object.values(tablesOf(entry)));
     });
     await removeUnusedTables(this.#database);
   }
@@ -212,7 +228,7 @@ async function find(sql: Sql, { number }: CatalogEntry): Promise<ReembeddingEntr
 
 async function remove(sql: Sql, entry: CatalogEntry, unfinished: ReembeddingEntry): Promise<void> {
   await sql.run('DELETE FROM cosift.reembeddings WHERE database = $1::bigint', [entry.number]);
-  await discardTables(sql, [recordsOf({ ...entry, ...unfinished })]);
+  await discardTables(sql, Object.values(tablesOf({ ...entry, ...unfinished })));
 }
 
 async function describe(

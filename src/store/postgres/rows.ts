@@ -16,14 +16,23 @@ export interface RecordRow {
 export const ROW = 'id, uuid, key, data, created, changed, synced';
 
 /** A record with what a write compares. */
-export interface StoredRow extends RecordRow {
+export interface StoredRow extends RecordRow, RowVectors {
   hash: Uint8Array;
-  exact: Uint8Array | null;
 }
 
+/** The vectors of a record, if they are read. */
+export interface RowVectors {
+  exact?: Uint8Array | null;
+  passages?: Uint8Array | null;
+}
+
+/** The columns of {@link RowVectors}. */
+export const VECTORS = 'exact, passages';
+
 /** A record as the engine takes it. */
-export function nativeRow(row: RecordRow & { hash?: Uint8Array; exact?: Uint8Array | null }): NativeRow {
-  return { ...row, key: keyText(row.key), vector: row.exact ?? undefined };
+export function nativeRow(row: RecordRow & RowVectors & { hash?: Uint8Array }): NativeRow {
+  const { exact, passages } = row;
+  return { ...row, key: keyText(row.key), vector: exact ?? undefined, passages: passages ?? undefined };
 }
 
 /** A key, which is stored as bytes because it may contain any character. */
@@ -44,7 +53,7 @@ export async function rowsOf(
   const ids = references.flatMap((reference) => ('id' in reference ? [reference.id] : []));
   const uuids = references.flatMap((reference) => ('uuid' in reference ? [reference.uuid] : []));
   return await sql.run<StoredRow>(
-    `SELECT ${ROW}, hash, exact FROM ${table} WHERE id = ANY($1::bigint[]) OR uuid = ANY($2::uuid[])`,
+    `SELECT ${ROW}, hash, ${VECTORS} FROM ${table} WHERE id = ANY($1::bigint[]) OR uuid = ANY($2::uuid[])`,
     [arrayOf(ids), arrayOf(uuids)],
   );
 }

@@ -19,7 +19,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
       next_id bigint NOT NULL,
       position bigint NOT NULL,
       removed bigint NOT NULL,
-      version bigint NOT NULL
+      version bigint NOT NULL,
+      has_passages boolean NOT NULL
     )`,
     `CREATE TABLE cosift.columns (
       place bigint GENERATED ALWAYS AS IDENTITY,
@@ -66,11 +67,18 @@ export async function migrate(database: SqlDatabase): Promise<void> {
 /** A vector of more dimensions does not fit into a row next to the other columns, so it is stored outside of the row. */
 const MAX_PLAIN_DIMENSIONS = 1_000;
 
+/** The tables of the records of a database. */
+export interface RecordTables {
+  records: string;
+  /** All vectors of the records that have several, by which searches find them. */
+  passages: string;
+}
+
 /** The statements that create the records of a database. */
-export function recordTable(table: string, dimensions: number): string[] {
+export function recordTables({ records, passages }: RecordTables, dimensions: number): string[] {
   const storage = dimensions <= MAX_PLAIN_DIMENSIONS ? 'PLAIN' : 'EXTERNAL';
   return [
-    `CREATE TABLE ${table} (
+    `CREATE TABLE ${records} (
       id bigint PRIMARY KEY,
       uuid uuid NOT NULL,
       key bytea,
@@ -82,13 +90,24 @@ export function recordTable(table: string, dimensions: number): string[] {
       synced bigint NOT NULL,
       version bigint NOT NULL,
       exact bytea,
+      passages bytea,
       direction bytea,
       emb vector(${dimensions})
     )`,
-    `ALTER TABLE ${table} ALTER emb SET STORAGE ${storage}, ALTER exact SET STORAGE EXTERNAL`,
-    `CREATE INDEX ON ${table} (uuid)`,
-    `CREATE INDEX ON ${table} (direction, id)`,
-    `CREATE INDEX ON ${table} (version, id)`,
+    `ALTER TABLE ${records} ALTER emb SET STORAGE ${storage}, ALTER exact SET STORAGE EXTERNAL,
+      ALTER passages SET STORAGE EXTERNAL`,
+    `CREATE INDEX ON ${records} (uuid)`,
+    `CREATE INDEX ON ${records} (direction, id)`,
+    `CREATE INDEX ON ${records} (version, id)`,
+    `CREATE TABLE ${passages} (
+      record bigint,
+      number bigint,
+      passage_direction bytea NOT NULL,
+      passage_emb vector(${dimensions}) NOT NULL,
+      PRIMARY KEY (record, number)
+    )`,
+    `ALTER TABLE ${passages} ALTER passage_emb SET STORAGE ${storage}`,
+    `CREATE INDEX ON ${passages} (passage_direction, record)`,
   ];
 }
 

@@ -1,15 +1,17 @@
-import { CosiftError } from '../../errors.js';
 import type { NativeSearch } from '../local/binding.js';
 import { engineRequest } from '../local/engine-request.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StorePage, StoreSearchRequest } from '../record-store.js';
-import { type Catalog, type CatalogEntry, recordsOf, settingsOf } from './catalog.js';
+import { CandidateScores, hex } from './candidate-scores.js';
+import { type Catalog, type CatalogEntry, settingsOf, tablesOf } from './catalog.js';
 import { countMatches, countVisible } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
-import { nativeRow, type RecordRow, ROW } from './rows.js';
-import { isWithin, MAX_STEPS, marginOf, publishedSteps, ROUNDING_STEPS, STEP } from './scores.js';
+import { type Match, MatchOrder } from './match-order.js';
+import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
+import { MAX_STEPS, marginOf, publishedSteps, ROUNDING_STEPS, STEP } from './scores.js';
 import { arrayOf, type Sql, type SqlDatabase, Values } from './sql.js';
-import { vectorText } from './writer.js';
+import { type Candidate, VectorSource } from './vector-source.js';
+import { vectorText } from './vectors.js';
 
 /** What the engine read of a search. Scores are in steps of 1e-9. */
 interface SearchPlan {
@@ -26,30 +28,25 @@ interface SearchPlan {
   lexical: boolean;
   /** Whether the response is a map, which needs the vectors of its records. */
   map: boolean;
+  /** Whether results show their best passages. */
+  passages: boolean;
 }
 
-/** A record that a scan found. */
-interface Candidate {
-  id: number;
-  uuid: string;
-  /** Its score in single precision, which differs from the exact score by at most the margin. */
-  s: number;
-  direction: Uint8Array;
-  exact: Uint8Array;
-}
-
-/** A match with its exact score. */
-interface Match {
-  id: number;
-  uuid: string;
-  score: number;
-}
-
-/** A cursor, and the vector of its record if the record is still at its place. */
+/** A cursor, and the direction of its record if the record is still at its place and has one vector. */
 interface MovedCursor {
   score: number;
   id: string;
   direction?: Uint8Array;
+}
+
+/** How far a source was scanned. */
+interface Scan {
+  readonly source: VectorSource;
+  size: number;
+  last: Candidate | undefined;
+  /** Every vector that was not read has at most this score. */
+  bound: number;
+  readonly excluded: Uint8Array[];
 }
 
 /** The cursor's record may have a slightly different score on this machine; see the same number in the engine. */
@@ -101,12 +98,11 @@ class Search {
   readonly #search: NativeSearch;
   readonly #plan: SearchPlan;
   readonly #restriction: Restriction;
-  readonly #vector: string;
+  readonly #order: MatchOrder;
+  readonly #scores: CandidateScores;
   readonly #margin: number;
-  /** What a score may differ from the exact one, independently of what the search relies on. */
-  readonly #largestError: number;
-  readonly #scores = new Map<string, number>();
-  #fetched = 0;
+  /** The records with one vector, and those with several if there are any. */
+  readonly #sources: readonly VectorSource[];
 
   constructor(
     sql: Sql,
@@ -115,47 +111,50 @@ class Search {
     search: NativeSearch,
     margin: number,
   ) {
+    const tables = tablesOf(entry);
     this.#sql = sql;
-    this.#table = recordsOf(entry);
+    this.#table = tables.records;
     this.#request = request;
     this.#search = search;
     this.#plan = JSON.parse(search.plan()) as SearchPlan;
     const { filter, forced_filter } = request;
-    this.#restriction = { filter, forced_filter, start: this.#plan.start, end: this.#plan.end };
-    this.#vector = vectorText(search.vector());
+    const restriction = { filter, forced_filter, start: this.#plan.start, end: this.#plan.end };
+    const order = new MatchOrder(request.variant);
+    this.#restriction = restriction;
+    this.#order = order;
     this.#margin = margin;
-    this.#largestError = marginOf(settingsOf(entry).dimensions);
+    // The error is checked independently of what the search relies on.
+    this.#scores = new CandidateScores(sql, tables.records, search, marginOf(settingsOf(entry).dimensions));
+    const common = { sql, tables, restriction, order, vector: vectorText(search.vector()) };
+    const kinds = entry.has_passages ? [false, true] : [false];
+    this.#sources = kinds.map((isOfPassages) => new VectorSource(common, isOfPassages));
   }
 
   async page(): Promise<Uint8Array> {
     const start = performance.now();
-    const { threshold, total, facets, explain, lexical, map } = this.#plan;
+    const { threshold, total, facets, explain, lexical, map, passages } = this.#plan;
     const counts = total || facets;
     let matches: Match[] = [];
     let counted: { total: number; facets: Uint8Array | undefined } | undefined;
     if (threshold !== null && lexical) {
       const all = await this.#scoreAll(threshold);
-      matches = await this.#pageOf(all);
+      matches = this.#pageOf(all);
       if (counts) counted = await this.#countNamed(all);
     } else if (threshold !== null) {
       matches = await this.#matches(threshold);
       if (counts) counted = await this.#count(threshold);
     }
-    const rows = await this.#rows(matches, map || (lexical && explain));
+    const rows = await this.#rows(matches, map || passages || (lexical && explain));
     const content = {
       rows: rows.map(nativeRow),
       total: total ? (counted?.total ?? 0) : undefined,
       facets: facets ? (counted?.facets ?? unwrap(this.#search.facets().finish())) : undefined,
       records: explain ? await countVisible(this.#sql, this.#table, this.#request.forced_filter) : 0,
-      scored: this.#fetched,
+      scored: this.#scores.count,
       scanMs: performance.now() - start,
     };
-    return unwrap(
-      this.#search.page(
-        content,
-        matches.map(({ score }) => score),
-      ),
-    );
+    const scores = matches.map(({ score }) => score);
+    return unwrap(await this.#search.page(content, scores));
   }
 
   /** The matches of the page in order, and the first one after it if there is one. */
@@ -174,20 +173,19 @@ class Search {
   async #movedCursor(): Promise<MovedCursor | null> {
     const { cursor } = this.#plan;
     if (cursor === null) return null;
+    const { column } = this.#order;
     const values = new Values();
     const conditions = [
-      `${this.#idColumn} = ${values.bind(cursor.id)}::${this.#idType}`,
-      'direction IS NOT NULL',
+      `${column} = ${values.bind(cursor.id)}::${column === 'uuid' ? 'uuid' : 'bigint'}`,
       ...restrictionSql(this.#restriction, values),
     ];
-    const [row] = await this.#sql.run<Candidate>(
-      `SELECT id, uuid, direction, exact FROM ${this.#table} WHERE ${conditions.join(' AND ')}`,
+    const [row] = await this.#sql.run<{ direction: Uint8Array | null } & RowVectors>(
+      `SELECT direction, ${VECTORS} FROM ${this.#table} WHERE ${conditions.join(' AND ')}`,
       values.list,
     );
-    if (row === undefined) return cursor;
-    const [score] = this.#score([row]) as [number];
-    if (Math.abs(score - cursor.score) > SAME_SCORE_STEPS) return cursor;
-    return { ...cursor, score, direction: row.direction };
+    const score = row && this.#scores.ofStored(row);
+    if (score === undefined || Math.abs(score - cursor.score) > SAME_SCORE_STEPS) return cursor;
+    return { ...cursor, score, ...(row?.direction && { direction: row.direction }) };
   }
 
   /** Matches with a score of at least `threshold`, which is 1 or more. */
@@ -196,164 +194,141 @@ class Search {
     const lo = (least - 0.5) * STEP - this.#margin;
     const hi =
       cursor === null || cursor.score === MAX_STEPS ? undefined : (cursor.score + 0.5) * STEP + this.#margin;
-    const isAfter = (match: Match) =>
-      cursor === null ||
-      match.score < cursor.score ||
-      (match.score === cursor.score && this.#isAfter(match, cursor.id));
-    const excluded: Uint8Array[] = [];
-    const matches: Match[] = [];
-    const addAll = async (direction: Uint8Array, score: number) => {
+    const found = new Map<number, Match>();
+    const add = (match: Match) => {
+      if (match.score < threshold || (cursor !== null && !this.#order.isAfter(match, cursor))) return;
+      found.set(match.id, match);
+    };
+    const addAll = async ({ source, excluded }: Scan, direction: Uint8Array, score: number) => {
       excluded.push(direction);
       if (score < threshold || (cursor !== null && score > cursor.score)) return;
       const after = cursor !== null && score === cursor.score ? cursor.id : undefined;
-      matches.push(...(await this.#ties(direction, score, after, need)));
+      (await this.#ties(source, direction, score, after, need)).forEach(add);
     };
-    if (cursor?.direction !== undefined) await addAll(cursor.direction, cursor.score);
-    let last: Candidate | undefined;
-    for (let size = Math.min(need + SPARE, MAX_FETCH); ; size = Math.min(size * 8, MAX_FETCH)) {
-      const rows = await this.#fetch({ lo, hi, last, excluded, size });
-      const scores = this.#scoreFound(rows);
-      const many = frequent(rows);
-      for (const [at, row] of rows.entries()) {
-        const score = scores[at] as number;
-        const key = hex(row.direction);
-        if (many.has(key)) continue;
-        const match = { id: row.id, uuid: row.uuid, score };
-        if (score >= threshold && isAfter(match)) matches.push(match);
-      }
-      for (const at of many.values()) {
-        const { direction } = rows[at] as Candidate;
-        // Those of an earlier fetch are among those of the index.
-        const score = scores[at] as number;
-        const known = new Set(matches.map(({ id }) => id));
-        const before = matches.length;
-        await addAll(direction, score);
-        const added = matches.splice(before).filter(({ id }) => !known.has(id));
-        matches.push(...added);
-      }
-      matches.sort((a, b) => b.score - a.score || this.#compare(a, b));
-      last = rows.at(-1);
-      // Every record that was not fetched has at most this score.
-      const bound = rows.length < size || last === undefined ? -1 : publishedSteps(last.s + this.#margin) + 1;
-      const final = matches.findIndex(({ score }) => score <= bound);
-      const count = final === -1 ? matches.length : final;
-      if (count >= need || bound < threshold) return matches.slice(0, need);
-    }
-  }
-
-  async #fetch({
-    lo,
-    hi,
-    last,
-    excluded,
-    size,
-  }: {
-    lo: number;
-    hi: number | undefined;
-    last: Candidate | undefined;
-    excluded: readonly Uint8Array[];
-    size: number;
-  }): Promise<Candidate[]> {
-    const values = new Values();
-    const s = `-(emb <#> ${values.bind(this.#vector)}::vector)`;
-    const conditions = [...restrictionSql(this.#restriction, values), `${s} >= ${values.bind(lo)}::float8`];
-    if (last !== undefined) {
-      const [score, id] = [values.bind(last.s), values.bind(this.#idOf(last))];
-      conditions.push(
-        `(${s} < ${score}::float8 OR (${s} = ${score}::float8 AND ${this.#idColumn} > ${id}::${this.#idType}))`,
+    const size = Math.min(need + SPARE, MAX_FETCH);
+    const scans: Scan[] = this.#sources.map((source) => ({
+      source,
+      size,
+      last: undefined,
+      bound: Number.POSITIVE_INFINITY,
+      excluded: [],
+    }));
+    const [first] = scans as [Scan];
+    // The records at the place of the cursor need not be scanned.
+    if (cursor?.direction !== undefined) await addAll(first, cursor.direction, cursor.score);
+    for (;;) {
+      const matches = [...found.values()].sort((a, b) => this.#order.compare(a, b));
+      const last = matches[need - 1];
+      // The page is complete when no vector that was not read can be on it.
+      const open = scans.filter(
+        ({ bound }) => bound >= threshold && (last === undefined || bound >= last.score),
       );
-    } else if (hi !== undefined) conditions.push(`${s} <= ${values.bind(hi)}::float8`);
-    if (excluded.length > 0) {
-      conditions.push(`direction <> ALL(${values.bind(arrayOf(excluded))}::bytea[])`);
+      if (open.length === 0) return matches.slice(0, need);
+      for (const scan of open) {
+        const rows = await scan.source.scan({ lo, hi, ...scan });
+        const scores = await this.#scores.of(rows);
+        const many = frequent(rows);
+        for (const [at, { id, uuid, direction }] of rows.entries()) {
+          if (!many.has(hex(direction))) add({ id, uuid, score: scores[at] as number });
+        }
+        for (const at of many.values()) {
+          const row = rows[at] as Candidate;
+          await addAll(scan, row.direction, this.#scores.ofVector(row));
+        }
+        scan.last = rows.at(-1);
+        const isEnd = rows.length < scan.size || scan.last === undefined;
+        scan.bound = isEnd ? -1 : publishedSteps((scan.last as Candidate).s + this.#margin) + 1;
+        scan.size = Math.min(scan.size * 8, MAX_FETCH);
+      }
     }
-    return await this.#sql.run<Candidate>(
-      `SELECT id, uuid, ${s} AS s, direction, exact FROM ${this.#table} WHERE ${conditions.join(' AND ')}
-      ORDER BY 3 DESC, ${this.#idColumn} ASC LIMIT ${values.bind(size)}::integer`,
-      values.list,
-    );
   }
 
-  /** The first records with a vector, which all have `score`, in the order of their ids. */
+  /** The first records whose score is that of a vector which they have in common, in the order of their identities. */
   async #ties(
+    source: VectorSource,
     direction: Uint8Array,
     score: number,
     after: string | undefined,
     need: number,
   ): Promise<Match[]> {
-    const values = new Values();
-    const conditions = [
-      `direction = ${values.bind(direction)}::bytea`,
-      ...restrictionSql(this.#restriction, values),
-    ];
-    if (after !== undefined) conditions.push(this.#afterSql(after, values));
-    const rows = await this.#sql.run<Match>(
-      `SELECT id, uuid FROM ${this.#table} WHERE ${conditions.join(' AND ')}
-      ORDER BY ${this.#idColumn} LIMIT ${values.bind(need)}::integer`,
-      values.list,
-    );
-    return rows.map((row) => ({ ...row, score }));
+    return await this.#inOrder(need, after, async (last, size) => {
+      const rows = await source.ofDirection(direction, last, size);
+      // A record with several vectors may have a better one.
+      const scores = source.isOfPassages ? await this.#scores.of(rows) : rows.map(() => score);
+      return { rows, matches: matchesOf(rows, scores, score) };
+    });
   }
 
-  /** The first records whose score is 0, in the order of their ids. */
+  /** The first records whose score is 0, in the order of their identities. */
   async #withoutScore(after: string | undefined, need: number): Promise<Match[]> {
-    const matches: Match[] = [];
-    for (let last = after; matches.length < need; ) {
-      const size = Math.min(need - matches.length + SPARE, MAX_FETCH);
-      const values = new Values();
-      const s = `-(emb <#> ${values.bind(this.#vector)}::vector)`;
-      const conditions = [
-        ...restrictionSql(this.#restriction, values),
-        `${s} <= ${values.bind(0.5 * STEP + this.#margin)}::float8`,
-      ];
-      if (last !== undefined) conditions.push(this.#afterSql(last, values));
-      const rows = await this.#sql.run<Candidate>(
-        `SELECT id, uuid, ${s} AS s, direction, exact FROM ${this.#table} WHERE ${conditions.join(' AND ')}
-        ORDER BY ${this.#idColumn} LIMIT ${values.bind(size)}::integer`,
-        values.list,
-      );
-      const scores = this.#scoreFound(rows);
-      matches.push(
-        ...rows
-          .map(({ id, uuid }, at) => ({ id, uuid, score: scores[at] as number }))
-          .filter(({ score }) => score === 0),
-      );
-      if (rows.length < size) break;
-      last = this.#idOf(rows.at(-1) as Candidate);
+    const found: Match[] = [];
+    for (const source of this.#sources) {
+      const matches = await this.#inOrder(need, after, async (last, size) => {
+        const rows = await source.upTo(0.5 * STEP + this.#margin, last, size);
+        return { rows, matches: matchesOf(rows, await this.#scores.of(rows), 0) };
+      });
+      found.push(...matches);
     }
-    return matches.slice(0, need);
+    return found.sort((a, b) => this.#order.compare(a, b)).slice(0, need);
+  }
+
+  /** Reads records in the order of their identities until there are enough matches. */
+  async #inOrder(
+    need: number,
+    after: string | undefined,
+    read: (after: string | undefined, size: number) => Promise<{ rows: Candidate[]; matches: Match[] }>,
+  ): Promise<Match[]> {
+    const found = new Map<number, Match>();
+    for (let last = after; found.size < need; ) {
+      const size = Math.min(need - found.size + SPARE, MAX_FETCH);
+      const { rows, matches } = await read(last, size);
+      for (const match of matches) found.set(match.id, match);
+      if (rows.length < size) break;
+      last = this.#order.idOf(rows.at(-1) as Candidate);
+    }
+    return [...found.values()].slice(0, need);
   }
 
   /** Counts all matches; those within the margin of the threshold are scored exactly. */
   async #count(threshold: number): Promise<{ total: number; facets: Uint8Array | undefined }> {
-    const scoreSql = (values: Values) => `-(emb <#> ${values.bind(this.#vector)}::vector)`;
-    const least = threshold === MAX_STEPS ? MAX_STEPS - ROUNDING_STEPS : threshold;
-    const [lo, hi] = [-1, 1].map((sign) => (least - 0.5) * STEP + sign * this.#margin) as [number, number];
-    let near: Candidate[] = [];
-    if (threshold > 0) {
-      const values = new Values();
-      const s = scoreSql(values);
-      const conditions = [
-        ...restrictionSql(this.#restriction, values),
-        `${s} >= ${values.bind(lo)}::float8`,
-        `${s} <= ${values.bind(hi)}::float8`,
-      ];
-      near = await this.#sql.run<Candidate>(
-        `SELECT id, uuid, direction, exact FROM ${this.#table} WHERE ${conditions.join(' AND ')}`,
-        values.list,
-      );
-      const scores = this.#score(near);
-      near = near.filter((_, at) => (scores[at] as number) >= threshold);
-    }
-    const where = (values: Values) => [
-      ...restrictionSql(this.#restriction, values),
-      threshold > 0 ? `${scoreSql(values)} > ${values.bind(hi)}::float8` : 'emb IS NOT NULL',
-    ];
     const facets = this.#plan.facets ? this.#search.facets() : undefined;
-    const counted = await countMatches(this.#sql, this.#table, where, facets);
-    return {
-      total: counted + (await countMatches(this.#sql, this.#table, namedSql(near), facets)),
-      facets: facets && unwrap(facets.finish()),
-    };
+    const count = (where: (values: Values) => string[]) =>
+      countMatches(this.#sql, this.#table, where, facets);
+    const restricted = (values: Values) => restrictionSql(this.#restriction, values);
+    let total = 0;
+    if (threshold === 0) {
+      total = await count((values) => [...restricted(values), 'exact IS NOT NULL']);
+    } else {
+      const least = threshold === MAX_STEPS ? MAX_STEPS - ROUNDING_STEPS : threshold;
+      const [lo, hi] = [-1, 1].map((sign) => (least - 0.5) * STEP + sign * this.#margin) as [number, number];
+      for (const source of this.#sources) {
+        if (source.isOfPassages) {
+          total += await count(namedSql(await this.#longMatches(source, lo, hi, threshold)));
+          continue;
+        }
+        const near = await source.between(lo, hi);
+        const scores = await this.#scores.of(near);
+        total += await count((values) => [...restricted(values), source.aboveSql(hi, values)]);
+        total += await count(namedSql(near.filter((_, at) => (scores[at] as number) >= threshold)));
+      }
+    }
+    return { total, facets: facets && unwrap(facets.finish()) };
+  }
+
+  /** The matches with several vectors. */
+  async #longMatches(
+    source: VectorSource,
+    lo: number,
+    hi: number,
+    threshold: number,
+  ): Promise<{ id: number }[]> {
+    const found = await source.largest(lo);
+    const near = found.filter(({ s }) => s <= hi);
+    const scores = await this.#scores.ofIds(near.map(({ id }) => id));
+    return [
+      ...found.filter(({ s }) => s > hi),
+      ...near.filter((_, at) => (scores[at] as number) >= threshold),
+    ];
   }
 
   /**
@@ -366,36 +341,34 @@ class Search {
       const values = new Values();
       const conditions = [
         ...restrictionSql(this.#restriction, values),
-        'emb IS NOT NULL',
+        'exact IS NOT NULL',
         `id > ${values.bind(last)}::bigint`,
       ];
-      const rows = await this.#sql.run<RecordRow & { exact: Uint8Array }>(
-        `SELECT ${ROW}, exact FROM ${this.#table} WHERE ${conditions.join(' AND ')} ORDER BY id LIMIT ${SCORED_AT_ONCE}`,
+      const rows = await this.#sql.run<RecordRow & RowVectors>(
+        `SELECT ${ROW}, ${VECTORS} FROM ${this.#table} WHERE ${conditions.join(' AND ')}
+        ORDER BY id LIMIT ${SCORED_AT_ONCE}`,
         values.list,
       );
-      const scores = unwrap(this.#search.scores(rows.map(nativeRow)));
+      const scores = unwrap(await this.#search.scores(rows.map(nativeRow)));
       for (const [at, { id, uuid }] of rows.entries()) {
         const score = scores[at] as number;
         if (score >= threshold) matches.push({ id, uuid, score });
       }
-      this.#fetched += rows.length;
+      this.#scores.count += rows.length;
       if (rows.length < SCORED_AT_ONCE) break;
       last = (rows.at(-1) as RecordRow).id;
     }
-    return matches.sort((a, b) => b.score - a.score || this.#compare(a, b));
+    return matches.sort((a, b) => this.#order.compare(a, b));
   }
 
   /** The matches of the page, and the first one after it if there is one. */
-  async #pageOf(all: readonly Match[]): Promise<Match[]> {
+  #pageOf(all: readonly Match[]): Match[] {
     const { cursor, limit } = this.#plan;
     if (cursor === null) return all.slice(0, limit + 1);
-    const own = all.find((match) => this.#idOf(match) === cursor.id);
+    const own = all.find((match) => this.#order.idOf(match) === cursor.id);
     const isNear = own !== undefined && Math.abs(own.score - cursor.score) <= SAME_SCORE_STEPS;
-    const score = isNear ? own.score : cursor.score;
-    const after = all.filter(
-      (match) => match.score < score || (match.score === score && this.#isAfter(match, cursor.id)),
-    );
-    return after.slice(0, limit + 1);
+    const moved = isNear ? { ...cursor, score: own.score } : cursor;
+    return all.filter((match) => this.#order.isAfter(match, moved)).slice(0, limit + 1);
   }
 
   async #countNamed(matches: readonly Match[]): Promise<{ total: number; facets: Uint8Array | undefined }> {
@@ -408,69 +381,16 @@ class Search {
   async #rows(matches: readonly Match[], withVectors: boolean): Promise<RecordRow[]> {
     if (matches.length === 0) return [];
     const rows = await this.#sql.run<RecordRow>(
-      `SELECT ${ROW}${withVectors ? ', exact' : ''} FROM ${this.#table} WHERE id = ANY($1::bigint[])`,
+      `SELECT ${ROW}${withVectors ? `, ${VECTORS}` : ''} FROM ${this.#table} WHERE id = ANY($1::bigint[])`,
       [arrayOf(matches.map(({ id }) => id))],
     );
     const byId = new Map(rows.map((row) => [row.id, row]));
     return matches.map(({ id }) => byId.get(id) as RecordRow);
   }
+}
 
-  /** The exact scores of candidates. */
-  #score(rows: readonly Candidate[]): number[] {
-    const unknown = new Map<string, Uint8Array>();
-    for (const { direction, exact } of rows) {
-      const key = hex(direction);
-      if (!this.#scores.has(key)) unknown.set(key, exact);
-    }
-    const scores = unwrap(this.#search.cosines([...unknown.values()]));
-    [...unknown.keys()].forEach((key, at) => {
-      this.#scores.set(key, scores[at] as number);
-    });
-    this.#fetched += rows.length;
-    return rows.map(({ direction }) => this.#scores.get(hex(direction)) as number);
-  }
-
-  /**
-   * The exact scores of candidates that a scan found.
-   *
-   * @throws {CosiftError} `damaged` when a score in single precision is outside of the margin: then the two vectors of a
-   * record differ, and a page could be incomplete.
-   */
-  #scoreFound(rows: readonly Candidate[]): number[] {
-    const scores = this.#score(rows);
-    const wrong = rows.find(({ s }, at) => !isWithin(this.#largestError, s, scores[at] as number));
-    if (wrong === undefined) return scores;
-    throw new CosiftError('damaged', `the vector of record ${wrong.id} differs from its exact vector`);
-  }
-
-  get #isUuid(): boolean {
-    return this.#request.variant === 'uuid';
-  }
-
-  get #idColumn(): string {
-    return this.#isUuid ? 'uuid' : 'id';
-  }
-
-  get #idType(): string {
-    return this.#isUuid ? 'uuid' : 'bigint';
-  }
-
-  #idOf({ id, uuid }: { id: number; uuid: string }): string {
-    return this.#isUuid ? uuid : String(id);
-  }
-
-  #afterSql(id: string, values: Values): string {
-    return `${this.#idColumn} > ${values.bind(id)}::${this.#idType}`;
-  }
-
-  #compare(a: Match, b: Match): number {
-    if (!this.#isUuid) return a.id - b.id;
-    return a.uuid < b.uuid ? -1 : Number(a.uuid > b.uuid);
-  }
-
-  #isAfter(match: Match, id: string): boolean {
-    return this.#isUuid ? match.uuid > id : match.id > Number(id);
-  }
+function matchesOf(rows: readonly Candidate[], scores: readonly number[], score: number): Match[] {
+  return rows.flatMap(({ id, uuid }, at) => (scores[at] === score ? { id, uuid, score } : []));
 }
 
 function namedSql(rows: readonly { id: number }[]): (values: Values) => string[] {
@@ -488,8 +408,4 @@ function frequent(rows: readonly Candidate[]): Map<string, number> {
     if (count === MANY) many.set(key, at);
   }
   return many;
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 }

@@ -1,6 +1,7 @@
 // PostgreSQL stores no NUL in text and jsonb. Four characters are therefore stored as three characters each. The code
 // keeps equality, the order of code points, and where a text contains, begins or ends with another: the first character
-// of a code occurs nowhere else in a stored text, so a stored text is found only where the text itself is.
+// of a code occurs nowhere else in a stored text, so a stored text is found only where the text itself is. The texts of
+// records are encoded by `arrays.rs` of the binding.
 
 const CODES = ['\u0001\u0002\u0002', '\u0001\u0002\u0003', '\u0001\u0003\u0002', '\u0001\u0003\u0003'];
 
@@ -8,17 +9,6 @@ const CODES = ['\u0001\u0002\u0002', '\u0001\u0002\u0003', '\u0001\u0003\u0002',
 export function encodeText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that have codes
   return text.replace(/[\u0000-\u0003]/g, (character) => CODES[character.charCodeAt(0)] as string);
-}
-
-const JSON_CODES = CODES.map((code) => JSON.stringify(code).slice(1, -1));
-
-/** Encodes the texts of JSON that the engine wrote, in which these characters are escaped. */
-export function encodeJson(json: string): string {
-  if (!json.includes('\\u000')) return json;
-  // An escaped backslash is passed over, because it is no beginning of an escape.
-  return json.replace(/\\(?:\\|u000([0-3]))/g, (code, digit) =>
-    digit === undefined ? code : (JSON_CODES[Number(digit)] as string),
-  );
 }
 
 /** Decodes a text that {@link encodeText} encoded. */

@@ -1,12 +1,11 @@
-import { createHash } from 'node:crypto';
-import type { NativePut, Prepared } from '../local/binding.js';
-import { errorOf, unwrap } from '../local/unwrap.js';
+import type { NativeWrites, Prepared } from '../local/binding.js';
+import { unwrap } from '../local/unwrap.js';
 import type { CommitResult, EmbeddedVectors, PreparedRecords, StoreDeleteRequest } from '../record-store.js';
-import { type Catalog, type CatalogEntry, changesOf, recordsOf } from './catalog.js';
+import { type Catalog, type CatalogEntry, changesOf, recordsOf, tablesOf } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
 import { nativeRow, type RecordRow, type Reference, ROW, rowsOf } from './rows.js';
-import { arrayOf, type Sql, type SqlDatabase, Values } from './sql.js';
-import { encodeJson } from './text.js';
+import { arrayOf, type Sql, type SqlDatabase, type SqlValue, Values } from './sql.js';
+import { deletePassages, replacePassages } from './vectors.js';
 
 /** Records that one statement deletes. */
 const DELETED_AT_ONCE = 5_000;
@@ -17,14 +16,16 @@ export const CHANNEL = 'cosift_written';
 /** The kinds of changes in a feed. */
 export const KINDS = ['created', 'changed', 'deleted'] as const;
 
-interface Change {
-  kind: (typeof KINDS)[number];
-  id: number;
-  uuid: string;
-  key: Uint8Array | string | null | undefined;
-  at: number;
-  /** The data before the change. */
-  before: string | null | undefined;
+/** Changes of the feed, as arrays of the same length. */
+interface Changes {
+  count: number;
+  kinds: SqlValue;
+  ids: SqlValue;
+  uuids: SqlValue;
+  keys: SqlValue;
+  at: SqlValue;
+  /** The data before the changes. */
+  before: SqlValue;
 }
 
 /** Writes records and the changes of the feed. */
@@ -40,46 +41,33 @@ export class Writer {
   }
 
   prepareBatch(id: string, body: Uint8Array, vectors: Float32Array): Promise<PreparedRecords> {
-    return this.#prepare(id, (rules) => unwrap(rules.prepareBatch(body, vectors)));
+    return this.#prepare(id, async (rules) => unwrap(await rules.prepareBatch(body, vectors)));
   }
 
   prepareLines(id: string, body: Uint8Array, firstLine: number): Promise<PreparedRecords> {
-    return this.#prepare(id, (rules) => unwrap(rules.prepareLines(body, firstLine)));
+    return this.#prepare(id, async (rules) => unwrap(await rules.prepareLines(body, firstLine)));
   }
 
   preparePatch(id: string, recordId: string, patch: Uint8Array): Promise<PreparedRecords> {
-    return this.#prepare(id, (rules) => unwrap(rules.preparePatch(recordId, patch)));
+    return this.#prepare(id, async (rules) => unwrap(rules.preparePatch(recordId, patch)));
   }
 
-  async commit(
-    id: string,
-    prepared: PreparedRecords,
-    { vectors, fingerprint }: EmbeddedVectors,
-  ): Promise<CommitResult> {
+  async commit(id: string, prepared: PreparedRecords, embedded: EmbeddedVectors): Promise<CommitResult> {
     return await this.#database.write(async (sql) => {
       const entry = await this.#catalog.lock(sql, id);
       const rules = this.#catalog.rulesOf(entry);
       const stored = await this.#storedRows(sql, entry, prepared as Prepared);
       const names = await this.#catalog.columnNames(sql, entry);
       const now = Date.now();
-      const commit = { vectors, nextId: entry.next_id, now, names, ...(fingerprint && { fingerprint }) };
-      const { committed, puts, touches, columns, nextId } = unwrap(
-        rules.stage(prepared as Prepared, stored, commit),
+      const commit = { nextId: entry.next_id, now, names, vectorType: await this.#catalog.vectorType(sql) };
+      const { committed, puts, changes, touches, columns, nextId } = unwrap(
+        await rules.stage(prepared as Prepared, stored, embedded, commit),
       );
-      const version = entry.version + 1;
-      await putRecords(sql, recordsOf(entry), puts, version);
+      await putRecords(sql, entry, puts);
       await touchRecords(sql, recordsOf(entry), touches);
       await this.#catalog.countColumns(sql, entry, columns);
-      const changes = puts.map(({ created, id, uuid, key, changedAt, before }) => ({
-        kind: created ? ('created' as const) : ('changed' as const),
-        id,
-        uuid,
-        key,
-        at: changedAt,
-        before,
-      }));
-      const created = changes.filter(({ kind }) => kind === 'created').length;
-      await this.#finish(sql, entry, changes, { now, nextId, records: created });
+      const hasPassages = puts.vectors.scanned.count > 0;
+      await this.#finish(sql, entry, [changes], { now, nextId, records: changes.created, hasPassages });
       return committed as CommitResult;
     });
   }
@@ -88,46 +76,49 @@ export class Writer {
     return await this.#database.write(async (sql) => {
       const entry = await this.#catalog.lock(sql, id);
       const rules = this.#catalog.rulesOf(entry);
-      const { ids, start, end } = JSON.parse(unwrap(rules.deletion(JSON.stringify(request)))) as DeletionPlan;
+      const {
+        ids: references,
+        start,
+        end,
+      } = JSON.parse(unwrap(rules.deletion(JSON.stringify(request)))) as DeletionPlan;
       const { filter, forced_filter } = request;
-      const changes: Change[] = [];
+      const changes: Changes[] = [];
+      let deleted = 0;
       const now = Date.now();
       for (let last = 0; ; ) {
         signal?.throwIfAborted();
         const values = new Values();
         const conditions = restrictionSql({ filter, forced_filter, start, end }, values);
-        if (ids !== null) conditions.push(namedSql(ids, values));
+        if (references !== null) conditions.push(namedSql(references, values));
         conditions.push(`id > ${values.bind(last)}::bigint`);
         const rows = await sql.run<RecordRow>(
           `SELECT ${ROW} FROM ${recordsOf(entry)} WHERE ${conditions.join(' AND ')}
           ORDER BY id LIMIT ${DELETED_AT_ONCE}`,
           values.list,
         );
-        await sql.run(`DELETE FROM ${recordsOf(entry)} WHERE id = ANY($1::bigint[])`, [
-          arrayOf(rows.map(({ id }) => id)),
-        ]);
+        const ids = arrayOf(rows.map(({ id }) => id));
+        await sql.run(`DELETE FROM ${recordsOf(entry)} WHERE id = ANY($1::bigint[])`, [ids]);
+        if (entry.has_passages) await deletePassages(sql, tablesOf(entry).passages, ids);
         await this.#catalog.countColumns(sql, entry, unwrap(rules.columnsOfDeleted(rows.map(nativeRow))));
-        for (const { id, uuid, key, data } of rows) {
-          changes.push({ kind: 'deleted', id, uuid, key, at: now, before: data });
-        }
+        deleted += rows.length;
+        changes.push(deletions(rows, ids, now));
         if (rows.length < DELETED_AT_ONCE) break;
         last = (rows.at(-1) as RecordRow).id;
       }
-      await this.#finish(sql, entry, changes, { now, nextId: entry.next_id, records: -changes.length });
-      return changes.length;
+      await this.#finish(sql, entry, changes, { now, nextId: entry.next_id, records: -deleted });
+      return deleted;
     }, signal);
   }
 
   async #prepare(
     id: string,
-    prepare: (rules: ReturnType<Catalog['rulesOf']>) => Prepared,
+    prepare: (rules: ReturnType<Catalog['rulesOf']>) => Promise<Prepared>,
   ): Promise<PreparedRecords> {
     return await this.#database.read(async (sql) => {
       const entry = await this.#catalog.find(sql, id);
       const rules = this.#catalog.rulesOf(entry);
-      const prepared = prepare(rules);
-      const failure = rules.findTexts(prepared, await this.#storedRows(sql, entry, prepared));
-      if (failure !== null) throw errorOf(failure);
+      const prepared = await prepare(rules);
+      unwrap(await rules.findTexts(prepared, await this.#storedRows(sql, entry, prepared)));
       return prepared as PreparedRecords;
     });
   }
@@ -141,12 +132,23 @@ export class Writer {
   async #finish(
     sql: Sql,
     entry: CatalogEntry,
-    changes: readonly Change[],
-    { now, nextId, records }: { now: number; nextId: number; records: number },
+    changes: readonly Changes[],
+    {
+      now,
+      nextId,
+      records,
+      hasPassages = false,
+    }: { now: number; nextId: number; records: number; hasPassages?: boolean },
   ): Promise<void> {
-    await insertChanges(sql, entry, changes, now);
+    let { position } = entry;
+    for (const some of changes) {
+      await insertChanges(sql, entry, some, position, now);
+      position += some.count;
+    }
     // The message is sent when the transaction commits.
-    if (changes.length > 0) await sql.run('SELECT pg_notify($1::text, $2::text)', [CHANNEL, entry.id]);
+    if (position > entry.position) {
+      await sql.run('SELECT pg_notify($1::text, $2::text)', [CHANNEL, entry.id]);
+    }
     const [removed] = await sql.run<{ position: number | null }>(
       `SELECT max(position) AS position FROM ${changesOf(entry)} WHERE written < $1::bigint`,
       [now - this.#keepChangesMs],
@@ -157,9 +159,10 @@ export class Writer {
     }
     await sql.run(
       `UPDATE cosift.databases SET records = records + $2::bigint, next_id = $3::bigint,
-        position = position + $4::bigint, removed = $5::bigint, version = version + 1, last_write_at = $6::bigint
+        position = $4::bigint, removed = $5::bigint, version = version + 1, last_write_at = $6::bigint,
+        has_passages = has_passages OR $7::boolean
       WHERE number = $1::bigint`,
-      [entry.number, records, nextId, changes.length, removedUpTo, now],
+      [entry.number, records, nextId, position, removedUpTo, now, hasPassages],
     );
   }
 }
@@ -177,103 +180,71 @@ function namedSql(references: readonly Reference[], values: Values): string {
   return `(id = ANY(${id}::bigint[]) OR uuid = ANY(${uuid}::uuid[]))`;
 }
 
-/** Stores records; of several puts of a record the last is stored. */
-async function putRecords(
-  sql: Sql,
-  table: string,
-  puts: readonly NativePut[],
-  version: number,
-): Promise<void> {
-  const last = [...new Map(puts.map((put) => [put.id, put])).values()];
-  if (last.length === 0) return;
-  const vectors = last.map(({ vector }) => storedVector(vector));
+async function putRecords(sql: Sql, entry: CatalogEntry, puts: NativeWrites['puts']): Promise<void> {
+  if (puts.count === 0) return;
+  const { ids, uuids, keys, data, cells, hashes, created, changed, synced, vectors } = puts;
+  const { exact, passages, directions, embs, scanned } = vectors;
+  const tables = tablesOf(entry);
   await sql.run(
-    `INSERT INTO ${table}
-      (id, uuid, key, data, cells, hash, created, changed, synced, version, exact, direction, emb)
-    SELECT id, uuid, key, data, cells, hash, created, changed, synced, $13::bigint, exact, direction, emb
+    `INSERT INTO ${tables.records}
+      (id, uuid, key, data, cells, hash, created, changed, synced, version, exact, passages, direction, emb)
+    SELECT id, uuid, key, data, cells, hash, created, changed, synced, $14::bigint, exact, passages, direction, emb
     FROM unnest($1::bigint[], $2::uuid[], $3::bytea[], $4::text[], $5::jsonb[], $6::bytea[], $7::bigint[],
-      $8::bigint[], $9::bigint[], $10::bytea[], $11::bytea[], $12::vector[])
-      AS t (id, uuid, key, data, cells, hash, created, changed, synced, exact, direction, emb)
+      $8::bigint[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bytea[], $13::vector[])
+      AS t (id, uuid, key, data, cells, hash, created, changed, synced, exact, passages, direction, emb)
     ON CONFLICT (id) DO UPDATE SET key = excluded.key, data = excluded.data, cells = excluded.cells,
       hash = excluded.hash, created = excluded.created, changed = excluded.changed, synced = excluded.synced,
-      version = excluded.version, exact = excluded.exact, direction = excluded.direction, emb = excluded.emb`,
+      version = excluded.version, exact = excluded.exact, passages = excluded.passages,
+      direction = excluded.direction, emb = excluded.emb`,
     [
-      arrayOf(last.map(({ id }) => id)),
-      arrayOf(last.map(({ uuid }) => uuid)),
-      arrayOf(last.map(({ key }) => keyBytes(key))),
-      arrayOf(last.map(({ data }) => data)),
-      arrayOf(last.map(({ data }) => encodeJson(data))),
-      arrayOf(last.map(({ hash }) => hash)),
-      arrayOf(last.map(({ createdAt }) => createdAt)),
-      arrayOf(last.map(({ changedAt }) => changedAt)),
-      arrayOf(last.map(({ syncedAt }) => syncedAt)),
-      arrayOf(vectors.map(({ exact }) => exact)),
-      arrayOf(vectors.map(({ direction }) => direction)),
-      arrayOf(vectors.map(({ emb }) => emb)),
-      version,
+      ...[ids, uuids, keys, data, cells, hashes, created, changed, synced],
+      ...[exact, passages, directions, embs],
+      entry.version + 1,
     ],
   );
+  if (entry.has_passages || scanned.count > 0) await replacePassages(sql, tables, ids, scanned);
 }
 
 async function touchRecords(
   sql: Sql,
   table: string,
-  touches: readonly { id: number; syncedAt: number }[],
+  { count, ids, synced }: NativeWrites['touches'],
 ): Promise<void> {
-  const last = [...new Map(touches.map((touch) => [touch.id, touch])).values()];
-  if (last.length === 0) return;
+  if (count === 0) return;
   await sql.run(
     `UPDATE ${table} AS r SET synced = t.synced
     FROM unnest($1::bigint[], $2::bigint[]) AS t (id, synced) WHERE r.id = t.id`,
-    [arrayOf(last.map(({ id }) => id)), arrayOf(last.map(({ syncedAt }) => syncedAt))],
+    [ids, synced],
   );
 }
 
+/** Writes changes after a position. */
 async function insertChanges(
   sql: Sql,
   entry: CatalogEntry,
-  changes: readonly Change[],
+  { count, kinds, ids, uuids, keys, at, before }: Changes,
+  position: number,
   now: number,
 ): Promise<void> {
-  if (changes.length === 0) return;
+  if (count === 0) return;
   await sql.run(
     `INSERT INTO ${changesOf(entry)} (position, kind, id, uuid, key, at, written, before)
-    SELECT position, kind, id, uuid, key, at, $8::bigint, before
-    FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::uuid[], $5::bytea[], $6::bigint[], $7::text[])
-      AS t (position, kind, id, uuid, key, at, before)`,
-    [
-      arrayOf(changes.map((_, at) => entry.position + at + 1)),
-      arrayOf(changes.map(({ kind }) => KINDS.indexOf(kind))),
-      arrayOf(changes.map(({ id }) => id)),
-      arrayOf(changes.map(({ uuid }) => uuid)),
-      arrayOf(changes.map(({ key }) => keyBytes(key))),
-      arrayOf(changes.map(({ at }) => at)),
-      arrayOf(changes.map(({ before }) => before)),
-      now,
-    ],
+    SELECT $1::bigint + place, kind, id, uuid, key, at, $2::bigint, before
+    FROM unnest($3::smallint[], $4::bigint[], $5::uuid[], $6::bytea[], $7::bigint[], $8::text[])
+      WITH ORDINALITY AS t (kind, id, uuid, key, at, before, place)`,
+    [position, now, kinds, ids, uuids, keys, at, before],
   );
 }
 
-function keyBytes(key: Uint8Array | string | null | undefined): Uint8Array | null {
-  return typeof key === 'string' ? Buffer.from(key, 'utf8') : (key ?? null);
-}
-
-/** The columns of a vector; NULL for a record without one. */
-export function storedVector({ exact, single }: { exact: Uint8Array; single: Float32Array }): {
-  exact: Uint8Array | null;
-  direction: Uint8Array | null;
-  emb: string | null;
-} {
-  if (single.every((component) => component === 0)) return { exact: null, direction: null, emb: null };
-  return { exact, direction: directionOf(exact), emb: vectorText(single) };
-}
-
-/** Identifies an exact vector: records with the same direction have the same score for every query. */
-export function directionOf(exact: Uint8Array): Uint8Array {
-  return createHash('sha256').update(exact).digest().subarray(0, 16);
-}
-
-/** A vector in the text form of pgvector. */
-export function vectorText(vector: Float32Array): string {
-  return `[${vector.join(',')}]`;
+/** The changes of records that are deleted. */
+function deletions(rows: readonly RecordRow[], ids: string, now: number): Changes {
+  return {
+    count: rows.length,
+    kinds: arrayOf(rows.map(() => KINDS.indexOf('deleted'))),
+    ids,
+    uuids: arrayOf(rows.map(({ uuid }) => uuid)),
+    keys: arrayOf(rows.map(({ key }) => key)),
+    at: arrayOf(rows.map(() => now)),
+    before: arrayOf(rows.map(({ data }) => data)),
+  };
 }

@@ -2,6 +2,12 @@ import { PGlite, types } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import type { Sql, SqlDatabase } from '../../../src/store/postgres/sql.js';
 
+/** Binds bytes as they are, and everything else as text. */
+const AS_THEY_ARE = new Proxy<Record<number, (value: unknown) => never>>(
+  {},
+  { get: () => (value: unknown) => (value instanceof Uint8Array ? value : String(value)) },
+);
+
 /** PostgreSQL in this process, in memory. It has one connection, so transactions take turns. */
 export class PGliteDatabase implements SqlDatabase {
   readonly isConcurrent = false;
@@ -56,7 +62,7 @@ export class PGliteDatabase implements SqlDatabase {
       const result = await work({
         async run<Row>(text: string, values: readonly unknown[] = []) {
           signal?.throwIfAborted();
-          return (await transaction.query<Row>(text, [...values])).rows;
+          return (await transaction.query<Row>(text, [...values], { serializers: AS_THEY_ARE })).rows;
         },
       });
       signal?.throwIfAborted();
