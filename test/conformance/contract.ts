@@ -12,6 +12,7 @@ import { describeLines } from './lines.js';
 import { describeMaps } from './maps.js';
 import type { OpenBackend } from './open-backend.js';
 import { describePages } from './pages.js';
+import { describePassages } from './passages.js';
 import { describePatches } from './patches.js';
 import { describePatchesOfTexts } from './patches-of-texts.js';
 import { describePatchesSideBySide } from './patches-side-by-side.js';
@@ -48,6 +49,7 @@ export function describeContract(store: string, open: OpenBackend): void {
     describeChanges(open);
     describeTexts(open);
     describeScores(open);
+    describePassages(open);
     describeRefusedRequests(open);
     describeRefusedRecords(open);
     describeReembedding(open);

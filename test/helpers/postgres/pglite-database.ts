@@ -8,24 +8,39 @@ const AS_THEY_ARE = new Proxy<Record<number, (value: unknown) => never>>(
   { get: () => (value: unknown) => (value instanceof Uint8Array ? value : String(value)) },
 );
 
-/** PostgreSQL in this process, in memory. It has one connection, so transactions take turns. */
+/** The PostgreSQL of this process: it takes seconds to start. */
+let started: Promise<PGlite> | undefined;
+let schemas = 0;
+
+function start(): Promise<PGlite> {
+  const parsers = { [types.INT8]: Number, [types.NUMERIC]: Number };
+  started ??= PGlite.create({ extensions: { vector }, parsers });
+  return started;
+}
+
+/**
+ * PostgreSQL in this process, in memory. It has one connection, so transactions take turns. The tables of each database
+ * are in a schema of their own.
+ */
 export class PGliteDatabase implements SqlDatabase {
   readonly isConcurrent = false;
   readonly #pglite: PGlite;
+  readonly #schema: string;
   readonly #listening: Promise<() => Promise<void>>[] = [];
 
-  private constructor(pglite: PGlite) {
+  private constructor(pglite: PGlite, schema: string) {
     this.#pglite = pglite;
+    this.#schema = schema;
   }
 
   static async open(): Promise<PGliteDatabase> {
-    const parsers = { [types.INT8]: Number, [types.NUMERIC]: Number };
-    return new PGliteDatabase(await PGlite.create({ extensions: { vector }, parsers }));
+    schemas += 1;
+    return new PGliteDatabase(await start(), `cosift_${schemas}`);
   }
 
-  /** Another client of the same PostgreSQL. */
+  /** Another client of the same database. */
   again(): PGliteDatabase {
-    return new PGliteDatabase(this.#pglite);
+    return new PGliteDatabase(this.#pglite, this.#schema);
   }
 
   read<T>(work: (sql: Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -40,13 +55,13 @@ export class PGliteDatabase implements SqlDatabase {
     this.#listening.push(this.#pglite.listen(channel, onMessage));
   }
 
-  /** The PostgreSQL itself is closed by {@link destroy}. */
+  /** The tables are removed by {@link destroy}. */
   async close(): Promise<void> {
     for (const listening of this.#listening.splice(0)) await (await listening)();
   }
 
   async destroy(): Promise<void> {
-    await this.#pglite.close();
+    await this.#pglite.exec(`DROP SCHEMA IF EXISTS ${this.#schema} CASCADE`);
   }
 
   async #transaction<T>(
@@ -56,13 +71,17 @@ export class PGliteDatabase implements SqlDatabase {
   ): Promise<T> {
     // A statement runs in this thread. Without a pause, calls in a loop keep timers and messages waiting for ever.
     await new Promise((resolve) => setImmediate(resolve));
+    // Statements and the names of tables.
+    const renamed = (text: string) => text.replaceAll(/\bcosift(?=\.|$)/gm, this.#schema);
     return await this.#pglite.transaction(async (transaction) => {
       signal?.throwIfAborted();
       if (begin !== undefined) await transaction.exec(begin);
       const result = await work({
         async run<Row>(text: string, values: readonly unknown[] = []) {
           signal?.throwIfAborted();
-          return (await transaction.query<Row>(text, [...values], { serializers: AS_THEY_ARE })).rows;
+          const own = [text, ...values].map((part) => (typeof part === 'string' ? renamed(part) : part));
+          const [query, ...bound] = own as [string, ...unknown[]];
+          return (await transaction.query<Row>(query, bound, { serializers: AS_THEY_ARE })).rows;
         },
       });
       signal?.throwIfAborted();

@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import type { OpenBackend } from './open-backend.js';
+import { SharedBackend } from './shared-backend.js';
+import type { TestDatabase } from './test-database.js';
+
+const FILLER = 'The committee met on a Tuesday and discussed the budget. Nobody objected to the minutes. ';
+const ANSWER = 'The violin was made in Cremona by Antonio Stradivari.';
+const QUESTION = 'Who made the violin in Cremona?';
+/** About 500 tokens, with the answer in the middle. */
+const LONG = `${FILLER.repeat(12)}${ANSWER} ${FILLER.repeat(14)}`;
+const SHORT = 'A tower with a lamp guides ships.';
+
+interface Shown {
+  id: string | number;
+  relevance_score?: number;
+  passage?: { column: string; start: number; end: number };
+}
+
+/** Records whose text is longer than the window of the model, so that they have several vectors. */
+export function describePassages(open: OpenBackend): void {
+  describe('long records', () => {
+    const shared = SharedBackend.use(open);
+    const search = async (database: TestDatabase, text = QUESTION): Promise<Shown[]> => {
+      const request = { search: { text, threshold: 0 }, passages: true };
+      const results = (await database.drain('search', request)) as Shown[];
+      return results.map(({ id, relevance_score, passage }) => ({
+        id,
+        relevance_score,
+        ...(passage && { passage }),
+      }));
+    };
+    const embed = { columns: ['text'] };
+
+    test('are found by their best passage, which is shown where it is asked for', async () => {
+      const database = await shared.create({ embed });
+      await database.upsert([
+        { id: 1, data: { text: LONG } },
+        { id: 2, data: { text: SHORT } },
+        { id: 3, data: { text: FILLER.repeat(30) } },
+        { id: 4, data: { n: 1 } },
+      ]);
+      const found = await search(database);
+      expect(found[0]).toMatchObject({ id: 1, passage: { column: 'text' } });
+      const { start, end } = found[0]?.passage as { start: number; end: number };
+      expect(LONG.slice(start, end)).toContain(ANSWER);
+      expect(found.map(({ id }) => id).toSorted()).toEqual([1, 2, 3]);
+      expect(found.find(({ id }) => id === 2)).not.toHaveProperty('passage');
+      const { results } = await database.search({ search: { text: QUESTION, threshold: 0 } });
+      expect(results.map(({ id, relevance_score }) => [id, relevance_score])).toEqual(
+        found.map(({ id, relevance_score }) => [id, relevance_score]),
+      );
+      for (const result of results) expect(result).not.toHaveProperty('passage');
+      const explained = await database.search({ search: { text: QUESTION, threshold: 0 }, explain: true });
+      expect(explained.results[0]).toMatchObject({ passage: found[0]?.passage });
+    });
+
+    test('come once each, page by page, and are counted once', async () => {
+      const database = await shared.create({ embed });
+      const records = Array.from({ length: 24 }, (_, at) => {
+        const topic = at % 3 === 0 ? ANSWER : SHORT;
+        const text =
+          at % 2 === 0 ? `${FILLER.repeat(at)}${topic} ${FILLER.repeat(26 - at)}` : `${topic} ${at}`;
+        return { id: at + 1, data: { text, kind: at % 4 } };
+      });
+      await database.upsert(records);
+      const all = await search(database);
+      expect(all.map(({ id }) => id as number).toSorted((a, b) => a - b)).toEqual(
+        records.map(({ id }) => id),
+      );
+      for (const limit of [1, 3, 7]) {
+        const request = { search: { text: QUESTION, threshold: 0 } };
+        const found = await database.drain('search', request, { limit: () => limit });
+        expect(found.map(({ id, relevance_score }) => [id, relevance_score])).toEqual(
+          all.map(({ id, relevance_score }) => [id, relevance_score]),
+        );
+      }
+      for (const place of [5, 11, 17]) {
+        const threshold = all[place]?.relevance_score as number;
+        const passing = all.filter(({ relevance_score }) => (relevance_score as number) >= threshold);
+        const page = await database.search({
+          search: { text: QUESTION, threshold },
+          total: true,
+          facets: [{ column: 'kind' }],
+          pagination: { limit: 2 },
+        });
+        expect(page.total).toEqual({ value: passing.length });
+        const [facet] = page.facets as unknown as [{ values: { value: number; count: number }[] }];
+        const counts = passing.map(({ id }) => ((id as number) - 1) % 4);
+        for (const { value, count } of facet.values)
+          expect(count).toBe(counts.filter((kind) => kind === value).length);
+      }
+    });
+
+    test('keep their vectors through a patch of another column, and lose them with their text', async () => {
+      const database = await shared.create({ embed });
+      await database.upsert([
+        { id: 1, data: { text: LONG } },
+        { id: 2, data: { text: SHORT } },
+      ]);
+      const before = await search(database);
+      await database.patch(1, { n: 5 });
+      expect(await search(database)).toEqual(before);
+      await database.patch(1, { text: SHORT });
+      expect(await search(database)).toMatchObject([{ id: 1 }, { id: 2 }]);
+      expect((await search(database))[0]).not.toHaveProperty('passage');
+      await database.patch(1, { text: null });
+      expect((await search(database)).map(({ id }) => id)).toEqual([2]);
+      await database.patch(1, { text: LONG });
+      expect(await search(database)).toEqual(before);
+      await database.delete({ ids: [1] });
+      expect((await search(database)).map(({ id }) => id)).toEqual([2]);
+    });
+
+    test('are exported and stored again with all vectors', async () => {
+      const [database, copy] = [await shared.create({ embed }), await shared.create({ embed })];
+      await database.upsert([
+        { id: 1, data: { text: LONG } },
+        { id: 2, data: { text: SHORT } },
+      ]);
+      const exported = await database.export({ vectors: true });
+      const records = exported.map((line) => JSON.parse(line));
+      expect(records[0].passages.length).toBeGreaterThan(2);
+      await copy.upsert(records);
+      expect(await copy.export({ vectors: true })).toEqual(exported);
+      expect(await search(copy)).toEqual(await search(database));
+    });
+
+    test('with too many passages are refused', async () => {
+      const database = await shared.create({ embed });
+      const records = [{ data: { text: SHORT } }, { data: { text: LONG.repeat(40) } }];
+      await expect(database.upsert(records)).rejects.toMatchObject({
+        code: 'invalid_record',
+        problems: [{ pointer: '/records/1/data', code: 'too_many_passages' }],
+      });
+      expect(await database.count()).toBe(0);
+    });
+  });
+}
