@@ -41,7 +41,7 @@ export function describePassages(open: OpenBackend): void {
       ]);
       const found = await search(database);
       expect(found[0]).toMatchObject({ id: 1, passage: { column: 'text' } });
-      const { start, end } = found[0]?.passage as { start: number; end: number };
+      const { start, end } = (found[0] as Shown & { passage: { start: number; end: number } }).passage;
       expect(LONG.slice(start, end)).toContain(ANSWER);
       expect(found.map(({ id }) => id).toSorted()).toEqual([1, 2, 3]);
       expect(found.find(({ id }) => id === 2)).not.toHaveProperty('passage');
