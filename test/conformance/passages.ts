@@ -44,6 +44,9 @@ export function describePassages(open: OpenBackend): void {
       const { start, end } = (found[0] as Shown & { passage: { start: number; end: number } }).passage;
       expect(LONG.slice(start, end)).toContain(ANSWER);
       expect(found.map(({ id }) => id).toSorted()).toEqual([1, 2, 3]);
+      const { passages, without_text } = await database.describe();
+      expect(passages).toBeGreaterThan(6);
+      expect(without_text).toBe(1);
       expect(found.find(({ id }) => id === 2)).not.toHaveProperty('passage');
       const { results } = await database.search({ search: { text: QUESTION, threshold: 0 } });
       expect(results.map(({ id, relevance_score }) => [id, relevance_score])).toEqual(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cosift_engine::{ColumnChange, ExternalChange, ExternalRow, ExternalVectors, ExternalWrites};
+use cosift_engine::{ColumnChange, ExternalChange, ExternalPut, ExternalVectors, ExternalWrites};
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 
@@ -138,20 +138,15 @@ impl NativeWrites {
     pub(crate) fn new(writes: ExternalWrites, vector_type: u32) -> Self {
         let mut changes = ChangeArrays::new();
         // The newest version of each record.
-        let mut puts: BTreeMap<u64, (ExternalRow, ExternalVectors)> = BTreeMap::new();
+        let mut puts: BTreeMap<u64, Box<ExternalPut>> = BTreeMap::new();
         let mut touches: BTreeMap<u64, i64> = BTreeMap::new();
         for change in writes.changes {
             match change {
-                ExternalChange::Put {
-                    created,
-                    row,
-                    vectors,
-                    before,
-                } => {
-                    changes.push(created, &row, before.as_deref());
+                ExternalChange::Put(put) => {
+                    changes.push(&put);
                     // The record is stored with its newest time.
-                    touches.remove(&row.id);
-                    puts.insert(row.id, (row, vectors));
+                    touches.remove(&put.row.id);
+                    puts.insert(put.row.id, put);
                 }
                 ExternalChange::Touch { id, synced } => {
                     touches.insert(id, synced);
@@ -159,8 +154,7 @@ impl NativeWrites {
             }
         }
         let mut put_arrays = PutArrays::new(vector_type);
-        puts.values()
-            .for_each(|(row, vectors)| put_arrays.push(row, vectors));
+        puts.values().for_each(|put| put_arrays.push(put));
         Self {
             committed: writes.committed.into(),
             puts: put_arrays.finish(),
@@ -203,7 +197,7 @@ impl PutArrays {
         }
     }
 
-    fn push(&mut self, row: &ExternalRow, vectors: &ExternalVectors) {
+    fn push(&mut self, ExternalPut { row, vectors, .. }: &ExternalPut) {
         self.count += 1;
         self.ids.push_integer(row.id.cast_signed());
         self.uuids.push(Some(&row.uuid.0));
@@ -341,16 +335,17 @@ impl ChangeArrays {
         }
     }
 
-    fn push(&mut self, created: bool, row: &ExternalRow, before: Option<&[u8]>) {
+    fn push(&mut self, put: &ExternalPut) {
+        let row = &put.row;
         self.count += 1;
-        self.created += u32::from(created);
-        let kind = i16::from(!created);
+        self.created += u32::from(put.created);
+        let kind = i16::from(!put.created);
         self.kinds.push(Some(&kind.to_be_bytes()));
         self.ids.push_integer(row.id.cast_signed());
         self.uuids.push(Some(&row.uuid.0));
         self.keys.push(row.key.as_deref().map(str::as_bytes));
         self.at.push_integer(row.changed);
-        self.before.push(before);
+        self.before.push(put.before.as_deref());
     }
 
     fn finish(self) -> NativeChanges {

@@ -10,6 +10,7 @@ mod background;
 mod doctor;
 mod engine;
 mod external;
+mod external_searches;
 mod external_values;
 mod external_writes;
 mod failure;

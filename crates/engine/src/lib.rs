@@ -35,9 +35,9 @@ pub use disk::{FileError, LockError};
 pub use doctor::{Doctor, DoctorProgress};
 pub use error::{Done, Error};
 pub use external::{
-    ColumnChange, ExternalChange, ExternalFacets, ExternalPage, ExternalQuery, ExternalRow,
-    ExternalRules, ExternalSearch, ExternalTexts, ExternalVectors, ExternalWrites, ScannedVector,
-    time_text,
+    ColumnChange, ExternalChange, ExternalFacets, ExternalPage, ExternalPut, ExternalQuery,
+    ExternalRow, ExternalRules, ExternalSearch, ExternalTexts, ExternalVectors, ExternalWrites,
+    ScannedVector, time_text,
 };
 pub use json::check as check_json;
 pub use lexical::lexical_scorer;

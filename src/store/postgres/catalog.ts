@@ -153,6 +153,7 @@ export class Catalog {
     return {
       id: entry.id,
       records: entry.records,
+      ...(await vectorCounts(sql, entry)),
       model,
       fingerprint,
       dimensions,
@@ -226,6 +227,24 @@ export class Catalog {
     this.#rules.delete(id);
     throw databaseNotFound(id);
   }
+}
+
+/** How many vectors the records of a database have, and how many records have none. */
+async function vectorCounts(
+  sql: Sql,
+  entry: CatalogEntry,
+): Promise<{ passages: number; without_text: number }> {
+  const { records, passages } = tablesOf(entry);
+  const [without] = await sql.run<{ count: number }>(
+    `SELECT count(*) AS count FROM ${records} WHERE exact IS NULL`,
+  );
+  const without_text = without?.count ?? 0;
+  const ofOne = entry.records - without_text;
+  if (!entry.has_passages) return { passages: ofOne, without_text };
+  const [several] = await sql.run<{ vectors: number; records: number }>(
+    `SELECT count(*) AS vectors, count(*) FILTER (WHERE number = 0) AS records FROM ${passages}`,
+  );
+  return { passages: ofOne + (several?.vectors ?? 0) - (several?.records ?? 0), without_text };
 }
 
 /** The tables of the records of a database. */

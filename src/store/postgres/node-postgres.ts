@@ -3,6 +3,7 @@ import { sleep } from '../../async/sleep.js';
 import { CosiftError } from '../../errors.js';
 import { Listener } from './listener.js';
 import type { Sql, SqlDatabase, SqlValue } from './sql.js';
+import { StatementNames } from './statement-names.js';
 
 /** Options of the connections to a PostgreSQL server. */
 export interface PostgresOptions {
@@ -21,6 +22,8 @@ const MAX_ATTEMPTS = 5;
 const CONFLICTS = new Set(['40001', '40P01']);
 /** A table that was replaced after its name was read: the repetition reads the new name. */
 const REPLACED = '42P01';
+/** A prepared statement whose table another version of cosift has migrated. */
+const OUTDATED = '0A000';
 /** The server shuts down, starts, or has become a standby. */
 const FAILOVER = new Set(['57P01', '57P02', '57P03', '25006', '08006', '08003', '08001']);
 
@@ -35,6 +38,7 @@ export class NodePostgres implements SqlDatabase {
   readonly #options: PostgresOptions;
   readonly #pool: pg.Pool;
   readonly #listeners: Listener[] = [];
+  readonly #names = new StatementNames();
   #isClosed = false;
 
   constructor(options: PostgresOptions) {
@@ -86,8 +90,11 @@ export class NodePostgres implements SqlDatabase {
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof CosiftError) throw error;
+        const isOutdated = codeOf(error) === OUTDATED && attempt === 1;
+        if (isOutdated) this.#names.renew();
         const isReplaced = codeOf(error) === REPLACED && attempt === 1;
-        const mayRepeat = (isTransient(error) || isReplaced) && !(error instanceof CommitFailure);
+        const mayRepeat =
+          (isTransient(error) || isReplaced || isOutdated) && !(error instanceof CommitFailure);
         if (!mayRepeat || attempt === MAX_ATTEMPTS) throw storeError(error);
         await sleep(2 ** attempt * 10, signal);
       }
@@ -110,7 +117,9 @@ export class NodePostgres implements SqlDatabase {
     let failure: Error | undefined;
     try {
       await client.query(begin);
-      const result = await work({ run: (text, values = []) => run(client, text, values) });
+      const result = await work({
+        run: (text, values = []) => run(client, this.#names.of(text), text, values),
+      });
       signal?.throwIfAborted();
       await client.query('COMMIT').catch((error) => {
         throw new CommitFailure(error);
@@ -143,8 +152,14 @@ class CommitFailure extends Error {
   }
 }
 
-async function run<Row>(client: pg.PoolClient, text: string, values: readonly SqlValue[]): Promise<Row[]> {
-  return (await client.query(text, values as SqlValue[])).rows as Row[];
+async function run<Row>(
+  client: pg.PoolClient,
+  name: string | undefined,
+  text: string,
+  values: readonly SqlValue[],
+): Promise<Row[]> {
+  const { rows } = await client.query({ ...(name && { name }), text, values: values as SqlValue[] });
+  return rows as Row[];
 }
 
 async function rollback(client: pg.PoolClient): Promise<Error | undefined> {

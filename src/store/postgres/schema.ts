@@ -99,6 +99,8 @@ export function recordTables({ records, passages }: RecordTables, dimensions: nu
     `CREATE INDEX ON ${records} (uuid)`,
     `CREATE INDEX ON ${records} (direction, id)`,
     `CREATE INDEX ON ${records} (version, id)`,
+    // Few records have no vector, and they are counted.
+    `CREATE INDEX ON ${records} (id) WHERE exact IS NULL`,
     `CREATE TABLE ${passages} (
       record bigint,
       number bigint,

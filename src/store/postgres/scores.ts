@@ -20,6 +20,12 @@ export function marginOf(dimensions: number): number {
   return (dimensions + 4) * 2 ** -24 + 2e-9;
 }
 
+/** The least cosine whose score is at least `threshold`, in steps. */
+export function leastCosine(threshold: number): number {
+  const least = threshold === MAX_STEPS ? MAX_STEPS - ROUNDING_STEPS : threshold;
+  return (least - 0.5) * STEP;
+}
+
 /** The largest score, in steps, that a cosine of at most `cosine` can have. */
 export function publishedSteps(cosine: number): number {
   const steps = Math.ceil(cosine / STEP);

@@ -4,11 +4,12 @@ import { unwrap } from '../local/unwrap.js';
 import type { StorePage, StoreSearchRequest } from '../record-store.js';
 import { CandidateScores, hex } from './candidate-scores.js';
 import { type Catalog, type CatalogEntry, settingsOf, tablesOf } from './catalog.js';
-import { countMatches, countVisible } from './counts.js';
+import { countVisible } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
+import { MatchCounter, type MatchCounts } from './match-counter.js';
 import { type Match, MatchOrder } from './match-order.js';
 import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
-import { MAX_STEPS, marginOf, publishedSteps, ROUNDING_STEPS, STEP } from './scores.js';
+import { leastCosine, MAX_STEPS, marginOf, publishedSteps, STEP } from './scores.js';
 import { arrayOf, type Sql, type SqlDatabase, Values } from './sql.js';
 import { type Candidate, VectorSource } from './vector-source.js';
 import { vectorText } from './vectors.js';
@@ -135,14 +136,14 @@ class Search {
     const { threshold, total, facets, explain, lexical, map, passages } = this.#plan;
     const counts = total || facets;
     let matches: Match[] = [];
-    let counted: { total: number; facets: Uint8Array | undefined } | undefined;
+    let counted: MatchCounts | undefined;
     if (threshold !== null && lexical) {
       const all = await this.#scoreAll(threshold);
       matches = this.#pageOf(all);
-      if (counts) counted = await this.#countNamed(all);
+      if (counts) counted = await this.#counter().named(all);
     } else if (threshold !== null) {
       matches = await this.#matches(threshold);
-      if (counts) counted = await this.#count(threshold);
+      if (counts) counted = await this.#counter().of(threshold);
     }
     const rows = await this.#rows(matches, map || passages || (lexical && explain));
     const content = {
@@ -190,8 +191,7 @@ class Search {
 
   /** Matches with a score of at least `threshold`, which is 1 or more. */
   async #scan(threshold: number, cursor: MovedCursor | null, need: number): Promise<Match[]> {
-    const least = threshold === MAX_STEPS ? MAX_STEPS - ROUNDING_STEPS : threshold;
-    const lo = (least - 0.5) * STEP - this.#margin;
+    const lo = leastCosine(threshold) - this.#margin;
     const hi =
       cursor === null || cursor.score === MAX_STEPS ? undefined : (cursor.score + 0.5) * STEP + this.#margin;
     const found = new Map<number, Match>();
@@ -289,48 +289,6 @@ class Search {
     return [...found.values()].slice(0, need);
   }
 
-  /** Counts all matches; those within the margin of the threshold are scored exactly. */
-  async #count(threshold: number): Promise<{ total: number; facets: Uint8Array | undefined }> {
-    const facets = this.#plan.facets ? this.#search.facets() : undefined;
-    const count = (where: (values: Values) => string[]) =>
-      countMatches(this.#sql, this.#table, where, facets);
-    const restricted = (values: Values) => restrictionSql(this.#restriction, values);
-    let total = 0;
-    if (threshold === 0) {
-      total = await count((values) => [...restricted(values), 'exact IS NOT NULL']);
-    } else {
-      const least = threshold === MAX_STEPS ? MAX_STEPS - ROUNDING_STEPS : threshold;
-      const [lo, hi] = [-1, 1].map((sign) => (least - 0.5) * STEP + sign * this.#margin) as [number, number];
-      for (const source of this.#sources) {
-        if (source.isOfPassages) {
-          total += await count(namedSql(await this.#longMatches(source, lo, hi, threshold)));
-          continue;
-        }
-        const near = await source.between(lo, hi);
-        const scores = await this.#scores.of(near);
-        total += await count((values) => [...restricted(values), source.aboveSql(hi, values)]);
-        total += await count(namedSql(near.filter((_, at) => (scores[at] as number) >= threshold)));
-      }
-    }
-    return { total, facets: facets && unwrap(facets.finish()) };
-  }
-
-  /** The matches with several vectors. */
-  async #longMatches(
-    source: VectorSource,
-    lo: number,
-    hi: number,
-    threshold: number,
-  ): Promise<{ id: number }[]> {
-    const found = await source.largest(lo);
-    const near = found.filter(({ s }) => s <= hi);
-    const scores = await this.#scores.ofIds(near.map(({ id }) => id));
-    return [
-      ...found.filter(({ s }) => s > hi),
-      ...near.filter((_, at) => (scores[at] as number) >= threshold),
-    ];
-  }
-
   /**
    * All matches in order, by the scores of all records: exact words add to scores that are not similar otherwise, so no
    * vector can be left out.
@@ -371,10 +329,16 @@ class Search {
     return all.filter((match) => this.#order.isAfter(match, moved)).slice(0, limit + 1);
   }
 
-  async #countNamed(matches: readonly Match[]): Promise<{ total: number; facets: Uint8Array | undefined }> {
-    const facets = this.#plan.facets ? this.#search.facets() : undefined;
-    if (facets !== undefined) await countMatches(this.#sql, this.#table, namedSql(matches), facets);
-    return { total: matches.length, facets: facets && unwrap(facets.finish()) };
+  #counter(): MatchCounter {
+    return new MatchCounter({
+      sql: this.#sql,
+      table: this.#table,
+      restriction: this.#restriction,
+      sources: this.#sources,
+      scores: this.#scores,
+      margin: this.#margin,
+      facets: this.#plan.facets ? this.#search.facets() : undefined,
+    });
   }
 
   /** The rows of matches, in their order. */
@@ -391,10 +355,6 @@ class Search {
 
 function matchesOf(rows: readonly Candidate[], scores: readonly number[], score: number): Match[] {
   return rows.flatMap(({ id, uuid }, at) => (scores[at] === score ? { id, uuid, score } : []));
-}
-
-function namedSql(rows: readonly { id: number }[]): (values: Values) => string[] {
-  return (values) => [`id = ANY(${values.bind(arrayOf(rows.map(({ id }) => id)))}::bigint[])`];
 }
 
 /** The vectors that many rows have, with the place of one of the rows. */

@@ -17,4 +17,7 @@ pub use row::ExternalRow;
 pub use rules::{ExternalFacets, ExternalRules};
 pub use searches::{ExternalPage, ExternalQuery, ExternalSearch};
 pub use vectors::{ExternalTexts, ExternalVectors, ScannedVector};
-pub use writes::{ColumnChange, ExternalChange, ExternalWrites};
+pub use writes::{ColumnChange, ExternalChange, ExternalPut, ExternalWrites};
+
+#[cfg(test)]
+mod tests;

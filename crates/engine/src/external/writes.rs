@@ -21,16 +21,7 @@ use crate::write::{
 #[derive(Clone, Debug)]
 pub enum ExternalChange {
     /// Store the row, which is new or has other content than before.
-    Put {
-        /// Whether the record is new.
-        created: bool,
-        /// The record as it is now.
-        row: ExternalRow,
-        /// Its vectors. Those of `row` are empty.
-        vectors: ExternalVectors,
-        /// The JSON text of its data before; absent for a new record.
-        before: Option<Vec<u8>>,
-    },
+    Put(Box<ExternalPut>),
     /// Set only the time of the last sync.
     Touch {
         /// The integer id.
@@ -38,6 +29,19 @@ pub enum ExternalChange {
         /// Milliseconds since 1970.
         synced: i64,
     },
+}
+
+/// A record that a commit stores.
+#[derive(Clone, Debug)]
+pub struct ExternalPut {
+    /// Whether the record is new.
+    pub created: bool,
+    /// The record as it is now, without its vectors.
+    pub row: ExternalRow,
+    /// Its vectors.
+    pub vectors: ExternalVectors,
+    /// The JSON text of its data before; absent for a new record.
+    pub before: Option<Vec<u8>>,
 }
 
 /// How the numbers of records with a column changed, by the type of their values.
@@ -248,7 +252,7 @@ fn change(write: &Write<'_>, before: Option<&[u8]>) -> Option<ExternalChange> {
                 first: vector.to_vec(),
                 passages: passages.map(Box::new),
             });
-            Some(ExternalChange::Put {
+            Some(ExternalChange::Put(Box::new(ExternalPut {
                 created: kind == PutKind::Created,
                 row: ExternalRow {
                     id,
@@ -264,7 +268,7 @@ fn change(write: &Write<'_>, before: Option<&[u8]>) -> Option<ExternalChange> {
                 },
                 vectors,
                 before: before.map(<[u8]>::to_vec),
-            })
+            })))
         }
         Write::Touch { id, synced } => Some(ExternalChange::Touch { id, synced }),
         Write::Delete { .. } => None,
