@@ -137,8 +137,11 @@ export declare class NativeRules {
   prepareLines(body: Uint8Array, firstLine: number): Promise<Prepared | NativeFailure>
   /** Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key. */
   preparePatch(record: string, body: Uint8Array): Prepared | NativeFailure
-  /** The identities whose stored rows `find_texts` and `stage` need: a JSON array of `{"id"}` and `{"uuid"}`. */
-  identities(prepared: Prepared): string
+  /**
+   * The stored rows that `find_texts` and `stage` need, JSON: `{"identities":[{"id"}|{"uuid"}],"vectors"}`, of which
+   * `stage` needs the vectors: `all`, `keyless` or null.
+   */
+  needs(prepared: Prepared): string
   /** Finds the texts to embed. */
   findTexts(prepared: Prepared, stored: Array<NativeRow>): Promise<undefined | NativeFailure>
   /** What a commit writes. */

@@ -83,10 +83,11 @@ impl NativeRules {
         outcome(prepared.map(handles::Prepared::from))
     }
 
-    /// The identities whose stored rows `find_texts` and `stage` need: a JSON array of `{"id"}` and `{"uuid"}`.
+    /// The stored rows that `find_texts` and `stage` need, JSON: `{"identities":[{"id"}|{"uuid"}],"vectors"}`, of which
+    /// `stage` needs the vectors: `all`, `keyless` or null.
     #[napi]
-    pub fn identities(&self, prepared: &handles::Prepared) -> String {
-        self.rules.identities(&prepared.inner)
+    pub fn needs(&self, prepared: &handles::Prepared) -> String {
+        self.rules.needs(&prepared.inner)
     }
 
     /// Finds the texts to embed.

@@ -43,17 +43,27 @@ export function keyText(key: Uint8Array | null): string | undefined {
 /** An identity of a record as the engine names it. */
 export type Reference = { id: string } | { uuid: string };
 
+/** Of which records vectors are read: all, those without a key, or none. */
+export type VectorsOf = 'all' | 'keyless' | null;
+
+const VECTORS_OF = {
+  all: VECTORS,
+  keyless:
+    'CASE WHEN key IS NULL THEN exact END AS exact, CASE WHEN key IS NULL THEN passages END AS passages',
+};
+
 /** The stored records of identities. Each of them is returned once. */
 export async function rowsOf(
   sql: Sql,
   table: string,
   references: readonly Reference[],
+  vectors: VectorsOf = null,
 ): Promise<StoredRow[]> {
   if (references.length === 0) return [];
   const ids = references.flatMap((reference) => ('id' in reference ? [reference.id] : []));
   const uuids = references.flatMap((reference) => ('uuid' in reference ? [reference.uuid] : []));
   return await sql.run<StoredRow>(
-    `SELECT ${ROW}, hash, ${VECTORS} FROM ${table} WHERE id = ANY($1::bigint[]) OR uuid = ANY($2::uuid[])`,
+    `SELECT ${ROW}, hash${vectors === null ? '' : `, ${VECTORS_OF[vectors]}`} FROM ${table} WHERE id = ANY($1::bigint[]) OR uuid = ANY($2::uuid[])`,
     [arrayOf(ids), arrayOf(uuids)],
   );
 }

@@ -1,9 +1,9 @@
-import type { NativeWrites, Prepared } from '../local/binding.js';
+import type { NativeRules, NativeWrites, Prepared } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type { CommitResult, EmbeddedVectors, PreparedRecords, StoreDeleteRequest } from '../record-store.js';
 import { type Catalog, type CatalogEntry, changesOf, recordsOf, tablesOf } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
-import { nativeRow, type RecordRow, type Reference, ROW, rowsOf } from './rows.js';
+import { nativeRow, type RecordRow, type Reference, ROW, rowsOf, type VectorsOf } from './rows.js';
 import { arrayOf, type Sql, type SqlDatabase, type SqlValue, Values } from './sql.js';
 import { deletePassages, replacePassages } from './vectors.js';
 
@@ -56,12 +56,13 @@ export class Writer {
     return await this.#database.write(async (sql) => {
       const entry = await this.#catalog.lock(sql, id);
       const rules = this.#catalog.rulesOf(entry);
-      const stored = await this.#storedRows(sql, entry, prepared as Prepared);
+      const { identities, vectors } = needsOf(rules, prepared as Prepared);
+      const stored = await rowsOf(sql, recordsOf(entry), identities, vectors);
       const names = await this.#catalog.columnNames(sql, entry);
       const now = Date.now();
       const commit = { nextId: entry.next_id, now, names, vectorType: await this.#catalog.vectorType(sql) };
       const { committed, puts, changes, touches, columns, nextId } = unwrap(
-        await rules.stage(prepared as Prepared, stored, embedded, commit),
+        await rules.stage(prepared as Prepared, stored.map(nativeRow), embedded, commit),
       );
       await putRecords(sql, entry, puts);
       await touchRecords(sql, recordsOf(entry), touches);
@@ -110,22 +111,16 @@ export class Writer {
     }, signal);
   }
 
-  async #prepare(
-    id: string,
-    prepare: (rules: ReturnType<Catalog['rulesOf']>) => Promise<Prepared>,
-  ): Promise<PreparedRecords> {
+  async #prepare(id: string, prepare: (rules: NativeRules) => Promise<Prepared>): Promise<PreparedRecords> {
     return await this.#database.read(async (sql) => {
       const entry = await this.#catalog.find(sql, id);
       const rules = this.#catalog.rulesOf(entry);
       const prepared = await prepare(rules);
-      unwrap(await rules.findTexts(prepared, await this.#storedRows(sql, entry, prepared)));
+      const { identities } = needsOf(rules, prepared);
+      const stored = await rowsOf(sql, recordsOf(entry), identities);
+      unwrap(await rules.findTexts(prepared, stored.map(nativeRow)));
       return prepared as PreparedRecords;
     });
-  }
-
-  async #storedRows(sql: Sql, entry: CatalogEntry, prepared: Prepared) {
-    const references = JSON.parse(this.#catalog.rulesOf(entry).identities(prepared)) as Reference[];
-    return (await rowsOf(sql, recordsOf(entry), references)).map(nativeRow);
   }
 
   /** Writes the changes of a commit, and the new state of its database. */
@@ -165,6 +160,11 @@ export class Writer {
       [entry.number, records, nextId, position, removedUpTo, now, hasPassages],
     );
   }
+}
+
+/** The stored records that a write needs. */
+function needsOf(rules: NativeRules, prepared: Prepared): { identities: Reference[]; vectors: VectorsOf } {
+  return JSON.parse(rules.needs(prepared));
 }
 
 interface DeletionPlan {

@@ -86,8 +86,9 @@ impl ExternalRules {
         Ok(Prepared::new(self.epoch, patch, Vec::new()))
     }
 
-    /// The identities whose stored records the other calls need, JSON: an array of `{"id"}` and `{"uuid"}`.
-    pub fn identities(&self, prepared: &Prepared) -> String {
+    /// The stored records that the other calls need, JSON: `{"identities","vectors"}`. The identities are `{"id"}` and
+    /// `{"uuid"}`; `stage` needs the vectors of `all` records, of those without a key (`keyless`), or of none (`null`).
+    pub fn needs(&self, prepared: &Prepared) -> String {
         let prepared = prepared.lock();
         let mut identities = Vec::new();
         if let Some(patch) = &prepared.patch {
@@ -101,7 +102,14 @@ impl ExternalRules {
                 .map(|uuid| RecordRef::Uuid(RecordUuid(uuid)));
             identities.extend([id, uuid].into_iter().flatten().map(reference));
         }
-        json!(identities).to_string()
+        let vectors = match &prepared.patch {
+            Some(_) => Some("all"),
+            // A record that gets its key is stored again.
+            None => (prepared.records.iter())
+                .any(|record| record.new.key.is_some())
+                .then_some("keyless"),
+        };
+        json!({ "identities": identities, "vectors": vectors }).to_string()
     }
 
     /// Compares prepared records with the stored records of their identities, and finds the texts to embed.
