@@ -197,7 +197,7 @@ fn a_page_shows_the_score_and_the_place_of_the_best_passage() {
     rows.upsert(&rules, &long_records(), &split(), 1)
         .expect("stored");
     let request = json!({
-        "variant": "integer", "threshold": 0, "limit": 10, "passages": true, "embedded_by": "m",
+        "variant": "b", "threshold": 0, "limit": 10, "passages": true, "embedded_by": "m",
     });
     let search = rules
         .search(&request.to_string(), &[1.0, 0.0])
