@@ -8,6 +8,7 @@ use crate::external::row::{ExternalRow, snapshot_of};
 use crate::facets::{Facet, FacetCounter};
 use crate::limits::Limits;
 use crate::record::UuidMaker;
+use crate::runtime::StopCheck;
 use crate::settings::Settings;
 
 /// The rules for the records of one database with certain settings.
@@ -85,6 +86,6 @@ impl ExternalFacets {
     /// # Errors
     /// [`Error::Invalid`] when a facet has more intervals, or longer texts, than a response holds.
     pub fn finish(&self) -> Result<Vec<u8>, Error> {
-        self.counter.write(self.max_bytes)
+        self.counter.write(self.max_bytes, &StopCheck::never())
     }
 }
