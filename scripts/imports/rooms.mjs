@@ -23,7 +23,7 @@ export const ORDER = {
   ],
   'src/server': [
     ['main.ts'],
-    ['app.ts', 'close-on-signal.ts', 'preparation.ts'],
+    ['app.ts', 'close-on-signal.ts', 'preparation.ts', 'service-state.ts'],
     ['routes'],
     ['openapi', 'page'],
     ['doctor'],

@@ -18,7 +18,10 @@ export async function beginBackup(
   const { signal } = stop;
   try {
     if (store.backup === undefined) {
-      throw new CosiftError('invalid_request', 'this store is backed up with the tools of its own');
+      throw new CosiftError(
+        'invalid_request',
+        'a PostgreSQL database is backed up with its own tools, such as pg_dump',
+      );
     }
     const made = await store.backup(database, signal);
     let released: Promise<void> | undefined;

@@ -5,14 +5,17 @@ import { unlessAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
 import { LocalStore } from '../store/local/index.js';
+import type { RecordStore } from '../store/record-store.js';
 import type { Backend } from './backend.js';
 import { EmbeddingBackend } from './embedding-backend.js';
 import { keptModels } from './kept-models.js';
 import { isDirectory, type ModelSources, Models } from './models.js';
 
 export interface BackendOptions {
-  /** The directory of the databases; it is created when missing. */
-  directory: string;
+  /** The directory of the databases, which is created when missing; with a `store`, the directory of kept models, if any. */
+  directory?: string | undefined;
+  /** The URL of a PostgreSQL database that keeps the databases instead of the directory. */
+  store?: string | undefined;
   /** Threads that scan. Default: one per core. */
   threads?: number | undefined;
   /** Threads that embed, for each model. Default: one per core, at most four. */
@@ -32,17 +35,29 @@ export interface BackendOptions {
  * @throws {CosiftError} `data_locked` when another process has the directory open; `invalid_request` for a model name
  * that is not allowed, and for a file in place of the directory.
  */
-export function beginBackend(options: BackendOptions): Backend {
-  const { directory, threads, embedWorkers, limits = LIMITS, models, resume = true } = options;
+export async function beginBackend(options: BackendOptions): Promise<Backend> {
+  const { directory, embedWorkers, limits = LIMITS, models, resume = true } = options;
   // A program may change its working directory while the directory is open.
-  const place = path.resolve(directory);
-  if (existsSync(place) && !isDirectory(place)) {
+  const place = directory === undefined ? undefined : path.resolve(directory);
+  if (place !== undefined && existsSync(place) && !isDirectory(place)) {
     throw new CosiftError('invalid_request', `"${place}" is not a directory`);
   }
   // The models are checked before the lock of the directory is taken.
-  const checkedModels = new Models({ ...keptModels(place), ...models }, embedWorkers);
-  const store = LocalStore.open(place, limits, threads);
+  const kept = place === undefined ? {} : keptModels(place);
+  const checkedModels = new Models({ ...kept, ...models }, embedWorkers);
+  const store = await openStore(place, options, limits);
   return new EmbeddingBackend(store, checkedModels, { limits, resume });
+}
+
+async function openStore(
+  directory: string | undefined,
+  { store: url, threads }: BackendOptions,
+  limits: Limits,
+): Promise<RecordStore> {
+  if (url === undefined) return LocalStore.open(directory as string, limits, threads);
+  // Loaded only where it is used.
+  const { NodePostgres, PostgresStore } = await import('../store/postgres/index.js');
+  return new PostgresStore(new NodePostgres({ url }), limits);
 }
 
 /** How far the opening of a directory has come. */
@@ -67,7 +82,7 @@ const PROGRESS_MS = 200;
 export async function openBackend(options: BackendOptions, call: OpenCall = {}): Promise<Backend> {
   const { signal } = call;
   signal?.throwIfAborted();
-  const backend = beginBackend(options);
+  const backend = await beginBackend(options);
   try {
     const loaded = whenReady(backend, call);
     await (signal === undefined ? loaded : unlessAborted(loaded, signal));

@@ -8,7 +8,7 @@ import { writeBytes } from './output.js';
 import { OutputFile } from './output-file.js';
 import { count, ProgressBar } from './progress-bar.js';
 import { withDatabase } from './records/near-names.js';
-import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
+import { checkDatabase, openTarget, refuseStore, type TargetOptions, targetCommand } from './target.js';
 
 interface BackupCommandOptions extends TargetOptions {
   output: string;
@@ -36,6 +36,7 @@ export function backupCommand(): Command {
 
 async function run(options: BackupCommandOptions): Promise<void> {
   const { output, database, data, url } = options;
+  refuseStore(options, 'pg_dump makes a backup of a PostgreSQL database');
   if (url === undefined && !existsSync(data)) {
     throw new CosiftError('invalid_request', `there is no directory ${data}`);
   }

@@ -17,7 +17,8 @@ export interface Keys {
 
 export async function openKeys(options: TargetOptions): Promise<Keys> {
   if (options.url !== undefined) return keysOfServer(await openServer(options.url, options));
-  checkDataDirectory(options.data);
+  checkDataDirectory(options);
+  if (options.store !== undefined) return keysOfStore(options.store);
   // A person who can read the directory may issue any key.
   const { ADMIN } = await import('../server/keys/caller.js');
   const { openKeyStoreOffline } = await import('../server/keys/open-key-store.js');
@@ -30,6 +31,23 @@ export async function openKeys(options: TargetOptions): Promise<Keys> {
       await store.revoke(keyId, ADMIN, options);
     },
     close: async () => undefined,
+  };
+}
+
+async function keysOfStore(url: string): Promise<Keys> {
+  const { NodePostgres, PostgresStore, ServiceTables } = await import('../store/postgres/index.js');
+  const { LIMITS } = await import('../schema/limits.js');
+  const { ADMIN } = await import('../server/keys/caller.js');
+  const { openKeyStoreOffline } = await import('../server/keys/open-key-store.js');
+  const database = new NodePostgres({ url, maxConnections: 1 });
+  const tables = await ServiceTables.open(database);
+  const store = openKeyStoreOffline(tables);
+  return {
+    issue: (request) => store.issue(request, ADMIN),
+    list: () => store.list(ADMIN),
+    databases: async () => (await new PostgresStore(database, LIMITS).progress()).map(({ id }) => id),
+    revoke: (keyId, options) => store.revoke(keyId, ADMIN, options),
+    close: () => tables.close(),
   };
 }
 

@@ -8,14 +8,22 @@ import { isLoopback } from '../config/loopback.js';
 import { modelSources } from '../config/parsers.js';
 import { CosiftError, isCode } from '../errors.js';
 import { DATABASE_ID } from '../schema/ids.js';
-import { API_KEY, isApiKey, isServiceUrl, SERVICE_URL } from '../schema/service-address.js';
+import {
+  API_KEY,
+  isApiKey,
+  isServiceUrl,
+  isStoreUrl,
+  SERVICE_URL,
+  STORE_URL,
+} from '../schema/service-address.js';
 
 // The modules of the commands load the library, the client and the server by `import()` when a command runs: loading all
 // of them takes most of the time of a short command.
 
-/** What a command works on: a data directory of this machine, or a running server. */
+/** What a command works on: a data directory of this machine, a PostgreSQL database, or a running server. */
 export interface TargetOptions {
   data: string;
+  store?: string;
   url?: string;
   key?: string;
   models?: Record<string, string>;
@@ -43,6 +51,11 @@ export function modelFreeCommand(name: string): Command {
         .argParser(checkDirectory),
     )
     .addOption(
+      new Option('--store <url>', 'PostgreSQL database to work on, instead of a directory')
+        .env('COSIFT_STORE')
+        .argParser(checkStore),
+    )
+    .addOption(
       new Option('--url <url>', 'running server to work on, instead of a directory')
         .env('COSIFT_URL')
         .argParser(checkUrl),
@@ -52,19 +65,42 @@ export function modelFreeCommand(name: string): Command {
         '--key <key>',
         'API key for the server (default: <data>/admin.key, for a server on this machine)',
       ).env('COSIFT_KEY'),
-    );
+    )
+    .hook('preAction', chooseTarget);
+}
+
+/** Lets an option of the command line win over an environment variable that names another target. */
+function chooseTarget(command: Command): void {
+  const sources = ['store', 'url'].map((name) => ({ name, source: command.getOptionValueSource(name) }));
+  const given = sources.filter(({ source }) => source === 'cli' || source === 'env');
+  if (given.length < 2) return;
+  const fromEnvironment = given.filter(({ source }) => source === 'env');
+  if (fromEnvironment.length !== 1) {
+    throw new CosiftError('invalid_request', 'give either --store or --url: they name different targets');
+  }
+  for (const { name } of fromEnvironment) command.setOptionValue(name, undefined);
+}
+
+/** Throws for a target that is a PostgreSQL database, because the command is about the files of a data directory. */
+export function refuseStore({ store }: { store?: string }, advice: string): void {
+  if (store === undefined) return;
+  throw new CosiftError(
+    'invalid_request',
+    `the command works on a data directory or a server, not with --store: ${advice}`,
+  );
 }
 
 /** Opens the databases that a command works on. Close them. With `create`, a missing data directory is created. */
 export async function openTarget(options: TargetOptions, { create = false } = {}): Promise<Databases> {
   if (options.url !== undefined) return openServer(options.url, options);
-  if (!create) checkDataDirectory(options.data);
+  if (!create) checkDataDirectory(options);
   const { Cosift } = await import('../library/cosift.js');
   return new Cosift(await openDirectory(options));
 }
 
-/** Throws unless there is a data directory: a command that only reads does not create one. */
-export function checkDataDirectory(data: string): void {
+/** Throws unless there is a data directory or another store: a command that only reads does not create a directory. */
+export function checkDataDirectory({ data, store }: TargetOptions): void {
+  if (store !== undefined) return;
   if (existsSync(path.join(data, 'databases'))) return;
   const problem = existsSync(data)
     ? `${data} is no data directory of cosift`
@@ -87,13 +123,13 @@ export function connection(url: string, options: TargetOptions): ClientOptions {
   return { url, key: apiKey(options), retries: 0 };
 }
 
-/** Opens a data directory, and creates it if it is missing. */
-export async function openDirectory({ data, models }: TargetOptions): Promise<Backend> {
+/** Opens a data directory, and creates it if it is missing; or a PostgreSQL database. */
+export async function openDirectory({ data, store, models }: TargetOptions): Promise<Backend> {
   const { checkModelSources, openBackend } = await import('../backend/index.js');
   checkModelSources(models);
   try {
     // An interrupted re-embedding continues only when the user asks for that.
-    return await openBackend({ directory: data, models, resume: false });
+    return await openBackend({ directory: data, store, models, resume: false });
   } catch (error) {
     if (!isCode(error, 'data_locked')) throw error;
     throw new CosiftError('data_locked', `${error.detail}; to work on its running server, give --url`, {
@@ -144,6 +180,11 @@ export function addModels(text: string, before: Record<string, string> = {}): Re
 
 function checkDirectory(text: string): string {
   if (text === '') throw new InvalidArgumentError('must not be empty');
+  return text;
+}
+
+function checkStore(text: string): string {
+  if (!isStoreUrl(text)) throw new InvalidArgumentError(`must be a ${STORE_URL}`);
   return text;
 }
 

@@ -6,6 +6,8 @@ export interface Config {
   port: number;
   /** Absolute path of the data directory. */
   data: string;
+  /** URL of the PostgreSQL database that keeps everything; undefined: the data directory. */
+  store: string | undefined;
   /** undefined: the key that is kept in the data directory. */
   adminKey: string | undefined;
   logLevel: string;

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import path from 'node:path';
 import ipaddr from 'ipaddr.js';
+import { isStoreUrl, STORE_URL } from '../schema/service-address.js';
 import { AddressPolicy } from './address-policy.js';
 import { isEndpoint, parseEndpoint } from './endpoint.js';
 
@@ -21,6 +22,20 @@ export const text = parser('text', (value): string => {
   if (typeof value !== 'string' || value === '') throw new Error('must be a text that is not empty');
   return value;
 });
+
+/** The message contains no value, because a URL may have a password. */
+export const storeUrl = parser(STORE_URL, (value): string => {
+  if (!isStoreUrl(value)) throw new Error(`must be a ${STORE_URL}`);
+  return value;
+});
+
+/** The URL of a store as it may be shown. */
+export function withoutPassword(url: string): string {
+  const shown = new URL(url);
+  if (shown.password !== '') shown.password = '***';
+  if (shown.searchParams.has('password')) shown.searchParams.set('password', '***');
+  return shown.href;
+}
 
 /** Printable ASCII without spaces: what an HTTP header can carry unquoted. */
 export const headerText = parser('printable ASCII without spaces', (value): string => {

@@ -51,9 +51,15 @@ export function resolveConfig(
       throw new ConfigError(`${source}: ${(error as Error).message}`);
     }
     values.set(setting.name, value);
-    const shown = value === undefined ? '(not set)' : setting.secret ? '(hidden)' : textOf(value);
+    const shown = value === undefined ? '(not set)' : setting.secret ? '(hidden)' : textOf(value, setting);
     return { name: setting.name, value: shown, origin, source };
   });
+  const threads = settings.find(({ name }) => name === 'threads');
+  if (values.get('store') !== undefined && values.get('threads') !== undefined) {
+    throw new ConfigError(
+      `${threads?.source}: a store scans in its own processes; give no threads with a store`,
+    );
+  }
   const warnings = injected.map(
     (name) =>
       `environment variable ${name} is ignored: Kubernetes sets it for a service of that name ` +
@@ -62,7 +68,8 @@ export function resolveConfig(
   return { config: configOf(values), settings, warnings };
 }
 
-function textOf(value: unknown): string {
+function textOf(value: unknown, { shown }: Setting): string {
+  if (shown !== undefined) return shown(String(value));
   if (!isObject(value)) return String(value);
   return Object.entries(value)
     .map(([name, source]) => `${name}=${source}`)
@@ -108,6 +115,7 @@ function configOf(values: ReadonlyMap<string, unknown>): Config {
     host: value('host'),
     port: value('port'),
     data: path.resolve(value<string>('data')),
+    store: value('store'),
     adminKey: value('admin_key'),
     logLevel: value('log_level'),
     rateLimit: value('rate_limit'),

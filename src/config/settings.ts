@@ -10,7 +10,9 @@ import {
   originList,
   type Parser,
   proxyList,
+  storeUrl,
   text,
+  withoutPassword,
 } from './parsers.js';
 
 export interface Setting {
@@ -29,6 +31,8 @@ export interface Setting {
   /** Returns the value of the setting; throws when the value is not valid. */
   parse: Parser;
   secret?: true;
+  /** Hides the password that a value may contain. */
+  shown?: (value: string) => string;
   /** The flag may be repeated. */
   repeat?: true;
   /** The flag is `--no-NAME`, takes no value, and means `false`. */
@@ -59,9 +63,20 @@ export const SETTINGS: readonly Setting[] = [
     name: 'data',
     flag: '--data',
     env: 'COSIFT_DATA',
-    help: 'data directory; created if missing',
+    help: 'data directory; created if missing; with a store, it has only the admin key and the models of this machine',
     default: './data',
     parse: text,
+  },
+  {
+    name: 'store',
+    flag: '--store',
+    env: 'COSIFT_STORE',
+    help:
+      'PostgreSQL database with pgvector that keeps the databases, keys and webhooks, for one or more services; the ' +
+      'environment variable `PGPASSWORD` or a password file may have the password',
+    defaultText: 'the data directory',
+    parse: storeUrl,
+    shown: withoutPassword,
   },
   {
     name: 'admin_key',

@@ -39,6 +39,23 @@ export interface OpenOptions {
   onProgress?: ((progress: OpenProgress) => void) | undefined;
 }
 
+/** Options of {@link open} for a PostgreSQL database. */
+export interface OpenStoreOptions extends Omit<OpenOptions, 'threads'> {
+  /**
+   * URL of the PostgreSQL database, such as `postgres://USER@HOST/DATABASE`, with the parameters of libpq. The
+   * environment variable `PGPASSWORD` or a password file may have the password.
+   */
+  store: string;
+}
+
+/**
+ * Opens the databases of a PostgreSQL database with pgvector, and creates its tables when they are missing. Several
+ * processes can have it open at the same time.
+ *
+ * @throws {CosiftError} `store_failed` when the database cannot be reached; `invalid_request` for an option that is unknown or
+ * has a value that is not allowed.
+ */
+export async function open(options: OpenStoreOptions): Promise<Cosift>;
 /**
  * Opens a data directory with all its databases, and creates it when it is missing. Only one process at a time can have
  * it open.
@@ -56,12 +73,21 @@ export interface OpenOptions {
  * is unknown or has a value that is not allowed, for a file in place of the directory, and for a model whose directory is
  * missing or whose URL is not valid.
  */
-export async function open(directory: string, options: OpenOptions = {}): Promise<Cosift> {
-  checkOptions('directory', { directory });
+export async function open(directory: string, options?: OpenOptions): Promise<Cosift>;
+export async function open(place: string | OpenStoreOptions, options: OpenOptions = {}): Promise<Cosift> {
+  const { signal, onProgress, ...backend } = checkOpen(place, options);
+  checkModelSources(backend.models);
+  return new Cosift(await openBackend(backend, { signal, onProgress }));
+}
+
+function checkOpen(place: string | OpenStoreOptions, options: OpenOptions) {
+  if (typeof place === 'object' && place !== null) {
+    checkOptions('openStore', place);
+    return place;
+  }
+  checkOptions('directory', { directory: place });
   checkOptions('open', options);
-  const { threads, embedWorkers, models, signal, onProgress } = options;
-  checkModelSources(models);
-  return new Cosift(await openBackend({ directory, threads, embedWorkers, models }, { signal, onProgress }));
+  return { directory: place, ...options };
 }
 
 /** The databases of a data directory. Methods without a comment do what {@link Databases} says. */

@@ -16,7 +16,7 @@ import {
   secret,
   signal,
 } from './option-checks.js';
-import { API_KEY, isApiKey, isServiceUrl, SERVICE_URL } from './service-address.js';
+import { API_KEY, isApiKey, isServiceUrl, isStoreUrl, SERVICE_URL, STORE_URL } from './service-address.js';
 
 /** Maximum delay of a Node timer. */
 const MAX_WAIT_MS = 2_147_483_647;
@@ -53,6 +53,13 @@ export const OPTIONS = {
   directory: { directory: name },
   open: {
     threads: integer(1, MAX_THREADS),
+    embedWorkers: integer(1, MAX_EMBED_WORKERS),
+    models: mapOf(model),
+    signal,
+    onProgress: callback,
+  },
+  openStore: {
+    store: secret(`a ${STORE_URL}`, isStoreUrl),
     embedWorkers: integer(1, MAX_EMBED_WORKERS),
     models: mapOf(model),
     signal,
@@ -97,6 +104,7 @@ export const OPTIONS = {
 
 const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
   directory: ['directory'],
+  openStore: ['store'],
   database: ['id'],
   record: ['id'],
   model: ['model'],

@@ -13,3 +13,10 @@ export function isServiceUrl(text: unknown): text is string {
 export function isApiKey(text: unknown): text is string {
   return typeof text === 'string' && /^[\x21-\x7e]+$/.test(text);
 }
+
+/** Describes a valid URL of a store. */
+export const STORE_URL = 'URL such as postgres://USER@HOST/DATABASE';
+
+export function isStoreUrl(text: unknown): text is string {
+  return typeof text === 'string' && /^postgres(ql)?:\/\//i.test(text) && URL.canParse(text);
+}

@@ -5,13 +5,11 @@ import { type Config, ConfigError, isLoopback } from '../config/index.js';
 import { sees } from './admission/access.js';
 import { type AppOptions, buildApp, CAPACITY } from './app.js';
 import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
-import { type AdminKey, adminKey, storeAdminKey } from './keys/admin-key.js';
-import type { KeyStore } from './keys/key-store.js';
-import { openKeyStore } from './keys/open-key-store.js';
+import { storeAdminKey } from './keys/admin-key.js';
 import { EngineLog } from './observability/engine-log.js';
 import { Preparation } from './preparation.js';
+import { openServiceState, type ServiceAdmin, type ServiceState } from './service-state.js';
 import type { DeliveryTimes } from './webhooks/delivery.js';
-import { openWebhookStore } from './webhooks/open-webhook-store.js';
 import { Webhooks } from './webhooks/webhooks.js';
 
 /** Minimum number of characters of an admin key, unless the server listens on a loopback address. */
@@ -23,7 +21,7 @@ export interface Running {
   url: string;
   app: FastifyInstance;
   backend: Backend;
-  admin: AdminKey;
+  admin: ServiceAdmin;
   /** Finishes the requests in flight, then closes the port and releases the data directory. */
   close(): Promise<void>;
 }
@@ -49,14 +47,16 @@ export interface StartOptions {
  */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const print = options.print ?? ((line: string) => process.stdout.write(`${line}\n`));
-  const backend = beginBackend({
+  const backend = await beginBackend({
     directory: config.data,
+    store: config.store,
     threads: config.threads,
     embedWorkers: config.embedWorkers,
     limits: config.limits,
     models: config.models,
   });
   const preparation = new Preparation(backend);
+  let state: ServiceState | undefined;
   let app: FastifyInstance | undefined;
   let webhooks: Webhooks | undefined;
   let engineLog: EngineLog | undefined;
@@ -65,16 +65,17 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     closed ??= runEach([
       () => app?.close(),
       () => webhooks?.close(),
+      () => state?.close(),
       () => backend.close(),
       () => engineLog?.stop(),
     ]);
     return closed;
   };
   try {
-    const admin = await adminKey(config.data, config.adminKey);
+    state = await openServiceState(config);
+    const { admin, keys } = state;
     checkAdminKey(config.host, admin);
-    const keys = await openKeyStore(config.data, admin.key);
-    webhooks = await openWebhooks(config, backend, keys, options.deliveryTimes);
+    webhooks = openWebhooks(config, backend, state, options.deliveryTimes);
     const readiness = () => preparation.readiness();
     app = buildApp({ ...appOptions(config, options.timeouts), backend, keys, webhooks, readiness });
     engineLog = new EngineLog(backend, app.log);
@@ -82,12 +83,12 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     await listen(app, config);
     const url = urlOf(app.server.address() as AddressInfo);
     await preparation.run(app.log, async () => options.beforeServing?.(backend, url));
-    webhooks.start(app.log);
+    await webhooks.start(app.log);
     const running = { url, app, backend, admin, close };
     options.onReady?.(running);
     // Stored only now, so that a start that failed leaves no key behind that was never shown.
-    if (admin.made) {
-      await storeAdminKey(admin);
+    if (admin.made && admin.key !== undefined) {
+      await storeAdminKey({ ...admin, key: admin.key });
       print(`admin key (shown once, kept in ${admin.file}): ${admin.key}`);
       if (config.page) print(`page: ${pageLink(url, options.database, admin.key)}`);
     }
@@ -100,13 +101,13 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   }
 }
 
-async function openWebhooks(
+function openWebhooks(
   config: Config,
   backend: Backend,
-  keys: KeyStore,
+  { keys, webhooks }: ServiceState,
   times: DeliveryTimes | undefined,
-): Promise<Webhooks> {
-  return Webhooks.open(await openWebhookStore(config.data), backend, {
+): Webhooks {
+  return new Webhooks(webhooks, backend, {
     times,
     allow: config.webhookAllow,
     isAllowed: async (keyId, database) => {
@@ -166,8 +167,9 @@ async function runEach(steps: readonly (() => unknown)[]): Promise<void> {
 }
 
 /** A short admin key can be guessed, so it is accepted only when other machines cannot connect. */
-function checkAdminKey(host: string, { key, file }: AdminKey): void {
-  if (key.length >= MIN_ADMIN_KEY || isLoopback(host)) return;
+function checkAdminKey(host: string, { key, file }: ServiceAdmin): void {
+  // Without the key, its hash is that of a key that was made, which is long.
+  if (key === undefined || key.length >= MIN_ADMIN_KEY || isLoopback(host)) return;
   throw new ConfigError(
     `the admin key has ${key.length} characters; to listen on ${host} it needs at least ${MIN_ADMIN_KEY}: ` +
       `set COSIFT_ADMIN_KEY to a longer one, or unset it and remove ${file} to have one made`,

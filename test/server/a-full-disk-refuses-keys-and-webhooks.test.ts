@@ -46,7 +46,7 @@ test.skipIf(disk === undefined)('with 507, changes nothing and leaves no file be
   const { config } = resolveConfig({ port: 0, data, logLevel: 'silent', webhookAllow: '127.0.0.1' }, {});
   const { url, admin, close } = await start(config, { print: () => undefined });
   const call = async (method: string, route: string, body?: object) => {
-    const headers = { 'x-api-key': admin.key, ...(body && { 'content-type': 'application/json' }) };
+    const headers = { 'x-api-key': String(admin.key), ...(body && { 'content-type': 'application/json' }) };
     const response = await fetch(`${url}/v1${route}`, {
       method,
       headers,

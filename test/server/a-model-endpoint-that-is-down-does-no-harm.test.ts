@@ -24,7 +24,7 @@ test('searches and writes get 503 with a code of their own, and nothing is half 
     const call = async (method: string, target: string, payload?: object, type = 'application/json') => {
       const response = await fetch(`${url}${target}`, {
         method,
-        headers: { 'x-api-key': admin.key, ...(payload && { 'content-type': type }) },
+        headers: { 'x-api-key': String(admin.key), ...(payload && { 'content-type': type }) },
         ...(payload && {
           body: type === 'application/json' ? JSON.stringify(payload) : `${JSON.stringify(payload)}\n`,
         }),

@@ -22,7 +22,7 @@ test('what needs it gets 503 without a path of the service, everything else is s
     const call = async (method: string, target: string, payload: object) => {
       const response = await fetch(`${url}/v1/databases/db${target}`, {
         method,
-        headers: { 'x-api-key': admin.key, 'content-type': 'application/json' },
+        headers: { 'x-api-key': String(admin.key), 'content-type': 'application/json' },
         body: JSON.stringify(payload),
       });
       return { status: response.status, text: await response.text() };

@@ -45,7 +45,7 @@ export class Service {
   }
 
   get adminKey(): string {
-    return this.#running.admin.key;
+    return this.#running.admin.key ?? '';
   }
 
   get running(): Running {

@@ -129,7 +129,7 @@ test('while a large database is read, the state says how far it is', async () =>
 
 test('a close in the middle of loading ends it', async () => {
   const { directory } = await stopped('fan');
-  const backend = beginBackend({ directory });
+  const backend = await beginBackend({ directory });
   expect(await backend.readiness()).toMatchObject({ ready: false, reasons: ['databases are being loaded'] });
   await backend.close();
   const again = await openBackend({ directory });

@@ -72,7 +72,7 @@ test('a call that takes too long is given up, and counts as in flight until it i
     },
   });
   const keys = new FileKeyStore(directory, 'admin');
-  const webhooks = await Webhooks.open(await openWebhookStore(directory), local);
+  const webhooks = new Webhooks(await openWebhookStore(directory), local);
   await local.createDatabase('some', { dimensions: 2 });
   const records = [{ id: 1, data: {}, vector: [1, 0] }];
   await local.upsertBatch('some', Buffer.from(JSON.stringify({ records })));

@@ -6,7 +6,7 @@ import { checkFiles } from '../../server/doctor/check-files.js';
 import { abortOnSignal } from '../abort-on-signal.js';
 import { printable } from '../failure.js';
 import { count, duration, ProgressBar } from '../progress-bar.js';
-import { openServer, type TargetOptions } from '../target.js';
+import { openServer, refuseStore, type TargetOptions } from '../target.js';
 
 export interface DoctorOptions extends TargetOptions {
   repair?: true;
@@ -15,6 +15,7 @@ export interface DoctorOptions extends TargetOptions {
 
 /** Runs the checks, prints each, and sets the exit code. */
 export async function examine(options: DoctorOptions): Promise<void> {
+  refuseStore(options, 'PostgreSQL checks its files itself, with data checksums and pg_amcheck');
   const signal = abortOnSignal();
   const bar = new ProgressBar();
   const started = Date.now();

@@ -20,12 +20,13 @@ const VECTOR =
 export async function dryRun(
   input: Input,
   badRows: BadRows,
-  { database, data, url, dimensions }: TargetOptions & { database: string; dimensions?: number },
+  { database, data, store, url, dimensions }: TargetOptions & { database: string; dimensions?: number },
   onProgress: (rows: number) => void,
 ): Promise<string[]> {
   const shown: string[] = [];
   let records = 0;
-  const isNew = url === undefined && !existsSync(path.join(data, 'databases', database));
+  const isNew =
+    url === undefined && store === undefined && !existsSync(path.join(data, 'databases', database));
   // A new database without --dimensions has a model.
   const hasModel = isNew && dimensions === undefined;
   for await (const batch of input.records((row, reason) => badRows.add(row, reason))) {
@@ -39,7 +40,8 @@ export async function dryRun(
     records += rows.length;
     onProgress(records);
   }
-  const where = url === undefined ? `the directory ${data}` : `the server ${url}`;
+  const where =
+    url !== undefined ? `the server ${url}` : store !== undefined ? 'the store' : `the directory ${data}`;
   const created = isNew ? `, which would be created in ${where}` : ` of ${where}`;
   return [
     ...describeInput(input),

@@ -114,7 +114,12 @@ export async function add(from: string, options: AddOptions): Promise<void> {
 
 /** Describes the databases. A data directory that is missing has none, and is not created. */
 async function databasesOf(options: TargetOptions): Promise<DatabaseDescription[]> {
-  if (options.url === undefined && !isDirectory(path.join(options.data, 'databases'))) return [];
+  if (
+    options.url === undefined &&
+    options.store === undefined &&
+    !isDirectory(path.join(options.data, 'databases'))
+  )
+    return [];
   const target = await openTarget(options);
   try {
     return await target.databases();

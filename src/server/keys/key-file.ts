@@ -8,6 +8,7 @@ import { checkSchema } from '../../schema/index.js';
 import { type FileKind, parseChecked, type ReadList, writeChecked } from '../files/checked-file.js';
 import { removeTemporaries, writeFailure } from '../files/secret-file.js';
 import type { StoredKey } from './key-entry.js';
+import type { KeyStorage } from './key-storage.js';
 
 /** The content of `keys.json`. */
 export const KEYS_FILE: FileKind<StoredKey> = {
@@ -22,6 +23,45 @@ const STALE_MS = 5_000;
 const MAX_WAIT_MS = 15_000;
 const RETRY_MS = 10;
 
+/** What the file held when it had `stamp`. */
+type Reading = { stamp: string | undefined } & ({ keys: readonly StoredKey[] } | { error: unknown });
+
+/** The keys in a file. The file is read again whenever a process has replaced it. */
+export class KeyFile implements KeyStorage {
+  readonly #file: string;
+  #last: Reading | undefined;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** @throws {CosiftError} `damaged` when the file was changed by another program. */
+  async read(): Promise<readonly StoredKey[]> {
+    // The stamp is read before the file: a change in between is noticed by the next call.
+    const stamp = stampOf(this.#file);
+    if (this.#last === undefined || this.#last.stamp !== stamp) this.#last = readingOf(this.#file, stamp);
+    if ('error' in this.#last) throw this.#last.error;
+    return this.#last.keys;
+  }
+
+  /** One process at a time changes the file. */
+  async change(change: (keys: StoredKey[]) => StoredKey[]): Promise<void> {
+    await withLock(this.#file, (assertHeld) => {
+      const keys = change(readKeys(this.#file));
+      assertHeld();
+      return writeChecked(this.#file, keys, KEYS_FILE);
+    });
+  }
+}
+
+function readingOf(file: string, stamp: string | undefined): Reading {
+  try {
+    return { stamp, keys: readKeys(file) };
+  } catch (error) {
+    return { stamp, error };
+  }
+}
+
 /**
  * Returns the stored keys; none when there is no file.
  *
@@ -32,21 +72,9 @@ export function readKeys(file: string): StoredKey[] {
 }
 
 /** Returns a text that differs whenever the file was replaced; undefined when there is no file. */
-export function stampOf(file: string): string | undefined {
+function stampOf(file: string): string | undefined {
   const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stats && `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
-}
-
-/**
- * Replaces the stored keys by those that `change` returns. The change is durable when the promise resolves. One process
- * at a time changes the file.
- */
-export async function changeKeys(file: string, change: (keys: StoredKey[]) => StoredKey[]): Promise<void> {
-  await withLock(file, (assertHeld) => {
-    const keys = change(readKeys(file));
-    assertHeld();
-    return writeChecked(file, keys, KEYS_FILE);
-  });
 }
 
 /**
@@ -68,7 +96,8 @@ function read(file: string): ReadList<StoredKey> {
   return parseChecked(file, readFileSync(file, 'utf8'), KEYS_FILE);
 }
 
-function checkStored(value: unknown): StoredKey {
+/** Returns a stored key as it is; throws when it is not valid. */
+export function checkStored(value: unknown): StoredKey {
   const { sha256, ancestors = [], ...description } = value as StoredKey;
   checkSchema('KeyDescription', description);
   if (!/^[0-9a-f]{64}$/.test(sha256)) throw new Error('a hash has the wrong form');

@@ -1,8 +1,11 @@
+import { ServiceTables } from '../../store/postgres/index.js';
 import { FileKeyStore } from './file-key-store.js';
+import { IssuedKeys } from './issued-keys.js';
 import type { KeyStore } from './key-store.js';
+import { PostgresKeyStorage } from './postgres-key-storage.js';
 
 /**
- * Opens the keys of a service. This module alone chooses the implementation.
+ * Opens the keys of a service on a data directory.
  *
  * @throws {CosiftError} `damaged` when the stored keys were changed by another program.
  */
@@ -11,12 +14,11 @@ export function openKeyStore(dataDirectory: string, adminKey: string): Promise<K
 }
 
 /**
- * Opens the keys of a data directory for a command that may run at the same time as a service on the directory. The
- * service reads the keys again when they change.
- *
- * @throws {CosiftError} `damaged` when the stored keys were changed by another program.
+ * Opens the keys of a data directory or of a PostgreSQL database for a command that may run at the same time as a
+ * service. The service reads the keys again when they change.
  */
-export function openKeyStoreOffline(dataDirectory: string): KeyStore {
+export function openKeyStoreOffline(place: string | ServiceTables): KeyStore {
   // Nobody authenticates here, so the admin key is not needed.
-  return new FileKeyStore(dataDirectory, '');
+  if (!(place instanceof ServiceTables)) return new FileKeyStore(place, '');
+  return new IssuedKeys(new PostgresKeyStorage(place), Buffer.alloc(0));
 }

@@ -15,7 +15,7 @@ export function webhookHandlers({ backend, webhooks }: Dependencies): Handlers {
       const database = databaseOf(request);
       // Throws `database_not_found`, which an empty list would hide.
       await backend.describeDatabase(database, { caller: callerOf(request).keyId });
-      return { webhooks: webhooks.list(database) };
+      return { webhooks: await webhooks.list(database) };
     },
 
     async deleteWebhook(request, reply) {

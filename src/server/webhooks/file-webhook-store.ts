@@ -43,10 +43,17 @@ export class FileWebhookStore implements WebhookStore {
     });
   }
 
-  update(webhook: StoredWebhook): Promise<void> {
-    return this.#change((webhooks) => {
-      if (webhooks.has(webhook.webhook_id)) webhooks.set(webhook.webhook_id, webhook);
+  async update(webhook: StoredWebhook): Promise<boolean> {
+    let isKept = false;
+    await this.#change((webhooks) => {
+      isKept = webhooks.has(webhook.webhook_id);
+      if (isKept) webhooks.set(webhook.webhook_id, webhook);
     });
+    return isKept;
+  }
+
+  lease(): Promise<StoredWebhook[]> {
+    return this.list();
   }
 
   remove(webhookIds: readonly string[]): Promise<void> {

@@ -1,3 +1,5 @@
+import type { DeliveryFailure } from '../../schema/index.js';
+
 /** What is stored of a webhook. */
 export interface StoredWebhook {
   webhook_id: string;
@@ -12,6 +14,9 @@ export interface StoredWebhook {
   feed?: string | undefined;
   /** Number of restarts of the feed. */
   restarts?: number;
+  /** Failed attempts of the next delivery, and why the last one failed; in a store that several processes use. */
+  failures?: number;
+  last_failure?: DeliveryFailure | undefined;
   created_at: string;
   /** The id of the key that created the webhook. Older releases did not store it. */
   created_by?: string;

@@ -12,6 +12,29 @@ import type { StoredWebhook } from './stored-webhook.js';
 /** The maximum number of changes in one post. */
 const BATCH = 100;
 const FEED_WAIT_MS = 30_000;
+const LEASE_CHECK_MS = 100;
+
+/** Whether a webhook is delivered by this process alone. */
+export interface Lease {
+  /** Whether other processes may take the webhook over. */
+  isShared: boolean;
+  isHeld(): boolean;
+}
+
+const UNSHARED: Lease = { isShared: false, isHeld: () => true };
+
+export function describeWebhook(stored: StoredWebhook): WebhookDescription {
+  const { webhook_id, url, position, failures = 0, last_failure, created_at, created_by } = stored;
+  return {
+    webhook_id,
+    url,
+    position,
+    failures,
+    ...(last_failure !== undefined && { last_failure }),
+    created_at,
+    ...(created_by !== undefined && { created_by }),
+  };
+}
 
 /** Follows the change feed of one database and posts the changes in order, each until the receiver accepts it. */
 export class Webhook {
@@ -22,35 +45,31 @@ export class Webhook {
   readonly #stopped = new AbortController();
   /** Aborts the post in progress. */
   readonly #posts = new AbortController();
+  readonly #lease: Lease;
   /** Failed attempts of the next delivery. */
   #failures = 0;
   #lastFailure: DeliveryFailure | undefined;
 
-  constructor(stored: StoredWebhook, delivery: Delivery, log: Logger | undefined) {
+  constructor(stored: StoredWebhook, delivery: Delivery, log: Logger | undefined, lease: Lease = UNSHARED) {
     this.stored = stored;
     this.#delivery = delivery;
     this.#log = log;
+    this.#lease = lease;
   }
 
   describe(): WebhookDescription {
-    const { webhook_id, url, position, created_at, created_by } = this.stored;
-    return {
-      webhook_id,
-      url,
-      position,
-      failures: this.#failures,
-      ...(this.#lastFailure !== undefined && { last_failure: this.#lastFailure }),
-      created_at,
-      ...(created_by !== undefined && { created_by }),
-    };
+    return describeWebhook({ ...this.stored, failures: this.#failures, last_failure: this.#lastFailure });
   }
 
   /**
    * Runs until the webhook is stopped, its database is dropped, or its key may no longer have it. `save` stores the
-   * position after each delivery.
+   * position after each delivery; once it returns false, another process delivers.
    */
-  async run(save: () => Promise<void>): Promise<'stopped' | 'gone'> {
+  async run(store: () => Promise<boolean>): Promise<'stopped' | 'gone'> {
     const { signal } = this.#stopped;
+    const save = async () => {
+      if (!(await store())) this.abort();
+    };
     const { webhook_id } = this.stored;
     let otherFailures = 0;
     while (!signal.aborted) {
@@ -104,7 +123,7 @@ export class Webhook {
     await this.#checkKey();
     if (changes.length > 0) {
       const body = JSON.stringify({ database, epoch: history, changes, position });
-      await this.#deliver(body, position, signal);
+      await this.#deliver(body, position, save, signal);
     }
     if (position === after && epoch === readEpoch) return;
     Object.assign(this.stored, { position, epoch, feed: position > 0 ? history : undefined });
@@ -119,11 +138,17 @@ export class Webhook {
   }
 
   /** Posts `body` until the receiver accepts it. The message id stays the same, so that a repetition is recognised. */
-  async #deliver(body: string, position: number, signal: AbortSignal): Promise<void> {
+  async #deliver(
+    body: string,
+    position: number,
+    save: () => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { webhook_id, secret, url, restarts = 0 } = this.stored;
     // The same positions occur again after a restart of the feed.
     const messageId = [webhook_id, ...(restarts > 0 ? [restarts] : []), position].join('_');
     for (;;) {
+      await this.#waitForLease(signal);
       const headers = {
         ...signatureHeaders(secret, messageId, Math.floor(Date.now() / 1000), body),
         'content-type': 'application/json',
@@ -134,14 +159,25 @@ export class Webhook {
       this.#lastFailure = failure?.kind;
       if (failure === undefined) {
         this.#failures = 0;
+        delete this.stored.failures;
+        delete this.stored.last_failure;
         return;
       }
       signal.throwIfAborted();
       this.#log?.warn({ webhook_id, position, fault: failure.detail }, 'delivery failed');
       this.#failures += 1;
+      if (this.#lease.isShared) {
+        Object.assign(this.stored, { failures: this.#failures, last_failure: failure.kind });
+        await save();
+      }
       await this.#pause(this.#failures, signal);
       await this.#checkKey();
     }
+  }
+
+  /** Posts nothing while another process may be delivering, which would post in another order. */
+  async #waitForLease(signal: AbortSignal): Promise<void> {
+    while (!this.#lease.isHeld()) await sleep(LEASE_CHECK_MS, signal);
   }
 
   /**

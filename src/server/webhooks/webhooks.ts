@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { FairLimiter } from '../../async/fair-limiter.js';
+import { sleep } from '../../async/sleep.js';
 import type { Backend } from '../../backend/index.js';
 import { AddressPolicy, hostOf } from '../../config/index.js';
 import { CosiftError, type Problem } from '../../errors.js';
@@ -8,8 +10,8 @@ import { DELIVERY_TIMES, type Delivery, type DeliveryTimes } from './delivery.js
 import { startPosition } from './feed-position.js';
 import { generateSecret } from './signature.js';
 import type { StoredWebhook } from './stored-webhook.js';
-import { Webhook } from './webhook.js';
-import type { WebhookStore } from './webhook-store.js';
+import { describeWebhook, Webhook } from './webhook.js';
+import type { Sharing, WebhookStore } from './webhook-store.js';
 
 /** How long a stop waits for the responses to posts in progress, in milliseconds. */
 const STOP_MS = 1000;
@@ -26,30 +28,32 @@ export interface WebhookOptions {
 export class Webhooks {
   readonly #store: WebhookStore;
   readonly #delivery: Delivery;
+  /** The webhooks that this process delivers. */
   readonly #running = new Map<string, { webhook: Webhook; done: Promise<void> }>();
-  /** The webhooks that `start` starts. */
-  readonly #stored: readonly StoredWebhook[];
+  /** What changes the set of running webhooks takes turns. */
+  readonly #turns = new FairLimiter({ total: 1, perCaller: 1 });
+  readonly #closing = new AbortController();
+  /** When the leases end, in milliseconds of `performance.now()`. */
+  #leasedUntil = Number.NEGATIVE_INFINITY;
+  /** Resolves once the leases are no longer renewed. */
+  #renewing: Promise<void> = Promise.resolve();
   #log: Logger | undefined;
 
-  private constructor(store: WebhookStore, delivery: Delivery, stored: readonly StoredWebhook[]) {
-    this.#store = store;
-    this.#delivery = delivery;
-    this.#stored = stored;
-  }
-
-  static async open(
+  constructor(
     store: WebhookStore,
     backend: Backend,
     { times = DELIVERY_TIMES, allow = [], isAllowed = async () => true }: WebhookOptions = {},
-  ): Promise<Webhooks> {
-    const delivery = { backend, times, policy: new AddressPolicy(allow), isAllowed };
-    return new Webhooks(store, delivery, await store.list());
+  ) {
+    this.#store = store;
+    this.#delivery = { backend, times, policy: new AddressPolicy(allow), isAllowed };
   }
 
   /** Starts to deliver, each webhook from its stored position. */
-  start(log: Logger): void {
+  async start(log: Logger): Promise<void> {
     this.#log = log;
-    for (const stored of this.#stored) this.#begin(stored);
+    await this.#takeLeases();
+    const { sharing } = this.#store;
+    if (sharing !== undefined) this.#renewing = this.#renewLeases(sharing);
   }
 
   /**
@@ -68,14 +72,21 @@ export class Webhooks {
       created_at: new Date().toISOString(),
       created_by: creator,
     };
-    await this.#store.add(stored);
-    return { ...this.#begin(stored).describe(), secret: stored.secret };
+    const description = await this.#inTurn(async () => {
+      await this.#store.add(stored);
+      return this.#begin(stored).describe();
+    });
+    return { ...description, secret: stored.secret };
   }
 
-  list(database: string): WebhookDescription[] {
-    return [...this.#running.values()]
-      .filter(({ webhook }) => webhook.stored.database === database)
-      .map(({ webhook }) => webhook.describe());
+  async list(database: string): Promise<WebhookDescription[]> {
+    const all = await this.#store.list();
+    return all
+      .filter((stored) => stored.database === database)
+      .map((stored) => {
+        const running = this.#running.get(stored.webhook_id);
+        return running?.webhook.describe() ?? describeWebhook(stored);
+      });
   }
 
   /** @throws {CosiftError} `webhook_not_found` */
@@ -84,8 +95,10 @@ export class Webhooks {
     if (stored?.database !== database) {
       throw new CosiftError('webhook_not_found', `there is no webhook "${webhookId}"`);
     }
-    await this.#store.remove([webhookId]);
-    await this.#end(webhookId);
+    await this.#inTurn(async () => {
+      await this.#store.remove([webhookId]);
+      await this.#end(webhookId);
+    });
   }
 
   /** Deletes the webhooks of a database that was dropped. No further change is delivered. */
@@ -105,6 +118,8 @@ export class Webhooks {
 
   /** Stops every delivery within a second. Changes that no receiver accepted are delivered after the next start. */
   async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#renewing;
     const running = [...this.#running.values()];
     for (const { webhook } of running) webhook.stop();
     const timer = setTimeout(() => {
@@ -115,8 +130,43 @@ export class Webhooks {
     await this.#store.close();
   }
 
+  /** Begins the webhooks that no other process delivers, and ends those that another process has taken over. */
+  async #takeLeases(): Promise<void> {
+    await this.#inTurn(async () => {
+      const requestedAt = performance.now();
+      const leased = await this.#store.lease();
+      this.#leasedUntil = requestedAt + (this.#store.sharing?.leaseMs ?? Number.POSITIVE_INFINITY);
+      const ids = new Set(leased.map(({ webhook_id }) => webhook_id));
+      const lost = [...this.#running.keys()].filter((id) => !ids.has(id));
+      await Promise.all(lost.map((id) => this.#end(id)));
+      for (const stored of leased) if (!this.#running.has(stored.webhook_id)) this.#begin(stored);
+    });
+  }
+
+  /** Takes the leases again until the close, also when another process has changed the webhooks. */
+  async #renewLeases({ renewMs, watch }: Sharing): Promise<void> {
+    const { signal } = this.#closing;
+    let wake = new AbortController();
+    watch(() => wake.abort());
+    while (!signal.aborted) {
+      await sleep(renewMs, signal, wake.signal).catch(() => undefined);
+      if (signal.aborted) return;
+      wake = new AbortController();
+      // A failure is tried again: until then nothing is posted once the leases end.
+      await this.#takeLeases().catch((error) => this.#log?.warn({ err: error }, 'webhooks not leased'));
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    return this.#turns.run('', work);
+  }
+
   #begin(stored: StoredWebhook): Webhook {
-    const webhook = new Webhook(stored, this.#delivery, this.#log);
+    const lease = {
+      isShared: this.#store.sharing !== undefined,
+      isHeld: () => performance.now() < this.#leasedUntil,
+    };
+    const webhook = new Webhook(stored, this.#delivery, this.#log, lease);
     const done = webhook
       .run(() => this.#store.update(stored))
       .then(async (end) => {

@@ -1,3 +1,4 @@
 export { NodePostgres, type PostgresOptions } from './node-postgres.js';
 export { PostgresStore } from './postgres-store.js';
+export { ServiceTables } from './service-tables.js';
 export type { Sql, SqlDatabase } from './sql.js';

@@ -42,6 +42,23 @@ const MIGRATIONS: readonly (readonly string[])[] = [
       done_version bigint NOT NULL,
       done_id bigint NOT NULL
     )`,
+    // What the services that share the database keep as a whole: the issued keys, and the hash of the admin key.
+    'CREATE TABLE cosift.service_state (name text PRIMARY KEY, version bigint NOT NULL, content text NOT NULL)',
+    `CREATE TABLE cosift.webhooks (
+      place bigint GENERATED ALWAYS AS IDENTITY,
+      webhook_id text PRIMARY KEY,
+      database text NOT NULL,
+      stored text NOT NULL,
+      owner text,
+      leased_until timestamptz
+    )`,
+    // The last re-embedding of each database, and the process that does it.
+    `CREATE TABLE cosift.reembedding_jobs (
+      database text PRIMARY KEY,
+      state text NOT NULL,
+      owner text,
+      leased_until timestamptz
+    )`,
   ],
 ];
 

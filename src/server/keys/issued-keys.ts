@@ -1,0 +1,110 @@
+import { FairLimiter } from '../../async/fair-limiter.js';
+import { CosiftError } from '../../errors.js';
+import type { IssuedKey, KeyDescription, KeyRequest } from '../../schema/index.js';
+import { ADMIN, type Caller, mayManage } from './caller.js';
+import { makeRoom } from './key-capacity.js';
+import { describeKey, entryOf, type KeyEntry, type StoredKey } from './key-entry.js';
+import { hashKey, keyIdOf, sameHash } from './key-format.js';
+import type { KeyStorage } from './key-storage.js';
+import type { KeyStore } from './key-store.js';
+import { newKey } from './new-key.js';
+
+/** Changes of one key that may wait. */
+const MAX_WAITING = 64;
+
+/** The issued keys of a service, in a storage. */
+export class IssuedKeys implements KeyStore {
+  readonly #storage: KeyStorage;
+  readonly #adminHash: Buffer;
+  /** The keys that the storage returned last, in the form in which requests need them. */
+  #keys: { stored: readonly StoredKey[]; byId: ReadonlyMap<string, KeyEntry> } | undefined;
+  /** The storage has one change at a time. Keys take turns, so that no key delays its own revocation. */
+  readonly #changes = new FairLimiter({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
+
+  constructor(storage: KeyStorage, adminHash: Buffer) {
+    this.#storage = storage;
+    this.#adminHash = adminHash;
+  }
+
+  async authenticate(key: string, now = Date.now()): Promise<Caller | undefined> {
+    const hash = hashKey(key);
+    if (sameHash(hash, this.#adminHash)) return ADMIN;
+    const keyId = keyIdOf(key);
+    const found = keyId === undefined ? undefined : (await this.#current()).get(keyId);
+    if (found === undefined || !sameHash(hash, found.hash) || now >= found.caller.expiresAt) return undefined;
+    return found.caller;
+  }
+
+  async find(keyId: string, now = Date.now()): Promise<Caller | undefined> {
+    if (keyId === ADMIN.keyId) return ADMIN;
+    const caller = (await this.#current()).get(keyId)?.caller;
+    return caller === undefined || now >= caller.expiresAt ? undefined : caller;
+  }
+
+  async failure(): Promise<unknown> {
+    try {
+      await this.#current();
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  async issue(request: KeyRequest, issuer: Caller): Promise<IssuedKey> {
+    const { key, stored } = newKey(request, issuer);
+    await this.#change(issuer, (keys) => {
+      makeRoom(keys, stored, issuer);
+      keys.set(stored.key_id, entryOf(stored));
+    });
+    return { ...describeKey(stored), key };
+  }
+
+  async list(caller: Caller): Promise<KeyDescription[]> {
+    return [...(await this.#current()).values()]
+      .filter((key) => mayManage(caller, key.caller))
+      .map(({ stored }) => describeKey(stored));
+  }
+
+  async revoke(keyId: string, caller: Caller, { descendants = false } = {}): Promise<void> {
+    await this.#change(caller, (keys) => {
+      const found = keys.get(keyId);
+      const named = [...keys.values()].filter(
+        (key) => key === found || (descendants && key.caller.ancestors.includes(keyId)),
+      );
+      const revoked = named.filter((key) => mayManage(caller, key.caller));
+      if (revoked.length === 0 || (found !== undefined && !revoked.includes(found))) {
+        throw new CosiftError('key_not_found', `there is no key "${keyId}"`);
+      }
+      for (const { stored } of revoked) keys.delete(stored.key_id);
+    });
+  }
+
+  /**
+   * Changes the stored keys. Each change starts from the result of the change before.
+   *
+   * @throws {CosiftError} `unauthorized` when an earlier change revoked the key of `caller`.
+   */
+  async #change(caller: Caller, change: (keys: Map<string, KeyEntry>) => void): Promise<void> {
+    await this.#changes.run(caller.keyId, () =>
+      this.#storage.change((stored) => {
+        const keys = byId(stored);
+        const isValid =
+          caller.keyId === ADMIN.keyId || (keys.has(caller.keyId) && Date.now() < caller.expiresAt);
+        if (!isValid) throw new CosiftError('unauthorized', 'the key is not valid');
+        change(keys);
+        return [...keys.values()].map((key) => key.stored);
+      }),
+    );
+  }
+
+  async #current(): Promise<ReadonlyMap<string, KeyEntry>> {
+    // Without the stored keys no key is valid, because some of the earlier keys may be revoked by now.
+    const stored = await this.#storage.read();
+    if (this.#keys?.stored !== stored) this.#keys = { stored, byId: byId(stored) };
+    return this.#keys.byId;
+  }
+}
+
+function byId(keys: readonly StoredKey[]): Map<string, KeyEntry> {
+  return new Map(keys.map((stored) => [stored.key_id, entryOf(stored)]));
+}
