@@ -44,7 +44,6 @@ export class ReembeddingJob {
   #done: number;
   #startedAt: string;
   #problem: Reembedding['problem'];
-  /** Resolves, and never rejects, once the job has ended. */
   #ended: Promise<void> = Promise.resolve();
 
   constructor(
@@ -113,6 +112,11 @@ export class ReembeddingJob {
       await this.#run(embedder);
     };
     this.#ended = run().catch((error) => this.#fail(error));
+  }
+
+  /** Resolves, and never rejects, once the job has ended. */
+  get ended(): Promise<void> {
+    return this.#ended;
   }
 
   /** Asks the job to end at its next step. */

@@ -2,28 +2,43 @@ import { CosiftError, isCode } from '../errors.js';
 import type { Reembedding } from '../schema/index.js';
 import type { Models } from './models.js';
 import { type ReembeddingDependencies, type ReembeddingFacts, ReembeddingJob } from './reembedding-job.js';
+import { type OwnReembedding, SharedReembeddings } from './shared-reembeddings.js';
 
 /** The re-embeddings of all databases, one per database. */
 export class Reembeddings {
   readonly #dependencies: ReembeddingDependencies;
   readonly #models: Models;
+  /** The re-embeddings that this process does or did. */
   readonly #jobs = new Map<string, ReembeddingJob>();
+  /** Absent in a store that only this process uses. */
+  readonly #shared: SharedReembeddings | undefined;
+  readonly #owned = new WeakMap<ReembeddingJob, OwnReembedding>();
+  readonly #releases: Promise<void>[] = [];
   #closed = false;
 
   constructor(dependencies: ReembeddingDependencies, models: Models) {
+    const { reembeddingLeases } = dependencies.store;
     this.#dependencies = dependencies;
     this.#models = models;
+    this.#shared = reembeddingLeases && new SharedReembeddings(reembeddingLeases);
   }
 
   /** Returns the state of the last re-embedding of a database; undefined when there is none. */
   async state(id: string): Promise<Reembedding | undefined> {
     const job = this.#jobs.get(id);
+    if (job !== undefined && isActive(job)) return this.#describe(id, job);
+    // Another process may have done one since.
+    const shared = await this.#shared?.find(id);
+    if (this.#shared !== undefined) return shared && { ...shared.state, records: await this.#records(id) };
     return job && (await this.#describe(id, job));
   }
 
   /** Returns the unfinished re-embedding of a database with `records` records; undefined when there is none. */
   unfinished(id: string, records: number): Reembedding | undefined {
     const job = this.#jobs.get(id);
+    const shared = this.#shared?.seen(id);
+    const isShown = shared?.isElsewhere || job === undefined;
+    if (shared !== undefined && isShown && shared.state.state !== 'done') return { ...shared.state, records };
     return job === undefined || job.state === 'done' ? undefined : job.describe(records);
   }
 
@@ -37,36 +52,53 @@ export class Reembeddings {
     const { infos } = this.#dependencies;
     await infos.get(id);
     const embedder = await this.#models.embedder(model);
-    const info = await infos.get(id);
+    const elsewhere = await this.#shared?.find(id);
+    if (elsewhere?.isElsewhere) {
+      checkSameModel(id, elsewhere.state.model, model);
+      return { ...elsewhere.state, records: await this.#records(id) };
+    }
+    const info = await (this.#shared === undefined ? infos.get(id) : infos.refresh(id));
     // Nothing is awaited from here until the job is added, so that no other call can start one in between.
     const running = this.#jobs.get(id);
-    if (running?.state === 'running' || running?.state === 'switching') {
-      if (running.model !== model) {
-        const detail = `database "${id}" is being embedded with model "${running.model}"; cancel that first`;
-        throw new CosiftError('reembedding_running', detail);
-      }
+    if (running !== undefined && isActive(running)) {
+      checkSameModel(id, running.model, model);
       return this.#describe(id, running);
     }
     const startedAt = new Date().toISOString();
     const job = this.#add(id, { model, from: info.model, done: 0, startedAt });
+    if (!(await this.#take(id, job))) {
+      this.#jobs.delete(id);
+      return this.start(id, model);
+    }
     if (info.model === model && info.fingerprint === embedder.fingerprint) job.markDone();
-    else await job.start(embedder);
+    else await job.start(embedder).finally(() => this.#releaseAtEnd(id, job));
+    if (job.state === 'done') this.#releaseAtEnd(id, job);
     return this.#describe(id, job);
   }
 
   /** Continues the re-embeddings that the end of a process interrupted. Resolves before they are done. */
   async resume(ids: readonly string[]): Promise<void> {
+    for (const id of ids) await this.#resume(id);
+    this.#shared?.watch(({ database }) => this.#resume(database));
+  }
+
+  async #resume(id: string): Promise<void> {
     const { store, infos } = this.#dependencies;
-    for (const id of ids) {
-      // A re-embedding that cannot be read does not block the start. A request to start it reports the error.
-      const unfinished = await store.reembedding(id).catch(() => null);
-      if (unfinished === null) continue;
-      const { model, done, startedAt } = unfinished;
-      const { model: from } = await infos.get(id);
-      const job = this.#add(id, { model, from, done, startedAt });
-      if (this.#models.has(model)) job.resume(() => this.#models.embedder(model));
-      else job.markWaiting();
+    // A re-embedding that cannot be read does not block the start. A request to start it reports the error.
+    const unfinished = await store.reembedding(id).catch(() => null);
+    if (unfinished === null) return;
+    const { model, done, startedAt } = unfinished;
+    // Another process may have the model.
+    if (this.#shared !== undefined && !this.#models.has(model)) return;
+    const { model: from } = await infos.get(id);
+    const job = this.#add(id, { model, from, done, startedAt });
+    if (!(await this.#take(id, job))) {
+      this.#jobs.delete(id);
+      return;
     }
+    if (!this.#models.has(model)) return job.markWaiting();
+    job.resume(() => this.#models.embedder(model));
+    this.#releaseAtEnd(id, job);
   }
 
   /**
@@ -79,6 +111,8 @@ export class Reembeddings {
     await infos.get(id);
     const job = this.#jobs.get(id);
     await job?.stop();
+    // The process that does it learns of that by its next step.
+    await this.#shared?.remove(id);
     try {
       await store.cancelReembedding(id);
     } catch (error) {
@@ -102,12 +136,15 @@ export class Reembeddings {
       throw error;
     }
     this.#jobs.delete(id);
+    await this.#shared?.remove(id);
   }
 
   /** Stops all re-embeddings; the next start of the process continues them. */
   async close(): Promise<void> {
     this.#closed = true;
+    await this.#shared?.close();
     await Promise.all([...this.#jobs.values()].map((job) => job.stop()));
+    await Promise.all(this.#releases);
   }
 
   #add(id: string, facts: ReembeddingFacts): ReembeddingJob {
@@ -117,8 +154,49 @@ export class Reembeddings {
     return job;
   }
 
-  async #describe(id: string, job: ReembeddingJob): Promise<Reembedding> {
-    const databases = await this.#dependencies.store.progress();
-    return job.describe(databases.find((database) => database.id === id)?.records ?? 0);
+  /** Makes this process the one that does a re-embedding; false while another process does it. */
+  async #take(id: string, job: ReembeddingJob): Promise<boolean> {
+    return (await this.#shared?.take(id, this.#own(id, job))) ?? true;
   }
+
+  /** Lets other processes have the re-embedding, and know its result, once the job has ended. */
+  #releaseAtEnd(id: string, job: ReembeddingJob): void {
+    const released = job.ended.then(() => this.#shared?.release(id, this.#own(id, job)));
+    // Without it, the lease ends by itself.
+    this.#releases.push(released.catch(() => undefined));
+  }
+
+  #own(id: string, job: ReembeddingJob): OwnReembedding {
+    const known = this.#owned.get(job);
+    if (known !== undefined) return known;
+    const own = {
+      describe: () => this.#describe(id, job),
+      lost: () => {
+        job.abort();
+        if (this.#jobs.get(id) === job) this.#jobs.delete(id);
+      },
+    };
+    this.#owned.set(job, own);
+    return own;
+  }
+
+  async #describe(id: string, job: ReembeddingJob): Promise<Reembedding> {
+    return job.describe(await this.#records(id));
+  }
+
+  async #records(id: string): Promise<number> {
+    const databases = await this.#dependencies.store.progress();
+    return databases.find((database) => database.id === id)?.records ?? 0;
+  }
+}
+
+function isActive({ state }: ReembeddingJob): boolean {
+  return state === 'running' || state === 'switching';
+}
+
+/** @throws {CosiftError} `reembedding_running` */
+function checkSameModel(id: string, running: string, model: string): void {
+  if (running === model) return;
+  const detail = `database "${id}" is being embedded with model "${running}"; cancel that first`;
+  throw new CosiftError('reembedding_running', detail);
 }

@@ -8,6 +8,7 @@ import type {
   FilterGroup,
   Pagination,
   QueryRequest,
+  Reembedding,
   SearchRequest,
   Variant,
 } from '../schema/index.js';
@@ -104,6 +105,9 @@ export interface RecordStore {
    * been missed. Absent in a store that only one process uses.
    */
   watch?(onWritten: (id: string | undefined) => void): void;
+
+  /** Which process does the re-embedding of each database. Absent in a store that only one process uses. */
+  readonly reembeddingLeases?: ReembeddingLeases;
 
   /** Starts to store vectors of another model besides the current ones, or continues an interrupted re-embedding. */
   beginReembedding(id: string, settings: ReembeddingSettings): Promise<StoredReembedding>;
@@ -291,6 +295,31 @@ export interface ReembeddingSettings {
   model: string;
   fingerprint: string;
   dimensions: number;
+}
+
+/**
+ * Which of the processes that use one store does the re-embedding of each database. A process that ends without
+ * releasing its lease loses it after some seconds.
+ */
+export interface ReembeddingLeases {
+  /** The last re-embedding of every database that had one. */
+  all(): Promise<SharedReembedding[]>;
+  /** Takes a re-embedding for this process and stores its state; false while another process has it. */
+  take(database: string, state: Reembedding): Promise<boolean>;
+  /** Keeps the lease and stores the state; false once another process has it, or the re-embedding was removed. */
+  renew(database: string, state: Reembedding): Promise<boolean>;
+  /** Ends the lease and stores the state. Another process may then take the re-embedding. */
+  release(database: string, state: Reembedding): Promise<void>;
+  /** Forgets the re-embedding. The process that does it ends it. */
+  remove(database: string): Promise<void>;
+}
+
+/** The last re-embedding of a database, as the process that did it described it. */
+export interface SharedReembedding {
+  database: string;
+  state: Reembedding;
+  /** Whether another process is doing it. */
+  isElsewhere: boolean;
 }
 
 /** An unfinished re-embedding. */

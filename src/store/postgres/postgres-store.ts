@@ -27,6 +27,7 @@ import { Exporter } from './exporter.js';
 import { FeedReader } from './feed-reader.js';
 import { Lister } from './lister.js';
 import { Reembedder } from './reembedder.js';
+import { PostgresReembeddingLeases } from './reembedding-leases.js';
 import { nativeRow, type Reference, rowsOf } from './rows.js';
 import { migrate } from './schema.js';
 import { Searcher } from './searcher.js';
@@ -45,6 +46,7 @@ export class PostgresStore implements RecordStore {
   readonly #feed: FeedReader;
   readonly #exporter: Exporter;
   readonly #reembedder: Reembedder;
+  readonly reembeddingLeases: PostgresReembeddingLeases;
   readonly #searches = { running: 0, answered: 0 };
   readonly #commits = { running: 0, count: 0, totalMs: 0 };
 
@@ -58,6 +60,7 @@ export class PostgresStore implements RecordStore {
     this.#feed = new FeedReader(database, this.#catalog, keepChangesMs);
     this.#exporter = new Exporter(database, this.#catalog);
     this.#reembedder = new Reembedder(database, this.#catalog);
+    this.reembeddingLeases = new PostgresReembeddingLeases(database);
   }
 
   async load(): Promise<void> {
