@@ -13,6 +13,13 @@ export { type ExamineAllCall, examineDirectory } from './doctor/index.js';
 export { keptModels, keptModelsPath } from './kept-models.js';
 export { batchesOfLines } from './line-batches.js';
 export {
+  type FeedEnd,
+  type MigratedDatabase,
+  migrateDatabase,
+  readFeedToEnd,
+  settingsOf,
+} from './migration/index.js';
+export {
   BUILT_IN_MODEL,
   checkModelSources,
   isDirectory,
@@ -20,4 +27,4 @@ export {
   type ModelSources,
   Models,
 } from './models.js';
-export { beginBackend, type OpenProgress, openBackend } from './open-backend.js';
+export { beginBackend, type OpenProgress, openBackend, openStore } from './open-backend.js';

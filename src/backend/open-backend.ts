@@ -49,9 +49,10 @@ export async function beginBackend(options: BackendOptions): Promise<Backend> {
   return new EmbeddingBackend(store, checkedModels, { limits, resume });
 }
 
-async function openStore(
+/** Opens the store alone, for work that embeds nothing. */
+export async function openStore(
   directory: string | undefined,
-  { store: url, threads }: BackendOptions,
+  { store: url, threads }: Pick<BackendOptions, 'store' | 'threads'>,
   limits: Limits,
 ): Promise<RecordStore> {
   if (url === undefined) return LocalStore.open(directory as string, limits, threads);

@@ -1,6 +1,7 @@
 import type { TextSource } from '../api/text-line.js';
 import type { Problem } from '../errors.js';
 import type {
+  Change,
   DatabaseDescription,
   DeleteRequest,
   DoctorCheck,
@@ -108,6 +109,12 @@ export interface RecordStore {
 
   /** Which process does the re-embedding of each database. Absent in a store that only one process uses. */
   readonly reembeddingLeases?: ReembeddingLeases;
+
+  /**
+   * Replaces the change feed of a database, and its times, by those of another store that has the same records. Absent
+   * in a store whose feeds are its own.
+   */
+  adoptFeed?(id: string, feed: AdoptedFeed): Promise<void>;
 
   /** Starts to store vectors of another model besides the current ones, or continues an interrupted re-embedding. */
   beginReembedding(id: string, settings: ReembeddingSettings): Promise<StoredReembedding>;
@@ -320,6 +327,16 @@ export interface SharedReembedding {
   state: Reembedding;
   /** Whether another process is doing it. */
   isElsewhere: boolean;
+}
+
+/** The change feed of another store. */
+export interface AdoptedFeed {
+  /** The position of the last change, and its epoch. */
+  position: number;
+  epoch: string;
+  /** The changes that are kept, oldest first. */
+  changes: readonly Change[];
+  times: StoredDatabase['times'];
 }
 
 /** An unfinished re-embedding. */

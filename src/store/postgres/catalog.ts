@@ -31,6 +31,8 @@ export interface CatalogEntry {
   version: number;
   /** Whether a record has or had several vectors. */
   has_passages: boolean;
+  /** Position of the last change that came from another store, without the data before the change. */
+  adopted: number;
 }
 
 /** How the counts of a column change. */

@@ -43,7 +43,11 @@ export class FeedReader {
   }
 
   /** @throws {CosiftError} `feed_restarted`, `changes_removed` */
-  async #check(sql: Sql, entry: CatalogEntry, { after, epoch }: StoreChangesRequest): Promise<void> {
+  async #check(
+    sql: Sql,
+    entry: CatalogEntry,
+    { after, epoch, forced_filter }: StoreChangesRequest,
+  ): Promise<void> {
     const id = JSON.stringify(entry.id);
     if ((epoch !== undefined && epoch !== entry.epoch) || after > entry.position) {
       const detail = `the position belongs to another change feed of database ${id}: start again after position 0`;
@@ -54,7 +58,9 @@ export class FeedReader {
       `SELECT max(position) AS position FROM ${changesOf(entry)} WHERE written < $1::bigint`,
       [Date.now() - this.#keepChangesMs],
     );
-    const removed = Math.max(entry.removed, old?.position ?? 0);
+    // A filter cannot tell what an adopted change hides, because it lacks the data before the change.
+    const adopted = forced_filter === undefined ? 0 : entry.adopted;
+    const removed = Math.max(entry.removed, old?.position ?? 0, adopted);
     if (after < removed) {
       const detail =
         `changes up to position ${removed} of database ${id} are no longer kept: ` +

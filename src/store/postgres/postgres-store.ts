@@ -2,6 +2,7 @@ import type { Limits } from '../../schema/index.js';
 import { engineRequest } from '../local/engine-request.js';
 import { unwrap } from '../local/unwrap.js';
 import type {
+  AdoptedFeed,
   CommitResult,
   DatabaseProgress,
   EmbeddedVectors,
@@ -24,6 +25,7 @@ import type {
 } from '../record-store.js';
 import { Catalog, recordsOf, removeUnusedTables } from './catalog.js';
 import { Exporter } from './exporter.js';
+import { adoptFeed } from './feed-adopter.js';
 import { FeedReader } from './feed-reader.js';
 import { Lister } from './lister.js';
 import { Reembedder } from './reembedder.js';
@@ -165,6 +167,10 @@ export class PostgresStore implements RecordStore {
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     return this.#exporter.lines(id, request, signal);
+  }
+
+  adoptFeed(id: string, feed: AdoptedFeed): Promise<void> {
+    return adoptFeed(this.#database, this.#catalog, id, feed);
   }
 
   beginReembedding(id: string, settings: ReembeddingSettings): Promise<StoredReembedding> {

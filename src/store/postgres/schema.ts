@@ -20,7 +20,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
       position bigint NOT NULL,
       removed bigint NOT NULL,
       version bigint NOT NULL,
-      has_passages boolean NOT NULL
+      has_passages boolean NOT NULL,
+      adopted bigint NOT NULL DEFAULT 0
     )`,
     `CREATE TABLE cosift.columns (
       place bigint GENERATED ALWAYS AS IDENTITY,

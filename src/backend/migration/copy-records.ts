@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import type { RecordStore } from '../../store/record-store.js';
+import { LineCursor } from './line-cursor.js';
+import { LineWriter } from './line-writer.js';
+
+/** What a pass over two databases found. */
+export interface CopyResult {
+  /** Records of the source. */
+  records: number;
+  /** Records that were different in the target, or were there alone. */
+  written: number;
+  /** SHA-256 over all lines of the source: identities, data, times and exact vectors. */
+  checksum: string;
+}
+
+export interface CopyCall {
+  signal?: AbortSignal | undefined;
+  /** Called with the number of records of the source that are compared. */
+  onProgress?: ((done: number) => void) | undefined;
+}
+
+/**
+ * Makes a database of `target` equal to that of `source`: each record with its identities, the order of its columns, its
+ * times and its exact vectors. Both are read in the order of the ids, and what is equal is not written. So a pass that
+ * writes nothing proves that both are equal, and a pass after an interrupted one continues it.
+ */
+export async function copyRecords(
+  source: RecordStore,
+  target: RecordStore,
+  database: string,
+  { signal, onProgress }: CopyCall,
+): Promise<CopyResult> {
+  const hash = createHash('sha256');
+  const request = { vectors: true };
+  const from = new LineCursor(source.exportLines(database, request, signal));
+  const to = new LineCursor(target.exportLines(database, request, signal));
+  const writer = new LineWriter(target, database);
+  let [records, written] = [0, 0];
+  try {
+    for (;;) {
+      const [wanted, found] = [await from.current(), await to.current()];
+      if (wanted === undefined && found === undefined) break;
+      const isWanted = wanted !== undefined && (found === undefined || wanted.id <= found.id);
+      const isFound = found !== undefined && (wanted === undefined || found.id <= wanted.id);
+      const isEqual = isWanted && isFound && Buffer.compare(wanted.bytes, found.bytes) === 0;
+      if (!isEqual) {
+        written += 1;
+        // A record that is replaced is created again, because its creation time is that of the source.
+        if (isFound) await writer.delete(found.id);
+        if (isWanted) await writer.put(wanted);
+      }
+      if (isWanted) {
+        hash.update(wanted.bytes);
+        records += 1;
+        from.next();
+        onProgress?.(records);
+      }
+      if (isFound) to.next();
+    }
+    await writer.finish();
+  } finally {
+    await Promise.all([from.close(), to.close()]);
+  }
+  return { records, written, checksum: hash.digest('hex') };
+}

@@ -1,0 +1,54 @@
+import { CosiftError } from '../../errors.js';
+import type { RecordStore, StoreSettings } from '../../store/record-store.js';
+import { copyFeed } from './copy-feed.js';
+import { type CopyResult, copyRecords } from './copy-records.js';
+
+/** Passes over a database that is being written to, before the migration gives up. */
+const MAX_PASSES = 10;
+
+export interface MigrationCall {
+  signal?: AbortSignal | undefined;
+  /** Called with the records of the source that this pass has compared; the first pass copies, the last one verifies. */
+  onProgress?: ((pass: number, done: number, records: number) => void) | undefined;
+}
+
+export interface MigratedDatabase extends Omit<CopyResult, 'written'> {
+  /** Whether followers of the change feed go on after their position. */
+  hasFeed: boolean;
+}
+
+/** The settings with which a database is created again. */
+export async function settingsOf(store: RecordStore, database: string): Promise<StoreSettings> {
+  const { embed, model, fingerprint, dimensions, approximate, lexical } =
+    await store.describeDatabase(database);
+  return { embed, model, fingerprint, dimensions, approximate, lexical };
+}
+
+/**
+ * Makes a database of `target` equal to that of `source`, and verifies it: passes are made until one finds no
+ * difference. After an interruption, the next call goes on.
+ *
+ * @throws {CosiftError} `busy` when the source does not stop changing.
+ */
+export async function migrateDatabase(
+  source: RecordStore,
+  target: RecordStore,
+  database: string,
+  { signal, onProgress }: MigrationCall,
+): Promise<MigratedDatabase> {
+  for (let pass = 1; pass <= MAX_PASSES; pass++) {
+    const { records } = await source.describeDatabase(database);
+    const { written, ...copied } = await copyRecords(source, target, database, {
+      signal,
+      onProgress: (done) => onProgress?.(pass, done, records),
+    });
+    if (written > 0) continue;
+    const counted = (await target.describeDatabase(database)).records;
+    if (counted !== copied.records) {
+      throw new CosiftError('damaged', `the target counts ${counted} records of ${copied.records}`);
+    }
+    return { ...copied, hasFeed: await copyFeed(source, target, database) };
+  }
+  const detail = `database "${database}" is being written to: stop the services of the source, then run it again`;
+  throw new CosiftError('busy', detail);
+}

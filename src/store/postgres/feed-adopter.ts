@@ -1,0 +1,57 @@
+import type { AdoptedFeed } from '../record-store.js';
+import { type Catalog, changesOf, recordsOf } from './catalog.js';
+import { arrayOf, type SqlDatabase } from './sql.js';
+import { KINDS } from './writer.js';
+
+/** Changes of one statement. */
+const BATCH = 2_000;
+
+/** Replaces the change feed of a database by that of another store. */
+export async function adoptFeed(
+  database: SqlDatabase,
+  catalog: Catalog,
+  id: string,
+  { epoch, position, changes, times }: AdoptedFeed,
+): Promise<void> {
+  await database.write(async (sql) => {
+    const entry = await catalog.lock(sql, id);
+    const table = changesOf(entry);
+    await sql.run(`DELETE FROM ${table}`);
+    for (let at = 0; at < changes.length; at += BATCH) {
+      const batch = changes.slice(at, at + BATCH);
+      await sql.run(
+        `INSERT INTO ${table} (position, kind, id, uuid, key, at, written, before)
+        SELECT position, kind, id, uuid, key, at, $7::bigint, NULL
+        FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::uuid[], $5::bytea[], $6::bigint[])
+          AS t (position, kind, id, uuid, key, at)`,
+        [
+          arrayOf(batch.map((change) => change.position)),
+          arrayOf(batch.map((change) => KINDS.indexOf(change.kind))),
+          arrayOf(batch.map((change) => change.id)),
+          arrayOf(batch.map((change) => change.uuid)),
+          arrayOf(batch.map(({ key }) => (key === undefined ? null : Buffer.from(key, 'utf8')))),
+          arrayOf(batch.map((change) => Date.parse(change.at))),
+          Date.now(),
+        ],
+      );
+    }
+    const [last] = await sql.run<{ id: number | null }>(`SELECT max(id) AS id FROM ${recordsOf(entry)}`);
+    // Ids of deleted records are not given again, as far as the feed knows them.
+    const nextId = changes.reduce((max, change) => Math.max(max, change.id), last?.id ?? 0) + 1;
+    const removed = (changes[0]?.position ?? position + 1) - 1;
+    await sql.run(
+      `UPDATE cosift.databases SET epoch = $2::text, position = $3::bigint, removed = $4::bigint,
+        adopted = $3::bigint, next_id = $5::bigint, created_at = $6::bigint, last_write_at = $7::bigint
+      WHERE number = $1::bigint`,
+      [
+        entry.number,
+        epoch,
+        position,
+        removed,
+        nextId,
+        Date.parse(times.created_at),
+        Date.parse(times.last_write_at),
+      ],
+    );
+  });
+}
