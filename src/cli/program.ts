@@ -11,6 +11,7 @@ import { exportCommand } from './export/command.js';
 import { getCommand } from './get.js';
 import { importCommand } from './import/command.js';
 import { keyCommand } from './key.js';
+import { migrateCommand } from './migrate/command.js';
 import { modelCommand } from './model/command.js';
 import { queryCommand } from './query.js';
 import { reembedCommand } from './reembed.js';
@@ -32,7 +33,7 @@ export function makeProgram(): Command {
         'Exit codes:',
         '  0    success',
         '  1    failure, wrong usage, an import with bad lines, or problems that doctor found; the reason is printed',
-        '  130  import, export, reembed, backup, restore, doctor or bench was stopped by SIGINT or SIGTERM; run the same command again',
+        '  130  import, export, reembed, backup, restore, migrate, doctor or bench was stopped by SIGINT or SIGTERM; run the same command again',
         '  141  nobody reads the output any more, as after `cosift query facts --all | head`',
       ].join('\n'),
     )
@@ -47,6 +48,7 @@ export function makeProgram(): Command {
     .addCommand(reembedCommand())
     .addCommand(backupCommand())
     .addCommand(restoreCommand())
+    .addCommand(migrateCommand())
     .addCommand(doctorCommand())
     .addCommand(modelCommand())
     .addCommand(keyCommand())

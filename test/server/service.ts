@@ -30,9 +30,13 @@ export class Service {
     this.#running = running;
   }
 
-  static async start(flags: Record<string, unknown> = {}, options: StartOptions = {}): Promise<Service> {
+  static async start(
+    flags: Record<string, unknown> = {},
+    options: StartOptions = {},
+    env: Record<string, string> = {},
+  ): Promise<Service> {
     const directory = await mkdtemp(path.join(tmpdir(), 'cosift-service-'));
-    const { config } = resolveConfig({ port: 0, data: directory, logLevel: 'silent', ...flags }, {});
+    const { config } = resolveConfig({ port: 0, data: directory, logLevel: 'silent', ...flags }, env);
     return new Service(directory, await start(config, { print: () => undefined, ...options }));
   }
 

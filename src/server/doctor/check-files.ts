@@ -18,6 +18,7 @@ const KNOWN = new Set([
   'keys.json',
   'keys.json.locked',
   'webhooks.json',
+  'migration.json',
   'databases',
   'models',
 ]);

@@ -1,0 +1,134 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { migrateDatabase, settingsOf } from '../../backend/index.js';
+import { CosiftError } from '../../errors.js';
+import { isStoreUrl } from '../../schema/service-address.js';
+import { abortOnSignal } from '../abort-on-signal.js';
+import { duration, ProgressBar, plural } from '../progress-bar.js';
+import { continuedWebhooks } from './continued-webhooks.js';
+import { openDirectoryPlace } from './directory-place.js';
+import type { Place } from './place.js';
+import { openPostgresPlace } from './postgres-place.js';
+
+export interface MigrateOptions {
+  from: string;
+  to: string;
+}
+
+/** Moves everything of a place to another one. Sets the exit code. */
+export async function migrate({ from, to }: MigrateOptions): Promise<void> {
+  if (!isStoreUrl(from) && !existsSync(path.join(from, 'databases'))) {
+    throw new CosiftError('invalid_request', `--from: ${from} is no data directory of cosift`);
+  }
+  const signal = abortOnSignal();
+  const bar = new ProgressBar();
+  const places: Place[] = [];
+  try {
+    places.push(await openPlace(from));
+    places.push(await openPlace(to));
+    await new Migration(places[0] as Place, places[1] as Place, signal, bar).run();
+  } catch (error) {
+    bar.clear();
+    if (!signal.aborted) throw error;
+    process.stderr.write('stopped: run the same command to go on\n');
+    process.exitCode = 130;
+  } finally {
+    for (const place of places.reverse()) await place.close();
+  }
+}
+
+function openPlace(place: string): Promise<Place> {
+  return isStoreUrl(place) ? openPostgresPlace(place) : openDirectoryPlace(place);
+}
+
+class Migration {
+  readonly #source: Place;
+  readonly #target: Place;
+  readonly #signal: AbortSignal;
+  readonly #bar: ProgressBar;
+
+  constructor(source: Place, target: Place, signal: AbortSignal, bar: ProgressBar) {
+    this.#source = source;
+    this.#target = target;
+    this.#signal = signal;
+    this.#bar = bar;
+  }
+
+  async run(): Promise<void> {
+    const [source, target] = [this.#source, this.#target];
+    await source.store.load();
+    await target.store.load();
+    const ids = (await source.store.listDatabases()).map(({ id }) => id);
+    await this.#reserve(ids);
+    const webhooks = await source.webhooks();
+    for (const id of ids) {
+      this.#signal.throwIfAborted();
+      const hasFeed = await this.#moveDatabase(id);
+      const ofDatabase = webhooks.filter(({ database }) => database === id);
+      if (ofDatabase.length === 0) continue;
+      await target.addWebhooks(await continuedWebhooks(ofDatabase, id, source.store, target.store, hasFeed));
+    }
+    const keys = await this.#moveKeys();
+    await target.setUnfinished([]);
+    console.log(
+      `moved ${plural(ids.length, 'database')}, ${plural(keys, 'key')} and ${plural(webhooks.length, 'webhook')} ` +
+        `to ${target.name}; ${source.name} is as it was`,
+    );
+  }
+
+  /**
+   * Notes which databases the target gets, because what they have besides the records of the source is deleted there.
+   *
+   * @throws {CosiftError} `database_exists` for a database that no unfinished migration made.
+   */
+  async #reserve(ids: readonly string[]): Promise<void> {
+    const { store, name } = this.#target;
+    const unfinished = new Set(await this.#target.unfinished());
+    for (const { id } of await store.listDatabases()) {
+      if (unfinished.has(id) || !ids.includes(id)) continue;
+      throw new CosiftError(
+        'database_exists',
+        `${name} has a database "${id}" already: move to an empty target`,
+      );
+    }
+    await this.#target.setUnfinished([...new Set([...unfinished, ...ids])]);
+  }
+
+  async #moveDatabase(id: string): Promise<boolean> {
+    const [source, target] = [this.#source.store, this.#target.store];
+    if ((await source.reembedding(id)) !== null) {
+      const detail = `database "${id}" is being embedded with another model: let that end, or cancel it`;
+      throw new CosiftError('reembedding_running', detail);
+    }
+    await target.createDatabase(id, await settingsOf(source, id));
+    const started = Date.now();
+    const { records, checksum, hasFeed } = await migrateDatabase(source, target, id, {
+      signal: this.#signal,
+      onProgress: (pass, done, total) => this.#bar.update(pass === 1 ? 'copied' : 'compared', done, total),
+    });
+    this.#bar.clear();
+    const feed = hasFeed ? 'its change feed goes on' : 'its change feed begins again';
+    console.log(
+      `"${id}": ${plural(records, 'record')} in ${duration(Date.now() - started)}, equal in both ` +
+        `(SHA-256 ${checksum.slice(0, 16)}…); ${feed}`,
+    );
+    return hasFeed;
+  }
+
+  async #moveKeys(): Promise<number> {
+    const [source, target] = [this.#source, this.#target];
+    const keys = await source.keys.read();
+    await target.keys.change((stored) => {
+      const known = new Set(stored.map(({ key_id }) => key_id));
+      return [...stored, ...keys.filter(({ key_id }) => !known.has(key_id))];
+    });
+    const admin = await source.adminHash();
+    const isValid = admin !== undefined && (await target.setAdminHash(admin));
+    console.log(
+      isValid
+        ? 'the admin key stays valid'
+        : 'the target has an admin key of its own: COSIFT_ADMIN_KEY sets one',
+    );
+    return keys.length;
+  }
+}

@@ -1,0 +1,22 @@
+import type { KeyStorage } from '../../server/keys/key-storage.js';
+import type { StoredWebhook } from '../../server/webhooks/stored-webhook.js';
+import type { RecordStore } from '../../store/record-store.js';
+
+/** A data directory or a PostgreSQL database, with all that a service keeps in it. */
+export interface Place {
+  /** How messages call it. */
+  readonly name: string;
+  readonly store: RecordStore;
+  readonly keys: KeyStorage;
+  webhooks(): Promise<StoredWebhook[]>;
+  /** Adds webhooks. Those that are there already stay as they are. */
+  addWebhooks(webhooks: readonly StoredWebhook[]): Promise<void>;
+  /** The hash of the admin key; undefined where none was made. */
+  adminHash(): Promise<Buffer | undefined>;
+  /** Makes a key valid as the admin key. Returns false where only its hash would have to be kept, or there is another. */
+  setAdminHash(hash: Buffer): Promise<boolean>;
+  /** The databases that an unfinished migration is filling. */
+  unfinished(): Promise<string[]>;
+  setUnfinished(databases: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}

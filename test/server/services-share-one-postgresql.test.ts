@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+import { Receiver } from './receiver.js';
+import { fan, Service } from './service.js';
+
+const ADMIN_KEY = 'the-admin-key-of-both-services';
+const SEARCH = { search: { vector: [1, 0], threshold: 0 } };
+
+describe.skipIf(NO_SERVER !== undefined)(
+  `services of one PostgreSQL${NO_SERVER ? ` (${NO_SERVER})` : ''}`,
+  () => {
+    let server: PostgresServer;
+    let store: string;
+    const closing: (() => unknown)[] = [];
+
+    const begin = async () => {
+      const deliveryTimes = { responseMs: 2_000, firstRetryMs: 5, maxRetryMs: 50 };
+      const flags = { store, webhookAllow: '127.0.0.1' };
+      const service = await Service.start(flags, { deliveryTimes }, { COSIFT_ADMIN_KEY: ADMIN_KEY });
+      let stopped: Promise<void> | undefined;
+      const stop = () => {
+        stopped ??= service.stop();
+        return stopped;
+      };
+      closing.push(stop);
+      return Object.assign(service, { end: stop });
+    };
+
+    beforeAll(async () => {
+      server = await PostgresServer.start();
+      store = await server.createDatabase();
+    }, 120_000);
+    afterAll(async () => {
+      for (const close of closing.splice(0).reverse()) await close();
+      await server?.stop();
+    }, 60_000);
+
+    test('what one writes the other answers, and a revoked key ends at both', async () => {
+      const [one, other] = await Promise.all([begin(), begin()]);
+      expect((await one.call('PUT', '/v1/databases/fan', { dimensions: 2 })).status).toBe(201);
+      expect((await other.call('PUT', '/v1/databases/fan', { dimensions: 2 })).status).toBe(200);
+      const written = await one.call('POST', '/v1/databases/fan/records', { records: fan(30) });
+      expect(written.status).toBe(200);
+      const { body } = await other.call('POST', '/v1/databases/fan/search', SEARCH);
+      expect(body.results[0]).toMatchObject({ id: 1, relevance_score: 1 });
+
+      const wanted = { name: 'k', actions: ['search'], databases: ['fan'] };
+      const { key, key_id } = (await one.call('POST', '/v1/keys', wanted)).body;
+      const search = async () =>
+        (await other.call('POST', '/v1/databases/fan/search', SEARCH, { 'x-api-key': key })).status;
+      await expect.poll(search).toBe(200);
+      expect((await one.call('DELETE', `/v1/keys/${key_id}`)).status).toBe(204);
+      const revokedAt = performance.now();
+      await expect.poll(search, { interval: 20 }).toBe(401);
+      expect(performance.now() - revokedAt).toBeLessThan(5_000);
+      expect((await other.call('GET', '/v1/keys')).body.keys).toEqual([]);
+    });
+
+    test('changes are delivered once and in order while the service that delivers them changes', async () => {
+      const [one, other] = await Promise.all([begin(), begin()]);
+      const receiver = new Receiver();
+      closing.push(() => receiver.close());
+      const url = await receiver.listen();
+      await one.call('PUT', '/v1/databases/hooked', { dimensions: 2 });
+      const created = await one.call('POST', '/v1/databases/hooked/webhooks', { url });
+      expect(created.status).toBe(201);
+      receiver.secret = created.body.secret;
+      for (const record of fan(20).slice(0, 10)) {
+        await other.call('POST', '/v1/databases/hooked/records', { records: [record] });
+      }
+      const ids = (count: number) => Array.from({ length: count }, (_, at) => `created ${at + 1}`);
+      expect(await receiver.changes(10)).toEqual(ids(10));
+      // The other service lists it, although it does not deliver.
+      await expect
+        .poll(async () => (await other.call('GET', '/v1/databases/hooked/webhooks')).body.webhooks)
+        .toMatchObject([{ webhook_id: created.body.webhook_id, position: 10, failures: 0 }]);
+      await one.end();
+      await other.call('POST', '/v1/databases/hooked/records', { records: fan(20) });
+      expect(await receiver.changes(20)).toEqual(ids(20));
+      expect(receiver.deliveries.every(({ signed }) => signed)).toBe(true);
+      const { status } = await other.call(
+        'DELETE',
+        `/v1/databases/hooked/webhooks/${created.body.webhook_id}`,
+      );
+      expect(status).toBe(204);
+    });
+
+    test('the failures of a webhook are listed by every service', async () => {
+      const [one, other] = await Promise.all([begin(), begin()]);
+      const receiver = new Receiver(Number.POSITIVE_INFINITY);
+      closing.push(() => receiver.close());
+      await one.call('PUT', '/v1/databases/failing', { dimensions: 2 });
+      const url = await receiver.listen();
+      const { body } = await one.call('POST', '/v1/databases/failing/webhooks', { url });
+      await one.call('POST', '/v1/databases/failing/records', { records: fan(1) });
+      const listed = async () => (await other.call('GET', '/v1/databases/failing/webhooks')).body.webhooks[0];
+      await expect.poll(async () => (await listed()).failures).toBeGreaterThan(1);
+      expect((await listed()).last_failure).toBe('rejected');
+      // It is deleted at the service that does not deliver it.
+      const { status } = await other.call('DELETE', `/v1/databases/failing/webhooks/${body.webhook_id}`);
+      expect(status).toBe(204);
+      await expect
+        .poll(async () => {
+          const { posts } = receiver;
+          await other.call('GET', '/v1/databases/failing/webhooks');
+          return receiver.posts - posts;
+        })
+        .toBe(0);
+    });
+
+    test('the first service makes the admin key of all', async () => {
+      const url = await server.createDatabase();
+      const printed: string[] = [];
+      const first = await Service.start({ store: url }, { print: (line) => printed.push(line) });
+      closing.push(() => first.stop());
+      expect(printed[0]).toContain(first.adminKey);
+      const other = await Service.start({ store: url });
+      closing.push(() => other.stop());
+      expect(other.running.admin.key).toBeUndefined();
+      const key = { 'x-api-key': first.adminKey };
+      expect((await other.call('GET', '/v1/databases', undefined, key)).status).toBe(200);
+      const guess = { 'x-api-key': 'another' };
+      expect((await other.call('GET', '/v1/databases', undefined, guess)).status).toBe(401);
+    });
+
+    test('a backup is refused with the tool that makes one', async () => {
+      const service = await begin();
+      const { status, body } = await service.call('GET', '/v1/backup');
+      expect(status).toBe(400);
+      expect(body.detail).toContain('pg_dump');
+    });
+  },
+);
