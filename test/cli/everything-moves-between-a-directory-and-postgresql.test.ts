@@ -1,0 +1,183 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Client } from '../../src/client/index.js';
+import { open } from '../../src/library/cosift.js';
+import { openKeyStoreOffline } from '../../src/server/keys/open-key-store.js';
+import { readWebhooks } from '../../src/server/webhooks/webhook-file.js';
+import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+import { Command, cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
+import { Receiver } from '../server/receiver.js';
+
+/** All lines of an export, with vectors. */
+async function exported(place: string | { store: string }, database: string): Promise<string> {
+  const cosift = typeof place === 'string' ? await open(place) : await open(place);
+  try {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of cosift.database(database).exportLines({ vectors: true })) chunks.push(chunk);
+    return Buffer.concat(chunks).toString('utf8');
+  } finally {
+    await cosift.close();
+  }
+}
+
+/** Records with all that is hard to move. */
+const RECORDS = [
+  { id: 5, uuid: '0190a0b2-0000-7000-8000-000000000001', data: { z: 1, a: 'größe 😀', '10': null, b: true } },
+  {
+    id: 9,
+    key: 'a "key" \u0000\u0001',
+    data: { text: 'line\nend \u0000 \u0003 \u2028', n: 5e-324, big: 2 ** 53 },
+  },
+  {
+    data: { __proto: 'x', empty: '' },
+    timestamps: {
+      created_at: '2001-02-03T04:05:06.007Z',
+      changed_at: '2002-02-03T04:05:06.007Z',
+      synced_at: '2003-02-03T04:05:06.007Z',
+    },
+  },
+  { id: 2 ** 40, data: {} },
+].map((record, at) => ({ ...record, vector: [Math.cos(at), Math.sin(at), 1e-20, -0.3] }));
+
+describe.skipIf(NO_SERVER !== undefined)(
+  `a directory and PostgreSQL${NO_SERVER ? ` (${NO_SERVER})` : ''}`,
+  () => {
+    let server: PostgresServer;
+    beforeAll(async () => {
+      server = await PostgresServer.start();
+    }, 120_000);
+    afterAll(() => server?.stop());
+
+    test('everything moves to PostgreSQL and back, and followers go on', async () => {
+      const data = await temporaryDirectory();
+      const receiver = new Receiver();
+      const url = await receiver.listen();
+      const first = await serve(data, '--webhook-allow', '127.0.0.1');
+      const client = new Client({ url: first.url, key: KEY });
+      await client.createDatabase('hard', { dimensions: 4 });
+      await client.createDatabase('texts', { lexical: true, embed: { columns: ['text'] } });
+      const hard = client.database('hard');
+      await hard.upsert(RECORDS);
+      await hard.upsert([{ id: 77, data: { gone: true }, vector: [1, 0, 0, 0] }]);
+      await hard.delete({ ids: [77] });
+      await client.database('texts').upsert([
+        { id: 1, data: { text: 'Lake Baikal is deep' } },
+        { id: 2, data: { text: '' } },
+      ]);
+      const issued = await client.issueKey({ name: 'k', actions: ['search'], databases: ['hard'] });
+      const request = (method: string, body?: object) =>
+        fetch(`${first.url}/v1/databases/hard/webhooks`, {
+          method,
+          headers: { 'x-api-key': KEY, ...(body && { 'content-type': 'application/json' }) },
+          ...(body && { body: JSON.stringify(body) }),
+        });
+      const created = (await (await request('POST', { url, after: 0 })).json()) as { secret: string };
+      receiver.secret = created.secret;
+      const delivered = await receiver.changes(6);
+      await expect
+        .poll(async () => ((await (await request('GET')).json()) as { webhooks: object[] }).webhooks)
+        .toMatchObject([{ position: 6 }]);
+      const feed = await hard.changes({ after: 0 });
+      await client.close();
+      first.command.child.kill('SIGTERM');
+      await first.command.ended();
+      const before = { hard: await exported(data, 'hard'), texts: await exported(data, 'texts') };
+
+      const store = await server.createDatabase();
+      const there = await cosift('migrate', '--from', data, '--to', store);
+      expect(there.stderr).toBe('');
+      expect(there.code).toBe(0);
+      expect(there.stdout).toContain('moved 2 databases, 1 key and 1 webhook');
+      expect(await exported({ store }, 'hard')).toBe(before.hard);
+      expect(await exported({ store }, 'texts')).toBe(before.texts);
+      const again = await cosift('migrate', '--from', data, '--to', store);
+      expect(again.code).toBe(1);
+      expect(again.stderr).toContain('has a database "hard" already');
+
+      const elsewhere = await temporaryDirectory();
+      const second = await serve(elsewhere, '--store', store, '--webhook-allow', '127.0.0.1');
+      const moved = new Client({ url: second.url, key: KEY });
+      // A follower goes on after the position that it had, and the webhook after its last delivery.
+      expect(await moved.database('hard').changes({ after: 0 })).toEqual({
+        ...feed,
+        epoch: expect.any(String),
+      });
+      const { epoch } = feed;
+      expect(await moved.database('hard').changes({ after: 6, epoch })).toMatchObject({
+        changes: [],
+        position: 6,
+      });
+      const { results } = await moved.database('hard').upsert([{ data: { late: 1 }, vector: [0, 1, 0, 0] }]);
+      expect(results[0]).toMatchObject({ id: 2 ** 40 + 1, status: 'created' });
+      expect(await receiver.changes(7)).toEqual([...delivered, `created ${2 ** 40 + 1}`]);
+      const user = new Client({ url: second.url, key: issued.key });
+      expect(
+        (await user.database('hard').search({ search: { vector: [1, 0, 0, 0], threshold: 0 } })).results
+          .length,
+      ).toBe(5);
+      await user.close();
+      await moved.close();
+      second.command.child.kill('SIGTERM');
+      await second.command.ended();
+      const after = await exported({ store }, 'hard');
+
+      const back = await temporaryDirectory();
+      const home = await cosift('migrate', '--from', store, '--to', back);
+      expect(home.stderr).toBe('');
+      expect(home.code).toBe(0);
+      expect(await exported(back, 'hard')).toBe(after);
+      expect(await exported(back, 'texts')).toBe(before.texts);
+      const [webhook] = await readWebhooks(path.join(back, 'webhooks.json'));
+      expect(webhook).toMatchObject({ secret: created.secret, database: 'hard' });
+      expect(await readFile(path.join(back, 'keys.json'), 'utf8')).toContain(issued.key_id);
+      expect(await openKeyStoreOffline(back).failure()).toBeUndefined();
+      // The webhook had every change, so it goes on with the next one.
+      const third = await serve(back, '--webhook-allow', '127.0.0.1');
+      const returned = new Client({ url: third.url, key: KEY });
+      await returned.database('hard').upsert([{ id: 3, data: {}, vector: [0, 1, 0, 0] }]);
+      expect((await receiver.changes(8)).slice(7)).toEqual(['created 3']);
+      await returned.close();
+      receiver.close();
+    }, 240_000);
+
+    test('an interrupted migration goes on, and what changed meanwhile is copied', async () => {
+      const data = await temporaryDirectory();
+      const COUNT = 12_000;
+      const source = await open(data);
+      await source.createDatabase('many', { dimensions: 4 });
+      const fill = async (text: string) => {
+        for await (const _ of source.database('many').upsertLines([Buffer.from(text)]));
+      };
+      await fill(lines(1, COUNT));
+      await source.close();
+      const store = await server.createDatabase();
+      const first = new Command(['migrate', '--from', data, '--to', store]);
+      const count = async () => {
+        const target = await open({ store });
+        try {
+          return (await target.database('many').describe()).records;
+        } catch {
+          return 0;
+        } finally {
+          await target.close();
+        }
+      };
+      await expect.poll(count, { timeout: 60_000 }).toBeGreaterThan(0);
+      first.child.kill('SIGINT');
+      expect(await first.ended()).toBe(130);
+      expect(first.stderr).toContain('run the same command to go on');
+      expect(await count()).toBeLessThan(COUNT);
+
+      const changed = await open(data);
+      await changed.database('many').delete({ ids: [1, 2] });
+      await changed.database('many').upsert([{ id: 3, data: { changed: true }, vector: [1, 0, 0, 0] }]);
+      await changed.close();
+      const second = await cosift('migrate', '--from', data, '--to', store);
+      expect(second.stderr).not.toContain('error');
+      expect(second.code).toBe(0);
+      expect(await exported({ store }, 'many')).toBe(await exported(data, 'many'));
+      expect(await count()).toBe(COUNT - 2);
+    }, 240_000);
+  },
+);
