@@ -22,7 +22,7 @@ export const isEmpty: typeof esm.isEmpty = api.isEmpty;
 export const isNotEmpty: typeof esm.isNotEmpty = api.isNotEmpty;
 
 /** Opens a data directory; see `open` of the library. */
-export const open = (async (...args: Parameters<typeof esm.open>) => {
+export async function open(...args: Parameters<typeof esm.open>): Promise<esm.Cosift> {
   const library = await import('./index.js');
   return library.open(...args);
-}) as typeof esm.open;
+}

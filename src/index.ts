@@ -2,4 +2,4 @@
 
 export * from './api/index.js';
 export type { ModelCall, ModelFunction, ModelSource, OpenProgress } from './backend/index.js';
-export { Cosift, type OpenOptions, type OpenStoreOptions, open } from './library/cosift.js';
+export { Cosift, type OpenOptions, open } from './library/cosift.js';

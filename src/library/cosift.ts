@@ -24,7 +24,7 @@ import { LocalDatabase } from './local-database.js';
 
 /** Options of {@link open}. */
 export interface OpenOptions {
-  /** Number of scan threads. Default: one per core. */
+  /** Number of scan threads. Default: one per core. Not allowed with a store. */
   threads?: number | undefined;
   /** Number of threads that embed texts, each with a copy of the model. Default: one per core, at most four. */
   embedWorkers?: number | undefined;
@@ -39,26 +39,10 @@ export interface OpenOptions {
   onProgress?: ((progress: OpenProgress) => void) | undefined;
 }
 
-/** Options of {@link open} for a PostgreSQL database. */
-export interface OpenStoreOptions extends Omit<OpenOptions, 'threads'> {
-  /**
-   * URL of the PostgreSQL database, such as `postgres://USER@HOST/DATABASE`, with the parameters of libpq. The
-   * environment variable `PGPASSWORD` or a password file may have the password.
-   */
-  store: string;
-}
-
-/**
- * Opens the databases of a PostgreSQL database with pgvector, and creates its tables when they are missing. Several
- * processes can have it open at the same time.
- *
- * @throws {CosiftError} `store_failed` when the database cannot be reached; `invalid_request` for an option that is unknown or
- * has a value that is not allowed.
- */
-export async function open(options: OpenStoreOptions): Promise<Cosift>;
 /**
  * Opens a data directory with all its databases, and creates it when it is missing. Only one process at a time can have
- * it open.
+ * it open. With `{ store }`, opens the databases in a PostgreSQL database with pgvector instead, which several processes
+ * can have open; `store` is its URL, such as `postgres://USER@HOST/DATABASE`.
  *
  * @example
  * ```ts
@@ -69,25 +53,30 @@ export async function open(options: OpenStoreOptions): Promise<Cosift>;
  * await cosift.close();
  * ```
  *
- * @throws {CosiftError} `data_locked` when another process has the directory open; `invalid_request` for an option that
+ * @throws {CosiftError} `data_locked` when another process has the directory open; `store_failed` when PostgreSQL cannot
+ * be reached; `invalid_request` for an option that
  * is unknown or has a value that is not allowed, for a file in place of the directory, and for a model whose directory is
  * missing or whose URL is not valid.
  */
-export async function open(directory: string, options?: OpenOptions): Promise<Cosift>;
-export async function open(place: string | OpenStoreOptions, options: OpenOptions = {}): Promise<Cosift> {
-  const { signal, onProgress, ...backend } = checkOpen(place, options);
-  checkModelSources(backend.models);
-  return new Cosift(await openBackend(backend, { signal, onProgress }));
+export async function open(
+  place: string | { readonly store: string },
+  options: OpenOptions = {},
+): Promise<Cosift> {
+  const checked = checkPlace(place, options);
+  const { threads, embedWorkers, models, signal, onProgress } = options;
+  checkModelSources(models);
+  return new Cosift(await openBackend({ ...checked, threads, embedWorkers, models }, { signal, onProgress }));
 }
 
-function checkOpen(place: string | OpenStoreOptions, options: OpenOptions) {
-  if (typeof place === 'object' && place !== null) {
-    checkOptions('openStore', place);
-    return place;
+function checkPlace(place: string | { readonly store: string }, options: OpenOptions) {
+  if (typeof place !== 'object' || place === null) {
+    checkOptions('directory', { directory: place });
+    checkOptions('open', options);
+    return { directory: place };
   }
-  checkOptions('directory', { directory: place });
-  checkOptions('open', options);
-  return { directory: place, ...options };
+  checkOptions('store', place);
+  checkOptions('openStore', options);
+  return { store: place.store };
 }
 
 /** The databases of a data directory. Methods without a comment do what {@link Databases} says. */

@@ -58,8 +58,8 @@ export const OPTIONS = {
     signal,
     onProgress: callback,
   },
+  store: { store: secret(`a ${STORE_URL}`, isStoreUrl) },
   openStore: {
-    store: secret(`a ${STORE_URL}`, isStoreUrl),
     embedWorkers: integer(1, MAX_EMBED_WORKERS),
     models: mapOf(model),
     signal,
@@ -104,7 +104,7 @@ export const OPTIONS = {
 
 const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
   directory: ['directory'],
-  openStore: ['store'],
+  store: ['store'],
   database: ['id'],
   record: ['id'],
   model: ['model'],

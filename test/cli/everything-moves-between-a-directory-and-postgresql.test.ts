@@ -11,7 +11,7 @@ import { Receiver } from '../server/receiver.js';
 
 /** All lines of an export, with vectors. */
 async function exported(place: string | { store: string }, database: string): Promise<string> {
-  const cosift = typeof place === 'string' ? await open(place) : await open(place);
+  const cosift = await open(place);
   try {
     const chunks: Uint8Array[] = [];
     for await (const chunk of cosift.database(database).exportLines({ vectors: true })) chunks.push(chunk);

@@ -51,6 +51,7 @@ test('every temporary file of the page is made by the sources', () => {
     'crates/engine/src/store/paths.rs',
     'crates/engine/src/disk/parts_writer.rs',
     'src/server/files/secret-file.ts',
+    'src/cli/migrate/directory-place.ts',
     'src/store/archive/manifest.ts',
     'src/store/local/spool.ts',
   ]
@@ -59,7 +60,7 @@ test('every temporary file of the page is made by the sources', () => {
   const names = named(chapter('Temporary files'));
   expect(names.length).toBeGreaterThan(5);
   for (const name of names) {
-    const mark = /\.(new|dropped|next|ready)-|new$|tmp$|^\.(backup|restore)$/.exec(name)?.[0];
+    const mark = /\.(new|dropped|next|ready)-|new$|tmp$|^\.(backup|restore)$|^migration\.json$/.exec(name)?.[0];
     expect(mark, name).toBeDefined();
     expect(sources, name).toContain(mark);
   }

