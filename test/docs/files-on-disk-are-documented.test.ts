@@ -60,7 +60,9 @@ test('every temporary file of the page is made by the sources', () => {
   const names = named(chapter('Temporary files'));
   expect(names.length).toBeGreaterThan(5);
   for (const name of names) {
-    const mark = /\.(new|dropped|next|ready)-|new$|tmp$|^\.(backup|restore)$|^migration\.json$/.exec(name)?.[0];
+    const mark = /\.(new|dropped|next|ready)-|new$|tmp$|^\.(backup|restore)$|^migration\.json$/.exec(
+      name,
+    )?.[0];
     expect(mark, name).toBeDefined();
     expect(sources, name).toContain(mark);
   }

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+import { KillRun } from '../long-runs/kill-run.js';
+import { runMixedLoad } from '../long-runs/mixed-load.js';
+
+describe.skipIf(NO_SERVER !== undefined)(
+  `fronts of one PostgreSQL${NO_SERVER ? ` (${NO_SERVER})` : ''}`,
+  () => {
+    let server: PostgresServer;
+    beforeAll(async () => {
+      server = await PostgresServer.start();
+    }, 120_000);
+    afterAll(() => server?.stop());
+
+    test('four kills of fronts and two of the server lose and repeat nothing', async () => {
+      const report = await KillRun.run(server, { fronts: 4, servers: 2 });
+      expect(report).toMatchObject({ lost: [], wrongDrains: [], wrongPositions: 0 });
+      expect(report.acknowledged).toBeGreaterThan(20);
+      expect(report.drains).toBeGreaterThan(0);
+    }, 300_000);
+
+    test('two fronts under mixed load find what the oracle finds (seed 7)', async () => {
+      const report = await runMixedLoad(server, { seconds: 10, seed: 7 });
+      expect(report.differences).toEqual([]);
+      expect(report.compared).toBeGreaterThan(5);
+      expect(report.writes).toBeGreaterThan(5);
+    }, 120_000);
+  },
+);
