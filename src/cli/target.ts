@@ -184,7 +184,8 @@ function checkDirectory(text: string): string {
 }
 
 function checkStore(text: string): string {
-  if (!isStoreUrl(text)) throw new InvalidArgumentError(`must be a ${STORE_URL}`);
+  // The message of an `InvalidArgumentError` would show the URL, which may have a password.
+  if (!isStoreUrl(text)) throw new CosiftError('invalid_request', `--store: must be a ${STORE_URL}`);
   return text;
 }
 
