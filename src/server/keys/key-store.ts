@@ -2,7 +2,8 @@ import type { IssuedKey, KeyDescription, KeyRequest } from '../../schema/index.j
 import type { Caller } from './caller.js';
 
 /**
- * The API keys of a service. A revocation takes effect as soon as it is durable, whichever process made it.
+ * The API keys of a service. A revocation takes effect as soon as it is durable, whichever process made it; at the other
+ * services of a PostgreSQL database, within a second.
  *
  * While the issued keys cannot be read, only the admin key is valid, and keys can be neither listed nor changed.
  */
