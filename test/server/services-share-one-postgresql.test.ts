@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+import { KEY, serve } from '../helpers/processes.js';
 import { Receiver } from './receiver.js';
 import { fan, Service } from './service.js';
 
@@ -83,6 +84,30 @@ describe.skipIf(NO_SERVER !== undefined)(
         `/v1/databases/hooked/webhooks/${created.body.webhook_id}`,
       );
       expect(status).toBe(204);
+    });
+
+    test('another service goes on with the webhooks of one that is killed', async () => {
+      const other = await begin();
+      const killed = await serve(other.directory, '--store', store, '--webhook-allow', '127.0.0.1');
+      const receiver = new Receiver();
+      closing.push(() => receiver.close());
+      await other.call('PUT', '/v1/databases/left', { dimensions: 2 });
+      const created = await fetch(`${killed.url}/v1/databases/left/webhooks`, {
+        method: 'POST',
+        headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
+        body: JSON.stringify({ url: await receiver.listen() }),
+      });
+      expect(created.status).toBe(201);
+      await other.call('POST', '/v1/databases/left/records', { records: fan(8).slice(0, 4) });
+      const ids = (count: number) => Array.from({ length: count }, (_, at) => `created ${at + 1}`);
+      expect(await receiver.changes(4)).toEqual(ids(4));
+      await expect
+        .poll(async () => (await other.call('GET', '/v1/databases/left/webhooks')).body.webhooks)
+        .toMatchObject([{ position: 4 }]);
+      killed.command.child.kill('SIGKILL');
+      await killed.command.ended();
+      await other.call('POST', '/v1/databases/left/records', { records: fan(8).slice(4) });
+      expect(await receiver.changes(8)).toEqual(ids(8));
     });
 
     test('the failures of a webhook are listed by every service', async () => {
