@@ -30,14 +30,33 @@ function parentOfTestDirectories() {
   }
 }
 
-/** Runs a command in the checkout. Shows and returns its output. */
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM'];
+
+/** Signals all processes of a child's group; nothing happens when they have ended. */
+function endGroup({ pid }, signal) {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
+}
+
+/** Runs a command in the checkout. Shows and returns its output. Ends every process that it leaves behind. */
 async function run(title, command, args, env = {}) {
   const colours = process.stdout.isTTY ? { CARGO_TERM_COLOR: 'always', FORCE_COLOR: '1' } : {};
   const child = spawn(command, args, {
     cwd: root,
     env: { ...colours, ...process.env, TMPDIR: directory, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // A process group of its own, which is ended as a whole.
+    detached: true,
   });
+  let stopped;
+  const stop = (signal) => {
+    stopped = signal;
+    endGroup(child, signal);
+  };
+  for (const signal of STOP_SIGNALS) process.on(signal, stop);
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr']) {
     child[name].setEncoding('utf8').on('data', (text) => {
@@ -47,11 +66,13 @@ async function run(title, command, args, env = {}) {
   }
   const { code, signal } = await new Promise((resolve) => {
     child.on('error', (error) => fail(`${title} could not start: ${error.message}`));
+    child.on('exit', () => endGroup(child, 'SIGKILL'));
     child.on('close', (code, signal) => resolve({ code, signal }));
   });
-  if (signal) {
+  for (const signal of STOP_SIGNALS) process.off(signal, stop);
+  if (stopped ?? signal) {
     removeDirectory();
-    process.kill(process.pid, signal);
+    process.kill(process.pid, stopped ?? signal);
   }
   return { passed: code === 0, output: `${output.stdout}\n${output.stderr}` };
 }

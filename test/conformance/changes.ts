@@ -177,8 +177,8 @@ export function describeChanges(open: OpenBackend): void {
         }
       };
       // The store removes old changes in the background: ask until it has.
-      let refusal = await removed();
-      while (refusal === undefined) refusal = await removed();
+      await expect.poll(removed).toBeDefined();
+      const refusal = await removed();
       expect(refusal).toMatchObject({
         code: 'changes_removed',
         status: 410,

@@ -220,23 +220,28 @@ export function describePages(open: OpenBackend): void {
       await database.upsert(batch(0));
       const seen = new Set<unknown>();
       let version = 0;
+      let done = false;
       const writing = (async () => {
-        while (seen.size < 4) {
+        while (!done) {
           version += 1;
           await database.upsert(batch(version));
         }
       })();
-      while (seen.size < 4) {
-        const listed = await database.query();
-        const found = await database.search({ search: { vector: [1, 1], threshold: 0 } });
-        for (const { results } of [listed, found]) {
-          expect(results).toHaveLength(20);
-          const versions = new Set(results.map(({ data }) => data.version));
-          expect(versions.size, 'a page shows one version').toBe(1);
-          for (const version of versions) seen.add(version);
+      try {
+        while (seen.size < 4) {
+          const listed = await database.query();
+          const found = await database.search({ search: { vector: [1, 1], threshold: 0 } });
+          for (const { results } of [listed, found]) {
+            expect(results).toHaveLength(20);
+            const versions = new Set(results.map(({ data }) => data.version));
+            expect(versions.size, 'a page shows one version').toBe(1);
+            for (const version of versions) seen.add(version);
+          }
         }
+      } finally {
+        done = true;
+        await writing;
       }
-      await writing;
       expect((await database.query()).results[0]!.data.version).toBe(version);
     });
   });

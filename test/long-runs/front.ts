@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const KEY = 'the-admin-key-of-a-long-run';
 
+/** Milliseconds in which a service must start. */
+const START_MS = 60_000;
 /** Milliseconds after which a request counts as failed. */
 const REQUEST_MS = 20_000;
 
@@ -29,11 +31,16 @@ export class Front {
       env: { ...process.env, COSIFT_ADMIN_KEY: KEY },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
+    const late = setTimeout(() => child.kill('SIGKILL'), START_MS);
     let printed = '';
-    for await (const text of child.stdout) {
-      printed += text;
-      const url = /listening on (\S+)/.exec(printed)?.[1];
-      if (url !== undefined) return new Front(child, directory, url);
+    try {
+      for await (const text of child.stdout) {
+        printed += text;
+        const url = /listening on (\S+)/.exec(printed)?.[1];
+        if (url !== undefined) return new Front(child, directory, url);
+      }
+    } finally {
+      clearTimeout(late);
     }
     throw new Error(`a front ended before it listened: ${printed}`);
   }

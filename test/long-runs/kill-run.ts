@@ -28,6 +28,8 @@ const STEADY = 600;
 const PAGE = 50;
 /** Writes and pages between two kills. */
 const PROGRESS = 5;
+/** Milliseconds in which there must be as many. */
+const PROGRESS_MS = 120_000;
 
 /** Kills fronts and the server in the middle of writes and drains, and counts what was lost. */
 export class KillRun {
@@ -39,6 +41,8 @@ export class KillRun {
   #drains = 0;
   #pages = 0;
   #isRunning = true;
+  /** Why a writer or a drainer has ended early. */
+  #failure: unknown;
   #next = 0;
 
   private constructor(server: PostgresServer, store: string) {
@@ -63,10 +67,13 @@ export class KillRun {
   async #run(kills: Kills, onKill: (done: number) => void): Promise<KillReport> {
     for (let n = 0; n < FRONTS; n++) this.#fronts.push(await Front.start(this.#store));
     await this.#fill();
-    const work = [
+    const work = Promise.all([
       ...Array.from({ length: WRITERS }, (_, writer) => this.#write(writer)),
       ...Array.from({ length: DRAINERS }, () => this.#drain()),
-    ];
+    ]);
+    work.catch((error) => {
+      this.#failure = error;
+    });
     const total = kills.fronts + kills.servers;
     for (let n = 0; n < total; n++) {
       await this.#waitForProgress();
@@ -85,7 +92,7 @@ export class KillRun {
     }
     await this.#waitForProgress();
     this.#isRunning = false;
-    await Promise.all(work);
+    await work;
     return { kills, ...(await this.#check()) };
   }
 
@@ -153,7 +160,10 @@ export class KillRun {
   /** Resolves once writes were acknowledged and pages answered. */
   async #waitForProgress(): Promise<void> {
     const [writes, pages] = [this.#acknowledged.size, this.#pages];
+    const deadline = performance.now() + PROGRESS_MS;
     while (this.#acknowledged.size < writes + PROGRESS || this.#pages < pages + PROGRESS) {
+      if (this.#failure !== undefined) throw this.#failure;
+      if (performance.now() > deadline) throw new Error(`fewer writes and pages in ${PROGRESS_MS} ms`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }

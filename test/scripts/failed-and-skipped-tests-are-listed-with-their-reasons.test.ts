@@ -38,17 +38,47 @@ test('of cargo: failed tests with their panic; skipped ones, unless another test
 });
 
 test('of vitest: with the note or the error of the test', () => {
+  const { status, output, results } = vitest({
+    'some.test.mjs':
+      "test('runs', () => {});\ntest.skip('does not', () => {});\ntest.todo('later');\n" +
+      "describe('some', () => test('leaves', ({ skip }) => skip('no such machine')));\n" +
+      "test('fails', () => expect(1, 'one').toBe(2));\n" +
+      "describe('hook', () => { beforeAll(() => { throw new Error('no\\nhook'); }); test('waits', () => {}); });\n",
+    'broken.test.mjs': "throw new Error('not loaded');\n",
+  });
+  expect(status, output).toBe(1);
+  expect(results.skipped).toEqual([
+    'does not: skip',
+    'later: todo',
+    'some > leaves: no such machine',
+    'hook > waits: run',
+  ]);
+  expect(results.failed.toSorted()).toEqual([
+    'broken.test.mjs > the file: not loaded',
+    'some.test.mjs > fails: one: expected 1 to be 2 // Object.is equality',
+    'some.test.mjs > hook: no',
+  ]);
+});
+
+test('of vitest: a file that hangs ends the run, and is named', () => {
+  const { status, output, results } = vitest(
+    {
+      // Promises that keep every timer waiting, that of the limit of the test, too. Nothing else ends the worker here.
+      'hangs.test.mjs':
+        "test('spins', async () => { for (const end = Date.now() + 20_000; Date.now() < end; ) await undefined; });\n",
+    },
+    { TEST_HANGS_MS: '2000' },
+  );
+  expect(status, output).toBe(1);
+  expect(results.failed).toEqual([expect.stringMatching(/^hangs\.test\.mjs: hangs after /)]);
+});
+
+/** Runs the files of a new directory with the reporter. */
+function vitest(files: Record<string, string>, env: Record<string, string> = {}) {
   const root = fileURLToPath(new URL('../../', import.meta.url));
   const directory = mkdtempSync(join(tmpdir(), 'cosift-skipped-'));
   try {
-    writeFileSync(
-      join(directory, 'some.test.mjs'),
-      "test('runs', () => {});\ntest.skip('does not', () => {});\ntest.todo('later');\n" +
-        "describe('some', () => test('leaves', ({ skip }) => skip('no such machine')));\n" +
-        "test('fails', () => expect(1, 'one').toBe(2));\n" +
-        "describe('hook', () => { beforeAll(() => { throw new Error('no\\nhook'); }); test('waits', () => {}); });\n",
-    );
-    writeFileSync(join(directory, 'broken.test.mjs'), "throw new Error('not loaded');\n");
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content);
     const report = join(directory, 'results.json');
     // What this run of vitest has set would make the other one a part of it.
     const own = Object.entries(process.env).filter(([name]) => !/^VITEST|^TEST$/.test(name));
@@ -59,22 +89,15 @@ test('of vitest: with the note or the error of the test', () => {
         ...['run', '--globals', '--root', directory, '--dir', directory],
         `--reporter=${join(root, 'scripts', 'results-reporter.mjs')}`,
       ],
-      { cwd: directory, encoding: 'utf8', env: { ...Object.fromEntries(own), TEST_RESULTS_FILE: report } },
+      {
+        cwd: directory,
+        encoding: 'utf8',
+        env: { ...Object.fromEntries(own), TEST_RESULTS_FILE: report, ...env },
+      },
     );
-    expect(status, stdout + stderr).toBe(1);
-    const { failed, skipped } = JSON.parse(readFileSync(report, 'utf8'));
-    expect(skipped).toEqual([
-      'does not: skip',
-      'later: todo',
-      'some > leaves: no such machine',
-      'hook > waits: run',
-    ]);
-    expect(failed.toSorted()).toEqual([
-      'broken.test.mjs > the file: not loaded',
-      'some.test.mjs > fails: one: expected 1 to be 2 // Object.is equality',
-      'some.test.mjs > hook: no',
-    ]);
+    const results = JSON.parse(readFileSync(report, 'utf8')) as { failed: string[]; skipped: string[] };
+    return { status, output: stdout + stderr, results };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-});
+}

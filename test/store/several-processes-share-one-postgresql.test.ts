@@ -95,20 +95,23 @@ describe.skipIf(NO_SERVER !== undefined)(
               await database.put({ id, data: { n }, vector: [1, n % 7] });
               acknowledged.add(id);
             } catch (error) {
-              const { status, fields } = error as CosiftError;
-              expect(status, JSON.stringify(fields)).toBe(503);
+              const { code, fields } = error as CosiftError;
+              expect(code, JSON.stringify(fields)).toBe('store_failed');
             }
           }
         });
         const before = acknowledged.size;
-        await expect.poll(() => acknowledged.size).toBeGreaterThan(before + 20);
-        await server.kill();
-        await server.restart();
-        await expect
-          .poll(async () => databases[0]!.count().catch(() => 0), { timeout: 30_000 })
-          .toBeGreaterThan(0);
-        running = false;
-        await Promise.all(writing);
+        try {
+          await expect.poll(() => acknowledged.size).toBeGreaterThan(before + 20);
+          await server.kill();
+          await server.restart();
+          await expect
+            .poll(async () => databases[0]!.count().catch(() => 0), { timeout: 30_000 })
+            .toBeGreaterThan(0);
+        } finally {
+          running = false;
+          await Promise.all(writing);
+        }
         const stored = new Set((await databases[1]!.ids('query', {})).map(Number));
         expect([...acknowledged].filter((id) => !stored.has(id))).toEqual([]);
         const found = await databases[0]!.ids('search', search);

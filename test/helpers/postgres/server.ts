@@ -1,12 +1,27 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from '../free-port.js';
 
 const run = promisify(execFile);
+
+/** Milliseconds in which a server must start. */
+const START_MS = 60_000;
+/** Milliseconds between two questions whether it has. */
+const PAUSE_MS = 20;
 
 /** The user `nobody`: PostgreSQL refuses to run as root. */
 const NOBODY = 65_534;
@@ -72,17 +87,24 @@ export class PostgresServer {
       'fsync=off',
     ];
     const args = ['-D', path.join(this.#directory, 'data'), '-p', String(this.#port), ...settings];
-    const child = spawn(program('postgres'), args, { ...owner(), stdio: 'ignore' });
-    this.#process = child;
-    const isReady = async () => {
-      const ask = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'cosift', '-d', 'postgres'];
-      return run(program('pg_isready'), ask).then(
-        () => true,
-        () => false,
-      );
+    const log = path.join(this.#directory, 'log');
+    const begin = () => {
+      const output = openSync(log, 'a');
+      this.#process = spawn(program('postgres'), args, { ...owner(), stdio: ['ignore', output, output] });
+      closeSync(output);
     };
-    while (!(await isReady())) {
-      if (child.exitCode !== null) throw new Error(`PostgreSQL ended with code ${child.exitCode}`);
+    begin();
+    const deadline = performance.now() + START_MS;
+    while (!(await this.#isReady())) {
+      if (performance.now() > deadline) {
+        await this.#end('SIGKILL');
+        throw new Error(
+          `PostgreSQL did not start in ${START_MS} ms:\n${readFileSync(log, 'utf8').slice(-2_000)}`,
+        );
+      }
+      await sleep(PAUSE_MS);
+      // It ends while the processes of a server that was killed still use its memory.
+      if (!this.#isRunning()) begin();
     }
   }
 
@@ -106,9 +128,23 @@ export class PostgresServer {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
+  /** Whether this server, and not the one before it, takes connections. */
+  async #isReady(): Promise<boolean> {
+    const ask = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'cosift', '-d', 'postgres'];
+    return run(program('pg_isready'), ask).then(
+      () => this.#isRunning(),
+      () => false,
+    );
+  }
+
+  #isRunning(): boolean {
+    const child = this.#process;
+    return child !== undefined && child.exitCode === null && child.signalCode === null;
+  }
+
   async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#process;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child === undefined || !this.#isRunning()) return;
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill(signal);
     await ended;
