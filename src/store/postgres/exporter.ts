@@ -1,3 +1,4 @@
+import { CosiftError } from '../../errors.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoreExportRequest } from '../record-store.js';
 import { type Catalog, databaseNotFound, recordsOf } from './catalog.js';
@@ -64,6 +65,8 @@ export class Exporter {
     queue: ChunkQueue,
     stop: AbortSignal,
   ): Promise<void> {
+    // A transaction that is repeated sees another moment, and would read again what the caller has.
+    if (queue.hasBegun) throw new CosiftError('store_failed', 'the connection to the database was lost');
     const entry = await this.#catalog.find(sql, id);
     const rules = this.#catalog.rulesOf(entry);
     // The engine checks the filters.
@@ -90,6 +93,7 @@ export class Exporter {
 class ChunkQueue {
   readonly #max: number;
   readonly #chunks: Uint8Array[] = [];
+  #hasBegun = false;
   #isEnded = false;
   #error: unknown;
   #wake: () => void = () => undefined;
@@ -99,9 +103,15 @@ class ChunkQueue {
     this.#max = max;
   }
 
+  /** Whether a chunk was added. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
   /** Adds a chunk once there is room for it. */
   async push(chunk: Uint8Array): Promise<void> {
     while (this.#chunks.length >= this.#max && !this.#isEnded) await this.#changed;
+    this.#hasBegun = true;
     this.#chunks.push(chunk);
     this.#notify();
   }

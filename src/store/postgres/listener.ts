@@ -1,5 +1,6 @@
 import pg from 'pg';
 
+const CONNECT_MS = 10_000;
 /** Milliseconds between two attempts to connect, and between two polls meanwhile. */
 const POLL_MS = 1_000;
 
@@ -8,6 +9,7 @@ export class Listener {
   readonly #url: string;
   readonly #channel: string;
   readonly #onMessage: (message: string | undefined) => void;
+  /** Also while it is being connected. */
   #client: pg.Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -23,8 +25,8 @@ export class Listener {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    await this.#connecting;
     await this.#client?.end().catch(() => undefined);
+    await this.#connecting;
   }
 
   async #connect(): Promise<void> {
@@ -32,7 +34,9 @@ export class Listener {
       connectionString: this.#url,
       application_name: 'cosift',
       keepAlive: true,
+      connectionTimeoutMillis: CONNECT_MS,
     });
+    this.#client = client;
     let isLost = false;
     const lost = () => {
       if (isLost || this.#isClosed) return;
@@ -51,7 +55,6 @@ export class Listener {
     try {
       await client.connect();
       await client.query(`LISTEN ${client.escapeIdentifier(this.#channel)}`);
-      this.#client = client;
       // What was written before the connection was there.
       this.#onMessage(undefined);
     } catch {

@@ -4,6 +4,7 @@ import { CosiftError } from '../../errors.js';
 import { Listener } from './listener.js';
 import type { Sql, SqlDatabase, SqlValue } from './sql.js';
 import { StatementNames } from './statement-names.js';
+import { CommitFailure, codeOf, isTransient, storeError } from './store-error.js';
 
 /** Options of the connections to a PostgreSQL server. */
 export interface PostgresOptions {
@@ -18,16 +19,12 @@ export interface PostgresOptions {
 const CONNECT_MS = 10_000;
 /** Attempts of a transaction that another one or a failover interrupted. */
 const MAX_ATTEMPTS = 5;
-/** Serialisation failure, deadlock: the transaction had no effect and may be repeated. */
-const CONFLICTS = new Set(['40001', '40P01']);
 /** A table that was replaced after its name was read: the repetition reads the new name. */
 const REPLACED = '42P01';
 /** A prepared statement whose table another version of cosift has migrated. */
 const OUTDATED = '0A000';
-/** The server shuts down, starts, or has become a standby. */
-const FAILOVER = new Set(['57P01', '57P02', '57P03', '25006', '08006', '08003', '08001']);
-
-const PROGRAM_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError];
+/** A process whose machine is lost must not keep its locks until the server notices that the connection is lost, too. */
+const BEGIN_WRITE = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '60s'";
 
 /** The type of integers of 64 bits. */
 const INTEGER = 20;
@@ -37,6 +34,8 @@ export class NodePostgres implements SqlDatabase {
   readonly isConcurrent = true;
   readonly #options: PostgresOptions;
   readonly #pool: pg.Pool;
+  /** Cancels statements: the connections of the pool may all be waiting for statements. */
+  readonly #canceller: pg.Pool;
   readonly #listeners: Listener[] = [];
   readonly #names = new StatementNames();
   #isClosed = false;
@@ -56,8 +55,14 @@ export class NodePostgres implements SqlDatabase {
           oid === INTEGER ? Number : pg.types.getTypeParser(oid, format as 'text'),
       },
     });
+    this.#canceller = new pg.Pool({
+      connectionString: url,
+      max: 1,
+      connectionTimeoutMillis: CONNECT_MS,
+      application_name: 'cosift',
+    });
     // An idle connection that fails is replaced; the next statement reports what is wrong.
-    this.#pool.on('error', () => undefined);
+    for (const pool of [this.#pool, this.#canceller]) pool.on('error', () => undefined);
   }
 
   read<T>(work: (sql: Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -65,7 +70,7 @@ export class NodePostgres implements SqlDatabase {
   }
 
   write<T>(work: (sql: Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#repeated('BEGIN', work, signal);
+    return this.#repeated(BEGIN_WRITE, work, signal);
   }
 
   listen(channel: string, onMessage: (message: string | undefined) => void): void {
@@ -76,7 +81,7 @@ export class NodePostgres implements SqlDatabase {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await Promise.all(this.#listeners.map((listener) => listener.close()));
-    await this.#pool.end();
+    await Promise.all([this.#pool.end(), this.#canceller.end()]);
   }
 
   async #repeated<T>(
@@ -93,8 +98,7 @@ export class NodePostgres implements SqlDatabase {
         const isOutdated = codeOf(error) === OUTDATED && attempt === 1;
         if (isOutdated) this.#names.renew();
         const isReplaced = codeOf(error) === REPLACED && attempt === 1;
-        const mayRepeat =
-          (isTransient(error) || isReplaced || isOutdated) && !(error instanceof CommitFailure);
+        const mayRepeat = isTransient(error) || isReplaced || isOutdated;
         if (!mayRepeat || attempt === MAX_ATTEMPTS) throw storeError(error);
         await sleep(2 ** attempt * 10, signal);
       }
@@ -112,10 +116,15 @@ export class NodePostgres implements SqlDatabase {
     // The statement that runs is rejected, too.
     const onError = () => undefined;
     client.on('error', onError);
-    const onAbort = () => this.#cancel(client);
+    let isCancelled = false;
+    const onAbort = () => {
+      isCancelled = true;
+      this.#cancel(client);
+    };
     signal?.addEventListener('abort', onAbort, { once: true });
     let failure: Error | undefined;
     try {
+      signal?.throwIfAborted();
       await client.query(begin);
       const result = await work({
         run: (text, values = []) => run(client, this.#names.of(text), text, values),
@@ -131,8 +140,8 @@ export class NodePostgres implements SqlDatabase {
     } finally {
       signal?.removeEventListener('abort', onAbort);
       client.off('error', onError);
-      // A connection whose state is not known is closed.
-      client.release(failure);
+      // A connection whose state is not known is closed. A cancellation may reach it after the statement has ended.
+      client.release(failure ?? isCancelled);
     }
   }
 
@@ -141,14 +150,7 @@ export class NodePostgres implements SqlDatabase {
     const { processID } = client as unknown as { processID: number | null };
     if (processID === null) return;
     // When this fails, the statement ends by its timeout.
-    this.#pool.query('SELECT pg_cancel_backend($1)', [processID]).catch(() => undefined);
-  }
-}
-
-/** A commit whose outcome is not known. It is not repeated. */
-class CommitFailure extends Error {
-  constructor(cause: unknown) {
-    super('the outcome of a commit is not known', { cause });
+    this.#canceller.query('SELECT pg_cancel_backend($1)', [processID]).catch(() => undefined);
   }
 }
 
@@ -169,33 +171,4 @@ async function rollback(client: pg.PoolClient): Promise<Error | undefined> {
   } catch (error) {
     return error as Error;
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return (error as { code?: string } | null)?.code;
-}
-
-/** Whether a transaction had no effect because the server cannot be reached, or another transaction was in its way. */
-function isTransient(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError)
-    return CONFLICTS.has(error.code ?? '') || FAILOVER.has(error.code ?? '');
-  // A connection that cannot be made or is lost. Every other error without a state is a fault of this program.
-  return error instanceof Error && !PROGRAM_ERRORS.some((type) => error instanceof type);
-}
-
-/** The error of a statement as callers know it. */
-function storeError(error: unknown): CosiftError {
-  const cause = error instanceof CommitFailure ? error.cause : error;
-  const code = codeOf(cause);
-  const fields = { postgres: code, text: String(cause) };
-  if (code === '53100')
-    return new CosiftError('disk_full', 'the disk of the database is full', { fields, cause });
-  if (code === '57014') return new CosiftError('timed_out', 'the database took too long', { fields, cause });
-  if (error instanceof CommitFailure || isTransient(cause) || code?.startsWith('53')) {
-    return new CosiftError('store_failed', 'the database cannot be reached or does not take writes', {
-      fields,
-      cause,
-    });
-  }
-  return new CosiftError('internal', 'a statement failed', { fields, cause });
 }

@@ -1,4 +1,5 @@
-import type { SqlDatabase } from './sql.js';
+import { CosiftError } from '../../errors.js';
+import type { Sql, SqlDatabase } from './sql.js';
 
 /** The lock that creates and migrates the tables: an arbitrary number that no other program uses. */
 const MIGRATION_LOCK = 7_204_113_901;
@@ -6,7 +7,6 @@ const MIGRATION_LOCK = 7_204_113_901;
 /** The statements of each version of the tables. A version that was released never changes. */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
-    'CREATE EXTENSION IF NOT EXISTS vector',
     `CREATE TABLE cosift.databases (
       number bigint GENERATED ALWAYS AS IDENTITY,
       id text COLLATE "C" PRIMARY KEY,
@@ -63,14 +63,25 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   ],
 ];
 
-/** Creates the tables, or migrates those of an earlier version. Several processes may do so at the same time. */
+/**
+ * Creates the tables, or migrates those of an earlier version. Several processes may do so at the same time.
+ *
+ * @throws {CosiftError} `store_failed` for a database that cosift cannot use.
+ */
 export async function migrate(database: SqlDatabase): Promise<void> {
   await database.write(async (sql) => {
     await sql.run('SELECT pg_advisory_xact_lock($1::bigint)', [MIGRATION_LOCK]);
+    await prepareServer(sql);
     await sql.run('CREATE SCHEMA IF NOT EXISTS cosift');
     await sql.run('CREATE TABLE IF NOT EXISTS cosift.schema_version (version integer NOT NULL)');
     const [current] = await sql.run<{ version: number }>('SELECT version FROM cosift.schema_version');
     const version = current?.version ?? 0;
+    if (version > MIGRATIONS.length) {
+      throw new CosiftError(
+        'store_failed',
+        `the tables of the store have version ${version}, which a later version of cosift made; update this one`,
+      );
+    }
     for (const statements of MIGRATIONS.slice(version)) {
       for (const statement of statements) await sql.run(statement);
     }
@@ -80,6 +91,27 @@ export async function migrate(database: SqlDatabase): Promise<void> {
       await sql.run('UPDATE cosift.schema_version SET version = $1::integer', [MIGRATIONS.length]);
     }
   });
+}
+
+/** Checks that the database can have the tables, and adds the type of vectors. */
+async function prepareServer(sql: Sql): Promise<void> {
+  const [server] = await sql.run<{ encoding: string; pgvector: boolean }>(
+    `SELECT current_setting('server_encoding') AS encoding,
+      EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') AS pgvector`,
+  );
+  if (server?.encoding !== 'UTF8') {
+    throw new CosiftError(
+      'store_failed',
+      `the database of the store has the encoding ${server?.encoding}; create one with UTF8`,
+    );
+  }
+  if (!server.pgvector) {
+    throw new CosiftError(
+      'store_failed',
+      'the server of the store has no pgvector; install its extension "vector"',
+    );
+  }
+  await sql.run('CREATE EXTENSION IF NOT EXISTS vector');
 }
 
 /** A vector of more dimensions does not fit into a row next to the other columns, so it is stored outside of the row. */

@@ -1,0 +1,56 @@
+import pg from 'pg';
+import { CosiftError, type ErrorCode } from '../../errors.js';
+
+/** Serialisation failure, deadlock: the transaction had no effect and may be repeated. */
+const CONFLICTS = new Set(['40001', '40P01']);
+/** The server shuts down, starts, or has become a standby. */
+const FAILOVER = new Set(['57P01', '57P02', '57P03', '25006', '08006', '08003', '08001']);
+
+const PROGRAM_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError];
+
+const UNREACHABLE = 'the database cannot be reached or does not take writes';
+
+/** What states of PostgreSQL mean to callers: by the state, or by its class, which is its first two characters. */
+const MEANINGS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  '53100': ['disk_full', 'the disk of the database is full'],
+  '57014': ['timed_out', 'the database took too long'],
+  '28': ['store_failed', 'the database refuses the user or the password of the store'],
+  '3D': ['store_failed', 'the server has no database of the name in the URL of the store'],
+  '42501': ['store_failed', 'the user of the store lacks a privilege in the database'],
+  '53': ['store_failed', UNREACHABLE],
+};
+
+/** A commit whose outcome is not known. It is not repeated. */
+export class CommitFailure extends Error {
+  constructor(cause: unknown) {
+    super('the outcome of a commit is not known', { cause });
+  }
+}
+
+/** The state that PostgreSQL gives, or the code of the system. */
+export function codeOf(error: unknown): string | undefined {
+  return (error as { code?: string } | null)?.code;
+}
+
+/** Whether a transaction had no effect because the server cannot be reached, or another transaction was in its way. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof CommitFailure) return false;
+  if (error instanceof pg.DatabaseError)
+    return CONFLICTS.has(error.code ?? '') || FAILOVER.has(error.code ?? '');
+  // A connection that cannot be made or is lost. Every other error without a state is a fault of this program.
+  return error instanceof Error && !PROGRAM_ERRORS.some((type) => error instanceof type);
+}
+
+/** The error of a statement as callers know it. The text of PostgreSQL is in its cause, which a service shows nobody. */
+export function storeError(error: unknown): CosiftError {
+  const cause = error instanceof CommitFailure ? error.cause : error;
+  const state = codeOf(cause);
+  const text = cause instanceof Error && cause.message !== '' ? cause.message : String(state ?? cause);
+  const fields = { postgres: state, text };
+  const known = MEANINGS[state ?? ''] ?? MEANINGS[(state ?? '').slice(0, 2)];
+  const isLost = error instanceof CommitFailure || isTransient(cause);
+  const [code, detail] =
+    known ??
+    (isLost ? (['store_failed', UNREACHABLE] as const) : (['internal', 'a statement failed'] as const));
+  return new CosiftError(code, detail, { fields, cause: new CosiftError(code, text, { cause }) });
+}

@@ -1,0 +1,150 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LIMITS } from '../../src/schema/index.js';
+import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
+import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
+import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+
+const PASSWORD = 'hidden-password';
+
+describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
+  let server: PostgresServer;
+  let url: string;
+  let administrator: pg.Client;
+  const opened: NodePostgres[] = [];
+  const connect = (url: string, maxConnections = 2) => {
+    const database = new NodePostgres({ url, maxConnections });
+    opened.push(database);
+    return database;
+  };
+
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+    url = await server.createDatabase();
+    administrator = new pg.Client({ connectionString: url });
+    await administrator.connect();
+  }, 120_000);
+  afterAll(async () => {
+    await Promise.all(opened.map((database) => database.close()));
+    await administrator?.end();
+    await server?.stop();
+  });
+
+  const changed = (change: (target: URL) => void) => {
+    const target = new URL(url);
+    change(target);
+    return target.href;
+  };
+
+  test.each<[string, (target: URL) => void, string, string]>([
+    [
+      'a user that does not exist',
+      (target) => Object.assign(target, { username: 'someone', password: PASSWORD }),
+      'refuses the user or the password',
+      'role "someone" does not exist',
+    ],
+    [
+      'a database that does not exist',
+      (target) => Object.assign(target, { password: PASSWORD, pathname: '/none' }),
+      'no database of the name',
+      'database "none" does not exist',
+    ],
+    [
+      'a port that nothing listens on',
+      (target) => Object.assign(target, { password: PASSWORD, port: '9' }),
+      'cannot be reached',
+      'ECONNREFUSED',
+    ],
+    [
+      'a user without privileges',
+      (target) => Object.assign(target, { username: 'plain', password: PASSWORD }),
+      'lacks a privilege',
+      'permission denied',
+    ],
+    [
+      'a database of another encoding',
+      (target) => Object.assign(target, { password: PASSWORD, pathname: '/ascii' }),
+      'has the encoding SQL_ASCII; create one with UTF8',
+      '',
+    ],
+  ])('%s is explained, without the password', async (_, change, detail, text) => {
+    await administrator.query("SELECT set_config('client_min_messages', 'error', false)");
+    const existing = await administrator.query("SELECT 1 FROM pg_roles WHERE rolname = 'plain'");
+    if (existing.rowCount === 0) {
+      await administrator.query('CREATE ROLE plain LOGIN');
+      await administrator.query("CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0");
+    }
+    const error = await new PostgresStore(connect(changed(change)), LIMITS).load().catch((error) => error);
+    expect(error).toMatchObject({ code: 'store_failed', detail: expect.stringContaining(detail) });
+    expect(String(error.cause?.detail ?? '')).toContain(text);
+    for (let cause = error; cause !== undefined; cause = cause.cause) {
+      expect(JSON.stringify([cause.message, cause.stack, { ...cause }])).not.toContain(PASSWORD);
+    }
+  });
+
+  test('a server without pgvector, and tables of a later version, are explained', async () => {
+    const without = new ChangedStatements(connect(url), () => (text) => text.replace("'vector'", "'absent'"));
+    await expect(new PostgresStore(without, LIMITS).load()).rejects.toMatchObject({
+      code: 'store_failed',
+      detail: expect.stringContaining('no pgvector'),
+    });
+    const later = await server.createDatabase();
+    const database = connect(later);
+    await new PostgresStore(database, LIMITS).load();
+    await database.write((sql) => sql.run('UPDATE cosift.schema_version SET version = 1000'));
+    await expect(new PostgresStore(connect(later), LIMITS).load()).rejects.toMatchObject({
+      code: 'store_failed',
+      detail: expect.stringContaining('version 1000'),
+    });
+  });
+
+  test('an aborted statement ends on the server while all connections are in use', async () => {
+    const database = connect(url, 1);
+    const stop = new AbortController();
+    const sleeping = async () => {
+      const { rows } = await administrator.query(
+        "SELECT pid FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)' AND state = 'active'",
+      );
+      return rows.length;
+    };
+    const asleep = database.read((sql) => sql.run('SELECT pg_sleep(600)'), stop.signal);
+    const ended = expect(asleep).rejects.toThrow('the caller left');
+    await expect.poll(sleeping).toBe(1);
+    const waiting = new AbortController();
+    const never = database.read(() => Promise.reject(new Error('it ran')), waiting.signal);
+    const left = expect(never).rejects.toThrow('left while it waited');
+    waiting.abort(new Error('left while it waited'));
+    stop.abort(new Error('the caller left'));
+    await ended;
+    await left;
+    await expect.poll(sleeping).toBe(0);
+    expect(await database.read((sql) => sql.run('SELECT 1 AS one'))).toEqual([{ one: 1 }]);
+  });
+
+  test('an export whose connection is lost ends with an error, and repeats no record', async () => {
+    const store = new PostgresStore(connect(await server.createDatabase(), 4), LIMITS);
+    await store.load();
+    await store.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });
+    const records = Array.from({ length: 5_000 }, (_, at) => ({ id: at + 1, data: {}, vector: [1, at] }));
+    for (let at = 0; at < records.length; at += 1_000) {
+      const body = Buffer.from(JSON.stringify({ records: records.slice(at, at + 1_000) }));
+      await store.commit('db', await store.prepareBatch('db', body), { vectors: new Float32Array() });
+    }
+    const ids: number[] = [];
+    const read = async () => {
+      for await (const chunk of store.exportLines('db', {})) {
+        const lines = Buffer.from(chunk).toString('utf8').trimEnd().split('\n');
+        ids.push(...lines.map((line) => JSON.parse(line).id));
+        // Those of the pool, in each database of the server.
+        if (ids.length === lines.length) {
+          await administrator.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cosift'",
+          );
+        }
+      }
+    };
+    await expect(read()).rejects.toMatchObject({ code: 'store_failed' });
+    expect(ids).toEqual(Array.from({ length: ids.length }, (_, at) => at + 1));
+    await store.close();
+  });
+});
