@@ -8,7 +8,7 @@ import { Command, cosift, KEY, lines, serve, temporaryDirectory } from '../helpe
 
 /** `ROWS=50000` makes the file as large as an export of a spreadsheet may be. */
 const ROWS = Number(process.env.ROWS ?? 1_500);
-const TIMEOUT = 120_000 + ROWS * 20;
+const TIMEOUT = 300_000 + ROWS * 20;
 
 /** A table of what is easily changed on the way. Every third row has no id. */
 function table(): string[][] {
