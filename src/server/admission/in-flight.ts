@@ -102,8 +102,8 @@ export class InFlight {
   /** Installs the hooks that count requests and responses. */
   guard(app: FastifyInstance): void {
     app.decorateRequest('resources', null);
-    app.addHook('onRequest', async (request, reply) => {
-      if (request.caller === null) return;
+    app.addHook('onRequest', (request, reply, done) => {
+      if (request.caller === null) return done();
       // Checked before the change, because the response to a completed change is sent even beyond the limit.
       if (isChange(request)) this.checkUnsent(request, 1);
       const kind = kindOf(request);
@@ -112,18 +112,20 @@ export class InFlight {
       if (release) resources.add(release);
       request.resources = resources;
       onClose(request, reply, () => resources.abandon());
+      return done();
     });
     app.addHook('preClose', async () => {
       this.#closing.abort(new CosiftError('not_ready', 'the server is stopping'));
     });
-    app.addHook<unknown>('onSend', async (request, reply, payload) => {
+    app.addHook<unknown>('onSend', (request, reply, payload, done) => {
       request.resources?.end();
       if (this.#closing.signal.aborted) reply.header('connection', 'close');
       const bytes = typeof payload === 'string' ? Buffer.byteLength(payload) : lengthOf(payload);
-      if (bytes <= UNCOUNTED_BYTES) return;
+      if (bytes <= UNCOUNTED_BYTES) return done(null, payload);
       // A completed change can no longer be refused.
       const reserve = isChange(request) ? 'add' : 'take';
       onClose(request, reply, this.#unsent[reserve](keyOf(request), bytes));
+      return done(null, payload);
     });
   }
 }

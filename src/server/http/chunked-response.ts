@@ -5,11 +5,11 @@ const CHUNK_BYTES = 65_536;
 
 /** Sends larger responses in chunks, so that the progress of a slow client can be observed. */
 export function sendInChunks(app: FastifyInstance): void {
-  app.addHook<unknown>('onSend', async (_request, reply, payload) => {
+  app.addHook<unknown>('onSend', (_request, reply, payload, done) => {
     const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
-    if (!(bytes instanceof Uint8Array) || bytes.length <= CHUNK_BYTES) return payload;
+    if (!(bytes instanceof Uint8Array) || bytes.length <= CHUNK_BYTES) return done(null, payload);
     reply.header('content-length', String(bytes.length));
-    return Readable.from(chunksOf(bytes), { objectMode: false });
+    return done(null, Readable.from(chunksOf(bytes), { objectMode: false }));
   });
 }
 

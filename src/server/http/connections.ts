@@ -45,10 +45,10 @@ export function limitConnections(
 ): void {
   app.server.maxConnections = maxConnections;
   const connections = trackConnections(app.server);
-  app.addHook('onRequest', async ({ raw }) => {
-    if (!connections.excess.has(raw)) return;
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    if (!connections.excess.has(raw)) return done();
     const detail = `${MAX_PIPELINED} requests of this connection are under way; wait for their responses`;
-    throw new CosiftError('busy', detail, { fields: { retry_after: 1 } });
+    return done(new CosiftError('busy', detail, { fields: { retry_after: 1 } }));
   });
   const stalled = setInterval(() => closeStalled(connections, sendMs), sendMs / 4).unref();
   app.addHook('onClose', async () => clearInterval(stalled));

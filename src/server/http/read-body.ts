@@ -37,10 +37,12 @@ export function readBodies(
   const parsing = new FairLimiter({ total: 1, perCaller: 1 });
   app.decorateRequest('bodyBytes', 0);
   app.removeAllContentTypeParsers();
-  app.addHook('onResponse', async ({ raw }) => {
-    if (raw.complete) return;
-    const closing = setTimeout(() => raw.complete || raw.destroy(), timeoutMs).unref();
-    raw.once('close', () => clearTimeout(closing));
+  app.addHook('onResponse', ({ raw }, _reply, done) => {
+    if (!raw.complete) {
+      const closing = setTimeout(() => raw.complete || raw.destroy(), timeoutMs).unref();
+      raw.once('close', () => clearTimeout(closing));
+    }
+    done();
   });
   const engineBytes: Partial<Record<ComponentName, number>> = {
     Batch: limits.batch_bytes,

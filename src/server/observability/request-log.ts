@@ -6,7 +6,10 @@ export const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}
 
 /** Logs and measures each response. */
 export function logRequests(app: FastifyInstance, metrics: Metrics): void {
-  app.addHook('onResponse', async (request, reply) => logResponse(request, reply, metrics));
+  app.addHook('onResponse', (request, reply, done) => {
+    logResponse(request, reply, metrics);
+    done();
+  });
 }
 
 /** Logs and measures a response. Headers and bodies are not logged, so the log never contains an API key. */
