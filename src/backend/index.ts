@@ -27,4 +27,4 @@ export {
   type ModelSources,
   Models,
 } from './models.js';
-export { beginBackend, type OpenProgress, openBackend, openStore } from './open-backend.js';
+export { beginBackend, type OpenProgress, openBackend, openStore, type StoreServer } from './open-backend.js';

@@ -11,11 +11,22 @@ import { EmbeddingBackend } from './embedding-backend.js';
 import { keptModels } from './kept-models.js';
 import { isDirectory, type ModelSources, Models } from './models.js';
 
+/** A PostgreSQL database with pgvector. */
+export interface StoreServer {
+  url: string;
+  /** Connections to it for records, and as many to its replica. Default: 16. */
+  connections?: number | undefined;
+  /** Milliseconds after which it cancels a statement. Default: never. */
+  statementTimeoutMs?: number | undefined;
+  /** The URL of a replica, which answers the searches and queries that it can answer exactly. */
+  replica?: string | undefined;
+}
+
 export interface BackendOptions {
   /** The directory of the databases, which is created when missing; with a `store`, the directory of kept models, if any. */
   directory?: string | undefined;
-  /** The URL of a PostgreSQL database that keeps the databases instead of the directory. */
-  store?: string | undefined;
+  /** The PostgreSQL database that keeps the databases instead of the directory. */
+  store?: StoreServer | undefined;
   /** Threads that scan. Default: one per core. */
   threads?: number | undefined;
   /** Threads that embed, for each model. Default: one per core, at most four. */
@@ -52,13 +63,19 @@ export async function beginBackend(options: BackendOptions): Promise<Backend> {
 /** Opens the store alone, for work that embeds nothing. */
 export async function openStore(
   directory: string | undefined,
-  { store: url, threads }: Pick<BackendOptions, 'store' | 'threads'>,
+  { store, threads }: Pick<BackendOptions, 'store' | 'threads'>,
   limits: Limits,
 ): Promise<RecordStore> {
-  if (url === undefined) return LocalStore.open(directory as string, limits, threads);
+  if (store === undefined) return LocalStore.open(directory as string, limits, threads);
   // Loaded only where it is used.
   const { NodePostgres, PostgresStore } = await import('../store/postgres/index.js');
-  return new PostgresStore(new NodePostgres({ url }), limits);
+  const { url, replica, connections: maxConnections, statementTimeoutMs } = store;
+  const common = { maxConnections, statementTimeoutMs };
+  return new PostgresStore(
+    new NodePostgres({ ...common, url }),
+    limits,
+    replica === undefined ? undefined : new NodePostgres({ ...common, url: replica, isReplica: true }),
+  );
 }
 
 /** How far the opening of a directory has come. */

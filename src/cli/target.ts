@@ -129,7 +129,12 @@ export async function openDirectory({ data, store, models }: TargetOptions): Pro
   checkModelSources(models);
   try {
     // An interrupted re-embedding continues only when the user asks for that.
-    return await openBackend({ directory: data, store, models, resume: false });
+    return await openBackend({
+      directory: data,
+      store: store === undefined ? undefined : { url: store },
+      models,
+      resume: false,
+    });
   } catch (error) {
     if (!isCode(error, 'data_locked')) throw error;
     throw new CosiftError('data_locked', `${error.detail}; to work on its running server, give --url`, {

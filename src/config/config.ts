@@ -8,6 +8,12 @@ export interface Config {
   data: string;
   /** URL of the PostgreSQL database that keeps everything; undefined: the data directory. */
   store: string | undefined;
+  /** Connections to the store for records. */
+  storeConnections: number;
+  /** After so many seconds, the store cancels a statement; undefined: never. */
+  storeStatementTimeoutSeconds: number | undefined;
+  /** URL of a replica of the store that answers searches and queries. */
+  storeReplica: string | undefined;
   /** undefined: the key that is kept in the data directory. */
   adminKey: string | undefined;
   logLevel: string;

@@ -54,18 +54,25 @@ export function resolveConfig(
     const shown = value === undefined ? '(not set)' : setting.secret ? '(hidden)' : textOf(value, setting);
     return { name: setting.name, value: shown, origin, source };
   });
-  const threads = settings.find(({ name }) => name === 'threads');
-  if (values.get('store') !== undefined && values.get('threads') !== undefined) {
-    throw new ConfigError(
-      `${threads?.source}: a store scans in its own processes; give no threads with a store`,
-    );
-  }
+  checkStoreSettings(settings);
   const warnings = injected.map(
     (name) =>
       `environment variable ${name} is ignored: Kubernetes sets it for a service of that name ` +
       '(enableServiceLinks: false in the pod keeps it out)',
   );
   return { config: configOf(values), settings, warnings };
+}
+
+/** Checks that the settings fit the place of the databases. */
+function checkStoreSettings(settings: ResolvedConfig['settings']): void {
+  const given = settings.filter(({ origin }) => origin !== 'default');
+  const hasStore = given.some(({ name }) => name === 'store');
+  const wrong = given.find(({ name }) => (hasStore ? name === 'threads' : name.startsWith('store_')));
+  if (wrong === undefined) return;
+  const reason = hasStore
+    ? 'a store scans in its own processes; give no threads with a store'
+    : 'there is no store; name one with --store or COSIFT_STORE';
+  throw new ConfigError(`${wrong.source}: ${reason}`);
 }
 
 function textOf(value: unknown, { shown }: Setting): string {
@@ -116,6 +123,9 @@ function configOf(values: ReadonlyMap<string, unknown>): Config {
     port: value('port'),
     data: path.resolve(value<string>('data')),
     store: value('store'),
+    storeConnections: value('store_connections'),
+    storeStatementTimeoutSeconds: value('store_statement_timeout_seconds'),
+    storeReplica: value('store_replica'),
     adminKey: value('admin_key'),
     logLevel: value('log_level'),
     rateLimit: value('rate_limit'),

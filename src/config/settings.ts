@@ -1,5 +1,5 @@
 import { LIMIT_MEANINGS, LIMITS, type Limits } from '../schema/limits.js';
-import { MAX_EMBED_WORKERS, MAX_THREADS } from '../schema/options.js';
+import { MAX_EMBED_WORKERS, MAX_THREADS, STORE_CONNECTIONS } from '../schema/options.js';
 import {
   addressList,
   boolean,
@@ -75,6 +75,36 @@ export const SETTINGS: readonly Setting[] = [
       'PostgreSQL database with pgvector that keeps the databases, keys and webhooks, for one or more services; the ' +
       'environment variable `PGPASSWORD` or a password file may have the password',
     defaultText: 'the data directory',
+    parse: storeUrl,
+    shown: withoutPassword,
+  },
+  {
+    name: 'store_connections',
+    flag: '--store-connections',
+    env: 'COSIFT_STORE_CONNECTIONS',
+    help:
+      'connections to the store, and as many to its replica, for requests about records; further requests wait; keys, ' +
+      'webhooks and notifications take up to 6 more',
+    default: STORE_CONNECTIONS,
+    parse: integer(2, 1_000),
+  },
+  {
+    name: 'store_statement_timeout_seconds',
+    flag: '--store-statement-timeout-seconds',
+    env: 'COSIFT_STORE_STATEMENT_TIMEOUT_SECONDS',
+    help:
+      'maximum time of a statement of the store, also of one that waits for another service; after it, 503 `timed_out`, ' +
+      'and nothing is written',
+    unit: 'seconds',
+    defaultText: 'none',
+    parse: integer(1, 86_400),
+  },
+  {
+    name: 'store_replica',
+    flag: '--store-replica',
+    env: 'COSIFT_STORE_REPLICA',
+    help: 'streaming replica of the store, which answers searches and queries of databases whose commits it has all replayed',
+    defaultText: 'none',
     parse: storeUrl,
     shown: withoutPassword,
   },

@@ -76,7 +76,7 @@ function checkPlace(place: string | { readonly store: string }, options: OpenOpt
   }
   checkOptions('store', place);
   checkOptions('openStore', options);
-  return { store: place.store };
+  return { store: { url: place.store } };
 }
 
 /** The databases of a data directory. Methods without a comment do what {@link Databases} says. */

@@ -23,6 +23,8 @@ const MAX_WAIT_MS = 2_147_483_647;
 
 export const MAX_THREADS = 1024;
 export const MAX_EMBED_WORKERS = 256;
+/** Connections to a store for requests about records, unless a setting says otherwise. */
+export const STORE_CONNECTIONS = 16;
 
 /** A directory or a URL, or a function with its settings. */
 const model: OptionCheck = (value, pointer) =>

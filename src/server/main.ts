@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { type Backend, beginBackend } from '../backend/index.js';
+import { type Backend, beginBackend, type StoreServer } from '../backend/index.js';
 import { type Config, ConfigError, isLoopback } from '../config/index.js';
 import { sees } from './admission/access.js';
 import { type AppOptions, buildApp, CAPACITY } from './app.js';
@@ -8,7 +8,12 @@ import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
 import { storeAdminKey } from './keys/admin-key.js';
 import { EngineLog } from './observability/engine-log.js';
 import { Preparation } from './preparation.js';
-import { openServiceState, type ServiceAdmin, type ServiceState } from './service-state.js';
+import {
+  openServiceState,
+  type ServiceAdmin,
+  type ServiceState,
+  statementTimeoutMs,
+} from './service-state.js';
 import type { DeliveryTimes } from './webhooks/delivery.js';
 import { Webhooks } from './webhooks/webhooks.js';
 
@@ -49,7 +54,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const print = options.print ?? ((line: string) => process.stdout.write(`${line}\n`));
   const backend = await beginBackend({
     directory: config.data,
-    store: config.store,
+    store: storeOf(config),
     threads: config.threads,
     embedWorkers: config.embedWorkers,
     limits: config.limits,
@@ -99,6 +104,16 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     await close().catch(() => undefined);
     throw error;
   }
+}
+
+function storeOf(config: Config): StoreServer | undefined {
+  if (config.store === undefined) return undefined;
+  return {
+    url: config.store,
+    connections: config.storeConnections,
+    statementTimeoutMs: statementTimeoutMs(config),
+    replica: config.storeReplica,
+  };
 }
 
 function openWebhooks(

@@ -1,5 +1,5 @@
 import type { Config } from '../config/index.js';
-import { NodePostgres, ServiceTables } from '../store/postgres/index.js';
+import { NodePostgres, type PostgresOptions, ServiceTables } from '../store/postgres/index.js';
 import { type AdminKey, adminKey, storeAdminKey } from './keys/admin-key.js';
 import { IssuedKeys } from './keys/issued-keys.js';
 import { hashKey, sameHash } from './keys/key-format.js';
@@ -25,18 +25,31 @@ export interface ServiceState {
   close(): Promise<void>;
 }
 
-type Place = Pick<Config, 'data' | 'store' | 'adminKey'>;
+type Place = Pick<Config, 'data' | 'store' | 'adminKey' | 'storeStatementTimeoutSeconds'>;
 
 /** Opens the state in the data directory, or in the store. This module alone chooses between them. */
-export async function openServiceState({ data, store, adminKey: given }: Place): Promise<ServiceState> {
+export async function openServiceState(config: Place): Promise<ServiceState> {
+  const { data, store, adminKey: given } = config;
   const admin = await adminKey(data, given);
-  if (store !== undefined) return openShared(store, admin, given !== undefined);
+  if (store !== undefined) {
+    const options = { url: store, statementTimeoutMs: statementTimeoutMs(config) };
+    return openShared(options, admin, given !== undefined);
+  }
   const [keys, webhooks] = [await openKeyStore(data, admin.key), await openWebhookStore(data)];
   return { admin, keys, webhooks, close: async () => undefined };
 }
 
-async function openShared(url: string, admin: AdminKey, isGiven: boolean): Promise<ServiceState> {
-  const database = new NodePostgres({ url, maxConnections: MAX_CONNECTIONS });
+/** The milliseconds after which a store cancels a statement. */
+export function statementTimeoutMs({ storeStatementTimeoutSeconds }: Place): number | undefined {
+  return storeStatementTimeoutSeconds === undefined ? undefined : storeStatementTimeoutSeconds * 1000;
+}
+
+async function openShared(
+  options: PostgresOptions,
+  admin: AdminKey,
+  isGiven: boolean,
+): Promise<ServiceState> {
+  const database = new NodePostgres({ ...options, maxConnections: MAX_CONNECTIONS });
   try {
     const tables = await ServiceTables.open(database);
     const storage = new PostgresKeyStorage(tables);

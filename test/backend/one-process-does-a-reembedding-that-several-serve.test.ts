@@ -17,7 +17,7 @@ describe.skipIf(NO_SERVER !== undefined)(
     const opened: Backend[] = [];
 
     const begin = async () => {
-      opened.push(await openBackend({ store, models, embedWorkers: 1 }));
+      opened.push(await openBackend({ store: { url: store }, models, embedWorkers: 1 }));
       return opened.at(-1) as Backend;
     };
     const fill = async (backend: Backend, id: string, count: number) => {
@@ -73,7 +73,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       await fill(one, 'taken', 1_000);
       await one.close();
       const { command } = await serve(directory, '--store', store, '--models', `other=${models.other}`);
-      const other = await openBackend({ store, models, embedWorkers: 1, resume: true });
+      const other = await openBackend({ store: { url: store }, models, embedWorkers: 1, resume: true });
       opened.push(other);
       // The service does it, because the lease is taken before this process sees the re-embedding.
       const started = fetch(

@@ -148,6 +148,39 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect((await other.call('GET', '/v1/databases', undefined, guess)).status).toBe(401);
     });
 
+    test('connections and the time of a statement are limited by settings', async () => {
+      const url = await server.createDatabase();
+      const name = new URL(url).pathname.slice(1);
+      const settings = { store: url, storeConnections: 3, storeStatementTimeoutSeconds: 1 };
+      const service = await Service.start(settings);
+      closing.push(() => service.stop());
+      await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });
+      await service.call('POST', '/v1/databases/fan/records', { records: fan(30) });
+      const searches = Array.from({ length: 30 }, () =>
+        service.call('POST', '/v1/databases/fan/search', SEARCH),
+      );
+      expect((await Promise.all(searches)).map(({ status }) => status)).toEqual(Array(30).fill(200));
+      const count = await server.run(`SELECT count(*) FROM pg_stat_activity WHERE datname = '${name}'`);
+      // 3 for records, 4 for keys and webhooks, and 2 that listen.
+      expect(Number(count)).toBeLessThanOrEqual(9);
+
+      const locked = server.run(
+        'BEGIN; SELECT * FROM cosift.databases FOR UPDATE; SELECT pg_sleep(20)',
+        name,
+      );
+      const isLocked = `SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep%' AND wait_event = 'PgSleep'`;
+      await expect.poll(() => server.run(isLocked)).toBe('1');
+      const { status, body } = await service.call('POST', '/v1/databases/fan/records', { records: fan(31) });
+      expect([status, body.type]).toEqual([503, expect.stringContaining('timed_out')]);
+      await server.run(
+        `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep%' AND wait_event = 'PgSleep'`,
+      );
+      await expect(locked).rejects.toThrow('canceling statement');
+      expect((await service.call('POST', '/v1/databases/fan/records', { records: fan(31) })).status).toBe(
+        200,
+      );
+    });
+
     test('a backup is refused with the tool that makes one', async () => {
       const service = await begin();
       const { status, body } = await service.call('GET', '/v1/backup');

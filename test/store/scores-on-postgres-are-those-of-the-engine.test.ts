@@ -6,6 +6,7 @@ import { LIMITS, type Variant } from '../../src/schema/index.js';
 import { LocalStore } from '../../src/store/local/index.js';
 import { Catalog } from '../../src/store/postgres/catalog.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
+import { RecordReader } from '../../src/store/postgres/record-reader.js';
 import { marginOf } from '../../src/store/postgres/scores.js';
 import { Searcher } from '../../src/store/postgres/searcher.js';
 import type { EmbeddedVectors, RecordStore, StoreSearchRequest } from '../../src/store/record-store.js';
@@ -189,7 +190,8 @@ describe('searches of hostile data (seed 20261122)', { timeout: 180_000 }, () =>
       return (text) =>
         text.replaceAll(/-\((passage_)?emb <#> (\$\d+)::vector\)/g, `(-($1emb <#> $2::vector) + ${noise})`);
     });
-    return new Searcher(database, new Catalog(LIMITS), margin);
+    const catalog = new Catalog(LIMITS);
+    return new Searcher(new RecordReader(database, catalog), catalog, margin);
   };
 
   test.each(requests)('%s: the same with disturbed scores', async (_, request) => {

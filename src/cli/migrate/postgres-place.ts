@@ -10,7 +10,7 @@ import type { Place } from './place.js';
 /** Opens a PostgreSQL database. Services that use it go on. */
 export async function openPostgresPlace(url: string): Promise<Place> {
   const tables = await ServiceTables.open(new NodePostgres({ url, maxConnections: 2 }));
-  const store = await openStore(undefined, { store: url }, LIMITS_OF_MIGRATION);
+  const store = await openStore(undefined, { store: { url } }, LIMITS_OF_MIGRATION);
   const keys = new PostgresKeyStorage(tables);
   const webhooks = new PostgresWebhookStore(tables);
   return {

@@ -57,8 +57,12 @@ export class Catalog {
 
   /** @throws {CosiftError} `database_not_found` */
   async find(sql: Sql, id: string): Promise<CatalogEntry> {
+    return this.#checked(await this.findIfExists(sql, id), id);
+  }
+
+  async findIfExists(sql: Sql, id: string): Promise<CatalogEntry | undefined> {
     const [entry] = await sql.run<CatalogEntry>('SELECT * FROM cosift.databases WHERE id = $1::text', [id]);
-    return this.#checked(entry, id);
+    return entry;
   }
 
   /**

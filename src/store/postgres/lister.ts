@@ -5,8 +5,9 @@ import type { StorePage, StoreQueryRequest } from '../record-store.js';
 import { type Catalog, type CatalogEntry, recordsOf } from './catalog.js';
 import { countMatches, countVisible, whereSql } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
+import type { RecordReader } from './record-reader.js';
 import { nativeRow, type RecordRow, ROW, rowsOf, VECTORS } from './rows.js';
-import { type Sql, type SqlDatabase, Values } from './sql.js';
+import { type Sql, Values } from './sql.js';
 import { encodeText } from './text.js';
 
 /** What the engine read of a filter-only request. */
@@ -45,21 +46,21 @@ type Kind = (typeof KINDS)[number];
 
 /** Answers filter-only requests. */
 export class Lister {
-  readonly #database: SqlDatabase;
+  readonly #reader: RecordReader;
   readonly #catalog: Catalog;
 
-  constructor(database: SqlDatabase, catalog: Catalog) {
-    this.#database = database;
+  constructor(reader: RecordReader, catalog: Catalog) {
+    this.#reader = reader;
     this.#catalog = catalog;
   }
 
   async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {
     const start = performance.now();
-    const body = await this.#database.read(async (sql) => {
-      const entry = await this.#catalog.find(sql, id);
+    const work = async (sql: Sql, entry: CatalogEntry) => {
       const query = unwrap(this.#catalog.rulesOf(entry).query(engineRequest(request)));
       return await pageOf(sql, entry, request, query);
-    }, signal);
+    };
+    const body = await this.#reader.read(id, work, signal);
     return { body, searchMs: performance.now() - start };
   }
 }

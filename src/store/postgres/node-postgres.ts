@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { sleep } from '../../async/sleep.js';
 import { CosiftError } from '../../errors.js';
+import { STORE_CONNECTIONS } from '../../schema/options.js';
 import { Listener } from './listener.js';
 import type { Sql, SqlDatabase, SqlValue } from './sql.js';
 import { StatementNames } from './statement-names.js';
@@ -12,13 +13,18 @@ export interface PostgresOptions {
   url: string;
   /** Connections at most. Default: 16. */
   maxConnections?: number | undefined;
-  /** Milliseconds after which a statement is cancelled. Default: no limit besides that of the request. */
+  /** Milliseconds after which the server cancels a statement. Default: no limit besides that of the request. */
   statementTimeoutMs?: number | undefined;
+  /** Whether another server can do the same, so that this one is given up soon. Default: false. */
+  isReplica?: boolean | undefined;
 }
 
 const CONNECT_MS = 10_000;
+const CONNECT_REPLICA_MS = 1_000;
 /** Attempts of a transaction that another one or a failover interrupted. */
 const MAX_ATTEMPTS = 5;
+/** A replica interrupts a read that is in the way of what it has to replay. */
+const MAX_REPLICA_ATTEMPTS = 2;
 /** A table that was replaced after its name was read: the repetition reads the new name. */
 const REPLACED = '42P01';
 /** A prepared statement whose table another version of cosift has migrated. */
@@ -41,12 +47,12 @@ export class NodePostgres implements SqlDatabase {
   #isClosed = false;
 
   constructor(options: PostgresOptions) {
-    const { url, maxConnections = 16, statementTimeoutMs } = options;
+    const { url, maxConnections = STORE_CONNECTIONS, statementTimeoutMs, isReplica = false } = options;
     this.#options = options;
     this.#pool = new pg.Pool({
       connectionString: url,
       max: maxConnections,
-      connectionTimeoutMillis: CONNECT_MS,
+      connectionTimeoutMillis: isReplica ? CONNECT_REPLICA_MS : CONNECT_MS,
       application_name: 'cosift',
       keepAlive: true,
       ...(statementTimeoutMs !== undefined && { statement_timeout: statementTimeoutMs }),
@@ -89,6 +95,7 @@ export class NodePostgres implements SqlDatabase {
     work: (sql: Sql) => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T> {
+    const maxAttempts = this.#options.isReplica ? MAX_REPLICA_ATTEMPTS : MAX_ATTEMPTS;
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#transaction(begin, work, signal);
@@ -99,7 +106,7 @@ export class NodePostgres implements SqlDatabase {
         if (isOutdated) this.#names.renew();
         const isReplaced = codeOf(error) === REPLACED && attempt === 1;
         const mayRepeat = isTransient(error) || isReplaced || isOutdated;
-        if (!mayRepeat || attempt === MAX_ATTEMPTS) throw storeError(error);
+        if (!mayRepeat || attempt === maxAttempts) throw storeError(error);
         await sleep(2 ** attempt * 10, signal);
       }
     }

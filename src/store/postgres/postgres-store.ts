@@ -28,6 +28,7 @@ import { Exporter } from './exporter.js';
 import { adoptFeed } from './feed-adopter.js';
 import { FeedReader } from './feed-reader.js';
 import { Lister } from './lister.js';
+import { RecordReader } from './record-reader.js';
 import { Reembedder } from './reembedder.js';
 import { PostgresReembeddingLeases } from './reembedding-leases.js';
 import { nativeRow, type Reference, rowsOf } from './rows.js';
@@ -41,6 +42,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** The record store in a PostgreSQL database with pgvector. */
 export class PostgresStore implements RecordStore {
   readonly #database: SqlDatabase;
+  readonly #replica: SqlDatabase | undefined;
   readonly #catalog: Catalog;
   readonly #writer: Writer;
   readonly #searcher: Searcher;
@@ -52,13 +54,16 @@ export class PostgresStore implements RecordStore {
   readonly #searches = { running: 0, answered: 0 };
   readonly #commits = { running: 0, count: 0, totalMs: 0 };
 
-  constructor(database: SqlDatabase, limits: Limits) {
+  /** `replica` is a copy of `database` that follows it. */
+  constructor(database: SqlDatabase, limits: Limits, replica?: SqlDatabase) {
     const keepChangesMs = limits.change_retention_days * DAY_MS;
     this.#database = database;
+    this.#replica = replica;
     this.#catalog = new Catalog(limits);
     this.#writer = new Writer(database, this.#catalog, keepChangesMs);
-    this.#searcher = new Searcher(database, this.#catalog);
-    this.#lister = new Lister(database, this.#catalog);
+    const reader = new RecordReader(database, this.#catalog, replica);
+    this.#searcher = new Searcher(reader, this.#catalog);
+    this.#lister = new Lister(reader, this.#catalog);
     this.#feed = new FeedReader(database, this.#catalog, keepChangesMs);
     this.#exporter = new Exporter(database, this.#catalog);
     this.#reembedder = new Reembedder(database, this.#catalog);
@@ -230,6 +235,7 @@ export class PostgresStore implements RecordStore {
   }
 
   async close(): Promise<void> {
+    await this.#replica?.close();
     await this.#database.close();
   }
 

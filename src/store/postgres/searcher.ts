@@ -8,9 +8,10 @@ import { countVisible } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
 import { MatchCounter, type MatchCounts } from './match-counter.js';
 import { type Match, MatchOrder } from './match-order.js';
+import type { RecordReader } from './record-reader.js';
 import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
 import { leastCosine, MAX_STEPS, marginOf, publishedSteps, STEP } from './scores.js';
-import { arrayOf, type Sql, type SqlDatabase, Values } from './sql.js';
+import { arrayOf, type Sql, Values } from './sql.js';
 import { type Candidate, VectorSource } from './vector-source.js';
 import { vectorText } from './vectors.js';
 
@@ -62,14 +63,13 @@ const MANY = 8;
 
 /** Answers searches: PostgreSQL finds candidates, and the engine scores them exactly. */
 export class Searcher {
-  readonly #database: SqlDatabase;
+  readonly #reader: RecordReader;
   readonly #catalog: Catalog;
-
   readonly #marginOf: (dimensions: number) => number;
 
   /** `margin` is the largest error of a score in single precision, by the number of dimensions. */
-  constructor(database: SqlDatabase, catalog: Catalog, margin = marginOf) {
-    this.#database = database;
+  constructor(reader: RecordReader, catalog: Catalog, margin = marginOf) {
+    this.#reader = reader;
     this.#catalog = catalog;
     this.#marginOf = margin;
   }
@@ -81,12 +81,12 @@ export class Searcher {
     signal?: AbortSignal,
   ): Promise<StorePage> {
     const start = performance.now();
-    const body = await this.#database.read(async (sql) => {
-      const entry = await this.#catalog.find(sql, id);
+    const work = async (sql: Sql, entry: CatalogEntry) => {
       const search = unwrap(this.#catalog.rulesOf(entry).search(engineRequest(request), vector));
       const margin = this.#marginOf(settingsOf(entry).dimensions);
       return await new Search(sql, entry, request, search, margin).page();
-    }, signal);
+    };
+    const body = await this.#reader.read(id, work, signal);
     return { body, searchMs: performance.now() - start };
   }
 }

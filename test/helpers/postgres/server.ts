@@ -63,8 +63,7 @@ export class PostgresServer {
   }
 
   static async start(): Promise<PostgresServer> {
-    const directory = mkdtempSync(path.join(tmpdir(), 'cosift-postgres-'));
-    if (isRoot()) chownSync(directory, NOBODY, NOBODY);
+    const directory = makeDirectory();
     const data = path.join(directory, 'data');
     await run(
       program('initdb'),
@@ -112,9 +111,29 @@ export class PostgresServer {
   async createDatabase(): Promise<string> {
     this.#databases += 1;
     const name = `test_${this.#databases}`;
-    const args = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'cosift', '-d', 'postgres', '-qc'];
-    await run(program('psql'), [...args, `CREATE DATABASE ${name}`]);
-    return `postgres://cosift@127.0.0.1:${this.#port}/${name}`;
+    await this.run(`CREATE DATABASE ${name}`);
+    return this.urlOf(name);
+  }
+
+  urlOf(database: string): string {
+    return `postgres://cosift@127.0.0.1:${this.#port}/${database}`;
+  }
+
+  /** Runs a statement; returns what it prints. */
+  async run(statement: string, database = 'postgres'): Promise<string> {
+    const { stdout } = await run(program('psql'), ['-Atqc', statement, this.urlOf(database)]);
+    return stdout.trim();
+  }
+
+  /** Starts a copy of the server that follows it. */
+  async startReplica(): Promise<PostgresServer> {
+    const directory = makeDirectory();
+    const data = path.join(directory, 'data');
+    const source = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'cosift'];
+    await run(program('pg_basebackup'), [...source, '-D', data, '-R', '-c', 'fast', '--no-sync'], owner());
+    const replica = new PostgresServer(directory, await freePort());
+    await replica.restart();
+    return replica;
   }
 
   /** Kills the server as a power failure would. */
@@ -149,6 +168,13 @@ export class PostgresServer {
     child.kill(signal);
     await ended;
   }
+}
+
+/** A directory of the user that runs the server. */
+function makeDirectory(): string {
+  const directory = mkdtempSync(path.join(tmpdir(), 'cosift-postgres-'));
+  if (isRoot()) chownSync(directory, NOBODY, NOBODY);
+  return directory;
 }
 
 function isRoot(): boolean {
