@@ -47,6 +47,8 @@ export declare class NativeEngine {
   listDatabases(): Promise<Buffer | NativeFailure>
   /** Describes a database, JSON. */
   describeDatabase(id: string): Promise<Buffer | NativeFailure>
+  /** One above every id that a database ever gave to a record. */
+  nextId(id: string): Promise<number | NativeFailure>
   /** Drops a database with all its files. */
   dropDatabase(id: string): Promise<undefined | NativeFailure>
   /** Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none. */
@@ -111,8 +113,8 @@ export declare class NativeEngine {
 export declare class NativeFacets {
   /** The columns whose values the rows must have. */
   columns(): Array<string>
-  /** Counts some of the matches. */
-  add(matches: Array<NativeRow>): NativeFailure | null
+  /** Counts some of the matches: each row stands for as many as `counts` says. */
+  add(matches: Array<NativeRow>, counts: Array<number>): NativeFailure | null
   /** The member `facets` of the response. */
   finish(): Buffer | NativeFailure
 }

@@ -14,6 +14,8 @@ export class Reembeddings {
   readonly #shared: SharedReembeddings | undefined;
   readonly #owned = new WeakMap<ReembeddingJob, OwnReembedding>();
   readonly #releases: Promise<void>[] = [];
+  /** Databases whose re-embedding is being cancelled. */
+  readonly #cancelled = new Set<string>();
   #closed = false;
 
   constructor(dependencies: ReembeddingDependencies, models: Models) {
@@ -91,6 +93,8 @@ export class Reembeddings {
     // Another process may have the model.
     if (this.#shared !== undefined && !this.#models.has(model)) return;
     const { model: from } = await infos.get(id);
+    // A job that was stopped to be cancelled looks like one whose process has ended.
+    if (this.#cancelled.has(id)) return;
     const job = this.#add(id, { model, from, done, startedAt });
     if (!(await this.#take(id, job))) {
       this.#jobs.delete(id);
@@ -107,19 +111,28 @@ export class Reembeddings {
    * @throws {CosiftError} `reembedding_not_found`
    */
   async cancel(id: string): Promise<void> {
-    const { store, infos } = this.#dependencies;
-    await infos.get(id);
+    await this.#dependencies.infos.get(id);
     const job = this.#jobs.get(id);
-    await job?.stop();
-    // The process that does it learns of that by its next step.
-    await this.#shared?.remove(id);
+    this.#cancelled.add(id);
     try {
-      await store.cancelReembedding(id);
+      await job?.stop();
+      await this.#cancelStored(id, job);
+      // Only now, because a process resumes what is stored and has no lease.
+      await this.#shared?.remove(id);
+      this.#jobs.delete(id);
+    } finally {
+      this.#cancelled.delete(id);
+    }
+  }
+
+  async #cancelStored(id: string, job: ReembeddingJob | undefined): Promise<void> {
+    try {
+      // The process that does it learns of that by its next step.
+      await this.#dependencies.store.cancelReembedding(id);
     } catch (error) {
       // A re-embedding that failed because the disk is full has removed its vectors already.
       if (!(isCode(error, 'reembedding_not_found') && job?.state === 'failed')) throw error;
     }
-    this.#jobs.delete(id);
   }
 
   /**

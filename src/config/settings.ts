@@ -86,7 +86,8 @@ export const SETTINGS: readonly Setting[] = [
       'connections to the store, and as many to its replica, for requests about records; further requests wait; keys, ' +
       'webhooks and notifications take up to 6 more',
     default: STORE_CONNECTIONS,
-    parse: integer(2, 1_000),
+    // Each of up to 8 exports keeps one.
+    parse: integer(9, 1_000),
   },
   {
     name: 'store_statement_timeout_seconds',

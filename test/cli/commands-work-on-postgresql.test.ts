@@ -17,7 +17,7 @@ test.each([
   ],
   [['databases', 'list', '--store', STORE], 'the database cannot be reached'],
   [['serve', '--port', '0', '--store', STORE, '--threads', '2'], 'give no threads with a store'],
-  [['serve', '--port', '0', '--store-connections', '4'], '--store-connections: there is no store'],
+  [['serve', '--port', '0', '--store-connections', '9'], '--store-connections: there is no store'],
 ])('%j fails and says why', async (args, reason) => {
   const { code, stdout, stderr } = await cosift(...args);
   expect(stderr).toContain(reason);

@@ -51,6 +51,11 @@ promises! { impl NativeEngine {
     #[doc = " Describes a database, JSON."]
     fn describe_database(self, id: String) -> Buffer,
         |done| self.engine.describe_database(&id, done);
+    #[doc = " One above every id that a database ever gave to a record."]
+    fn next_id(self, id: String) -> f64, |done| {
+        let done = convert(done, |next| next as f64);
+        self.engine.next_id(&id, done);
+    };
     #[doc = " Drops a database with all its files."]
     fn drop_database(self, id: String) -> (), |done| self.engine.drop_database(id, done);
     #[doc = " Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none."]

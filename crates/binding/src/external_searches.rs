@@ -141,10 +141,10 @@ impl NativeFacets {
         self.facets.columns()
     }
 
-    /// Counts some of the matches.
+    /// Counts some of the matches: each row stands for as many as `counts` says.
     #[napi]
-    pub fn add(&self, matches: Vec<NativeRow>) -> Option<NativeFailure> {
-        failure(rows(matches).and_then(|rows| self.facets.add(&rows)))
+    pub fn add(&self, matches: Vec<NativeRow>, counts: Vec<u32>) -> Option<NativeFailure> {
+        failure(rows(matches).and_then(|rows| self.facets.add(&rows, &counts)))
     }
 
     /// The member `facets` of the response.

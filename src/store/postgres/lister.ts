@@ -95,16 +95,15 @@ async function pageOf(
     ORDER BY ${[...order.terms, `${id.column} ASC`].join(', ')} LIMIT ${values.bind(plan.fetch)}::integer`,
     values.list,
   );
-  const facets = plan.facets ? query.facets() : undefined;
+  const facets = plan.facets ? { facets: request.facets ?? [], counter: query.facets() } : undefined;
+  const where = (values: Values) => restrictionSql(restriction, values);
   const total =
-    plan.total || plan.facets || plan.explain
-      ? await countMatches(sql, table, (values) => restrictionSql(restriction, values), facets)
-      : 0;
+    plan.total || plan.facets || plan.explain ? await countMatches({ sql, table, where, facets }) : 0;
   return unwrap(
     await query.page({
       rows: rows.map(nativeRow),
       total: plan.total ? total : undefined,
-      facets: facets && unwrap(facets.finish()),
+      facets: facets && unwrap(facets.counter.finish()),
       records: plan.explain ? await countVisible(sql, table, forced_filter) : 0,
       scored: total,
       scanMs: performance.now() - began,
@@ -160,7 +159,8 @@ function afterSql(
   const ties = `${identity.column} ${inclusive ? '>=' : '>'} ${values.bind(id)}::${identity.type}`;
   const within = (expression: string, type: string, bound: string | number | boolean) => {
     const limit = `${values.bind(bound)}::${type}`;
-    return `(${expression} ${beyond} ${limit} OR (${expression} = ${limit} AND ${ties}))`;
+    // The first condition is one that an index of the order finds.
+    return `(${expression} ${beyond}= ${limit} AND (${expression} ${beyond} ${limit} OR ${ties}))`;
   };
   if (time !== undefined) {
     // A cursor of another order has no time: the page begins after all times or before them.

@@ -1,11 +1,13 @@
-import type { NativeFacets } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type { CandidateScores } from './candidate-scores.js';
-import { countMatches } from './counts.js';
+import { type CountedFacets, countMatches, type NearMatches } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
 import { leastCosine } from './scores.js';
 import { arrayOf, type Sql, type Values } from './sql.js';
 import type { VectorSource } from './vector-source.js';
+
+/** Records that are scored at a time. */
+const SCORED_AT_ONCE = 2_000;
 
 /** What a search counts over all its matches. */
 export interface MatchCounts {
@@ -23,7 +25,7 @@ interface CountedSearch {
   sources: readonly VectorSource[];
   scores: CandidateScores;
   margin: number;
-  facets: NativeFacets | undefined;
+  facets: CountedFacets | undefined;
 }
 
 /** Counts the matches of a search. */
@@ -42,7 +44,7 @@ export class MatchCounter {
 
   /** Counts all matches; those within the margin of the threshold are scored exactly. */
   async of(threshold: number): Promise<MatchCounts> {
-    const { restriction, sources, scores, margin } = this.#search;
+    const { restriction, sources, margin } = this.#search;
     const restricted = (values: Values) => restrictionSql(restriction, values);
     if (threshold === 0) {
       return this.#finish(await this.#count((values) => [...restricted(values), 'exact IS NOT NULL']));
@@ -54,12 +56,28 @@ export class MatchCounter {
         total += await this.#count(namedSql(await this.#longMatches(source, lo, hi, threshold)));
         continue;
       }
-      const near = await source.between(lo, hi);
-      const exact = await scores.of(near);
-      total += await this.#count((values) => [...restricted(values), source.aboveSql(hi, values)]);
-      total += await this.#count(namedSql(near.filter((_, at) => (exact[at] as number) >= threshold)));
+      const where = (values: Values) => [...restricted(values), source.atLeastSql(lo, values)];
+      total += await this.#count(where, {
+        surelySql: (values) => source.aboveSql(hi, values),
+        matching: (ids) => this.#matching(source, ids, threshold),
+      });
     }
     return this.#finish(total);
+  }
+
+  /** The records of those with one vector whose exact score is at least `threshold`. */
+  async #matching(
+    source: VectorSource,
+    ids: readonly number[],
+    threshold: number,
+  ): Promise<ReadonlySet<number>> {
+    const matching = new Set<number>();
+    for (let at = 0; at < ids.length; at += SCORED_AT_ONCE) {
+      const rows = await source.named(ids.slice(at, at + SCORED_AT_ONCE));
+      const exact = await this.#search.scores.of(rows);
+      for (const [at, { id }] of rows.entries()) if ((exact[at] as number) >= threshold) matching.add(id);
+    }
+    return matching;
   }
 
   /** The matches with several vectors. */
@@ -78,14 +96,14 @@ export class MatchCounter {
     ];
   }
 
-  async #count(where: (values: Values) => string[]): Promise<number> {
+  async #count(where: (values: Values) => string[], near?: NearMatches): Promise<number> {
     const { sql, table, facets } = this.#search;
-    return await countMatches(sql, table, where, facets);
+    return await countMatches({ sql, table, where, facets, near });
   }
 
   #finish(total: number): MatchCounts {
     const { facets } = this.#search;
-    return { total, facets: facets && unwrap(facets.finish()) };
+    return { total, facets: facets && unwrap(facets.counter.finish()) };
   }
 }
 

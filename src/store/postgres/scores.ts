@@ -5,6 +5,8 @@
 export const STEP = 1e-9;
 /** The highest score in steps. */
 export const MAX_STEPS = 1_000_000_000;
+/** The cursor's record may have a slightly different score on this machine; see the same number in the engine. */
+export const SAME_SCORE_STEPS = MAX_STEPS / 10_000;
 /** Scores within so many steps of the highest one count as the highest. */
 export const ROUNDING_STEPS = 64;
 

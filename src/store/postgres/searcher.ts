@@ -6,11 +6,12 @@ import { CandidateScores, hex } from './candidate-scores.js';
 import { type Catalog, type CatalogEntry, settingsOf, tablesOf } from './catalog.js';
 import { countVisible } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
+import { LexicalMatches } from './lexical-matches.js';
 import { MatchCounter, type MatchCounts } from './match-counter.js';
 import { type Match, MatchOrder } from './match-order.js';
 import type { RecordReader } from './record-reader.js';
 import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
-import { leastCosine, MAX_STEPS, marginOf, publishedSteps, STEP } from './scores.js';
+import { leastCosine, MAX_STEPS, marginOf, publishedSteps, SAME_SCORE_STEPS, STEP } from './scores.js';
 import { arrayOf, type Sql, Values } from './sql.js';
 import { type Candidate, VectorSource } from './vector-source.js';
 import { vectorText } from './vectors.js';
@@ -51,13 +52,9 @@ interface Scan {
   readonly excluded: Uint8Array[];
 }
 
-/** The cursor's record may have a slightly different score on this machine; see the same number in the engine. */
-const SAME_SCORE_STEPS = MAX_STEPS / 10_000;
 /** Records that a scan reads beyond those of the page. */
 const SPARE = 16;
 const MAX_FETCH = 20_000;
-/** Records that are scored at a time when all are. */
-const SCORED_AT_ONCE = 2_000;
 /** A vector that so many records of one fetch have is read from its index. */
 const MANY = 8;
 
@@ -138,9 +135,13 @@ class Search {
     let matches: Match[] = [];
     let counted: MatchCounts | undefined;
     if (threshold !== null && lexical) {
-      const all = await this.#scoreAll(threshold);
-      matches = this.#pageOf(all);
-      if (counts) counted = await this.#counter().named(all);
+      const { cursor, limit } = this.#plan;
+      const found = this.#lexicalMatches();
+      if (counts) {
+        const all = await found.all(threshold);
+        matches = found.pageOf(all, cursor, limit + 1);
+        counted = await this.#counter().named(all);
+      } else matches = await found.page(threshold, cursor, limit + 1);
     } else if (threshold !== null) {
       matches = await this.#matches(threshold);
       if (counts) counted = await this.#counter().of(threshold);
@@ -289,44 +290,18 @@ class Search {
     return [...found.values()].slice(0, need);
   }
 
-  /**
-   * All matches in order, by the scores of all records: exact words add to scores that are not similar otherwise, so no
-   * vector can be left out.
-   */
-  async #scoreAll(threshold: number): Promise<Match[]> {
-    const matches: Match[] = [];
-    for (let last = 0; ; ) {
-      const values = new Values();
-      const conditions = [
-        ...restrictionSql(this.#restriction, values),
-        'exact IS NOT NULL',
-        `id > ${values.bind(last)}::bigint`,
-      ];
-      const rows = await this.#sql.run<RecordRow & RowVectors>(
-        `SELECT ${ROW}, ${VECTORS} FROM ${this.#table} WHERE ${conditions.join(' AND ')}
-        ORDER BY id LIMIT ${SCORED_AT_ONCE}`,
-        values.list,
-      );
-      const scores = unwrap(await this.#search.scores(rows.map(nativeRow)));
-      for (const [at, { id, uuid }] of rows.entries()) {
-        const score = scores[at] as number;
-        if (score >= threshold) matches.push({ id, uuid, score });
-      }
-      this.#scores.count += rows.length;
-      if (rows.length < SCORED_AT_ONCE) break;
-      last = (rows.at(-1) as RecordRow).id;
-    }
-    return matches.sort((a, b) => this.#order.compare(a, b));
-  }
-
-  /** The matches of the page, and the first one after it if there is one. */
-  #pageOf(all: readonly Match[]): Match[] {
-    const { cursor, limit } = this.#plan;
-    if (cursor === null) return all.slice(0, limit + 1);
-    const own = all.find((match) => this.#order.idOf(match) === cursor.id);
-    const isNear = own !== undefined && Math.abs(own.score - cursor.score) <= SAME_SCORE_STEPS;
-    const moved = isNear ? { ...cursor, score: own.score } : cursor;
-    return all.filter((match) => this.#order.isAfter(match, moved)).slice(0, limit + 1);
+  #lexicalMatches(): LexicalMatches {
+    return new LexicalMatches({
+      sql: this.#sql,
+      table: this.#table,
+      restriction: this.#restriction,
+      order: this.#order,
+      sources: this.#sources,
+      search: this.#search,
+      scores: this.#scores,
+      margin: this.#margin,
+      weight: this.#request.lexical?.weight ?? 0,
+    });
   }
 
   #counter(): MatchCounter {
@@ -337,7 +312,9 @@ class Search {
       sources: this.#sources,
       scores: this.#scores,
       margin: this.#margin,
-      facets: this.#plan.facets ? this.#search.facets() : undefined,
+      facets: this.#plan.facets
+        ? { facets: this.#request.facets ?? [], counter: this.#search.facets() }
+        : undefined,
     });
   }
 

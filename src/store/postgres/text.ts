@@ -16,3 +16,9 @@ export function decodeText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the codes
   return text.replace(/\u0001[\u0002\u0003]{2}/g, (code) => String.fromCharCode(CODES.indexOf(code)));
 }
+
+/** Decodes the JSON of a string whose text {@link encodeText} encoded; other JSON is returned as it is. */
+export function decodeJson(json: string): string {
+  // The first character of a code is escaped in JSON.
+  return json.includes('\\u0001') ? JSON.stringify(decodeText(JSON.parse(json))) : json;
+}

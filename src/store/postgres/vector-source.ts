@@ -88,12 +88,16 @@ export class VectorSource {
     return await this.#select(s, conditions, [`${order.column} ASC`], size, values);
   }
 
-  /** The vectors that score from `lo` to `hi`. */
-  async between(lo: number, hi: number): Promise<Candidate[]> {
+  /** The vectors of some records. */
+  async named(ids: readonly number[]): Promise<Candidate[]> {
     const values = new Values();
-    const s = this.#scoreSql(values);
-    const conditions = [`${s} >= ${values.bind(lo)}::float8`, `${s} <= ${values.bind(hi)}::float8`];
-    return await this.#select(s, conditions, [], undefined, values);
+    const condition = `id = ANY(${values.bind(arrayOf(ids))}::bigint[])`;
+    return await this.#select(this.#scoreSql(values), [condition], [], undefined, values);
+  }
+
+  /** The condition of the vectors that score at least `lo`. */
+  atLeastSql(lo: number, values: Values): string {
+    return `${this.#scoreSql(values)} >= ${values.bind(lo)}::float8`;
   }
 
   /** The condition of the vectors that score more than `lo`. */

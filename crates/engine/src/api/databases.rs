@@ -62,6 +62,13 @@ impl Engine {
         self.with(id, done, move |_, database| Ok(describe(database)));
     }
 
+    /// One above every id that a database ever gave to a record.
+    pub fn next_id(self: &Arc<Self>, id: &str, done: Done<u64>) {
+        self.with(id, done, move |_, database| {
+            Ok(database.reader.next_id()?)
+        });
+    }
+
     /// Drops a database with all its files, also one that could not be opened. When the files cannot be removed the
     /// database is listed as failed, and can be dropped again.
     pub fn drop_database(self: &Arc<Self>, id: String, done: Done<()>) {

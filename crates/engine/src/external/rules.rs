@@ -69,14 +69,23 @@ impl ExternalFacets {
         names.map(|(_, name)| name.to_owned()).collect()
     }
 
-    /// Counts some of the matches. Their data needs no more than [`Self::columns`].
+    /// Counts some of the matches: each row stands for as many as `counts` says. The data of a row needs no more than
+    /// [`Self::columns`].
     ///
     /// # Errors
-    /// [`Error::Internal`] for damaged data.
-    pub fn add(&self, rows: &[ExternalRow]) -> Result<(), Error> {
+    /// [`Error::Internal`] for damaged data, or when the numbers of rows and counts differ.
+    pub fn add(&self, rows: &[ExternalRow], counts: &[u32]) -> Result<(), Error> {
+        if rows.len() != counts.len() {
+            return Err(Error::Internal {
+                detail: "each row needs a count".to_owned(),
+            });
+        }
         let snapshot = snapshot_of(rows, self.names.clone(), 0)?;
+        let mut counts = counts;
         for block in &snapshot.blocks {
-            self.counter.count(block, &block.alive);
+            let (own, rest) = counts.split_at(block.len());
+            self.counter.count_many(block, own);
+            counts = rest;
         }
         Ok(())
     }

@@ -69,6 +69,12 @@ impl Buckets {
         }
     }
 
+    /// Counts everything so far `factor` times.
+    pub(crate) fn multiply(&mut self, factor: u32) {
+        self.flush();
+        self.counts.values_mut().for_each(|count| *count *= factor);
+    }
+
     /// The buckets that are not empty, in no order.
     pub(crate) fn finish(mut self) -> impl Iterator<Item = (i64, u64)> {
         self.flush();

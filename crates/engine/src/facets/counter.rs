@@ -47,6 +47,26 @@ impl FacetCounter {
         self.idle.lock().push(tallies);
     }
 
+    /// Counts the record in each slot of a block as many times as `counts` says.
+    ///
+    /// The records are counted once for each binary digit of their counts, so this takes as many passes over the block as
+    /// the largest count has digits.
+    pub(crate) fn count_many(&self, block: &Block, counts: &[u32]) {
+        for digit in 0..u32::BITS {
+            let has_digit = |count: u32| count >> digit & 1 == 1;
+            let matches = Mask::of(counts, &block.alive, has_digit);
+            if matches.is_empty() {
+                continue;
+            }
+            let mut tallies = self.tallies();
+            for (tally, facet) in tallies.iter_mut().zip(&self.facets) {
+                tally.count(facet, block, &matches);
+                tally.multiply(1 << digit);
+            }
+            self.idle.lock().push(tallies);
+        }
+    }
+
     /// Writes the response's member `facets`, in the order of the request, and resets the counter. The listed texts of
     /// all facets take at most `max_bytes`.
     ///

@@ -39,6 +39,12 @@ impl Histogram {
         }
     }
 
+    /// Counts everything so far `factor` times.
+    pub(crate) fn multiply(&mut self, factor: u32) {
+        self.records *= u64::from(factor);
+        self.numbers.multiply(factor);
+    }
+
     /// Adds the counts of other blocks, of the same column and interval.
     pub(crate) fn merge(&mut self, other: Self) {
         self.records += other.records;

@@ -90,6 +90,12 @@ impl NumberCounts {
         }
     }
 
+    /// Counts everything so far `factor` times.
+    pub(crate) fn multiply(&mut self, factor: u32) {
+        self.near.multiply(factor);
+        self.far.values_mut().for_each(|count| *count *= factor);
+    }
+
     /// The number that stands for each bucket and its count, each once, in no order.
     pub(crate) fn finish(self, grain: Grain) -> impl Iterator<Item = (f64, u64)> {
         let near = self

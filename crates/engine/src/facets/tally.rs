@@ -66,6 +66,17 @@ impl Tally {
         }
     }
 
+    /// Counts everything so far `factor` times.
+    pub(crate) fn multiply(&mut self, factor: u32) {
+        self.matches *= u64::from(factor);
+        match &mut self.counts {
+            Counts::Values(Some(values)) => values.multiply(factor),
+            Counts::Histogram(Some(histogram)) => histogram.multiply(factor),
+            Counts::Values(None) | Counts::Histogram(None) => {}
+            Counts::Times(buckets) => buckets.multiply(factor),
+        }
+    }
+
     /// Adds the counts of another tally of the same facet.
     ///
     /// # Errors

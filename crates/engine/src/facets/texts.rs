@@ -96,6 +96,11 @@ impl TextCounts {
         Ok(())
     }
 
+    /// Counts everything so far `factor` times.
+    pub(crate) fn multiply(&mut self, factor: u32) {
+        (self.entries.iter_mut()).for_each(|entry| entry.count *= factor);
+    }
+
     /// Each string once, with its count.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (TextAt<'_>, u64)> {
         self.entries.iter().map(|entry| {

@@ -51,6 +51,13 @@ impl ValueCounts {
         }
     }
 
+    /// Counts everything so far `factor` times.
+    pub(crate) fn multiply(&mut self, factor: u32) {
+        (self.booleans.iter_mut()).for_each(|count| *count *= u64::from(factor));
+        self.numbers.multiply(factor);
+        self.texts.multiply(factor);
+    }
+
     /// Adds the counts of other blocks of the same column.
     ///
     /// # Errors

@@ -72,6 +72,11 @@ impl Reader {
         self.read(|transaction| Ok(state_of(transaction)?.version))
     }
 
+    /// One above every id that was ever given.
+    pub(crate) fn next_id(&self) -> Result<u64, StoreError> {
+        self.read(|transaction| Ok(state_of(transaction)?.next_id))
+    }
+
     /// Gives every record that a commit after `version` wrote or touched to `each`, until it breaks.
     ///
     /// After version 0, that is all of them, they come in the order of their ids; otherwise by version, then id.

@@ -219,3 +219,40 @@ fn facets_equal_a_plain_count() {
         }
     }
 }
+
+#[test]
+fn a_record_that_counts_several_times_counts_as_so_many_records() {
+    let mut random = Random(41);
+    let mut names = ColumnNames::default();
+    let blocks = blocks(&mut random, &[300, 1, 4_096], &mut names);
+    let request: Vec<Json> = COLUMNS
+        .into_iter()
+        .flat_map(|column| {
+            [
+                json!({ "column": column, "limit": 100 }),
+                json!({ "column": column, "type": "histogram", "interval": 37.0 }),
+            ]
+        })
+        .chain([json!({ "time": "created", "interval": "month" })])
+        .collect();
+    for chunk in request.chunks(4) {
+        let facets = Facet::parse_list(&json!(chunk)).expect("facets");
+        let several = FacetCounter::bind(&facets, &names);
+        let single = FacetCounter::bind(&facets, &names);
+        for block in &blocks {
+            let counts: Vec<u32> = (0..block.len())
+                .map(|at| [0, 1, 2, 5, 11][(at + random.below(2)) % 5])
+                .collect();
+            several.count_many(block, &counts);
+            for round in 0..11 {
+                let has_round = |count: u32| count > round;
+                single.count(block, &Mask::of(&counts, &block.alive, has_round));
+            }
+        }
+        let [several, single] = [several, single].map(|counter| {
+            let response = counter.write(1 << 20, &StopCheck::never());
+            String::from_utf8(response.expect("a response")).expect("JSON")
+        });
+        assert_eq!(several, single);
+    }
+}

@@ -1,0 +1,151 @@
+import type { NativeSearch } from '../local/binding.js';
+import { unwrap } from '../local/unwrap.js';
+import type { CandidateScores } from './candidate-scores.js';
+import { type Restriction, restrictionSql } from './filter-sql.js';
+import type { Match, MatchOrder } from './match-order.js';
+import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
+import { SAME_SCORE_STEPS, STEP } from './scores.js';
+import { arrayOf, type Sql, Values } from './sql.js';
+import type { VectorSource } from './vector-source.js';
+
+/** Records that are scored at a time. */
+const SCORED_AT_ONCE = 2_000;
+/** Similar records from which the least score of the page is estimated. */
+const SAMPLE = 200;
+/** More than the rounding of scores and weights. */
+const SLACK = 1e-6;
+
+/** A search whose scores have a part for exact words. */
+interface LexicalSearch {
+  sql: Sql;
+  /** The table of the records. */
+  table: string;
+  restriction: Restriction;
+  order: MatchOrder;
+  sources: readonly VectorSource[];
+  search: NativeSearch;
+  scores: CandidateScores;
+  margin: number;
+  /** The weight of exact words, above 0. */
+  weight: number;
+}
+
+interface Cursor {
+  score: number;
+  id: string;
+}
+
+/**
+ * Finds the matches of a search for exact words, whose scores need the text of a record. A score is at most
+ * `(1 - weight) * cosine + weight`, so records whose cosine is too low for the page are not read.
+ */
+export class LexicalMatches {
+  readonly #search: LexicalSearch;
+
+  constructor(search: LexicalSearch) {
+    this.#search = search;
+  }
+
+  /** All matches in order. */
+  async all(threshold: number): Promise<Match[]> {
+    return this.#sorted(await this.#from(threshold, threshold));
+  }
+
+  /** The first `need` matches after a cursor, of those that {@link all} returned. */
+  pageOf(all: readonly Match[], cursor: Cursor | null, need: number): Match[] {
+    if (cursor === null) return all.slice(0, need);
+    const own = all.find((match) => this.#search.order.idOf(match) === cursor.id);
+    const moved = movedTo(cursor, own?.score);
+    return all.filter((match) => this.#search.order.isAfter(match, moved)).slice(0, need);
+  }
+
+  /** The first `need` matches after a cursor, in order. */
+  async page(threshold: number, cursor: Cursor | null, need: number): Promise<Match[]> {
+    const { order } = this.#search;
+    const start = cursor && movedTo(cursor, await this.#scoreOf(cursor));
+    const isOnPage = (match: Match) => start === null || order.isAfter(match, start);
+    const sample = await this.#similar(start, need + SAMPLE);
+    const least = this.#sorted(sample.filter((match) => match.score >= threshold && isOnPage(match)))[
+      need - 1
+    ];
+    const matches = await this.#from(threshold, least?.score ?? threshold);
+    return this.#sorted(matches.filter(isOnPage)).slice(0, need);
+  }
+
+  #sorted(matches: Match[]): Match[] {
+    return matches.sort((a, b) => this.#search.order.compare(a, b));
+  }
+
+  /** The score of the cursor's record, if the record is a match. */
+  async #scoreOf({ id }: Cursor): Promise<number | undefined> {
+    const { column } = this.#search.order;
+    const own = (values: Values) =>
+      `${column} = ${values.bind(id)}::${column === 'uuid' ? 'uuid' : 'bigint'}`;
+    const [match] = await this.#scored((values) => [own(values)]);
+    return match?.score;
+  }
+
+  /** Records whose vectors are the most similar ones, of those that can come after a cursor. */
+  async #similar(start: Cursor | null, size: number): Promise<Match[]> {
+    const { sources, weight, margin } = this.#search;
+    const rest = 1 - weight;
+    const hi = start === null || rest <= 0 ? undefined : (start.score * STEP + SLACK) / rest + SLACK + margin;
+    const ids = new Set<number>();
+    for (const source of sources) {
+      const found = await source.scan({ lo: -2, hi, last: undefined, excluded: [], size });
+      for (const { id } of found) ids.add(id);
+    }
+    return await this.#scored((values) => [`id = ANY(${values.bind(arrayOf([...ids]))}::bigint[])`]);
+  }
+
+  /** The matches with a score of at least `least`, among others. */
+  async #from(threshold: number, least: number): Promise<Match[]> {
+    const { sources, weight, margin } = this.#search;
+    const rest = 1 - weight;
+    const cosine = rest <= 0 ? 0 : (least * STEP - weight - SLACK) / rest - SLACK;
+    const matches: Match[] = [];
+    const read = async (where: (values: Values) => string[]) => {
+      for (let last = 0; ; ) {
+        const after = (values: Values) => [...where(values), `id > ${values.bind(last)}::bigint`];
+        const scored = await this.#scored(after, SCORED_AT_ONCE);
+        matches.push(...scored.filter(({ score }) => score >= threshold));
+        if (scored.length < SCORED_AT_ONCE) return;
+        last = (scored.at(-1) as Match).id;
+      }
+    };
+    if (cosine <= 0) {
+      await read(() => []);
+      return matches;
+    }
+    for (const source of sources) {
+      if (!source.isOfPassages) await read((values) => [source.atLeastSql(cosine - margin, values)]);
+      else {
+        const found = await source.largest(cosine - margin);
+        const ids = arrayOf(found.map(({ id }) => id));
+        await read((values) => [`id = ANY(${values.bind(ids)}::bigint[])`]);
+      }
+    }
+    return matches;
+  }
+
+  /** The records with a vector that meet the conditions, with their scores, in the order of their ids. */
+  async #scored(where: (values: Values) => string[], limit?: number): Promise<Match[]> {
+    const { sql, table, restriction, search, scores } = this.#search;
+    const values = new Values();
+    const conditions = [...restrictionSql(restriction, values), 'exact IS NOT NULL', ...where(values)];
+    const rows = await sql.run<RecordRow & RowVectors>(
+      `SELECT ${ROW}, ${VECTORS} FROM ${table} WHERE ${conditions.join(' AND ')}
+      ORDER BY id ${limit === undefined ? '' : `LIMIT ${limit}`}`,
+      values.list,
+    );
+    const found = unwrap(await search.scores(rows.map(nativeRow)));
+    scores.count += rows.length;
+    return rows.map(({ id, uuid }, at) => ({ id, uuid, score: found[at] as number }));
+  }
+}
+
+/** A cursor at the score that its record has under this request, unless the record was changed. */
+function movedTo(cursor: Cursor, score: number | undefined): Cursor {
+  if (score === undefined || Math.abs(score - cursor.score) > SAME_SCORE_STEPS) return cursor;
+  return { ...cursor, score };
+}
