@@ -20,6 +20,8 @@ export interface StoreServer {
   statementTimeoutMs?: number | undefined;
   /** The URL of a replica, which answers the searches and queries that it can answer exactly. */
   replica?: string | undefined;
+  /** How Citus spreads the tables of new databases. Default: not at all. */
+  distribution?: 'database' | 'id' | undefined;
 }
 
 export interface BackendOptions {
@@ -69,13 +71,13 @@ export async function openStore(
   if (store === undefined) return LocalStore.open(directory as string, limits, threads);
   // Loaded only where it is used.
   const { NodePostgres, PostgresStore } = await import('../store/postgres/index.js');
-  const { url, replica, connections: maxConnections, statementTimeoutMs } = store;
+  const { url, replica, connections: maxConnections, statementTimeoutMs, distribution } = store;
   const common = { maxConnections, statementTimeoutMs };
-  return new PostgresStore(
-    new NodePostgres({ ...common, url }),
-    limits,
-    replica === undefined ? undefined : new NodePostgres({ ...common, url: replica, isReplica: true }),
-  );
+  return new PostgresStore(new NodePostgres({ ...common, url }), limits, {
+    replica:
+      replica === undefined ? undefined : new NodePostgres({ ...common, url: replica, isReplica: true }),
+    distribution,
+  });
 }
 
 /** How far the opening of a directory has come. */

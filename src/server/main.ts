@@ -113,6 +113,7 @@ function storeOf(config: Config): StoreServer | undefined {
     connections: config.storeConnections,
     statementTimeoutMs: statementTimeoutMs(config),
     replica: config.storeReplica,
+    distribution: config.storeDistribution,
   };
 }
 

@@ -47,11 +47,9 @@ describe.skipIf(NO_SERVER !== undefined)(`a replica${NO_SERVER ? ` (${NO_SERVER}
     const url = await primary.createDatabase();
     name = new URL(url).pathname.slice(1);
     replica = await primary.startReplica();
-    const store = new PostgresStore(
-      recorded('primary', url),
-      LIMITS,
-      recorded('replica', replica.urlOf(name)),
-    );
+    const store = new PostgresStore(recorded('primary', url), LIMITS, {
+      replica: recorded('replica', replica.urlOf(name)),
+    });
     backend = new EmbeddingBackend(store, new Models({}, 1), { limits: LIMITS, resume: true });
     await backend.ready;
     await backend.createDatabase('db', { dimensions: 2 });

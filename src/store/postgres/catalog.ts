@@ -5,6 +5,7 @@ import { type NativeRules, native } from '../local/binding.js';
 import { engineLimits } from '../local/engine-limits.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoredDatabase, StoreSettings } from '../record-store.js';
+import { type Distribution, distribute } from './distribution.js';
 import { changeTable, type RecordTables, recordTables } from './schema.js';
 import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
 import { decodeText, encodeText } from './text.js';
@@ -49,10 +50,13 @@ export class Catalog {
   readonly #limits: Limits;
   /** The rules of each database with the settings that they were made for. */
   readonly #rules = new Map<string, { key: string; rules: NativeRules }>();
+  readonly #distribution: Distribution | undefined;
   #vectorType: number | undefined;
 
-  constructor(limits: Limits) {
+  /** `distribution` is that of new tables; undefined where there is no Citus. */
+  constructor(limits: Limits, distribution?: Distribution) {
     this.#limits = limits;
+    this.#distribution = distribution;
   }
 
   /** @throws {CosiftError} `database_not_found` */
@@ -130,9 +134,15 @@ export class Catalog {
       const detail = `database ${JSON.stringify(id)} exists with other settings: ${existing.settings}`;
       throw new CosiftError('database_exists', detail);
     }
-    const statements = [...recordTables(tablesOf(entry), given.dimensions), ...changeTable(changesOf(entry))];
-    for (const statement of statements) await sql.run(statement);
+    await this.createTables(sql, tablesOf(entry), given.dimensions, changesOf(entry));
     return { created: true, entry };
+  }
+
+  /** Creates the tables of records, and that of the change feed if it is given. */
+  async createTables(sql: Sql, tables: RecordTables, dimensions: number, changes?: string): Promise<void> {
+    const ofChanges = changes === undefined ? [] : changeTable(changes);
+    for (const statement of [...recordTables(tables, dimensions), ...ofChanges]) await sql.run(statement);
+    await distribute(sql, this.#distribution, tables, changes);
   }
 
   async drop(sql: Sql, id: string): Promise<void> {

@@ -1,3 +1,4 @@
+export type { Distribution } from './distribution.js';
 export { NodePostgres, type PostgresOptions } from './node-postgres.js';
 export { PostgresStore } from './postgres-store.js';
 export { ServiceTables } from './service-tables.js';

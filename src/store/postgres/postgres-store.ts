@@ -24,6 +24,7 @@ import type {
   StoreStats,
 } from '../record-store.js';
 import { Catalog, recordsOf, removeUnusedTables } from './catalog.js';
+import type { Distribution } from './distribution.js';
 import { Exporter } from './exporter.js';
 import { adoptFeed } from './feed-adopter.js';
 import { FeedReader } from './feed-reader.js';
@@ -38,6 +39,13 @@ import type { SqlDatabase } from './sql.js';
 import { CHANNEL, Writer } from './writer.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+
+export interface PostgresStoreOptions {
+  /** A copy of the database that follows it. */
+  replica?: SqlDatabase | undefined;
+  /** How Citus spreads new tables. Default: not at all. */
+  distribution?: Distribution | undefined;
+}
 
 /** The record store in a PostgreSQL database with pgvector. */
 export class PostgresStore implements RecordStore {
@@ -54,12 +62,11 @@ export class PostgresStore implements RecordStore {
   readonly #searches = { running: 0, answered: 0 };
   readonly #commits = { running: 0, count: 0, totalMs: 0 };
 
-  /** `replica` is a copy of `database` that follows it. */
-  constructor(database: SqlDatabase, limits: Limits, replica?: SqlDatabase) {
+  constructor(database: SqlDatabase, limits: Limits, { replica, distribution }: PostgresStoreOptions = {}) {
     const keepChangesMs = limits.change_retention_days * DAY_MS;
     this.#database = database;
     this.#replica = replica;
-    this.#catalog = new Catalog(limits);
+    this.#catalog = new Catalog(limits, distribution);
     this.#writer = new Writer(database, this.#catalog, keepChangesMs);
     const reader = new RecordReader(database, this.#catalog, replica);
     this.#searcher = new Searcher(reader, this.#catalog);

@@ -20,7 +20,6 @@ import {
   tablesOf,
 } from './catalog.js';
 import { nativeRow, type RecordRow, ROW } from './rows.js';
-import { recordTables } from './schema.js';
 import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
 import { replacePassages } from './vectors.js';
 
@@ -83,9 +82,7 @@ export class Reembedder {
         VALUES ($1::bigint, $2::integer, $3::text, $4::bigint, 0, 0)`,
         [entry.number, generation, text, begun.started_at],
       );
-      for (const statement of recordTables(tablesOf({ ...entry, generation }), settings.dimensions)) {
-        await sql.run(statement);
-      }
+      await this.#catalog.createTables(sql, tablesOf({ ...entry, generation }), settings.dimensions);
       return await describe(sql, entry, begun);
     });
   }
