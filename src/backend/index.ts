@@ -13,9 +13,11 @@ export { type ExamineAllCall, examineDirectory } from './doctor/index.js';
 export { keptModels, keptModelsPath } from './kept-models.js';
 export { batchesOfLines } from './line-batches.js';
 export {
+  copyRecords,
   type FeedEnd,
   type MigratedDatabase,
   migrateDatabase,
+  type RecordSource,
   readFeedToEnd,
   settingsOf,
 } from './migration/index.js';

@@ -110,8 +110,11 @@ export interface RecordStore {
   /** Which process does the re-embedding of each database. Absent in a store that only one process uses. */
   readonly reembeddingLeases?: ReembeddingLeases;
 
+  /** One above every id that a database ever gave to a record. */
+  nextId(id: string): Promise<number>;
+
   /**
-   * Replaces the change feed of a database, and its times, by those of another store that has the same records. Absent
+   * Replaces the change feed of a database, its times and its next id, by those of another store that has the same records. Absent
    * in a store whose feeds are its own.
    */
   adoptFeed?(id: string, feed: AdoptedFeed): Promise<void>;
@@ -337,6 +340,8 @@ export interface AdoptedFeed {
   /** The changes that are kept, oldest first. */
   changes: readonly Change[];
   times: StoredDatabase['times'];
+  /** One above every id that was ever given. */
+  nextId: number;
 }
 
 /** An unfinished re-embedding. */

@@ -44,6 +44,6 @@ export async function copyFeed(source: RecordStore, target: RecordStore, databas
     changes.push(...read);
   });
   const { times } = await source.describeDatabase(database);
-  await target.adoptFeed(database, { ...end, changes, times });
+  await target.adoptFeed(database, { ...end, changes, times, nextId: await source.nextId(database) });
   return true;
 }

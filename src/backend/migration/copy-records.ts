@@ -3,6 +3,9 @@ import type { RecordStore } from '../../store/record-store.js';
 import { LineCursor } from './line-cursor.js';
 import { LineWriter } from './line-writer.js';
 
+/** Where records are copied from. */
+export type RecordSource = Pick<RecordStore, 'describeDatabase' | 'exportLines'>;
+
 /** What a pass over two databases found. */
 export interface CopyResult {
   /** Records of the source. */
@@ -25,7 +28,7 @@ export interface CopyCall {
  * writes nothing proves that both are equal, and a pass after an interrupted one continues it.
  */
 export async function copyRecords(
-  source: RecordStore,
+  source: RecordSource,
   target: RecordStore,
   database: string,
   { signal, onProgress }: CopyCall,

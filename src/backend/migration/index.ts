@@ -1,2 +1,3 @@
 export { type FeedEnd, readFeedToEnd } from './copy-feed.js';
+export { copyRecords, type RecordSource } from './copy-records.js';
 export { type MigratedDatabase, migrateDatabase, settingsOf } from './migrate-database.js';

@@ -1,7 +1,7 @@
 import { CosiftError } from '../../errors.js';
 import type { RecordStore, StoreSettings } from '../../store/record-store.js';
 import { copyFeed } from './copy-feed.js';
-import { type CopyResult, copyRecords } from './copy-records.js';
+import { type CopyResult, copyRecords, type RecordSource } from './copy-records.js';
 
 /** Passes over a database that is being written to, before the migration gives up. */
 const MAX_PASSES = 10;
@@ -18,7 +18,7 @@ export interface MigratedDatabase extends Omit<CopyResult, 'written'> {
 }
 
 /** The settings with which a database is created again. */
-export async function settingsOf(store: RecordStore, database: string): Promise<StoreSettings> {
+export async function settingsOf(store: RecordSource, database: string): Promise<StoreSettings> {
   const { embed, model, fingerprint, dimensions, approximate, lexical } =
     await store.describeDatabase(database);
   return { embed, model, fingerprint, dimensions, approximate, lexical };
@@ -43,6 +43,7 @@ export async function migrateDatabase(
       onProgress: (done) => onProgress?.(pass, done, records),
     });
     if (written > 0) continue;
+    if (await keepIds(source, target, database)) continue;
     const counted = (await target.describeDatabase(database)).records;
     if (counted !== copied.records) {
       throw new CosiftError('damaged', `the target counts ${counted} records of ${copied.records}`);
@@ -51,4 +52,21 @@ export async function migrateDatabase(
   }
   const detail = `database "${database}" is being written to: stop the services of the source, then run it again`;
   throw new CosiftError('busy', detail);
+}
+
+/**
+ * Lets a target with a feed of its own give no id again that the source gave: the last one is used by a record that is
+ * deleted again. Returns whether that was necessary.
+ */
+async function keepIds(source: RecordStore, target: RecordStore, database: string): Promise<boolean> {
+  const nextId = await source.nextId(database);
+  if (target.adoptFeed !== undefined || (await target.nextId(database)) >= nextId) return false;
+  const { dimensions, fingerprint } = await source.describeDatabase(database);
+  const vector = Array.from({ length: dimensions }, () => 1);
+  // With a model, a record without text has no vector.
+  const line = { id: nextId - 1, data: {}, ...(fingerprint === null && { vector }) };
+  const prepared = await target.prepareLines(database, Buffer.from(`${JSON.stringify(line)}\n`), 1);
+  await target.commit(database, prepared, { vectors: new Float32Array() });
+  await target.deleteRecords(database, { ids: [nextId - 1] });
+  return true;
 }

@@ -1,32 +1,40 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { migrateDatabase, settingsOf } from '../../backend/index.js';
+import { copyRecords, migrateDatabase, settingsOf } from '../../backend/index.js';
+import type { Client } from '../../client/index.js';
 import { CosiftError } from '../../errors.js';
-import { isStoreUrl } from '../../schema/service-address.js';
+import { isServiceUrl, isStoreUrl } from '../../schema/service-address.js';
 import { abortOnSignal } from '../abort-on-signal.js';
 import { duration, ProgressBar, plural } from '../progress-bar.js';
+import { openServer } from '../target.js';
 import { continuedWebhooks } from './continued-webhooks.js';
 import { openDirectoryPlace } from './directory-place.js';
 import type { Place } from './place.js';
 import { openPostgresPlace } from './postgres-place.js';
+import { sourceOf } from './running-service.js';
 
 export interface MigrateOptions {
   from: string;
   to: string;
+  key?: string;
 }
 
 /** Moves everything of a place to another one. Sets the exit code. */
-export async function migrate({ from, to }: MigrateOptions): Promise<void> {
-  if (!isStoreUrl(from) && !existsSync(path.join(from, 'databases'))) {
+export async function migrate({ from, to, key }: MigrateOptions): Promise<void> {
+  const isService = isServiceUrl(from);
+  if (!isService && !isStoreUrl(from) && !existsSync(path.join(from, 'databases'))) {
     throw new CosiftError('invalid_request', `--from: ${from} is no data directory of cosift`);
   }
   const signal = abortOnSignal();
   const bar = new ProgressBar();
   const places: Place[] = [];
   try {
-    places.push(await openPlace(from));
+    const client = isService ? await openServer(from, { data: './data', ...(key && { key }) }) : undefined;
+    if (client === undefined) places.push(await openPlace(from));
     places.push(await openPlace(to));
-    await new Migration(places[0] as Place, places[1] as Place, signal, bar).run();
+    const target = places.at(-1) as Place;
+    if (client !== undefined) await copyFromService(client, target, signal, bar);
+    else await new Migration(places[0] as Place, target, signal, bar).run();
   } catch (error) {
     bar.clear();
     if (!signal.aborted) throw error;
@@ -39,6 +47,49 @@ export async function migrate({ from, to }: MigrateOptions): Promise<void> {
 
 function openPlace(place: string): Promise<Place> {
   return isStoreUrl(place) ? openPostgresPlace(place) : openDirectoryPlace(place);
+}
+
+/**
+ * Notes which databases the target gets, because what they have besides the records of the source is deleted there.
+ *
+ * @throws {CosiftError} `database_exists` for a database that no unfinished migration made.
+ */
+async function reserve(target: Place, ids: readonly string[]): Promise<void> {
+  const { store, name } = target;
+  const unfinished = new Set(await target.unfinished());
+  for (const { id } of await store.listDatabases()) {
+    if (unfinished.has(id) || !ids.includes(id)) continue;
+    throw new CosiftError(
+      'database_exists',
+      `${name} has a database "${id}" already: move to an empty target`,
+    );
+  }
+  await target.setUnfinished([...new Set([...unfinished, ...ids])]);
+}
+
+/** Copies the records of a service that goes on, so that the migration of its stopped directory finds few differences. */
+async function copyFromService(
+  client: Client,
+  target: Place,
+  signal: AbortSignal,
+  bar: ProgressBar,
+): Promise<void> {
+  const source = sourceOf(client);
+  await target.store.load();
+  const ids = (await client.databases()).map(({ id }) => id);
+  await reserve(target, ids);
+  for (const id of ids) {
+    const started = Date.now();
+    await target.store.createDatabase(id, await settingsOf(source, id));
+    const { records: total } = await source.describeDatabase(id);
+    const onProgress = (done: number) => bar.update('copied', done, total);
+    const { records, written } = await copyRecords(source, target.store, id, { signal, onProgress });
+    bar.clear();
+    console.log(
+      `"${id}": ${plural(records, 'record')} in ${duration(Date.now() - started)}, ${written} of them were different`,
+    );
+  }
+  console.log('to finish, stop the service and run `cosift migrate --from` with its data directory');
 }
 
 class Migration {
@@ -59,7 +110,7 @@ class Migration {
     await source.store.load();
     await target.store.load();
     const ids = (await source.store.listDatabases()).map(({ id }) => id);
-    await this.#reserve(ids);
+    await reserve(target, ids);
     const webhooks = await source.webhooks();
     for (const id of ids) {
       this.#signal.throwIfAborted();
@@ -74,24 +125,6 @@ class Migration {
       `moved ${plural(ids.length, 'database')}, ${plural(keys, 'key')} and ${plural(webhooks.length, 'webhook')} ` +
         `to ${target.name}; ${source.name} is as it was`,
     );
-  }
-
-  /**
-   * Notes which databases the target gets, because what they have besides the records of the source is deleted there.
-   *
-   * @throws {CosiftError} `database_exists` for a database that no unfinished migration made.
-   */
-  async #reserve(ids: readonly string[]): Promise<void> {
-    const { store, name } = this.#target;
-    const unfinished = new Set(await this.#target.unfinished());
-    for (const { id } of await store.listDatabases()) {
-      if (unfinished.has(id) || !ids.includes(id)) continue;
-      throw new CosiftError(
-        'database_exists',
-        `${name} has a database "${id}" already: move to an empty target`,
-      );
-    }
-    await this.#target.setUnfinished([...new Set([...unfinished, ...ids])]);
   }
 
   async #moveDatabase(id: string): Promise<boolean> {

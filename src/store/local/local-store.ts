@@ -190,6 +190,10 @@ export class LocalStore implements RecordStore {
     return unwrap(await this.#native.commitReembedding(id, batch, vectors, splits, fingerprint));
   }
 
+  async nextId(id: string): Promise<number> {
+    return unwrap(await this.#native.nextId(id));
+  }
+
   async warmReembedding(id: string): Promise<void> {
     unwrap(await this.#native.warmReembedding(id));
   }

@@ -1,5 +1,5 @@
 import type { AdoptedFeed } from '../record-store.js';
-import { type Catalog, changesOf, recordsOf } from './catalog.js';
+import { type Catalog, changesOf } from './catalog.js';
 import { arrayOf, type SqlDatabase } from './sql.js';
 import { KINDS } from './writer.js';
 
@@ -11,7 +11,7 @@ export async function adoptFeed(
   database: SqlDatabase,
   catalog: Catalog,
   id: string,
-  { epoch, position, changes, times }: AdoptedFeed,
+  { epoch, position, changes, times, nextId }: AdoptedFeed,
 ): Promise<void> {
   await database.write(async (sql) => {
     const entry = await catalog.lock(sql, id);
@@ -35,9 +35,6 @@ export async function adoptFeed(
         ],
       );
     }
-    const [last] = await sql.run<{ id: number | null }>(`SELECT max(id) AS id FROM ${recordsOf(entry)}`);
-    // Ids of deleted records are not given again, as far as the feed knows them.
-    const nextId = changes.reduce((max, change) => Math.max(max, change.id), last?.id ?? 0) + 1;
     const removed = (changes[0]?.position ?? position + 1) - 1;
     await sql.run(
       `UPDATE cosift.databases SET epoch = $2::text, position = $3::bigint, removed = $4::bigint,

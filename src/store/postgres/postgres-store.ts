@@ -181,6 +181,10 @@ export class PostgresStore implements RecordStore {
     return this.#exporter.lines(id, request, signal);
   }
 
+  async nextId(id: string): Promise<number> {
+    return await this.#database.read(async (sql) => (await this.#catalog.find(sql, id)).next_id);
+  }
+
   adoptFeed(id: string, feed: AdoptedFeed): Promise<void> {
     return adoptFeed(this.#database, this.#catalog, id, feed);
   }
