@@ -84,7 +84,7 @@ export const SETTINGS: readonly Setting[] = [
     env: 'COSIFT_STORE_CONNECTIONS',
     help:
       'connections to the store, and as many to its replica, for requests about records; further requests wait; keys, ' +
-      'webhooks and notifications take up to 6 more',
+      'webhooks, notifications and cancellations take up to 8 more',
     default: STORE_CONNECTIONS,
     // Each of up to 8 exports keeps one.
     parse: integer(9, 1_000),
