@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use crate::approximate::{Approximation, Upkeep};
 use crate::background::approximate::UpdateIndex;
-use crate::background::index_words::IndexWords;
+use crate::background::index_words::{IndexWords, groups_to_index, has_many_small_groups};
 use crate::background::job::{Job, JobResult, Results, Wake};
 use crate::background::lanes::Lane;
 use crate::background::recode::Recode;
@@ -20,7 +20,7 @@ use crate::background::train::Train;
 use crate::disk::FileError;
 use crate::lexical::TextColumns;
 use crate::runtime::{DatabaseEvents, EventCode};
-use crate::snapshot::{Block, Coding, IndexFiles, Snapshot};
+use crate::snapshot::{Coding, IndexFiles, Snapshot};
 use crate::store::{Stamp, Store};
 
 /// A rotated basis makes searches faster from this many records on.
@@ -87,9 +87,10 @@ impl DatabaseJobs {
         self.received.lock().try_iter().collect()
     }
 
-    /// Whether a job is due as soon as nothing is written for a while.
-    pub(crate) fn is_due_when_idle(snapshot: &Snapshot, coding: &Coding) -> bool {
+    /// Whether a job is due as soon as nothing is written for a while. `lexical`: the words are indexed.
+    pub(crate) fn is_due_when_idle(snapshot: &Snapshot, coding: &Coding, lexical: bool) -> bool {
         has_outgrown_basis(snapshot.records(), coding.trained_at, IDLE_TRAIN_GROWTH)
+            || lexical && has_many_small_groups(&snapshot.blocks)
     }
 
     /// Submits the job that the database needs most, unless one waits or runs. `lexical`: its words are indexed. `idle`:
@@ -157,12 +158,13 @@ impl DatabaseJobs {
             };
             return Some((Lane::Maintenance, Box::new(save)));
         }
-        if lexical && !snapshot.blocks.iter().all(Block::has_words) {
-            let index = IndexWords {
-                embedded: TextColumns::new(self.embed.as_deref(), &snapshot.names),
-                snapshot: shared_snapshot(),
-            };
-            return Some((Lane::Maintenance, Box::new(index)));
+        if lexical {
+            let groups = groups_to_index(&snapshot.blocks, idle);
+            if !groups.is_empty() {
+                let embedded = TextColumns::new(self.embed.as_deref(), &snapshot.names);
+                let index = IndexWords::new(groups, embedded);
+                return Some((Lane::Maintenance, Box::new(index)));
+            }
         }
         let approximation = self.approximation.clone()?;
         let upkeep = approximation.due(snapshot)?;

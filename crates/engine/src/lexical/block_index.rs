@@ -1,55 +1,81 @@
-//! The inverted index of a block.
+//! The index of the words of a block.
+
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
 
 use crate::columns::Columns;
-use crate::lexical::dictionary::{Dictionary, DictionaryBuilder};
-use crate::lexical::query::is_name;
-use crate::lexical::score::MAX_LENGTH;
+use crate::lexical::group_index::{GroupBuilder, GroupIndex};
 use crate::lexical::text_columns::TextColumns;
-use crate::lexical::words::each_word;
 
-/// The words of a block's embedded columns, and the records that have each. The texts themselves stay in the columns.
+/// A block in the index of its group.
 #[derive(Debug)]
 pub(crate) struct BlockIndex {
-    pub(super) words: Dictionary,
-    /// The short columns, their words written as one.
-    pub(super) names: Dictionary,
-    /// The number of words of each record, at most [`MAX_LENGTH`].
+    group: Arc<GroupIndex>,
+    /// The place of the block in the group.
+    at: usize,
+    /// The number of words of each record, at most [`MAX_LENGTH`](crate::lexical::score::MAX_LENGTH).
     pub(super) lengths: Box<[u8]>,
 }
 
 impl BlockIndex {
-    /// Indexes the records of a block.
-    pub(crate) fn build(columns: &Columns, embedded: &TextColumns) -> Self {
-        let (mut words, mut names) = (DictionaryBuilder::default(), DictionaryBuilder::default());
-        let mut lengths = Vec::with_capacity(columns.len());
-        let mut joined = String::new();
-        for slot in 0..columns.len() {
-            let mut length = 0;
-            embedded.each_text(columns, slot, |text| {
-                joined.clear();
-                each_word(text, |word| {
-                    length += 1;
-                    words.add(word, slot as u16);
-                    if is_name(&joined) {
-                        joined.push_str(word);
-                    }
-                    true
-                });
-                if !joined.is_empty() && is_name(&joined) {
-                    names.add(&joined, slot as u16);
-                }
-            });
-            lengths.push(length.min(MAX_LENGTH) as u8);
-        }
-        Self {
-            words: words.finish().with_places(),
-            names: names.finish(),
-            lengths: lengths.into(),
-        }
+    /// The block at a place of a group. `lengths` are those that [`GroupBuilder::add`] returned for the block.
+    pub(crate) fn new(group: Arc<GroupIndex>, at: usize, lengths: Box<[u8]>) -> Self {
+        Self { group, at, lengths }
     }
 
-    /// Bytes on the heap.
+    /// Indexes the records of a block as a group of one block.
+    pub(crate) fn build(columns: &Columns, embedded: &TextColumns) -> Self {
+        let mut builder = GroupBuilder::default();
+        let lengths = builder.add(columns, embedded);
+        Self::new(Arc::new(builder.finish()), 0, lengths)
+    }
+
+    /// The index of the group, which its blocks share.
+    pub(crate) fn group(&self) -> &Arc<GroupIndex> {
+        &self.group
+    }
+
+    /// The place of the block in the group.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Bytes on the heap. Each block of a group has an equal part of the group's bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.words.memory_bytes() + self.names.memory_bytes() + self.lengths.len()
+        self.group.memory_bytes() / self.group.blocks() + self.lengths.len()
+    }
+}
+
+/// The index of a block's words, once a search or a background job needed it. The job may replace it by a place in a
+/// larger group.
+#[derive(Debug, Default)]
+pub(crate) struct BlockWords {
+    index: RwLock<Option<Arc<BlockIndex>>>,
+    building: Mutex<()>,
+}
+
+impl BlockWords {
+    /// The index, if it is there.
+    pub(crate) fn get(&self) -> Option<Arc<BlockIndex>> {
+        self.index.read().clone()
+    }
+
+    /// The index, which is built if it is not there yet.
+    pub(crate) fn get_or_build(&self, build: impl FnOnce() -> BlockIndex) -> Arc<BlockIndex> {
+        self.get().unwrap_or_else(|| {
+            // Of several searches that need the index, one builds it, and `get` does not wait for it.
+            let _building = self.building.lock();
+            self.get().unwrap_or_else(|| {
+                let index = Arc::new(build());
+                self.set(Arc::clone(&index));
+                index
+            })
+        })
+    }
+
+    /// Sets or replaces the index.
+    pub(crate) fn set(&self, index: Arc<BlockIndex>) {
+        *self.index.write() = Some(index);
     }
 }

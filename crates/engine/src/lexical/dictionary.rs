@@ -1,9 +1,11 @@
-//! The words of a block, and the records that have each.
+//! The words of a group of blocks, and the records that have each.
+
+use std::ops::Range;
 
 use cosift_kernels::find_near;
 use hashbrown::HashMap;
 
-use crate::lexical::postings::write_slots;
+use crate::lexical::postings::{each_list, write_lists};
 use crate::lexical::term::{Grades, Term, hash};
 use crate::lexical::words::MAX_LETTERS;
 
@@ -11,9 +13,9 @@ use crate::lexical::words::MAX_LETTERS;
 const HEAD_EVERY: usize = 8;
 
 /// Marks a free entry of `places`.
-const FREE: u16 = u16::MAX;
+const FREE: u32 = u32::MAX;
 
-/// The words of a block in the order of their bytes, each with the slots of its records.
+/// The words of a group of blocks in the order of their bytes, each with the slots of its records in each block.
 #[derive(Debug, Default)]
 pub(super) struct Dictionary {
     /// The words, one after the other.
@@ -23,8 +25,10 @@ pub(super) struct Dictionary {
     /// The first bytes of every eighth word, to find a word without reading many others.
     heads: Box<[u32]>,
     /// A hash table of the places of the words, with linear probing. Empty without [`Dictionary::with_places`].
-    places: Box<[u16]>,
-    /// The slots of each word, one after the other.
+    places: Box<[u32]>,
+    /// The blocks that have each word, a bit each.
+    blocks: Box<[u16]>,
+    /// The lists of slots of each word, one after the other.
     slots: Box<[u8]>,
     /// Where the slots of each word start, then the end of the last ones.
     slot_starts: Box<[u32]>,
@@ -46,30 +50,32 @@ pub(super) struct WordMatches {
     near: Vec<u32>,
 }
 
-/// Collects the words of a block.
+/// Collects the words of a group of blocks.
 #[derive(Default)]
 pub(super) struct DictionaryBuilder {
-    slots: HashMap<String, Vec<u16>>,
+    /// The numbers of the records of each word, as [`write_lists`] takes them.
+    numbers: HashMap<String, Vec<u16>>,
 }
 
 impl DictionaryBuilder {
-    /// Adds a word of the record in `slot`, which is not below the slots added before.
-    pub(super) fn add(&mut self, word: &str, slot: u16) {
-        let slots = self.slots.entry_ref(word).or_default();
-        if slots.last() != Some(&slot) {
-            slots.push(slot);
+    /// Adds a word of the record with a number, which is not below the numbers added before.
+    pub(super) fn add(&mut self, word: &str, number: u16) {
+        let numbers = self.numbers.entry_ref(word).or_default();
+        if numbers.last() != Some(&number) {
+            numbers.push(number);
         }
     }
 
     pub(super) fn finish(self) -> Dictionary {
-        let mut words: Vec<(String, Vec<u16>)> = self.slots.into_iter().collect();
+        let mut words: Vec<(String, Vec<u16>)> = self.numbers.into_iter().collect();
         words.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         let (mut text, mut starts) = (String::new(), vec![0]);
         let (mut slots, mut slot_starts) = (Vec::new(), vec![0]);
-        for (word, of_word) in &words {
+        let mut blocks = Vec::with_capacity(words.len());
+        for (word, numbers) in &words {
             text.push_str(word);
             starts.push(text.len() as u32);
-            write_slots(of_word, &mut slots);
+            blocks.push(write_lists(numbers, &mut slots));
             slot_starts.push(slots.len() as u32);
         }
         let lengths: Vec<usize> = words.iter().map(|(word, _)| length(word)).collect();
@@ -91,6 +97,7 @@ impl DictionaryBuilder {
             others: others.into(),
             text: text.into(),
             starts: starts.into(),
+            blocks: blocks.into(),
             slots: slots.into(),
             slot_starts: slot_starts.into(),
             by_length: by_length.into(),
@@ -102,18 +109,16 @@ impl DictionaryBuilder {
 impl Dictionary {
     /// Adds a hash table, so that a search for a whole word reads less memory.
     pub(super) fn with_places(mut self) -> Self {
-        if self.len() < usize::from(FREE) {
-            let mut places = vec![FREE; (self.len() * 4 / 3 + 1).next_power_of_two()];
-            for at in 0..self.len() {
-                let hash = hash(self.word(at)) as usize;
-                let mut entry = hash & (places.len() - 1);
-                while places[entry] != FREE {
-                    entry = (entry + 1) & (places.len() - 1);
-                }
-                places[entry] = at as u16;
+        let mut places = vec![FREE; (self.len() * 4 / 3 + 1).next_power_of_two()];
+        for at in 0..self.len() {
+            let hash = hash(self.word(at)) as usize;
+            let mut entry = hash & (places.len() - 1);
+            while places[entry] != FREE {
+                entry = (entry + 1) & (places.len() - 1);
             }
-            self.places = places.into();
+            places[entry] = at as u32;
         }
+        self.places = places.into();
         self
     }
 
@@ -147,10 +152,19 @@ impl Dictionary {
         &self.text[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 
-    /// The records that have the word at a place, as [`each_slot`](crate::lexical::postings::each_slot) reads them.
-    pub(super) fn slots(&self, at: u32) -> &[u8] {
+    /// Calls `visit` with each block that has the word at a place, and its list for [`Dictionary::slots`].
+    pub(super) fn each_list(&self, at: u32, mut visit: impl FnMut(usize, Range<u32>)) {
         let at = at as usize;
-        &self.slots[self.slot_starts[at] as usize..self.slot_starts[at + 1] as usize]
+        let (start, end) = (self.slot_starts[at], self.slot_starts[at + 1]);
+        let bytes = &self.slots[start as usize..end as usize];
+        each_list(self.blocks[at], bytes, |block, list| {
+            visit(block, start + list.start as u32..start + list.end as u32);
+        });
+    }
+
+    /// A list of slots, as [`each_slot`](crate::lexical::postings::each_slot) reads it.
+    pub(super) fn slots(&self, list: &Range<u32>) -> &[u8] {
+        &self.slots[list.start as usize..list.end as usize]
     }
 
     /// The place of the first word that is not before `word`.
@@ -194,7 +208,7 @@ impl Dictionary {
         let mut entry = hash as usize & mask;
         // A quarter of the entries is free, so the loop ends.
         while self.places[entry] != FREE {
-            let at = usize::from(self.places[entry]);
+            let at = self.places[entry] as usize;
             if self.word(at) == word {
                 return Some(at);
             }
@@ -244,10 +258,11 @@ impl Dictionary {
             &self.letters,
             &self.others,
             &self.length_starts,
+            &self.places,
         ];
         let offsets: usize = offsets.iter().map(|offsets| offsets.len()).sum();
-        let places = self.places.len() * size_of::<u16>();
-        self.text.len() + self.slots.len() + offsets * size_of::<u32>() + places
+        let blocks = self.blocks.len() * size_of::<u16>();
+        self.text.len() + self.slots.len() + offsets * size_of::<u32>() + blocks
     }
 }
 
@@ -341,8 +356,11 @@ mod tests {
             let mut found = BTreeSet::new();
             dictionary.find_matches(&term, &OF_WORDS, &mut matches);
             for &(grade, at) in &matches.found {
-                each_slot(dictionary.slots(at), |slot| {
-                    found.insert((slot, grade));
+                dictionary.each_list(at, |block, list| {
+                    assert_eq!(block, 0);
+                    each_slot(dictionary.slots(&list), |slot| {
+                        found.insert((slot, grade));
+                    });
                 });
             }
             assert_eq!(found, expected, "{}", term.word);

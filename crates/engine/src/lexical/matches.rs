@@ -1,14 +1,15 @@
 //! What the index of a block tells about the lexical scores of its records.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use crate::columns::{BLOCK_RECORDS, Mask};
 use crate::lexical::block_index::BlockIndex;
-use crate::lexical::dictionary::WordMatches;
+use crate::lexical::group_matches::GroupMatches;
 use crate::lexical::postings::each_slot;
 use crate::lexical::query::LexicalQuery;
 use crate::lexical::score::{Evidence, PLACES, SAME_WORDS, frequency};
-use crate::lexical::term::{FULL, OF_COLUMNS, OF_WORDS};
+use crate::lexical::term::FULL;
 use crate::record::Score;
 
 /// The records of a block that have a word of a query, and bounds of their lexical scores.
@@ -19,7 +20,8 @@ pub(crate) struct BlockMatches {
     of_rows: Vec<RowMatches>,
     /// A score that no record of the block exceeds.
     highest: Score,
-    matching: WordMatches,
+    /// The index of the block; `None` without matches.
+    index: Option<Arc<BlockIndex>>,
 }
 
 /// What a record has of a query, or at most what the records of a block have.
@@ -41,51 +43,47 @@ impl Default for BlockMatches {
             rows: Mask::empty(),
             of_rows: vec![RowMatches::default(); BLOCK_RECORDS],
             highest: Score(0),
-            matching: WordMatches::default(),
+            index: None,
         }
     }
 }
 
 impl BlockMatches {
-    /// Finds the records of a block that match. The buffers of earlier matches are used again.
-    pub(crate) fn find(&mut self, index: &BlockIndex, query: &LexicalQuery) {
+    /// Finds the records of a block that match. `found` is what the index of its group has of the query. The buffers of
+    /// earlier matches are used again.
+    pub(crate) fn find(
+        &mut self,
+        index: &Arc<BlockIndex>,
+        found: &GroupMatches,
+        query: &LexicalQuery,
+    ) {
         self.clear();
+        let (group, lists) = (index.group(), found.of_block(index.at()));
         let mut best = RowMatches::default();
-        for (at, term) in query.terms.iter().enumerate() {
-            index
-                .words
-                .find_matches(term, &OF_WORDS, &mut self.matching);
-            // The best match of a record counts.
-            let found = &mut self.matching.found;
-            found.sort_unstable_by_key(|&(grade, _)| std::cmp::Reverse(grade));
-            let bit = 1 << at;
-            for &(grade, word) in found.iter() {
-                let weight = term.weight * grade;
-                best.found |= bit;
-                each_slot(index.words.slots(word), |slot| {
-                    let row = &mut self.of_rows[slot];
-                    if row.found & bit == 0 {
-                        row.found |= bit;
-                        row.words += weight;
-                        best.words = best.words.max(row.words);
-                        self.rows.set(slot);
-                    }
-                });
-            }
-        }
-        if let Some(name) = &query.name {
-            index
-                .names
-                .find_matches(name, &OF_COLUMNS, &mut self.matching);
-            for &(grade, at) in &self.matching.found {
-                best.whole = best.whole.max(grade);
-                each_slot(index.names.slots(at), |slot| {
-                    let row = &mut self.of_rows[slot];
-                    row.whole = row.whole.max(grade);
+        for found in &lists.words {
+            let bit = 1 << found.term;
+            let weight = query.terms[usize::from(found.term)].weight * u32::from(found.grade);
+            best.found |= bit;
+            each_slot(group.words.slots(&found.list), |slot| {
+                let row = &mut self.of_rows[slot];
+                if row.found & bit == 0 {
+                    row.found |= bit;
+                    row.words += weight;
+                    best.words = best.words.max(row.words);
                     self.rows.set(slot);
-                });
-            }
+                }
+            });
         }
+        for found in &lists.names {
+            let grade = u32::from(found.grade);
+            best.whole = best.whole.max(grade);
+            each_slot(group.names.slots(&found.list), |slot| {
+                let row = &mut self.of_rows[slot];
+                row.whole = row.whole.max(grade);
+                self.rows.set(slot);
+            });
+        }
+        self.index = Some(Arc::clone(index));
         // No record has these matches if none has any: then the score is 0.
         self.highest = query.combine(&upper(query, &best, 0));
     }
@@ -95,6 +93,7 @@ impl BlockMatches {
         let rows = std::mem::replace(&mut self.rows, Mask::empty());
         rows.each_slot(|slot| self.of_rows[slot] = RowMatches::default());
         self.highest = Score(0);
+        self.index = None;
     }
 
     /// The records with a lexical score above 0.
@@ -113,24 +112,29 @@ impl BlockMatches {
     }
 
     /// A score that a record certainly does not exceed.
-    pub(crate) fn highest(&self, query: &LexicalQuery, index: &BlockIndex, slot: usize) -> Score {
+    pub(crate) fn highest(&self, query: &LexicalQuery, slot: usize) -> Score {
         let row = &self.of_rows[slot];
         if row.highest.get() == Score(0) {
-            let upper = upper(query, row, index.lengths[slot]);
+            let upper = upper(query, row, self.length(slot));
             row.highest.set(query.combine(&upper));
         }
         row.highest.get()
     }
 
     /// A score that a record certainly reaches.
-    pub(crate) fn lowest(&self, query: &LexicalQuery, index: &BlockIndex, slot: usize) -> Score {
+    pub(crate) fn lowest(&self, query: &LexicalQuery, slot: usize) -> Score {
         let &RowMatches { words, whole, .. } = &self.of_rows[slot];
         query.combine(&Evidence {
             words: u64::from(words) * frequency(1),
             pairs: 0,
             whole: whole.min(SAME_WORDS) * PLACES[PLACES.len() - 1] / FULL,
-            length: index.lengths[slot].into(),
+            length: self.length(slot).into(),
         })
+    }
+
+    /// The number of words of a record, or fewer.
+    fn length(&self, slot: usize) -> u8 {
+        self.index.as_ref().map_or(0, |index| index.lengths[slot])
     }
 }
 

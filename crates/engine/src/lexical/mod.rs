@@ -2,12 +2,14 @@
 //!
 //! The lexical score is a pure function of the text of the query and the embedded columns of the record
 //! ([`LexicalQuery::score`]). Nothing in it depends on the rest of the database, so a write elsewhere moves no score.
-//! The index of a block ([`BlockIndex`]) finds every record of the block with a score above 0, and bounds the scores
+//! The index of a group of blocks ([`GroupIndex`]) finds every record with a score above 0, and bounds the scores
 //! ([`BlockMatches`]).
 
 mod block_index;
 mod dictionary;
 mod edits;
+mod group_index;
+mod group_matches;
 mod matches;
 mod postings;
 mod query;
@@ -17,8 +19,11 @@ mod text_columns;
 mod weights;
 mod words;
 
-pub(crate) use block_index::BlockIndex;
+pub(crate) use block_index::{BlockIndex, BlockWords};
+pub(crate) use group_index::{GroupBuilder, GroupIndex};
+pub(crate) use group_matches::GroupMatches;
 pub(crate) use matches::BlockMatches;
+pub(crate) use postings::GROUP_BLOCKS;
 pub(crate) use query::LexicalQuery;
 pub use score::lexical_scorer;
 pub(crate) use text_columns::TextColumns;

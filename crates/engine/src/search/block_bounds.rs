@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use cosift_kernels::{Candidate, HigherFloor};
 
-use crate::lexical::{BlockIndex, BlockMatches, LexicalQuery};
+use crate::lexical::{BlockMatches, LexicalQuery};
 use crate::record::{SCORE_STEPS, Score};
 use crate::search::bounds::{ScoreBounds, ScoreRange, upper_bound};
 use crate::search::lexical_signal::LexicalSignal;
@@ -22,7 +22,7 @@ pub(crate) struct BlockBounds<'a> {
 struct Lexical<'a> {
     signal: &'a LexicalSignal,
     /// `None` for a text without words.
-    words: Option<(&'a LexicalQuery, &'a BlockIndex)>,
+    query: Option<&'a LexicalQuery>,
     matches: &'a BlockMatches,
 }
 
@@ -36,7 +36,7 @@ impl<'a> BlockBounds<'a> {
         let lexical = search.lexical.as_ref().zip(matches);
         let lexical = lexical.map(|(signal, matches)| Lexical {
             signal,
-            words: (signal.query.as_ref()).map(|query| (query, block.words(&signal.embedded))),
+            query: signal.query.as_ref(),
             matches,
         });
         Self {
@@ -171,20 +171,18 @@ impl<'a> BlockBounds<'a> {
 impl Lexical<'_> {
     /// A lexical score that a record certainly reaches.
     fn lowest(&self, slot: usize) -> Score {
-        self.words_of(slot).map_or(Score(0), |(query, index)| {
-            self.matches.lowest(query, index, slot)
-        })
+        let query = self.query_of(slot);
+        query.map_or(Score(0), |query| self.matches.lowest(query, slot))
     }
 
     /// A lexical score that a record certainly does not exceed.
     fn highest(&self, slot: usize) -> Score {
-        self.words_of(slot).map_or(Score(0), |(query, index)| {
-            self.matches.highest(query, index, slot)
-        })
+        let query = self.query_of(slot);
+        query.map_or(Score(0), |query| self.matches.highest(query, slot))
     }
 
-    /// The words of the search, and the index that has those of a record; `None` for a record with none of them.
-    fn words_of(&self, slot: usize) -> Option<(&LexicalQuery, &BlockIndex)> {
-        self.words.filter(|_| self.matches.rows().get(slot))
+    /// The text of the search; `None` for a record with none of its words.
+    fn query_of(&self, slot: usize) -> Option<&LexicalQuery> {
+        self.query.filter(|_| self.matches.rows().get(slot))
     }
 }

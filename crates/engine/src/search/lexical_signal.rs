@@ -1,7 +1,11 @@
 //! The lexical part of a search: its weight, and the words of its text.
 
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+
 use crate::columns::ColumnNames;
-use crate::lexical::{BlockMatches, LexicalQuery, TextColumns};
+use crate::lexical::{BlockMatches, GroupIndex, GroupMatches, LexicalQuery, TextColumns};
 use crate::record::{LexicalWeight, Score};
 use crate::search::request::LexicalRequest;
 use crate::snapshot::Block;
@@ -13,7 +17,12 @@ pub(crate) struct LexicalSignal {
     /// `None` for a text without words: then every lexical score is 0.
     pub(crate) query: Option<LexicalQuery>,
     pub(crate) embedded: TextColumns,
+    /// What each group of blocks has of the text, once a block of the group was scanned.
+    found: Mutex<Vec<(Arc<GroupIndex>, FoundInGroup)>>,
 }
+
+/// What a group has of the text: the first thread that needs it finds it, and others wait for that thread.
+type FoundInGroup = Arc<OnceLock<GroupMatches>>;
 
 impl LexicalSignal {
     /// Parses the text of a request. `embed` are the columns that the database embeds.
@@ -26,6 +35,7 @@ impl LexicalSignal {
             weight: request.weight,
             query: LexicalQuery::parse(&request.text),
             embedded: TextColumns::new(embed, names),
+            found: Mutex::default(),
         }
     }
 
@@ -35,10 +45,25 @@ impl LexicalSignal {
 
     /// Finds the records of a block that have words of the search.
     pub(crate) fn find_matches(&self, block: &Block, matches: &mut BlockMatches) {
-        match &self.query {
-            Some(query) => matches.find(block.words(&self.embedded), query),
-            None => matches.clear(),
+        let Some(query) = &self.query else {
+            matches.clear();
+            return;
+        };
+        let index = block.words(&self.embedded);
+        let found = self.found_in(index.group());
+        let found = found.get_or_init(|| GroupMatches::find(index.group(), query));
+        matches.find(&index, found, query);
+    }
+
+    fn found_in(&self, group: &Arc<GroupIndex>) -> FoundInGroup {
+        let mut groups = self.found.lock();
+        let known = groups.iter().find(|(known, _)| Arc::ptr_eq(known, group));
+        if let Some((_, found)) = known {
+            return Arc::clone(found);
         }
+        let found = FoundInGroup::default();
+        groups.push((Arc::clone(group), Arc::clone(&found)));
+        found
     }
 
     /// The lexical score of a record. `found` has a bit for each word of the search that the record may have.

@@ -1,12 +1,12 @@
 //! A block: up to 4,096 records as a search reads them.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use crate::columns::{BLOCK_RECORDS, Columns, Integers, Mask, TypeCounts};
 use crate::disk::FileError;
-use crate::lexical::{BlockIndex, TextColumns};
+use crate::lexical::{BlockIndex, BlockWords, TextColumns};
 use crate::record::{Passage, Passages, RecordId, RecordKey, RecordRow, RecordUuid, Vectors};
 use crate::snapshot::basis::Basis;
 use crate::snapshot::block_memory::BlockMemory;
@@ -76,7 +76,7 @@ impl Block {
                 rows.iter()
                     .map(|row| row.key.as_ref().map(RecordKey::as_str)),
             ),
-            words: OnceLock::new(),
+            words: BlockWords::default(),
             passages: PassageTable::build(passages()),
             equal: None,
             living_counts: Mutex::default(),
@@ -134,7 +134,7 @@ impl Block {
                     .into_iter()
                     .flat_map(|block| (0..block.len()).map(|slot| block.key(slot))),
             ),
-            words: OnceLock::new(),
+            words: BlockWords::default(),
             passages: PassageTable::of(
                 [left, right]
                     .into_iter()
@@ -250,9 +250,9 @@ impl Block {
     }
 
     /// The index of the words, which is built if it is not there yet.
-    pub(crate) fn words(&self, embedded: &TextColumns) -> &BlockIndex {
+    pub(crate) fn words(&self, embedded: &TextColumns) -> Arc<BlockIndex> {
         let build = || BlockIndex::build(&self.body.columns, embedded);
-        self.body.words.get_or_init(build)
+        self.body.words.get_or_build(build)
     }
 
     /// The number of living records without a vector.
@@ -336,7 +336,7 @@ impl Block {
                     .sum::<usize>()
                 + size_of::<Mask>(),
             growing: self.exact.memory_bytes(),
-            lexical: body.words.get().map_or(0, BlockIndex::memory_bytes),
+            lexical: body.words.get().map_or(0, |words| words.memory_bytes()),
             approximate: 0,
         }
     }

@@ -1,12 +1,13 @@
 //! The files of a block.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use cosift_kernels::Codes;
 use parking_lot::Mutex;
 
 use crate::columns::{BLOCK_RECORDS, Columns, Integers, Mask};
 use crate::disk::{FileError, PartsFile};
+use crate::lexical::BlockWords;
 use crate::record::{RecordRow, RecordUuid};
 use crate::snapshot::basis::Basis;
 use crate::snapshot::block::Block;
@@ -124,7 +125,7 @@ impl IndexFiles {
                 [] => None,
                 bytes => Some(EqualVectors::from_bytes(bytes, records).ok_or(MISMATCH)?),
             },
-            words: OnceLock::new(),
+            words: BlockWords::default(),
             living_counts: Mutex::default(),
         };
         let files = self.open(entry.codes, CODES)?;

@@ -1,12 +1,11 @@
 //! The part of a block that never changes.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use parking_lot::Mutex;
 
 use crate::columns::{Columns, Integers, Mask};
-use crate::lexical::BlockIndex;
+use crate::lexical::BlockWords;
 use crate::record::RecordUuid;
 use crate::snapshot::equal_vectors::EqualVectors;
 use crate::snapshot::file_id::FileId;
@@ -27,8 +26,7 @@ pub(crate) struct Body {
     pub(crate) without_vector: Option<Box<Mask>>,
     /// The keys of records; `None` where no record has one.
     pub(crate) keys: Option<Box<Keys>>,
-    /// The index of the words, once a search or a background job needed it.
-    pub(crate) words: OnceLock<BlockIndex>,
+    pub(crate) words: BlockWords,
     /// The passages of records with several; `None` where no record has several.
     pub(crate) passages: Option<Box<PassageTable>>,
     /// The records whose vectors are equal; `None` where no vector has many records.

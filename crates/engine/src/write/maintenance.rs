@@ -51,8 +51,11 @@ impl Maintenance {
     pub(crate) fn wait(&self, committer: &Committer) -> Wait {
         if self.reclaim == Reclaim::Running {
             Wait::Idle(Duration::ZERO)
-        } else if DatabaseJobs::is_due_when_idle(&committer.snapshot(), &committer.coding)
-            || self.reclaim.is_due(&committer.store)
+        } else if DatabaseJobs::is_due_when_idle(
+            &committer.snapshot(),
+            &committer.coding,
+            committer.settings.lexical,
+        ) || self.reclaim.is_due(&committer.store)
         {
             Wait::Idle(IDLE_AFTER)
         } else {
