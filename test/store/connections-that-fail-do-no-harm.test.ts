@@ -1,7 +1,10 @@
+import { type AddressInfo, connect as connectTo, createServer, type Server, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CosiftError } from '../../src/errors.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
+import { LimitedDatabase } from '../../src/store/postgres/limited-database.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 
@@ -121,6 +124,29 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     expect(await database.read((sql) => sql.run('SELECT 1 AS one'))).toEqual([{ one: 1 }]);
   });
 
+  test('calls of a server that stops to answer end with their signals, and a close ends', async () => {
+    const proxy = await SilentProxy.listen(Number(new URL(url).port));
+    const database = connect(changed((target) => Object.assign(target, { port: String(proxy.port) })));
+    let messages = 0;
+    database.listen('some', () => {
+      messages += 1;
+    });
+    // It tells once that it listens.
+    await expect.poll(() => messages).toBe(1);
+    expect(await database.read((sql) => sql.run('SELECT 1 AS one'))).toEqual([{ one: 1 }]);
+    proxy.isSilent = true;
+    const stop = new AbortController();
+    const call = database.write((sql) => sql.run('SELECT 2'), stop.signal);
+    const limited = new LimitedDatabase(database, 50);
+    await expect(limited.read((sql) => sql.run('SELECT 3'))).rejects.toMatchObject({ code: 'timed_out' });
+    stop.abort(new Error('the caller left'));
+    await expect(call).rejects.toThrow('the caller left');
+    const unlimited = expect(database.read((sql) => sql.run('SELECT 4'))).rejects.toBeInstanceOf(CosiftError);
+    await database.close();
+    await unlimited;
+    proxy.close();
+  });
+
   test('an export whose connection is lost ends with an error, and repeats no record', async () => {
     const store = new PostgresStore(connect(await server.createDatabase(), 4), LIMITS);
     await store.load();
@@ -148,3 +174,40 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     await store.close();
   });
 });
+
+/** Forwards connections to a port of this machine, until it is silent: then it keeps them open and forwards nothing. */
+class SilentProxy {
+  isSilent = false;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(target: number) {
+    this.#server = createServer((caller) => {
+      const server = connectTo(target, '127.0.0.1');
+      for (const [from, to] of [
+        [caller, server],
+        [server, caller],
+      ] as const) {
+        this.#sockets.add(from);
+        from.on('data', (bytes) => this.isSilent || to.write(bytes));
+        from.on('close', () => this.isSilent || to.destroy());
+        from.on('error', () => undefined);
+      }
+    });
+  }
+
+  static async listen(target: number): Promise<SilentProxy> {
+    const proxy = new SilentProxy(target);
+    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}

@@ -1,6 +1,10 @@
+import type { Socket } from 'node:net';
 import pg from 'pg';
 
 const CONNECT_MS = 10_000;
+const CLOSE_MS = 5_000;
+/** Milliseconds without messages after which the connection is probed. */
+const KEEP_ALIVE_MS = 10_000;
 /** Milliseconds between two attempts to connect, and between two polls meanwhile. */
 const POLL_MS = 1_000;
 
@@ -25,8 +29,12 @@ export class Listener {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    const { connection } = (this.#client ?? {}) as { connection?: { stream: Socket } };
+    // A server that does not answer would keep the connection open.
+    const late = setTimeout(() => connection?.stream.destroy(), CLOSE_MS);
     await this.#client?.end().catch(() => undefined);
     await this.#connecting;
+    clearTimeout(late);
   }
 
   async #connect(): Promise<void> {
@@ -34,6 +42,7 @@ export class Listener {
       connectionString: this.#url,
       application_name: 'cosift',
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       connectionTimeoutMillis: CONNECT_MS,
     });
     this.#client = client;

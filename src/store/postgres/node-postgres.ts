@@ -1,5 +1,7 @@
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import { sleep } from '../../async/sleep.js';
+import { unlessAborted } from '../../async/until-aborted.js';
 import { CosiftError } from '../../errors.js';
 import { STORE_CONNECTIONS } from '../../schema/options.js';
 import { Listener } from './listener.js';
@@ -21,6 +23,14 @@ export interface PostgresOptions {
 
 const CONNECT_MS = 10_000;
 const CONNECT_REPLICA_MS = 1_000;
+/** Milliseconds without traffic after which a connection is probed, so that the loss of its server is noticed. */
+const KEEP_ALIVE_MS = 10_000;
+/** Milliseconds, besides those that a statement may take, after which a server that does not answer counts as lost. */
+const ANSWER_MS = 600_000;
+/** Milliseconds after which a close ends connections whose server does not answer. */
+const CLOSE_MS = 5_000;
+/** Milliseconds after which a transaction is not repeated. */
+const REPEAT_MS = 10_000;
 /** Attempts of a transaction that another one or a failover interrupted. */
 const MAX_ATTEMPTS = 5;
 /** A replica interrupts a read that is in the way of what it has to replay. */
@@ -42,6 +52,8 @@ export class NodePostgres implements SqlDatabase {
   readonly #pool: pg.Pool;
   /** Cancels statements: the connections of the pool may all be waiting for statements. */
   readonly #canceller: pg.Pool;
+  /** The clients of both pools, until they are closed. */
+  readonly #clients = new Set<ConnectedClient>();
   readonly #listeners: Listener[] = [];
   readonly #names = new StatementNames();
   #isClosed = false;
@@ -55,6 +67,8 @@ export class NodePostgres implements SqlDatabase {
       connectionTimeoutMillis: isReplica ? CONNECT_REPLICA_MS : CONNECT_MS,
       application_name: 'cosift',
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+      query_timeout: (statementTimeoutMs ?? 0) + ANSWER_MS,
       ...(statementTimeoutMs !== undefined && { statement_timeout: statementTimeoutMs }),
       types: {
         getTypeParser: (oid: number, format?: 'text' | 'binary') =>
@@ -67,8 +81,12 @@ export class NodePostgres implements SqlDatabase {
       connectionTimeoutMillis: CONNECT_MS,
       application_name: 'cosift',
     });
-    // An idle connection that fails is replaced; the next statement reports what is wrong.
-    for (const pool of [this.#pool, this.#canceller]) pool.on('error', () => undefined);
+    for (const pool of [this.#pool, this.#canceller]) {
+      // An idle connection that fails is replaced; the next statement reports what is wrong.
+      pool.on('error', () => undefined);
+      pool.on('connect', (client) => this.#clients.add(client as ConnectedClient));
+      pool.on('remove', (client) => this.#clients.delete(client as ConnectedClient));
+    }
   }
 
   read<T>(work: (sql: Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -86,8 +104,19 @@ export class NodePostgres implements SqlDatabase {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await Promise.all(this.#listeners.map((listener) => listener.close()));
-    await Promise.all([this.#pool.end(), this.#canceller.end()]);
+    // A server that does not answer would keep the connections open.
+    const timer = setTimeout(() => {
+      for (const { connection } of this.#clients) connection.stream.destroy();
+    }, CLOSE_MS);
+    try {
+      await Promise.all([
+        ...this.#listeners.map((listener) => listener.close()),
+        this.#pool.end(),
+        this.#canceller.end(),
+      ]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async #repeated<T>(
@@ -96,6 +125,7 @@ export class NodePostgres implements SqlDatabase {
     signal: AbortSignal | undefined,
   ): Promise<T> {
     const maxAttempts = this.#options.isReplica ? MAX_REPLICA_ATTEMPTS : MAX_ATTEMPTS;
+    const deadline = performance.now() + REPEAT_MS;
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#transaction(begin, work, signal);
@@ -106,7 +136,8 @@ export class NodePostgres implements SqlDatabase {
         if (isOutdated) this.#names.renew();
         const isReplaced = codeOf(error) === REPLACED && attempt === 1;
         const mayRepeat = isTransient(error) || isReplaced || isOutdated;
-        if (!mayRepeat || attempt === maxAttempts) throw storeError(error);
+        const isLast = attempt === maxAttempts || performance.now() >= deadline;
+        if (!mayRepeat || isLast) throw storeError(error);
         await sleep(2 ** attempt * 10, signal);
       }
     }
@@ -119,47 +150,75 @@ export class NodePostgres implements SqlDatabase {
   ): Promise<T> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw new CosiftError('not_ready', 'the store is closed');
-    const client = await this.#pool.connect();
+    const client = await this.#connect(signal);
     // The statement that runs is rejected, too.
     const onError = () => undefined;
     client.on('error', onError);
-    let isCancelled = false;
-    const onAbort = () => {
-      isCancelled = true;
-      this.#cancel(client);
-    };
-    signal?.addEventListener('abort', onAbort, { once: true });
-    let failure: Error | undefined;
-    try {
+    let isCommitting = false;
+    const attempt = async () => {
       signal?.throwIfAborted();
       await client.query(begin);
       const result = await work({
         run: (text, values = []) => run(client, this.#names.of(text), text, values),
       });
       signal?.throwIfAborted();
+      isCommitting = true;
       await client.query('COMMIT').catch((error) => {
         throw new CommitFailure(error);
       });
       return result;
+    };
+    let onAbort: () => void = () => undefined;
+    const aborted = new Promise<never>((_, reject) => {
+      onAbort = () => {
+        // The result of a commit that has begun is waited for.
+        if (!isCommitting) reject(signal?.reason);
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+    let failure: Error | boolean | undefined;
+    try {
+      return await Promise.race([attempt(), aborted]);
     } catch (error) {
-      failure = await rollback(client);
+      // The server may not answer. A cancellation may reach the connection after the statement has ended.
+      if (signal?.aborted) {
+        this.#cancel(client);
+        failure = true;
+      } else {
+        failure = await rollback(client);
+      }
       throw error;
     } finally {
       signal?.removeEventListener('abort', onAbort);
-      client.off('error', onError);
-      // A connection whose state is not known is closed. A cancellation may reach it after the statement has ended.
-      client.release(failure ?? isCancelled);
+      // A connection whose state is not known is closed.
+      client.release(failure);
+      if (failure === undefined) client.off('error', onError);
+    }
+  }
+
+  /** A connection of the pool; rejects as soon as the signal is aborted. */
+  async #connect(signal: AbortSignal | undefined): Promise<pg.PoolClient> {
+    const connected = this.#pool.connect();
+    if (signal === undefined) return await connected;
+    try {
+      return await unlessAborted(connected, signal);
+    } catch (error) {
+      connected.then((client) => client.release()).catch(() => undefined);
+      throw error;
     }
   }
 
   /** Cancels the statement that a connection runs. */
   #cancel(client: pg.PoolClient): void {
-    const { processID } = client as unknown as { processID: number | null };
+    const { processID } = client as ConnectedClient;
     if (processID === null) return;
     // When this fails, the statement ends by its timeout.
     this.#canceller.query('SELECT pg_cancel_backend($1)', [processID]).catch(() => undefined);
   }
 }
+
+/** The members of a client that its types leave out. */
+type ConnectedClient = pg.PoolClient & { processID: number | null; connection: { stream: Socket } };
 
 async function run<Row>(
   client: pg.PoolClient,

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Reembedding } from '../../schema/index.js';
 import type { ReembeddingLeases, SharedReembedding } from '../record-store.js';
+import { LimitedDatabase } from './limited-database.js';
 import { ServiceTables } from './service-tables.js';
 import type { SqlDatabase } from './sql.js';
 
 /** How long a process that does not renew its lease keeps it. */
-const LEASE = '6 seconds';
+const LEASE_MS = 6_000;
+const LEASE = `${LEASE_MS} milliseconds`;
 
 interface Row {
   database: string;
@@ -21,7 +23,8 @@ export class PostgresReembeddingLeases implements ReembeddingLeases {
   readonly #owner = randomUUID();
 
   constructor(database: SqlDatabase) {
-    this.#database = database;
+    // A lease that is not renewed in its time is lost anyway.
+    this.#database = new LimitedDatabase(database, LEASE_MS);
   }
 
   async all(): Promise<SharedReembedding[]> {

@@ -1,8 +1,12 @@
+import { LimitedDatabase } from './limited-database.js';
 import { migrate } from './schema.js';
 import type { Sql, SqlDatabase } from './sql.js';
 
 /** The channel that names what the services of a database changed. */
 const CHANNEL = 'cosift_service';
+
+/** Milliseconds that a transaction may take: requests wait for keys, and a close for the leases of webhooks. */
+const LIMIT_MS = 10_000;
 
 /** What the services that share a database keep in it, besides records. */
 export type ServiceTopic = 'keys' | 'webhooks' | 'reembeddings';
@@ -25,7 +29,7 @@ export class ServiceTables {
   /** Creates the tables where they are missing. */
   static async open(database: SqlDatabase): Promise<ServiceTables> {
     await migrate(database);
-    return new ServiceTables(database);
+    return new ServiceTables(new LimitedDatabase(database, LIMIT_MS));
   }
 
   /** Calls `onChange` after a process changed the topic, and when messages may have been missed. */
