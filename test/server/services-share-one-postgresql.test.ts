@@ -164,10 +164,9 @@ describe.skipIf(NO_SERVER !== undefined)(
       // 9 for records, 4 for keys and webhooks, 2 that listen, and 2 that cancel statements.
       expect(Number(count)).toBeLessThanOrEqual(17);
 
-      const locked = server.run(
-        'BEGIN; SELECT * FROM cosift.databases FOR UPDATE; SELECT pg_sleep(20)',
-        name,
-      );
+      const lock = 'BEGIN; SELECT * FROM cosift.databases FOR UPDATE; SELECT pg_sleep(600)';
+      // It may end before the statement that cancels it has.
+      const unlocked = expect(server.run(lock, name)).rejects.toThrow('canceling statement');
       const isLocked = `SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep%' AND wait_event = 'PgSleep'`;
       await expect.poll(() => server.run(isLocked)).toBe('1');
       const { status, body } = await service.call('POST', '/v1/databases/fan/records', { records: fan(31) });
@@ -175,7 +174,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       await server.run(
         `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep%' AND wait_event = 'PgSleep'`,
       );
-      await expect(locked).rejects.toThrow('canceling statement');
+      await unlocked;
       expect((await service.call('POST', '/v1/databases/fan/records', { records: fan(31) })).status).toBe(
         200,
       );
