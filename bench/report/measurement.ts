@@ -27,6 +27,15 @@ export interface Values {
   readonly goal_mean_ms?: number;
   /** The longest time to an abort that is accepted. */
   readonly goal_abort_ms?: number;
+  /** Threads and open files of the process, more than before. */
+  readonly threads?: number;
+  readonly descriptors?: number;
+  /** Ratio of the bytes on disk to those before. */
+  readonly times_disk?: number;
+  /** The most threads and open files, and the largest growth on disk, that are accepted. */
+  readonly goal_threads?: number;
+  readonly goal_descriptors?: number;
+  readonly goal_times_disk?: number;
   /** Ratio of p50 to that of the page alone. */
   readonly times_alone?: number;
   /** Ratio of the time of a scan to that without a lexical weight, median over the queries. */

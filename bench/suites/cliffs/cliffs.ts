@@ -6,6 +6,7 @@ import type { Cliff, Ground } from './cliff.js';
 import { DESCRIPTIONS } from './descriptions.js';
 import { FIRST_COUNTS } from './first-counts.js';
 import { LISTINGS } from './listings.js';
+import { MANY_DATABASES } from './many-databases.js';
 import { MANY_RULES } from './many-rules.js';
 import { NEIGHBOURS } from './neighbours.js';
 import { STEADY } from './steady.js';
@@ -22,6 +23,7 @@ const ALL: readonly Cliff[] = [
   DESCRIPTIONS,
   MANY_RULES,
   TIES,
+  MANY_DATABASES,
 ];
 
 const LARGE = { records: 500_000, dimensions: 384, seed: SEED };

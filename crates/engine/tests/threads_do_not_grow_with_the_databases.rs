@@ -1,4 +1,4 @@
-//! Background jobs of all databases share a fixed number of threads. The test has its own binary because it counts the
+//! All databases share a bounded number of threads. The test has its own binary because it counts the
 //! threads of its process.
 #![cfg(target_os = "linux")]
 
@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 const DATABASES: usize = 50;
 /// Far longer than a thread takes to end.
 const LIMIT: Duration = Duration::from_secs(60);
+
+/// The threads of all writers.
+const MAX_WRITERS: usize = 16;
 
 fn wait<T: Send + 'static>(call: impl FnOnce(Done<T>)) -> Result<T, Error> {
     let (sender, receiver) = channel();
@@ -75,16 +78,16 @@ fn and_every_database_is_checked_after_a_start() {
     for number in 1..DATABASES {
         fill(&engine, &format!("db{number}"), 1);
     }
-    // Every database has a writer of its own, and nothing else.
-    let with_all = with_one + DATABASES - 1;
-    assert_eq!(threads(), with_all);
+    // The first database has started one of the threads of the writers, at least.
+    let max = with_one + MAX_WRITERS - 1;
+    assert!(threads() <= max, "{} threads", threads());
     engine.close();
     wait_for_threads(without);
 
     // Every database now has its records checked.
     let engine = open(directory.path());
     while !all_are_checked(&engine) {
-        assert_eq!(threads(), with_all);
+        assert!(threads() <= max, "{} threads", threads());
     }
     engine.close();
     let events = engine.take_events().to_json();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 
 use parking_lot::Mutex;
 
@@ -15,12 +15,36 @@ use crate::api::engine::Engine;
 use crate::api::guard::guarded;
 use crate::error::{Done, Error};
 use crate::runtime::StopFlag;
-use crate::store::{StoreCopy, StoreError};
-use crate::write::{Command, Pause};
+use crate::store::{CopiedState, Reader, StoreCopy, StoreError};
+use crate::write::{Command, Paused};
+
+/// Transactions that a backup keeps open. Each has three files.
+const MAX_TRANSACTIONS: usize = 48;
 
 /// Databases as they were at one moment. Until a database is copied, its log cannot be emptied.
 pub struct Backup {
-    databases: Vec<(Value, Mutex<Option<StoreCopy>>)>,
+    databases: Vec<(Value, Mutex<Option<Moment>>)>,
+}
+
+/// What keeps a database as it was.
+enum Moment {
+    Transaction(StoreCopy),
+    /// The writer pauses, because the backup has enough transactions.
+    Pause(Reader, Paused),
+}
+
+impl Moment {
+    /// Begins the transaction of a writer that pauses, and lets the writer go on.
+    fn into_copy(self) -> Result<StoreCopy, StoreError> {
+        match self {
+            Self::Transaction(copy) => Ok(copy),
+            Self::Pause(reader, _paused) => {
+                let copy = reader.open_copy()?;
+                copy.begin()?;
+                Ok(copy)
+            }
+        }
+    }
 }
 
 impl Backup {
@@ -34,7 +58,7 @@ impl Backup {
             .collect()
     }
 
-    /// Ends the transactions of the databases that are not copied.
+    /// Ends the transactions and the pauses of the databases that are not copied.
     pub fn release(&self) {
         for (_, copy) in &self.databases {
             drop(copy.lock().take());
@@ -66,7 +90,7 @@ impl Backup {
         let in_thread = Arc::clone(&done);
         let write = move || {
             let written = guarded(&events, "in a backup", || {
-                match copy.write_to(&path, || !stop.load(Relaxed))? {
+                match copy.into_copy()?.write_to(&path, || !stop.load(Relaxed))? {
                     true => Ok(()),
                     false => Err(Error::Stopped),
                 }
@@ -90,7 +114,7 @@ impl Backup {
 impl Engine {
     /// Fixes a moment of a database, or of all of them, for a backup. Every write that was acknowledged before the call
     /// is part of it, and a write that began after a write to another database was acknowledged is part of it only
-    /// with that write.
+    /// with that write. Of many databases, most take no writes until their copy begins.
     ///
     /// `done` gets [`Error::DatabaseNotFound`]; [`Error::NotReady`] and [`Error::NotOpened`] when one of the databases
     /// cannot be read; [`Error::Store`].
@@ -113,53 +137,69 @@ impl Engine {
         // Opened before the pause, to keep it short.
         let copies: Vec<StoreCopy> = databases
             .iter()
+            .take(MAX_TRANSACTIONS)
             .map(|database| database.reader.open_copy())
             .collect::<Result<_, _>>()?;
         let paused = pause(&databases)?;
-        let begun: Vec<_> = copies.iter().map(StoreCopy::begin).collect();
-        drop(paused);
-        let described = databases.iter().zip(copies).zip(begun);
-        let databases = described.map(|((database, copy), begun)| {
-            let begun = begun?;
-            let epochs: Value = begun
-                .generations
-                .all()
-                .map(|(after, id)| json!({ "after": after, "epoch": epoch_text(id) }))
-                .collect();
-            let settings = &database.settings;
-            let description = json!({
-                "id": database.id,
-                "records": begun.records,
-                "version": begun.version,
-                "position": begun.position,
-                "epochs": epochs,
-                "model": settings.model,
-                "fingerprint": settings.fingerprint,
-                "dimensions": settings.dimensions,
-                "bytes": begun.bytes,
-            });
-            Ok((description, Mutex::new(Some(copy))))
+        let mut begun = Vec::with_capacity(databases.len());
+        for copy in &copies {
+            begun.push(copy.begin()?);
+        }
+        for database in &databases[copies.len()..] {
+            // The state stays: the writer pauses until the copy.
+            begun.push(database.reader.open_copy()?.begin()?);
+        }
+        let transactions = copies
+            .into_iter()
+            .map(Some)
+            .chain(std::iter::repeat_with(|| None));
+        let moments = paused.into_iter().zip(transactions);
+        let databases = databases.iter().zip(begun).zip(moments);
+        let databases = databases.map(|((database, state), (paused, transaction))| {
+            let moment = match transaction {
+                Some(copy) => Moment::Transaction(copy),
+                None => Moment::Pause(database.reader.clone(), paused),
+            };
+            (describe(database, &state), Mutex::new(Some(moment)))
         });
         Ok(Backup {
-            databases: databases.collect::<Result<_, StoreError>>()?,
+            databases: databases.collect(),
         })
     }
 }
 
-/// Pauses the writers of all databases, each between two commits, until the result is dropped.
-fn pause(databases: &[Arc<Database>]) -> Result<Vec<Sender<()>>, Error> {
-    let (begun, waiting) = channel();
-    let mut ends = Vec::new();
-    for database in databases {
-        let (end, wait) = channel();
-        ends.push(end);
-        let begun = begun.clone();
-        database.send_waiting(Command::Pause(Pause { begun, end: wait }))?;
-    }
-    drop(begun);
-    for _ in databases {
-        // Fails when a writer ended.
-        waiting.recv().map_err(|_| Error::Closed)?;
-    }
-    Ok(ends)
+fn describe(database: &Database, state: &CopiedState) -> Value {
+    let epochs: Value = state
+        .generations
+        .all()
+        .map(|(after, id)| json!({ "after": after, "epoch": epoch_text(id) }))
+        .collect();
+    let settings = &database.settings;
+    json!({
+        "id": database.id,
+        "records": state.records,
+        "version": state.version,
+        "position": state.position,
+        "epochs": epochs,
+        "model": settings.model,
+        "fingerprint": settings.fingerprint,
+        "dimensions": settings.dimensions,
+        "bytes": state.bytes,
+    })
+}
+
+/// Pauses the writers of all databases, each between two commits. The results are in the order of the databases.
+fn pause(databases: &[Arc<Database>]) -> Result<Vec<Paused>, Error> {
+    let pauses = databases.iter().map(|database| {
+        let (begun, waiting) = channel();
+        database.send_waiting(Command::Pause(begun))?;
+        Ok(waiting)
+    });
+    // All are asked before the first is waited for.
+    let pauses: Vec<_> = pauses.collect::<Result<_, Error>>()?;
+    // Fails when a writer ended.
+    let begun = pauses
+        .iter()
+        .map(|waiting| waiting.recv().map_err(|_| Error::Closed));
+    begun.collect()
 }

@@ -286,6 +286,8 @@ impl Catalog {
         let slots = std::mem::take(&mut *self.slots.write());
         for slot in slots.into_values() {
             if let Slot::Ready(database) = slot {
+                // A backup that is being read does not hold up the close.
+                database.resume();
                 database.close();
             }
         }

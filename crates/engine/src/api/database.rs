@@ -3,12 +3,9 @@
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
-use std::sync::mpsc::{SyncSender, TrySendError, channel, sync_channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
 use std::time::Duration;
-
-use parking_lot::Mutex;
 
 use crate::approximate::Approximation;
 use crate::background::Scheduler;
@@ -20,10 +17,9 @@ use crate::search::Searchable;
 use crate::settings::Settings;
 use crate::snapshot::{IndexFiles, Published, PublishedCell, Snapshot};
 use crate::store::{CREATED_AT, Reader, Store, store_path};
-use crate::write::{Command, Reply, Shared, Target, Writer};
-
-/// Commands that may wait for the writer. Another command is refused with [`Error::Busy`].
-const MAX_WAITING: usize = 1024;
+use crate::write::{
+    Command, MAX_WAITING, Refused, Reply, Shared, Target, Writer, WriterQueue, WriterThreads,
+};
 
 /// What all databases of an engine share.
 pub(crate) struct Dependencies {
@@ -31,6 +27,7 @@ pub(crate) struct Dependencies {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) events: Arc<EventQueue>,
     pub(crate) scheduler: Arc<Scheduler>,
+    pub(crate) writers: Arc<WriterThreads>,
     /// How long the change feed keeps a change.
     pub(crate) keep_changes: Duration,
 }
@@ -48,8 +45,7 @@ pub(crate) struct Database {
     pub(crate) reader: Reader,
     /// The snapshot and index that searches read.
     pub(crate) searchable: Arc<Searchable>,
-    writer: SyncSender<Command>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    writer: Arc<WriterQueue>,
 }
 
 impl Database {
@@ -124,26 +120,20 @@ impl Database {
             }),
             events,
         });
-        let (sender, commands) = sync_channel(MAX_WAITING);
+        let queue = WriterQueue::new(Arc::clone(&dependencies.writers));
         let index_files = IndexFiles::new(&index_files, settings.dimensions, &store);
         let mut writer = Writer::new(
             settings.clone(),
             store,
             index_files,
             Arc::clone(&shared),
-            sender.clone(),
+            Arc::clone(&queue),
             dependencies.keep_changes,
             Arc::clone(&dependencies.scheduler),
         );
         writer.load(progress)?;
         let epoch = writer.epoch();
-        let thread = std::thread::Builder::new()
-            .name(format!("cosift-write-{id}"))
-            .spawn(move || writer.run(&commands))
-            .map_err(|source| Error::File {
-                path: directory.to_owned(),
-                source,
-            })?;
+        queue.start(Box::new(writer));
         Ok(Self {
             id: id.to_owned(),
             created_at,
@@ -156,8 +146,7 @@ impl Database {
             )),
             settings,
             shared,
-            writer: sender,
-            thread: Mutex::new(Some(thread)),
+            writer: queue,
         })
     }
 
@@ -253,14 +242,14 @@ impl Database {
     pub(crate) fn send(&self, command: Command) {
         let (command, error) = match self.writer.try_send(command) {
             Ok(()) => return,
-            Err(TrySendError::Full(command)) => (
+            Err(Refused::Full(command)) => (
                 command,
                 Error::Busy {
                     what: "writes",
                     limit: MAX_WAITING,
                 },
             ),
-            Err(TrySendError::Disconnected(command)) => (command, Error::Closed),
+            Err(Refused::Ended(command)) => (command, Error::Closed),
         };
         command.refuse(error);
     }
@@ -270,26 +259,24 @@ impl Database {
     /// # Errors
     /// [`Error::Closed`].
     pub(crate) fn send_waiting(&self, command: Command) -> Result<(), Error> {
-        self.writer.send(command).map_err(|_| Error::Closed)
+        let is_sent = self.writer.send_waiting(command);
+        is_sent.then_some(()).ok_or(Error::Closed)
     }
 
-    /// Runs the commands that wait, saves what makes the next start fast, and ends the writer.
+    /// Runs the commands that wait, saves what makes the next start fast, and ends the writer. Waits while a backup pauses
+    /// the writer.
     pub(crate) fn close(&self) {
-        let thread = self.thread.lock().take();
-        if let Some(thread) = thread {
-            // After a panic the writer may have ended, and then there is nothing to close.
-            let _ = self.writer.send(Command::Close);
-            // The writer may drop the last handle of its database, and it cannot wait for itself.
-            if thread.thread().id() != std::thread::current().id() {
-                let _ = thread.join();
-            }
-        }
+        self.writer.close();
+    }
+
+    /// Ends the pause of a backup that is not complete.
+    pub(crate) fn resume(&self) {
+        self.writer.resume();
     }
 }
 
 impl Drop for Database {
-    /// Ends the writer of a database that was not closed. The writer holds a sender of its own queue, so dropping all
-    /// other senders does not close the queue.
+    /// Ends the writer of a database that was not closed.
     fn drop(&mut self) {
         self.close();
     }

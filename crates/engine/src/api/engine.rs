@@ -17,7 +17,7 @@ use crate::error::{Done, Error};
 use crate::limits::Limits;
 use crate::runtime::{EventQueue, Metrics, MetricsReading, TakenEvents};
 use crate::search::{SearchScheduler, SearchStats};
-use crate::write::Reply;
+use crate::write::{Reply, WriterThreads};
 
 /// The databases of a data directory. Holds the lock of the directory until it is closed.
 ///
@@ -31,6 +31,7 @@ pub struct Engine {
     pub(crate) threads: Threads,
     pub(crate) searches: SearchScheduler,
     scheduler: Arc<Scheduler>,
+    writers: Arc<WriterThreads>,
     metrics: Arc<Metrics>,
     pub(crate) events: Arc<EventQueue>,
     lock: Mutex<Option<DataLock>>,
@@ -70,6 +71,7 @@ impl Engine {
             metrics: Arc::clone(&metrics),
             events: Arc::default(),
             scheduler: Arc::new(Scheduler::start().map_err(file)?),
+            writers: Arc::new(WriterThreads::start().map_err(file)?),
             keep_changes: limits.keep_changes,
         };
         let root = directory.join("databases");
@@ -79,6 +81,7 @@ impl Engine {
             limits,
             events: Arc::clone(&dependencies.events),
             scheduler: Arc::clone(&dependencies.scheduler),
+            writers: Arc::clone(&dependencies.writers),
             reembeddings: Reembeddings::new(Arc::clone(&dependencies.disk), root.clone()),
             catalog: Catalog::open(root, dependencies).map_err(file)?,
             searches: SearchScheduler::start(threads, Arc::clone(&metrics)).map_err(file)?,
@@ -150,6 +153,7 @@ impl Engine {
         self.threads.close();
         self.reembeddings.clear();
         self.catalog.close_databases();
+        self.writers.close();
         self.scheduler.close();
         lock.take();
     }

@@ -55,6 +55,10 @@ fn swap(catalog: &Catalog, source: &Arc<Database>, store: ReembeddingStore) -> R
         return Err(Error::Stale);
     }
     source.reader.retire();
+    // Searches may still read them.
+    for block in &source.snapshot().blocks {
+        block.exact.keep_open();
+    }
     swap_directories(catalog.disk(), catalog.root(), &source.id).map_err(|error| Error::File {
         path: catalog.root().to_owned(),
         source: error,

@@ -11,19 +11,26 @@ use crate::background::job::{Job, Step};
 use crate::background::lanes::Lane;
 use crate::background::scheduler::{JobHandle, Scheduler};
 use crate::runtime::DatabaseEvents;
-use crate::snapshot::Snapshot;
-use crate::store::{Check, Found, RecordRow, Store, StoreError, Tally};
+use crate::snapshot::{PublishedCell, Snapshot};
+use crate::store::{Check, Found, Reader, RecordRow, StoreError, Tally};
 
 /// Blocks of a step that compares the records in memory.
 const STEP_BLOCKS: usize = 8;
 
+/// Steps that wait until a commit is published, each with a pause.
+const MAX_WAITING_STEPS: usize = 10_000;
+
 /// What was loaded.
 pub(crate) struct Loaded {
-    pub(crate) snapshot: Arc<Snapshot>,
+    /// The last commit.
+    pub(crate) version: u64,
     /// The commit of the saved snapshot.
     pub(crate) since: u64,
     /// The records that were read from the store because later commits wrote or touched them.
     pub(crate) replayed: Tally,
+    pub(crate) reader: Reader,
+    /// The records in memory.
+    pub(crate) published: Arc<PublishedCell>,
 }
 
 /// How a check ended. A cancelled check reports nothing.
@@ -42,17 +49,16 @@ pub(crate) struct BackgroundCheck {
 }
 
 impl BackgroundCheck {
-    /// Starts the check of what was just loaded from `store`, and calls `report` with its outcome. Nothing may have
-    /// been written since the load.
+    /// Starts the check of a database that was loaded, and calls `report` with its outcome. It checks the commit that is
+    /// the last when its turn comes.
     pub(crate) fn start(
         scheduler: &Scheduler,
         events: &DatabaseEvents,
-        store: &Store,
         loaded: Loaded,
         report: impl FnOnce(Checked) + Send + 'static,
     ) -> Self {
         let check = CheckRecords {
-            phase: Some(Phase::Store(store.begin_check(loaded.since))),
+            phase: Some(Phase::Waiting { steps: 0 }),
             loaded,
             report: Some(Box::new(report)),
         };
@@ -71,10 +77,13 @@ struct CheckRecords {
 }
 
 enum Phase {
-    /// Reads the rows of the store.
-    Store(Result<Check, StoreError>),
+    /// Holds no file open. Some steps found a commit that was not published yet.
+    Waiting { steps: usize },
+    /// Reads the rows of the store, of the same commit as the snapshot.
+    Store(Check, Arc<Snapshot>),
     /// Adds up the records in memory, from block `next` on, to compare them with what the store holds.
     Memory {
+        snapshot: Arc<Snapshot>,
         stored: Found,
         sum: Tally,
         next: usize,
@@ -106,28 +115,43 @@ impl Phase {
     /// Runs a step and returns what follows, or `None` when everything was checked.
     fn step(self, loaded: &Loaded) -> Result<Option<Self>, StoreError> {
         match self {
-            Self::Store(check) => {
-                let mut check = check?;
+            Self::Waiting { steps } => {
+                let check = loaded.reader.begin_check(loaded.since)?;
+                let snapshot = loaded.published.snapshot();
+                if snapshot.version != check.version() {
+                    // A commit is published a moment later, except after a panic.
+                    if steps == MAX_WAITING_STEPS {
+                        return Err(StoreError::Busy);
+                    }
+                    return Ok(Some(Self::Waiting { steps: steps + 1 }));
+                }
+                Self::Store(check, snapshot).step(loaded)
+            }
+            Self::Store(mut check, snapshot) => {
+                let version = check.version();
                 let Some(stored) = check.step()? else {
-                    return Ok(Some(Self::Store(Ok(check))));
+                    return Ok(Some(Self::Store(check, snapshot)));
                 };
-                if stored.since != loaded.replayed {
+                // Later commits changed what they are compared with. The comparison with memory finds the same records.
+                if version == loaded.version && stored.since != loaded.replayed {
                     return Err(inconsistent(
                         "an index does not lead to all records that were written last",
                     ));
                 }
                 Ok(Some(Self::Memory {
+                    snapshot,
                     stored,
                     sum: Tally::default(),
                     next: 0,
                 }))
             }
             Self::Memory {
+                snapshot,
                 stored,
                 mut sum,
                 next,
             } => {
-                let blocks = &loaded.snapshot.blocks;
+                let blocks = &snapshot.blocks;
                 let end = blocks.len().min(next + STEP_BLOCKS);
                 for block in &blocks[next..end] {
                     for slot in block.alive.iter() {
@@ -141,6 +165,7 @@ impl Phase {
                 }
                 if end < blocks.len() {
                     return Ok(Some(Self::Memory {
+                        snapshot,
                         stored,
                         sum,
                         next: end,

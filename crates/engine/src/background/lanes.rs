@@ -11,7 +11,7 @@ pub(crate) enum Lane {
     Training,
     /// Everything else that keeps searches and the next start fast, in steps of seconds.
     Maintenance,
-    /// Checks of stored records. This lane pauses as long as each step took, so that checks use half a core at most.
+    /// Checks of stored records, one database after the other. This lane pauses as long as each step took, so that checks use half a core at most.
     Check,
     /// Loading a saved approximate index after a start. Builds of other databases must not delay it.
     Loading,
@@ -60,6 +60,16 @@ impl<T, C> Lanes<T, C> {
     /// Appends a task to a lane.
     pub(crate) fn push(&mut self, lane: Lane, id: Arc<C>, task: T) {
         self.queues[lane as usize].waiting.push_back((id, task));
+    }
+
+    /// Puts a task back after a step that was not its last.
+    pub(crate) fn push_again(&mut self, lane: Lane, id: Arc<C>, task: T) {
+        let waiting = &mut self.queues[lane as usize].waiting;
+        match lane {
+            // A check keeps files open and a log from being emptied, so it ends before the next begins.
+            Lane::Check => waiting.push_front((id, task)),
+            _ => waiting.push_back((id, task)),
+        }
     }
 
     /// Takes the task that runs next: the first of the lane that has not been served for longest.

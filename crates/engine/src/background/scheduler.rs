@@ -18,7 +18,7 @@ use crate::runtime::{DatabaseEvents, EventCode, message};
 const THREADS: usize = 2;
 
 /// Runs jobs step by step: after each step a job goes to the end of the queue of its [`Lane`], so that the databases
-/// take turns.
+/// take turns. Only checks run one after the other.
 ///
 /// A database submits one job and one check at a time, so the queues are no longer than the number of databases.
 pub(crate) struct Scheduler {
@@ -181,7 +181,7 @@ impl Shared {
         state.lanes.stepped(lane, now, now - start);
         match unfinished {
             // Read under the lock: a job that is cancelled later is removed from its queue by the cancellation.
-            Some(task) if !id.stop.load(Relaxed) => state.lanes.push(lane, id, task),
+            Some(task) if !id.stop.load(Relaxed) => state.lanes.push_again(lane, id, task),
             cancelled => {
                 // Frees the snapshot of the job, which may take a moment.
                 MutexGuard::unlocked(state, || drop(cancelled));

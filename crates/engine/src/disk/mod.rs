@@ -13,6 +13,7 @@ mod parts_file;
 mod parts_format;
 mod parts_writer;
 mod real;
+mod shared_parts_file;
 
 pub(crate) use directories::{create_directories, remove_if_exists};
 pub(crate) use directory_swap::{
@@ -28,3 +29,4 @@ pub(crate) use parts_file::PartsFile;
 pub(crate) use parts_format::Owner;
 pub(crate) use parts_writer::{TEMPORARY, write_parts_file};
 pub(crate) use real::RealDisk;
+pub(crate) use shared_parts_file::SharedPartsFile;

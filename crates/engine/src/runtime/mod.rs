@@ -3,15 +3,21 @@
 mod clock;
 mod events;
 mod metrics;
+mod open_files;
 mod panics;
+mod recently_used;
 mod stop;
+mod turn_threads;
 
 pub(crate) use clock::now_ms;
 pub(crate) use events::{DatabaseEvents, EventQueue};
 pub use events::{Event, EventCode, EventLevel, TakenEvents};
 pub use metrics::MetricsReading;
 pub(crate) use metrics::{Metrics, WaitingWrite};
+pub(crate) use open_files::max_open_files;
 pub(crate) use panics::message;
+pub(crate) use recently_used::RecentlyUsed;
 pub(crate) use stop::CHECK_BYTES;
 pub use stop::StopFlag;
 pub(crate) use stop::{StopCheck, Stopped};
+pub(crate) use turn_threads::{TakesTurns, TurnThreads};

@@ -56,19 +56,20 @@ impl IndexFiles {
     pub(crate) fn write_rows(&self, block: &Block) -> Result<VectorFile, Unusable> {
         let file_id = block.body.file_id;
         self.write(file_id, ROWS, || rows_parts(block))?;
-        let file = Arc::new(self.open(file_id, ROWS)?);
-        self.vectors(file, &block.body)
+        self.vectors(self.open(file_id, ROWS)?, &block.body)
     }
 
-    fn vectors(&self, file: Arc<PartsFile>, body: &Arc<Body>) -> Result<VectorFile, Unusable> {
-        VectorFile::new(
-            file,
+    fn vectors(&self, file: PartsFile, body: &Arc<Body>) -> Result<VectorFile, Unusable> {
+        if !VectorFile::fits(file.part_bytes(VECTORS), self.dimensions, body) {
+            return Err(Unusable::Content("a block has another number of vectors"));
+        }
+        Ok(VectorFile::new(
+            self.share(body.file_id, file),
             VECTORS,
             self.dimensions,
             Arc::clone(body),
             self.store.clone(),
-        )
-        .ok_or(Unusable::Content("a block has another number of vectors"))
+        ))
     }
 
     /// Writes all files of a block.
@@ -92,7 +93,7 @@ impl IndexFiles {
     /// Reads a block from its files.
     pub(super) fn load_block(&self, entry: &BlockEntry<'_>) -> Result<Block, Unusable> {
         let records = entry.records;
-        let rows = Arc::new(self.open(entry.rows, ROWS)?);
+        let rows = self.open(entry.rows, ROWS)?;
         if !(WITHOUT_VECTOR + 1..=EQUAL + 1).contains(&rows.part_count()) {
             return Err(MISMATCH);
         }

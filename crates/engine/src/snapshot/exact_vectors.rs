@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::disk::{FileError, PartsFile};
+use crate::disk::{FileError, SharedPartsFile};
 use crate::snapshot::body::Body;
 use crate::store::Reader;
 
@@ -10,7 +10,7 @@ use crate::store::Reader;
 /// rows; see [`PassageTable`](crate::snapshot::passage_table::PassageTable).
 ///
 /// A block that is still growing has its vectors in memory. A full block reads them from its file, one row a call, through
-/// the system's page cache, so they take no memory of the process.
+/// the system's page cache, so they take no memory of the process. Few of these files are open at a time.
 #[derive(Clone, Debug)]
 pub(crate) enum ExactVectors {
     Memory(VectorsInMemory),
@@ -26,7 +26,7 @@ pub(crate) struct VectorsInMemory {
 /// The rows in a part of a file: the components of a row as little-endian i32, then their CRC-32.
 #[derive(Clone, Debug)]
 pub(crate) struct VectorFile {
-    file: Arc<PartsFile>,
+    file: Arc<SharedPartsFile>,
     part: usize,
     dimensions: usize,
     body: Arc<Body>,
@@ -79,28 +79,33 @@ impl VectorsInMemory {
 }
 
 impl VectorFile {
-    /// The rows of a part; `None` when it does not hold one for each vector of `body`.
+    /// The rows of a part, which must hold one for each vector of `body`; see [`VectorFile::fits`].
     pub(crate) fn new(
-        file: Arc<PartsFile>,
+        file: Arc<SharedPartsFile>,
         part: usize,
         dimensions: usize,
         body: Arc<Body>,
         store: Reader,
-    ) -> Option<Self> {
-        let fits = file.part_bytes(part) == (body.rows() * row_bytes(dimensions)) as u64;
-        fits.then_some(Self {
+    ) -> Self {
+        Self {
             file,
             part,
             dimensions,
             body,
             store,
-        })
+        }
+    }
+
+    /// Whether a part of `bytes` bytes holds a row for each vector of `body`.
+    pub(crate) fn fits(bytes: u64, dimensions: usize, body: &Body) -> bool {
+        bytes == (body.rows() * row_bytes(dimensions)) as u64
     }
 
     fn read<'a>(&self, row: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], FileError> {
         let size = row_bytes(self.dimensions);
         buffer.resize(size, 0);
-        self.file.read_at(self.part, (row * size) as u64, buffer)?;
+        let file = self.file.get()?;
+        file.read_at(self.part, (row * size) as u64, buffer)?;
         let (vector, crc) = buffer.split_at(size - CRC_BYTES);
         if crc32fast::hash(vector).to_le_bytes() != crc {
             return Err(self.file.damaged("a vector does not match its checksum"));
@@ -178,6 +183,13 @@ impl ExactVectors {
         match self {
             Self::Memory(_) => Ok(()),
             Self::File(rows) => rows.read(row, &mut buffer.bytes).map(|_| ()),
+        }
+    }
+
+    /// Keeps the file of the vectors open, because its directory will be replaced.
+    pub(crate) fn keep_open(&self) {
+        if let Self::File(rows) = self {
+            rows.file.keep_open();
         }
     }
 

@@ -1,15 +1,16 @@
 //! The index files of a database, in its directory `derived/`: written once, removed when nothing needs them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
 use crate::disk::{
-    Disk, FileError, Owner, PartsFile, TEMPORARY, create_directories, write_parts_file,
+    Disk, FileError, Owner, PartsFile, SharedPartsFile, TEMPORARY, create_directories,
+    write_parts_file,
 };
 use crate::snapshot::file_id::FileId;
 use crate::snapshot::file_names::{GRAPH, SNAPSHOT, index_file_path};
@@ -28,6 +29,8 @@ pub(crate) struct IndexFiles {
     pub(super) store: Reader,
     /// Files known to be complete.
     written: Mutex<HashSet<FileName>>,
+    /// Files that blocks read their vectors from.
+    shared: Mutex<HashMap<FileId, Weak<SharedPartsFile>>>,
     /// Whether a snapshot may be saved. Locked while the list is written.
     trusted: Mutex<bool>,
     /// Bytes of all files when they were last measured.
@@ -60,6 +63,7 @@ impl IndexFiles {
             dimensions,
             store,
             written: Mutex::default(),
+            shared: Mutex::default(),
             trusted: Mutex::new(true),
             bytes: AtomicU64::new(0),
         }
@@ -113,6 +117,14 @@ impl IndexFiles {
     pub(super) fn open(&self, file_id: FileId, kind: &str) -> Result<PartsFile, FileError> {
         let path = index_file_path(&self.directory, file_id, kind);
         PartsFile::open(&*self.disk, &path, &self.owner)
+    }
+
+    /// Shares a file, which is then open only while it is read.
+    pub(super) fn share(&self, file_id: FileId, file: PartsFile) -> Arc<SharedPartsFile> {
+        let file = Arc::new(SharedPartsFile::new(&self.disk, self.owner, file));
+        let mut shared = self.shared.lock();
+        shared.insert(file_id, Arc::downgrade(&file));
+        file
     }
 
     /// Notes files that are complete, so that they are not written again.
@@ -180,6 +192,11 @@ impl IndexFiles {
                 .any(|&(listed, of)| listed == file_id && of == kind);
             // Of graphs, the approximate index keeps the one that it needs.
             if file_id < newest && kind != GRAPH && !is_needed {
+                let shared = self.shared.lock().remove(&file_id);
+                if let Some(file) = shared.and_then(|file| file.upgrade()) {
+                    // A search may still read it.
+                    file.keep_open();
+                }
                 // The next save tries again to remove a file that cannot be removed now.
                 let _ = self.disk.remove_file(&path);
                 self.written.lock().retain(|(old, _)| *old != file_id);

@@ -19,7 +19,7 @@
 //! | 4 | CRC-32 of everything before |
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::disk::{Disk, OpenFile};
@@ -32,11 +32,13 @@ const MAGIC: [u8; 8] = *b"cosifta\0";
 const FORMAT: u32 = 1;
 const BYTES: usize = 16 + 32 + STATE_BYTES + 8 + 4;
 
-/// The open file.
+/// The file, and what it says.
 #[derive(Debug)]
 pub(super) struct AcknowledgedFile {
     disk: Arc<dyn Disk>,
-    file: OpenFile,
+    path: PathBuf,
+    /// `None` while it is closed.
+    file: Option<OpenFile>,
     content: AcknowledgedStatus,
 }
 
@@ -69,23 +71,24 @@ impl AcknowledgedFile {
         file_version: u64,
     ) -> Result<Self, StoreError> {
         let path = acknowledged_path(path);
-        let started = || {
-            let started = Self {
+        let start = || {
+            let mut started = Self {
                 disk: Arc::clone(disk),
-                file: disk.open_for_writing(&path)?,
+                path: path.clone(),
+                file: None,
                 content: AcknowledgedStatus {
                     status,
                     file_version,
                     clean: false,
                 },
             };
-            started.write()?;
-            disk.set_length(&started.file, BYTES as u64)?;
-            disk.sync(&started.file)?;
+            let file = started.write()?;
+            disk.set_length(file, BYTES as u64)?;
+            disk.sync(file)?;
             disk.sync_directory(path.parent().unwrap_or(Path::new(".")))?;
             Ok(started)
         };
-        started().map_err(|source| StoreError::io(&path, source))
+        start().map_err(|source| StoreError::io(&path, source))
     }
 
     /// Notes a durable commit, before it is acknowledged.
@@ -111,13 +114,25 @@ impl AcknowledgedFile {
     /// [`StoreError::Io`].
     pub(super) fn note_close(&mut self) -> Result<(), StoreError> {
         self.content.clean = true;
+        let disk = Arc::clone(&self.disk);
         self.write()
-            .and_then(|()| self.disk.sync(&self.file))
-            .map_err(|source| StoreError::io(self.file.path(), source))
+            .and_then(|file| disk.sync(file))
+            .map_err(|source| StoreError::io(&self.path, source))
     }
 
-    fn write(&self) -> io::Result<()> {
-        self.disk.write_at(&self.file, &to_bytes(&self.content), 0)
+    /// Closes the file until the next commit.
+    pub(super) fn close_file(&mut self) {
+        self.file = None;
+    }
+
+    fn write(&mut self) -> io::Result<&OpenFile> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => self.disk.open_for_writing(&self.path)?,
+        };
+        let file = self.file.insert(file);
+        self.disk.write_at(file, &to_bytes(&self.content), 0)?;
+        Ok(file)
     }
 }
 

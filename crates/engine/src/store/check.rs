@@ -4,10 +4,10 @@ use rusqlite::Connection;
 
 use crate::store::connection::open_reader;
 use crate::store::error::StoreError;
+use crate::store::reader::Reader;
 use crate::store::record_row::RecordRow;
 use crate::store::state::{State, state_of};
 use crate::store::tally::Tally;
-use crate::store::writer::Store;
 
 /// Records of a step.
 const STEP: usize = 4_096;
@@ -33,7 +33,7 @@ pub(crate) struct Found {
     pub(crate) in_memory: Tally,
 }
 
-impl Store {
+impl Reader {
     /// Begins a check of the last commit, which also counts the records that commits after `since` wrote or touched.
     ///
     /// # Errors
@@ -55,6 +55,11 @@ impl Store {
 }
 
 impl Check {
+    /// The number of the commit that is checked.
+    pub(crate) fn version(&self) -> u64 {
+        self.state.version
+    }
+
     /// Reads the next rows of `records`, in the order of the ids. Returns what the check found once all rows are read
     /// and their number and checksum are those of the state, and `None` before.
     ///

@@ -17,10 +17,11 @@ impl Store {
     /// [`StoreError::DiskFull`]: nothing is lost, the log stays. Any other poisons the store.
     pub(crate) fn checkpoint(&mut self) -> Result<(), StoreError> {
         // TRUNCATE would wait for reads to end, and the next commit behind it.
-        self.connection.busy_timeout(Duration::ZERO)?;
+        self.connection()?.busy_timeout(Duration::ZERO)?;
         let result = self.run_checkpoint("PRAGMA wal_checkpoint(TRUNCATE)");
-        self.connection.busy_timeout(BUSY_TIMEOUT)?;
-        result.map(|_| ())
+        self.connection()?.busy_timeout(BUSY_TIMEOUT)?;
+        self.has_log = !matches!(result?, Some(0));
+        Ok(())
     }
 
     /// Moves the log into the file once the log is large. Never fails, because the commit before it is durable already; a
@@ -37,7 +38,7 @@ impl Store {
     /// Pages of the log that are still to be moved into the file; `None` while another program holds its locks.
     fn run_checkpoint(&mut self, sql: &str) -> Result<Option<i64>, StoreError> {
         let result = self
-            .connection
+            .connection()?
             .prepare_cached(sql)
             .and_then(|mut statement| {
                 statement.query_row([], |row| {
@@ -64,8 +65,12 @@ impl Drop for Store {
         if self.acknowledged.is_none() || self.poisoned {
             return;
         }
-        // When the checkpoint fails, the next start reads the log.
-        let _ = self.checkpoint();
+        // The log is removed when the writer is the last to close the files.
+        self.reader.close_idle();
+        if self.is_open() || self.has_log_file() {
+            // When the checkpoint fails, the next start reads the log.
+            let _ = self.checkpoint();
+        }
         if let Some(acknowledged) = self.acknowledged.as_mut().filter(|_| !self.poisoned) {
             // When this fails, the next start treats the store as after a crash.
             let _ = acknowledged.note_close();

@@ -75,13 +75,15 @@ impl Store {
         Ok(Store {
             disk: Arc::clone(disk),
             path: path.to_owned(),
-            connection,
+            connection: Some(connection),
             reader: Reader::new(path),
             status,
             acknowledged,
             restored,
             generation_begun: false,
             poisoned: false,
+            // That of an earlier process.
+            has_log: true,
         })
     }
 
@@ -110,7 +112,7 @@ impl Store {
             write_meta(transaction, EPOCH, &epoch)
         })?;
         self.status.epoch = epoch;
-        keep_log_on_close(&self.connection, false)?;
+        keep_log_on_close(self.connection()?, false)?;
         self.acknowledged = Some(AcknowledgedFile::start(
             &self.disk,
             &self.path,

@@ -6,21 +6,20 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-use parking_lot::{Mutex, MutexGuard};
-
-use rusqlite::{Connection, Transaction};
+use rusqlite::Transaction;
 
 use crate::record::Vectors;
 use crate::store::access::Access;
 use crate::store::error::StoreError;
+use crate::store::idle_connections::IdleConnections;
 use crate::store::meta::read_meta;
 use crate::store::record_row::RecordRow;
 use crate::store::state::state_of;
 use crate::store::stored_record::{COLUMNS, StoredRecord, read};
 use crate::store::tally::Tally;
 
-/// Connections kept open between reads: each holds up to 2 MiB of pages.
-const IDLE_CONNECTIONS: usize = 4;
+/// The idle connections of all stores: the limit is one of the process.
+static IDLE: IdleConnections = IdleConnections::new();
 
 /// Reads of one database, from any thread; each call sees one commit and nothing of a later one.
 #[derive(Debug, Clone)]
@@ -32,7 +31,6 @@ pub(crate) struct Reader {
 struct Pool {
     path: PathBuf,
     access: Access,
-    idle: Mutex<Vec<Connection>>,
     /// Whether the file at `path` may be that of another database; see [`Reader::retire`].
     retired: AtomicBool,
 }
@@ -48,7 +46,6 @@ impl Reader {
             pool: Arc::new(Pool {
                 path: path.to_owned(),
                 access,
-                idle: Mutex::default(),
                 retired: AtomicBool::new(false),
             }),
         }
@@ -64,7 +61,12 @@ impl Reader {
     /// read.
     pub(crate) fn retire(&self) {
         self.pool.retired.store(true, Relaxed);
-        self.idle().clear();
+        self.close_idle();
+    }
+
+    /// Closes the idle connections.
+    pub(super) fn close_idle(&self) {
+        IDLE.close_all(self.number());
     }
 
     /// Number of the last commit, 0 before the first.
@@ -188,17 +190,24 @@ impl Reader {
         &self,
         read: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let idle = self.idle().pop();
+        let idle = IDLE.take(self.number());
         let mut connection = idle.map_or_else(|| self.pool.access.open(&self.pool.path), Ok)?;
         let result = read(&connection.transaction()?);
-        let mut idle = self.idle();
-        if idle.len() < IDLE_CONNECTIONS && !self.pool.retired.load(Relaxed) {
-            idle.push(connection);
+        IDLE.keep(self.number(), connection);
+        if self.pool.retired.load(Relaxed) {
+            self.close_idle();
         }
         result
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.pool.idle.lock()
+    /// Identifies the readers of one store among all of the process.
+    fn number(&self) -> usize {
+        Arc::as_ptr(&self.pool).addr()
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        IDLE.close_all(std::ptr::from_ref(self).addr());
     }
 }

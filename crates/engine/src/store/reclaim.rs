@@ -18,7 +18,7 @@ impl Store {
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn has_space_to_reclaim(&self) -> Result<bool, StoreError> {
+    pub(crate) fn has_space_to_reclaim(&mut self) -> Result<bool, StoreError> {
         let free = self.free_pages()?;
         Ok(free >= MIN_FREE_PAGES
             && free >= self.pragma("page_count")? / MIN_FREE_PART
@@ -44,13 +44,13 @@ impl Store {
         Ok(after < before && after > 0)
     }
 
-    fn free_pages(&self) -> Result<u64, StoreError> {
+    fn free_pages(&mut self) -> Result<u64, StoreError> {
         self.pragma("freelist_count")
     }
 
-    fn pragma(&self, name: &str) -> Result<u64, StoreError> {
+    fn pragma(&mut self, name: &str) -> Result<u64, StoreError> {
         let value = self
-            .connection
+            .connection()?
             .pragma_query_value(None, name, |row| row.get::<_, i64>(0))?;
         Ok(value.cast_unsigned())
     }

@@ -35,7 +35,7 @@ impl Store {
         saved: u64,
     ) -> Result<bool, StoreError> {
         let keep = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
-        let mut marks = marks_of(&self.connection)?;
+        let mut marks = marks_of(self.connection()?)?;
         // A mark from a clock that was ahead would delay the removal until that time.
         marks.retain(|mark| mark.at <= now);
         let position = self.last_position();
@@ -81,7 +81,7 @@ impl Store {
             }
             Ok(gone.more || bare.more)
         })?;
-        let left: i64 = self.connection.query_row(
+        let left: i64 = self.connection()?.query_row(
             "SELECT count(*) FROM (SELECT 1 FROM changes WHERE position <= ?1 LIMIT 1)",
             [last_removed.cast_signed()],
             |row| row.get(0),
@@ -94,6 +94,33 @@ impl Store {
             self.checkpoint()?;
         }
         Ok(more)
+    }
+
+    /// The time until [`Store::retain_changes`] has something to do, if nothing is written.
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    pub(crate) fn next_retention(
+        &mut self,
+        now: i64,
+        keep: Duration,
+    ) -> Result<Duration, StoreError> {
+        if self.last_position() == 0 {
+            return Ok(Duration::MAX);
+        }
+        let marks = marks_of(self.connection()?)?;
+        let (Some(first), Some(last)) = (marks.first(), marks.last()) else {
+            return Ok(Duration::ZERO);
+        };
+        let until = |at: i64, after: Duration| {
+            let passed = now.saturating_sub(at).max(0).cast_unsigned();
+            after.saturating_sub(Duration::from_millis(passed))
+        };
+        let removal = until(first.at, keep);
+        if last.position < self.last_position() {
+            return Ok(removal.min(until(last.at, keep / MARKS_KEPT)));
+        }
+        Ok(removal)
     }
 }
 

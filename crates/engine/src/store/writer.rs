@@ -1,6 +1,6 @@
 //! The one writer of a store.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -25,7 +25,8 @@ use crate::store::write::{Commit, Write};
 pub(crate) struct Store {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) path: PathBuf,
-    pub(super) connection: Connection,
+    /// `None` while the files are closed.
+    pub(super) connection: Option<Connection>,
     pub(super) reader: Reader,
     pub(super) status: StoreStatus,
     /// `None` while [`Store::restored`] is `Some`.
@@ -34,17 +35,14 @@ pub(crate) struct Store {
     /// Whether a commit since the opening began a generation of the change feed.
     pub(super) generation_begun: bool,
     pub(super) poisoned: bool,
+    /// Whether the log may have pages that the main file lacks.
+    pub(super) has_log: bool,
 }
 
 impl Store {
     /// The disk that the store is on.
     pub(crate) fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk
-    }
-
-    /// The main file.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// A handle for reads, for any number of threads. It sees a commit as soon as [`Store::commit`] returns.
@@ -161,11 +159,16 @@ impl Store {
         if self.poisoned {
             return Err(StoreError::Poisoned);
         }
-        let result = transact(&mut self.connection, body);
+        let connection = self.connection()?;
+        let result = transact(connection, body);
+        // A transaction that is still open could not be rolled back.
+        let is_open = !connection.is_autocommit();
         match &result {
-            Ok(_) => self.checkpoint_when_due(),
-            // A transaction that is still open could not be rolled back.
-            Err(error) => self.poisoned = error.poisons() || !self.connection.is_autocommit(),
+            Ok(_) => {
+                self.has_log = true;
+                self.checkpoint_when_due();
+            }
+            Err(error) => self.poisoned = error.poisons() || is_open,
         }
         result
     }

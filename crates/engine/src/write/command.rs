@@ -1,6 +1,6 @@
 //! The commands of a database's writer.
 
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Sender;
 
 use crate::error::Error;
 use crate::runtime::WaitingWrite;
@@ -8,12 +8,22 @@ use crate::write::commit::Commit;
 use crate::write::deletion_matches::{Deleted, DeletionMatches};
 use crate::write::reply::Reply;
 
-/// A pause of a writer between two commands.
-pub(crate) struct Pause {
-    /// Tells that the writer pauses.
-    pub(crate) begun: Sender<()>,
-    /// The pause ends when its sender is dropped.
-    pub(crate) end: Receiver<()>,
+/// A writer that takes no command until this is dropped.
+pub(crate) struct Paused(Option<Box<dyn FnOnce() + Send>>);
+
+impl Paused {
+    /// `resume` ends the pause.
+    pub(crate) fn until_dropped(resume: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(resume)))
+    }
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        if let Some(resume) = self.0.take() {
+            resume();
+        }
+    }
 }
 
 /// A command in the queue of a writer.
@@ -28,8 +38,8 @@ pub(crate) enum Command {
     },
     /// Let searches take the words of records into account.
     MakeLexical(Reply<()>),
-    /// Write nothing while the other writers of the engine are brought to the same moment.
-    Pause(Pause),
+    /// Send what ends the pause, and write nothing until then: the writers of the engine are brought to one moment.
+    Pause(Sender<Paused>),
     /// Do the maintenance that is due: a background job has a result or has ended.
     Wake,
     /// No command came for a while. The writer gives this command to itself.
@@ -51,7 +61,7 @@ impl Command {
                 reply.send(Err(error));
             }
             Self::MakeLexical(reply) => reply.send(Err(error)),
-            // Whoever waits for the pause learns of it when its end of the channel is dropped.
+            // Whoever waits for the pause learns of it when the sender is dropped.
             Self::Pause(_) | Self::Wake | Self::Idle | Self::Close => {}
         }
     }

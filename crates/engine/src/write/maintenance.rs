@@ -7,9 +7,11 @@ use std::time::Duration;
 use crate::background::DatabaseJobs;
 use crate::snapshot::IndexFiles;
 use crate::write::block_maintenance::BlockMaintenance;
+use crate::write::command::Command;
 use crate::write::committer::Committer;
 use crate::write::reclaim::Reclaim;
 use crate::write::retention::Retention;
+use crate::write::writer_queue::Next;
 
 /// A database is idle when its writer got no command for this long.
 const IDLE_AFTER: Duration = Duration::from_secs(2);
@@ -21,14 +23,6 @@ pub(crate) struct Maintenance {
     pub(crate) index_files: Arc<IndexFiles>,
     reclaim: Reclaim,
     retention: Retention,
-}
-
-/// What the writer does when no command comes.
-pub(crate) enum Wait {
-    /// Run maintenance for an idle database after the time.
-    Idle(Duration),
-    /// Run maintenance after the time.
-    Wake(Duration),
 }
 
 impl Maintenance {
@@ -47,20 +41,22 @@ impl Maintenance {
         }
     }
 
-    /// How long the writer waits for a command.
-    pub(crate) fn wait(&self, committer: &Committer) -> Wait {
-        if self.reclaim == Reclaim::Running {
-            Wait::Idle(Duration::ZERO)
+    /// What the writer does when no command comes, and when.
+    pub(crate) fn next(&self, committer: &mut Committer) -> Next {
+        let (command, pause) = if self.reclaim == Reclaim::Running {
+            (Command::Idle, Duration::ZERO)
         } else if DatabaseJobs::is_due_when_idle(
             &committer.snapshot(),
             &committer.coding,
             committer.settings.lexical,
-        ) || self.reclaim.is_due(&committer.store)
+        ) || self.reclaim.is_due(&mut committer.store)
+            || committer.store.has_log()
         {
-            Wait::Idle(IDLE_AFTER)
+            (Command::Idle, IDLE_AFTER)
         } else {
-            Wait::Wake(self.retention.due_in())
-        }
+            (Command::Wake, self.retention.due_in(&committer.store))
+        };
+        Next { command, pause }
     }
 
     /// Applies job results, maintains blocks, submits the next job, frees disk space, removes old changes. `idle`:
@@ -83,6 +79,7 @@ impl Maintenance {
         let events = &committer.shared.events;
         if idle {
             self.reclaim.step(store, events);
+            store.free_log_and_memory();
         } else {
             self.reclaim.pause();
         }

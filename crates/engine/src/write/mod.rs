@@ -3,7 +3,8 @@
 //! - `parsing`, [`prepare()`], [`Prepared`]: the records of an upsert, before the writer has them.
 //! - [`Patch`], [`prepare_patch()`]: a patch, before the writer has it.
 //! - [`Deletion`], [`DeletionMatches`]: the records of a deletion.
-//! - [`Writer`]: the thread that runs commands. Its parts are the `committer` (stage, transaction, publication), the
+//! - [`WriterQueue`]: the commands of a database and the threads of all writers.
+//! - [`Writer`]: runs commands. Its parts are the `committer` (stage, transaction, publication), the
 //!   `maintenance` (blocks, job results, disk space, retention) and the `load` of a database.
 
 mod block_maintenance;
@@ -35,8 +36,9 @@ mod stage_patch;
 mod staged;
 mod upserted;
 mod writer;
+mod writer_queue;
 
-pub(crate) use command::{Command, Pause};
+pub(crate) use command::{Command, Paused};
 pub use commit::Committed;
 pub(crate) use commit::{Commit, stage_commit};
 pub(crate) use deletion::{Deletion, RecordRef};
@@ -56,3 +58,4 @@ pub(crate) use stage::Stage;
 pub(crate) use staged::{Context, VectorReader};
 pub use upserted::{Status, Upserted};
 pub(crate) use writer::Writer;
+pub(crate) use writer_queue::{MAX_WAITING, Refused, WriterQueue, WriterThreads};

@@ -14,7 +14,7 @@ pub(crate) enum Reclaim {
 
 impl Reclaim {
     /// Whether a step is due while nothing is written.
-    pub(crate) fn is_due(self, store: &Store) -> bool {
+    pub(crate) fn is_due(self, store: &mut Store) -> bool {
         self == Self::Running || self != Self::Failed && has_space(store)
     }
 
@@ -42,8 +42,9 @@ impl Reclaim {
     }
 }
 
-fn has_space(store: &Store) -> bool {
-    !store.is_poisoned() && store.has_space_to_reclaim().unwrap_or(false)
+fn has_space(store: &mut Store) -> bool {
+    // A store whose files are closed is not opened for it.
+    store.is_open() && !store.is_poisoned() && store.has_space_to_reclaim().unwrap_or(false)
 }
 
 /// Releases some pages; returns whether there are more.

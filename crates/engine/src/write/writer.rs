@@ -1,16 +1,15 @@
-//! The writer of a database: a thread that runs commands one after the other.
+//! The writer of a database: runs commands one after the other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::background::{BackgroundCheck, Checked, DatabaseJobs, Loaded, Saved, Scheduler};
 use crate::error::Error;
 use crate::runtime::{EventCode, message};
 use crate::settings::Settings;
-use crate::snapshot::{IndexFiles, Snapshot};
+use crate::snapshot::IndexFiles;
 use crate::store::{Store, StoreError, Tally};
 use crate::write::Shared;
 use crate::write::block_maintenance::BlockMaintenance;
@@ -18,13 +17,17 @@ use crate::write::command::Command;
 use crate::write::commit::Commit;
 use crate::write::committer::Committer;
 use crate::write::load::{LoadedDatabase, Loader};
-use crate::write::maintenance::{Maintenance, Wait};
+use crate::write::maintenance::Maintenance;
+use crate::write::writer_queue::{Next, RunsCommands, WriterQueue};
 
 /// Commits that share one transaction, and so one sync of the disk.
 const MAX_GROUP: usize = 64;
 
 /// Records of a group. With more, the transaction takes longer than the sync.
 const MAX_GROUP_RECORDS: usize = 4096;
+
+/// How long a writer runs commands before the writers that wait for a thread.
+const MAX_TURN: Duration = Duration::from_millis(50);
 
 /// The only object that writes a database.
 pub(crate) struct Writer {
@@ -37,20 +40,20 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// The writer of `store`. `commands` is the sender of the queue that [`Writer::run`] reads.
+    /// The writer of `store`, which runs the commands of `queue`.
     pub(crate) fn new(
         settings: Settings,
         store: Store,
         index_files: IndexFiles,
         shared: Arc<Shared>,
-        commands: SyncSender<Command>,
+        queue: Arc<WriterQueue>,
         keep_changes: Duration,
         scheduler: Arc<Scheduler>,
     ) -> Self {
         let index_files = Arc::new(index_files);
         let wake = move || {
             // When the queue is full, the writer is awake and runs its maintenance anyway.
-            let _ = commands.try_send(Command::Wake);
+            let _ = queue.try_send(Command::Wake);
         };
         let jobs = DatabaseJobs::new(
             Arc::clone(&scheduler),
@@ -88,11 +91,6 @@ impl Writer {
             saved,
         } = loader.load()?;
         committer.coding = coding;
-        match saved {
-            Some((saved, replayed)) => self.start_check(&published.snapshot, saved, replayed),
-            None => committer.shared.checked.store(true, Relaxed),
-        }
-        let committer = &mut self.committer;
         if let Some(reason) = committer.store.restored() {
             committer.store.start_new_epoch()?;
             let text = format!(
@@ -102,17 +100,23 @@ impl Writer {
         }
         let shared = Arc::clone(&committer.shared);
         shared.published.update(|current| *current = published);
+        match saved {
+            Some((saved, replayed)) => self.start_check(saved, replayed),
+            None => shared.checked.store(true, Relaxed),
+        }
         self.maintenance.run(&mut self.committer, false);
         Ok(())
     }
 
     /// Starts the complete check of a database that was loaded from index files.
-    fn start_check(&mut self, snapshot: &Arc<Snapshot>, saved: Saved, replayed: Tally) {
+    fn start_check(&mut self, saved: Saved, replayed: Tally) {
         self.maintenance.jobs.loaded(saved);
         let loaded = Loaded {
-            snapshot: Arc::clone(snapshot),
+            version: self.committer.store.version(),
             since: saved.version,
             replayed,
+            reader: self.committer.store.reader(),
+            published: Arc::clone(&self.committer.shared.published),
         };
         let index_files = Arc::clone(&self.maintenance.index_files);
         let shared = Arc::clone(&self.committer.shared);
@@ -128,7 +132,6 @@ impl Writer {
         self.check = Some(BackgroundCheck::start(
             &self.scheduler,
             &self.committer.shared.events,
-            &self.committer.store,
             loaded,
             report,
         ));
@@ -139,63 +142,42 @@ impl Writer {
         self.committer.store.epoch()
     }
 
-    /// Runs commands until [`Command::Close`], or until the queue has no sender left.
-    pub(crate) fn run(mut self, commands: &Receiver<Command>) {
-        let mut next = None;
-        while let Some(command) = next.take().or_else(|| self.wait(commands)) {
-            let idle = matches!(command, Command::Idle);
-            match command {
-                Command::Commit(waiting, first) => {
-                    drop(waiting);
-                    let (group, other) = take_group(first, commands);
-                    next = other;
-                    self.commit_group(group);
-                }
-                Command::Delete {
-                    waiting,
-                    matches,
-                    reply,
-                } => {
-                    drop(waiting);
-                    let outcome = self.guarded(|writer| {
-                        writer.renumber_if_due()?;
-                        writer.committer.delete(matches)
-                    });
-                    reply.send(outcome);
-                }
-                Command::MakeLexical(reply) => {
-                    reply.send(self.guarded(|writer| writer.committer.make_lexical()));
-                }
-                Command::Pause(pause) => {
-                    // An engine that gave up waits for neither.
-                    let _ = pause.begun.send(());
-                    let _ = pause.end.recv();
-                }
-                Command::Wake | Command::Idle => {}
-                Command::Close => break,
+    /// Runs a command, and the commits that wait behind a commit. Returns whether the writer goes on.
+    fn run_command(&mut self, command: Command, queue: &Arc<WriterQueue>) -> bool {
+        let idle = matches!(command, Command::Idle);
+        match command {
+            Command::Commit(waiting, first) => {
+                drop(waiting);
+                self.commit_group(take_group(first, queue));
             }
-            // A panic here loses no write, but no other write is accepted after it.
-            let _ = self.guarded(|writer| {
-                writer.maintenance.run(&mut writer.committer, idle);
-                Ok(())
-            });
+            Command::Delete {
+                waiting,
+                matches,
+                reply,
+            } => {
+                drop(waiting);
+                let outcome = self.guarded(|writer| {
+                    writer.renumber_if_due()?;
+                    writer.committer.delete(matches)
+                });
+                reply.send(outcome);
+            }
+            Command::MakeLexical(reply) => {
+                reply.send(self.guarded(|writer| writer.committer.make_lexical()));
+            }
+            Command::Pause(begun) => {
+                // When the receiver is gone, the pause ends at once.
+                let _ = begun.send(queue.pause());
+            }
+            Command::Wake | Command::Idle => {}
+            Command::Close => return false,
         }
-        self.close();
-    }
-
-    /// The next command; [`Command::Idle`] or [`Command::Wake`] when none comes in time and maintenance is due.
-    fn wait(&self, commands: &Receiver<Command>) -> Option<Command> {
-        if let Ok(command) = commands.try_recv() {
-            return Some(command);
-        }
-        let (pause, timeout) = match self.maintenance.wait(&self.committer) {
-            Wait::Idle(pause) => (pause, Command::Idle),
-            Wait::Wake(pause) => (pause, Command::Wake),
-        };
-        match commands.recv_timeout(pause) {
-            Err(RecvTimeoutError::Timeout) => Some(timeout),
-            received => received.ok(),
-        }
+        // A panic here loses no write, but no other write is accepted after it.
+        let _ = self.guarded(|writer| {
+            writer.maintenance.run(&mut writer.committer, idle);
+            Ok(())
+        });
+        true
     }
 
     /// Commits a group, and replies to the caller of each commit.
@@ -276,20 +258,45 @@ impl Writer {
     }
 }
 
-/// Takes the commits that wait behind `first`, for one transaction, and the command after them, if it was taken.
-fn take_group(first: Commit, commands: &Receiver<Command>) -> (Vec<Commit>, Option<Command>) {
+impl RunsCommands for Writer {
+    fn run(&mut self, queue: &Arc<WriterQueue>, due: Option<Command>) -> Option<Next> {
+        let end = Instant::now() + MAX_TURN;
+        let mut next = due;
+        while let Some(command) = next.take().or_else(|| queue.take()) {
+            if !self.run_command(command, queue) {
+                self.close();
+                return None;
+            }
+            if Instant::now() >= end {
+                break;
+            }
+        }
+        Some(self.maintenance.next(&mut self.committer))
+    }
+
+    fn has_open_files(&self) -> bool {
+        self.committer.store.is_open()
+    }
+
+    fn close_files(&mut self) {
+        // A panic here loses no write, but no other write is accepted after it.
+        let _ = self.guarded(|writer| {
+            writer.committer.store.close_files();
+            Ok(())
+        });
+    }
+}
+
+/// Takes the commits that wait behind `first`, for one transaction.
+fn take_group(first: Commit, queue: &WriterQueue) -> Vec<Commit> {
     let mut records = first.prepared.records();
     let mut group = vec![first];
-    while group.len() < MAX_GROUP && records < MAX_GROUP_RECORDS {
-        match commands.try_recv() {
-            Ok(Command::Commit(waiting, commit)) => {
-                drop(waiting);
-                records += commit.prepared.records();
-                group.push(commit);
-            }
-            Ok(other) => return (group, Some(other)),
-            Err(_) => break,
-        }
+    while group.len() < MAX_GROUP
+        && records < MAX_GROUP_RECORDS
+        && let Some(commit) = queue.take_commit()
+    {
+        records += commit.prepared.records();
+        group.push(commit);
     }
-    (group, None)
+    group
 }

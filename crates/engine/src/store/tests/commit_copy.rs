@@ -78,13 +78,14 @@ fn a_full_disk_refuses_a_commit_range_and_nothing_else() {
         .expect("the commit succeeds");
     let (_directory, path) = scratch();
     let mut follower = create_store(&path, b"{}").expect("a new database");
-    let limit = |store: &Store, pages: u32| {
+    let limit = |store: &mut Store, pages: u32| {
         let set = store
-            .connection
+            .connection()
+            .expect("it is open")
             .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()));
         set.expect("it is set");
     };
-    limit(&follower, 30);
+    limit(&mut follower, 30);
     let refused = loop {
         let before = contents(&follower);
         let (range, records) = next(&source, &follower);
@@ -96,7 +97,7 @@ fn a_full_disk_refuses_a_commit_range_and_nothing_else() {
     };
     assert!(matches!(refused, StoreError::DiskFull));
     assert!(!follower.is_poisoned());
-    limit(&follower, u32::MAX - 1);
+    limit(&mut follower, u32::MAX - 1);
     let (mut more, mut last) = (0, false);
     let before = follower.reader().count().expect("counted");
     while !last {

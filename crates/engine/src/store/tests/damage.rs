@@ -85,9 +85,10 @@ fn a_flipped_bit_in_a_record_names_the_record() {
 fn half_a_record_is_damage_not_absence() {
     let (_directory, path) = scratch();
     written(&path);
-    let store = open_store(&path).expect("it opens");
+    let mut store = open_store(&path).expect("it opens");
     store
-        .connection
+        .connection()
+        .expect("it is open")
         .execute("DELETE FROM contents WHERE id = 9", [])
         .expect("it is deleted");
     assert!(matches!(

@@ -20,13 +20,14 @@ fn a_full_disk_refuses_the_commit_and_nothing_else() {
         .collect();
     store.commit(&few).expect("the commit succeeds");
 
-    let limit = |store: &Store, pages: u32| {
+    let limit = |store: &mut Store, pages: u32| {
         let set = store
-            .connection
+            .connection()
+            .expect("it is open")
             .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()));
         set.expect("it is set");
     };
-    limit(&store, 30);
+    limit(&mut store, 30);
     for _ in 0..3 {
         assert!(matches!(store.commit(&many), Err(StoreError::DiskFull)));
         assert!(!store.is_poisoned());
@@ -39,7 +40,7 @@ fn a_full_disk_refuses_the_commit_and_nothing_else() {
     store
         .commit(&[Write::Touch { id: 3, synced: 9 }])
         .expect("a commit that needs no space succeeds");
-    limit(&store, u32::MAX - 1);
+    limit(&mut store, u32::MAX - 1);
     assert_eq!(
         store
             .commit(&many)

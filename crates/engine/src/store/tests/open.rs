@@ -87,9 +87,10 @@ fn other_files_are_refused_and_left_alone() {
 #[test]
 fn a_newer_format_is_refused() {
     let (_directory, path) = scratch();
-    let store = create_store(&path, b"{}").expect("a new database");
+    let mut store = create_store(&path, b"{}").expect("a new database");
     store
-        .connection
+        .connection()
+        .expect("it is open")
         .pragma_update(None, "user_version", 5)
         .expect("it is set");
     drop(store);
@@ -113,7 +114,8 @@ fn a_read_only_file_gives_its_own_error() {
     let (_directory, path) = scratch();
     let mut store = create_store(&path, b"{}").expect("a new database");
     store
-        .connection
+        .connection()
+        .expect("it is open")
         .pragma_update(None, "query_only", true)
         .expect("it is set");
     let error = store
