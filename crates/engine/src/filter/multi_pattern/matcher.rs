@@ -3,23 +3,28 @@
 use std::sync::OnceLock;
 
 use crate::filter::multi_pattern::automaton::PrefixAutomaton;
+use crate::filter::multi_pattern::grams::{GramTable, TooManyComparisons};
 use crate::filter::multi_pattern::patterns::Patterns;
-use crate::filter::multi_pattern::shifts::{ShiftTable, TooManyComparisons};
+
 use crate::runtime::{StopCheck, Stopped};
 
 /// What a search for some patterns needs.
 #[derive(Debug)]
 pub(super) struct Tables {
-    shifts: ShiftTable,
+    grams: GramTable,
     /// For texts with very many possible occurrences: its time does not depend on them. Built by the first such text; `None`
     /// if the patterns exceed the limits of an automaton.
     automaton: OnceLock<Option<PrefixAutomaton>>,
 }
 
 impl Tables {
-    pub(super) fn build(patterns: &Patterns) -> Self {
+    /// The tables for texts like those of `sample`.
+    pub(super) fn build<'t>(
+        patterns: &Patterns,
+        sample: impl IntoIterator<Item = &'t [u8]>,
+    ) -> Self {
         Self {
-            shifts: ShiftTable::build(patterns),
+            grams: GramTable::build(patterns, sample),
             automaton: OnceLock::new(),
         }
     }
@@ -53,8 +58,8 @@ impl<'a> Matcher<'a> {
     ) -> Result<bool, Stopped> {
         self.text += 1;
         stop_check.before_testing(text.len())?;
-        let shifts = &self.tables.shifts;
-        match shifts.matches(self.patterns, text, &mut self.found_in, self.text) {
+        let grams = &self.tables.grams;
+        match grams.matches(self.patterns, text, &mut self.found_in, self.text) {
             Ok(matches) => Ok(matches),
             Err(TooManyComparisons) => self.match_by_automaton(text, stop_check),
         }

@@ -1,10 +1,11 @@
 //! Multi-pattern search: many substrings are searched in one pass over a text.
 
 mod automaton;
+mod grams;
 mod matcher;
 mod patterns;
 mod rules;
-mod shifts;
+
 #[cfg(test)]
 mod tests;
 

@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 use memchr::memmem::Finder;
 
 use crate::columns::{ColumnId, Columns, Mask, Texts};
+use crate::filter::multi_pattern::grams::{SAMPLE_BYTES, SCAN_COST};
 use crate::filter::multi_pattern::matcher::{Matcher, Tables};
 use crate::filter::multi_pattern::patterns::{Patterns, Quantifier};
-use crate::filter::multi_pattern::shifts::ShiftTable;
 use crate::filter::predicate::contains_cost;
 use crate::runtime::{StopCheck, Stopped};
 
@@ -15,7 +15,7 @@ use crate::runtime::{StopCheck, Stopped};
 const MIN_PATTERNS: usize = 16;
 
 /// Estimated nanoseconds to build the tables, and what each pattern adds.
-const BUILD_COST: f64 = 10_000.0;
+const BUILD_COST: f64 = 10_000.0 + SAMPLE_BYTES as f64;
 const PATTERN_COST: f64 = 200.0;
 
 /// The `contains` or the `not_contains` rules of one group on one column.
@@ -80,7 +80,7 @@ impl MultiPattern {
             None => false,
             Some(text) => {
                 let bytes = text.as_bytes();
-                match self.tables_for(bytes.len()) {
+                match self.tables_for(bytes.len(), [bytes]) {
                     Some(tables) => {
                         Matcher::new(&self.patterns, tables).matches(bytes, stop_check)?
                     }
@@ -106,14 +106,20 @@ impl MultiPattern {
             Some(_) => 0.0,
             None => BUILD_COST + PATTERN_COST * patterns,
         };
-        let one_pass = build + ShiftTable::scan_cost(&self.patterns) * bytes;
+        let one_pass = build + SCAN_COST * bytes;
         (one_pass, patterns * contains_cost(bytes))
     }
 
     /// The tables, if one pass for all patterns is faster for `bytes` bytes of text than a search for each.
-    pub(super) fn tables_for(&self, bytes: usize) -> Option<&Tables> {
+    /// The first call that needs tables makes them for texts like those of `sample`.
+    pub(super) fn tables_for<'t>(
+        &self,
+        bytes: usize,
+        sample: impl IntoIterator<Item = &'t [u8]>,
+    ) -> Option<&Tables> {
         let (one_pass, one_by_one) = self.costs(bytes as f64);
-        (one_pass <= one_by_one).then(|| self.tables.get_or_init(|| Tables::build(&self.patterns)))
+        let build = || Tables::build(&self.patterns, sample);
+        (one_pass <= one_by_one).then(|| self.tables.get_or_init(build))
     }
 
     /// The rows of `within` whose text matches.
@@ -123,7 +129,9 @@ impl MultiPattern {
         within: &Mask,
         stop_check: &StopCheck<'_>,
     ) -> Result<Mask, Stopped> {
-        let Some(tables) = self.tables_for(texts.searched_bytes()) else {
+        let strings = texts.strings();
+        let sample = (0..strings.len()).map(|entry| strings.bytes(entry));
+        let Some(tables) = self.tables_for(texts.searched_bytes(), sample) else {
             return self.patterns.rows_one_by_one(texts, within, stop_check);
         };
         let mut matcher = Matcher::new(&self.patterns, tables);

@@ -125,7 +125,7 @@ fn many_patterns_are_found_as_by_separate_searches() {
         if let Some(search) = MultiPattern::new(column, Quantifier::Any, false, finders.collect()) {
             let text = column.and_then(|id| columns.column(id)?.text());
             let bytes = text.map_or(0, Texts::searched_bytes);
-            together += usize::from(search.tables_for(bytes).is_some());
+            together += usize::from(search.tables_for(bytes, []).is_some());
         }
     }
     assert!(
