@@ -2,7 +2,7 @@ import type { Dataset } from '../../data/dataset.js';
 import { type Cliff, type CliffCell, type Ground, timed, valuesOf } from './cliff.js';
 
 const LIMIT = 100;
-const PAGES = 400;
+const PAGES = 5_000;
 /** First pages, of which the median is the usual case. */
 const FIRST_PAGES = 5;
 
