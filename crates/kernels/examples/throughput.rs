@@ -8,8 +8,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use cosift_kernels::{
-    BLOCK_RECORDS, Candidate, Codec, Codes, Layout, Query, Scan, Steps, exact, kernel_name, refine,
-    rotate, scan_codes,
+    BLOCK_RECORDS, Candidate, Codec, Codes, Layout, Query, Scan, Steps, Wanted, exact, kernel_name,
+    refine, rotate, scan_codes,
 };
 
 const DIMS: usize = 384;
@@ -122,7 +122,12 @@ fn measure(name: &str, layout: Layout, records: usize) {
                 for block in &blocks {
                     let mut found = every(block, step);
                     rows += found.len();
-                    refine(block, &queries[0], 0.9, f32::INFINITY, &mut found);
+                    let mut wanted = Wanted {
+                        floor: 0.9,
+                        ceiling: f32::INFINITY,
+                        counted: None,
+                    };
+                    refine(block, &queries[0], &mut wanted, &mut found);
                     black_box(found);
                 }
             });

@@ -7,7 +7,7 @@ use crate::layout::{BLOCK_RECORDS, Layout};
 use crate::query::Query;
 use crate::reference;
 use crate::scalar::SCALAR;
-use crate::scan::{Candidate, HigherFloor, Mask, Scan};
+use crate::scan::{Candidate, Counted, HigherFloor, Mask, Scan, Wanted};
 use crate::steps::Steps;
 
 /// Whether an available kernel returns the same bits as the reference.
@@ -75,10 +75,21 @@ pub(crate) fn agrees_on(
             ceiling,
             ..
         } = request;
-        reference::refine(&codes, query, *floor, *ceiling, &mut expected);
+        let mut slots = [[0; 64]; 2];
+        let mut wanted = slots.each_mut().map(|slots| Wanted {
+            floor: *floor,
+            ceiling: *ceiling,
+            counted: (request.higher.as_ref()).map(|(lowest, _)| Counted {
+                lowest: *lowest,
+                below: *ceiling,
+                slots,
+            }),
+        });
+        let [one, other] = &mut wanted;
+        reference::refine(&codes, query, one, &mut expected);
         // SAFETY: as above; the candidates are records.
-        unsafe { (kernel.refine)(&codes, query, *floor, *ceiling, &mut found) };
-        same(&found, &expected)
+        unsafe { (kernel.refine)(&codes, query, other, &mut found) };
+        same(&found, &expected) && slots[0] == slots[1]
     });
     let [mut rotated, mut expected_rotated] = [(); 2].map(|()| vec![0.0; vectors.len()]);
     for (vector, out) in vectors
@@ -273,18 +284,18 @@ mod tests {
             let (fine, coarse) = match round % 5 {
                 0 => (dims, 0),
                 1 => (
-                    64.min(dims / 8 * 4),
+                    64.min(dims / 16 * 8),
                     64 * below(3).min((dims - 64.min(dims)) / 64),
                 ),
                 _ => (
-                    4 * below(dims as u64 / 8 + 1),
+                    8 * below(dims as u64 / 16 + 1),
                     8 * (below(dims as u64 / 16 + 1)),
                 ),
             };
             let layout = if round % 5 == 4 {
                 Layout::along_axis(dims)
             } else {
-                Layout::new(dims, fine.max(if coarse == 0 { 4 } else { 0 }), coarse)
+                Layout::new(dims, fine.max(if coarse == 0 { 8 } else { 0 }), coarse)
             };
             let layout = layout.expect("valid bands");
             let (records, queries) = (below(90), below(36));

@@ -5,7 +5,7 @@ use crate::codes::{Codes, RecordMeta, rounded_up};
 use crate::layout::{Layout, UNIT};
 use crate::nibbles::high_nibble;
 use crate::query::Query;
-use crate::steps::{MAX_COARSE_CODE, MAX_CODE, Steps};
+use crate::steps::{MAX_CODE, MAX_SPLIT_CODE, Steps};
 
 /// Packs vectors of one layout, with fixed steps.
 ///
@@ -180,13 +180,13 @@ impl Codec {
                 start: fine,
                 end: head,
                 step: coarse_step,
-                max: MAX_COARSE_CODE,
+                max: MAX_SPLIT_CODE,
             },
             Band {
                 start: head,
                 end: self.layout.dims(),
                 step: tail_step,
-                max: MAX_CODE,
+                max: MAX_SPLIT_CODE,
             },
         ]
     }

@@ -1,7 +1,7 @@
 //! The codes of one block.
 
 use crate::aligned::AlignedBytes;
-use crate::layout::{BLOCK_RECORDS, Layout, META_FIELD_BYTES, TILE_RECORDS, UNIT};
+use crate::layout::{BLOCK_RECORDS, Layout, META_FIELD_BYTES, Plane, TILE_RECORDS, UNIT};
 use crate::nibbles::{high_nibble, low_nibble};
 
 /// The packed codes of up to [`BLOCK_RECORDS`] records; [`Layout`] describes the position of each byte.
@@ -9,8 +9,10 @@ pub struct Codes {
     layout: Layout,
     records: usize,
     head: AlignedBytes,
-    /// Rows, then [`ROW_OVERREAD`] bytes.
-    rest: AlignedBytes,
+    /// By [`Plane`]: rows, then [`ROW_OVERREAD`] bytes.
+    rest: [AlignedBytes; 3],
+    /// The largest sum of squares of a record's low nibbles in the tail.
+    largest_tail_low: u32,
 }
 
 /// Readable bytes after the last row. Kernels read 64 bytes at a time, so they read past the end of a row. The bytes past
@@ -38,13 +40,18 @@ impl Codes {
     /// Codes of no records, with capacity for `capacity` records.
     #[must_use]
     pub fn new(layout: Layout, capacity: usize) -> Self {
-        let mut rest = AlignedBytes::with_capacity(layout.rest_bytes(capacity) + ROW_OVERREAD);
-        rest.resize(ROW_OVERREAD);
+        let rest = Plane::ALL.map(|plane| {
+            let bytes = capacity * layout.plane_bytes(plane) + ROW_OVERREAD;
+            let mut rows = AlignedBytes::with_capacity(bytes);
+            rows.resize(ROW_OVERREAD);
+            rows
+        });
         Self {
             layout,
             records: 0,
             head: AlignedBytes::with_capacity(layout.head_bytes(capacity)),
             rest,
+            largest_tail_low: 0,
         }
     }
 
@@ -63,7 +70,15 @@ impl Codes {
         let mut codes = Self::new(layout, records);
         codes.resize(records);
         codes.head.as_mut_bytes().copy_from_slice(head);
-        codes.rest.as_mut_bytes()[..rest.len()].copy_from_slice(rest);
+        let mut others = rest;
+        for plane in Plane::ALL {
+            let (rows, after) = others.split_at(records * layout.plane_bytes(plane));
+            codes.rest[plane as usize].as_mut_bytes()[..rows.len()].copy_from_slice(rows);
+            others = after;
+        }
+        for slot in 0..records {
+            codes.note_tail_low(slot);
+        }
         Some(codes)
     }
 
@@ -85,16 +100,22 @@ impl Codes {
         self.head.as_bytes()
     }
 
-    /// The rows; `layout.rest_bytes(records)` bytes.
+    /// The planes one after the other; `layout.rest_bytes(records)` bytes.
     #[must_use]
-    pub fn rest_bytes(&self) -> &[u8] {
-        &self.rest.as_bytes()[..self.layout.rest_bytes(self.records)]
+    pub fn rest_bytes(&self) -> Vec<u8> {
+        Plane::ALL
+            .map(|plane| {
+                let bytes = self.records * self.layout.plane_bytes(plane);
+                &self.plane(plane)[..bytes]
+            })
+            .concat()
     }
 
     /// Bytes allocated, used or not.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.head.memory_bytes() + self.rest.memory_bytes()
+        let rest = self.rest.iter().map(AlignedBytes::memory_bytes);
+        self.head.memory_bytes() + rest.sum::<usize>()
     }
 
     /// Appends the records of another block.
@@ -139,19 +160,17 @@ impl Codes {
                 2,
             );
         }
-        let row = self.layout.row_bytes();
-        copy(
-            self.rest.as_mut_bytes(),
-            to,
-            other.rest.as_bytes(),
-            slot,
-            row,
-        );
+        for plane in Plane::ALL {
+            let rows = self.rest[plane as usize].as_mut_bytes();
+            let row = self.layout.plane_bytes(plane);
+            copy(rows, to, other.plane(plane), slot, row);
+        }
+        self.note_tail_low(to);
     }
 
     /// Stores a record at `slot`, which exists already or is the next one.
     ///
-    /// `record` has one code for each dimension, in -127..=127, or in -119..=119 in the coarse band.
+    /// `record` has one code for each dimension, in -127..=127 in the fine band, in -119..=119 in the others.
     pub(crate) fn write(&mut self, slot: usize, record: &[i8], meta: RecordMeta) {
         assert!(
             slot <= self.records,
@@ -171,10 +190,8 @@ impl Codes {
         }
         let nibbles = &mut tile[layout.coarse_offset()..];
         for (group, codes) in coarse.chunks_exact(8).enumerate() {
-            for at in 0..4 {
-                nibbles[(group * TILE_RECORDS + lane) * 4 + at] =
-                    nibble_pair(high_nibble(codes[at]), high_nibble(codes[at + 4]));
-            }
+            let at = (group * TILE_RECORDS + lane) * 4;
+            nibbles[at..at + 4].copy_from_slice(&nibble_pairs(codes, high_nibble));
         }
         let fields = tile[layout.meta_offset()..].chunks_exact_mut(META_FIELD_BYTES);
         let values = [
@@ -187,28 +204,48 @@ impl Codes {
             field[2 * lane..][..2].copy_from_slice(&value.to_le_bytes());
         }
 
-        let start = layout.rest_bytes(slot);
-        let row = &mut self.rest.as_mut_bytes()[start..][..layout.row_bytes()];
-        let (low, bytes) = row.split_at_mut(layout.coarse() / 2);
-        for (packed, codes) in low.chunks_exact_mut(4).zip(coarse.chunks_exact(8)) {
-            for at in 0..4 {
-                packed[at] = nibble_pair(low_nibble(codes[at]), low_nibble(codes[at + 4]));
+        for plane in Plane::ALL {
+            let (codes, nibble): (&[i8], fn(i8) -> i8) = match plane {
+                Plane::TailHigh => (tail, high_nibble),
+                Plane::CoarseLow => (coarse, low_nibble),
+                Plane::TailLow => (tail, low_nibble),
+            };
+            let bytes = layout.plane_bytes(plane);
+            let row = &mut self.rest[plane as usize].as_mut_bytes()[slot * bytes..][..bytes];
+            for (packed, codes) in row.chunks_exact_mut(4).zip(codes.chunks_exact(8)) {
+                packed.copy_from_slice(&nibble_pairs(codes, nibble));
             }
         }
-        for (byte, &code) in bytes.iter_mut().zip(tail) {
-            *byte = offset_byte(code);
-        }
+        self.note_tail_low(slot);
     }
 
-    /// The rows, and the bytes after them that kernels may read.
-    pub(crate) fn padded_rest(&self) -> &[u8] {
-        self.rest.as_bytes()
+    /// The rows of a plane, and the bytes after them that kernels may read.
+    pub(crate) fn plane(&self, plane: Plane) -> &[u8] {
+        self.rest[plane as usize].as_bytes()
+    }
+
+    /// A number that the norm of a record's low nibbles in the tail certainly does not exceed.
+    pub(crate) fn tail_low_norm(&self) -> f32 {
+        (self.largest_tail_low as f32).sqrt().next_up()
+    }
+
+    /// Takes the record at `slot` into account in [`Codes::tail_low_norm`].
+    fn note_tail_low(&mut self, slot: usize) {
+        let bytes = self.layout.plane_bytes(Plane::TailLow);
+        let row = &self.plane(Plane::TailLow)[slot * bytes..][..bytes];
+        let square = |nibble: u8| {
+            let low = i32::from(nibble) - 8;
+            (low * low).cast_unsigned()
+        };
+        let squares = row.iter().map(|byte| square(byte & 15) + square(byte >> 4));
+        self.largest_tail_low = self.largest_tail_low.max(squares.sum());
     }
 
     /// The scale, residuals and norm of the record at `slot`.
     #[inline(always)]
     pub(crate) fn meta(&self, slot: usize) -> RecordMeta {
-        let fields = &self.tile(slot / TILE_RECORDS)[self.layout.meta_offset()..];
+        let tile = self.tile(slot / TILE_RECORDS);
+        let fields = &tile[self.layout.meta_offset()..][..4 * META_FIELD_BYTES];
         let value = |field: usize| {
             let at = field * META_FIELD_BYTES + slot % TILE_RECORDS * 2;
             u16::from_le_bytes([fields[at], fields[at + 1]])
@@ -236,8 +273,10 @@ impl Codes {
         assert!(records <= BLOCK_RECORDS, "a block holds 4096 records");
         self.records = records;
         self.head.resize(self.layout.head_bytes(records));
-        self.rest
-            .resize(self.layout.rest_bytes(records) + ROW_OVERREAD);
+        for plane in Plane::ALL {
+            let bytes = records * self.layout.plane_bytes(plane);
+            self.rest[plane as usize].resize(bytes + ROW_OVERREAD);
+        }
     }
 }
 
@@ -250,6 +289,8 @@ fn offset_byte(code: i8) -> u8 {
     code.cast_unsigned() ^ 0x80
 }
 
-fn nibble_pair(low: i8, high: i8) -> u8 {
-    (low + 8).cast_unsigned() | (high + 8).cast_unsigned() << 4
+/// Eight codes as four bytes, each with the nibbles of the codes `at` and `at + 4`.
+fn nibble_pairs(codes: &[i8], nibble: fn(i8) -> i8) -> [u8; 4] {
+    let stored = |at: usize| (nibble(codes[at]) + 8).cast_unsigned();
+    std::array::from_fn(|at| stored(at) | stored(at + 4) << 4)
 }

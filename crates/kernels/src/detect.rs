@@ -8,7 +8,7 @@ use crate::kernel::Kernel;
 use crate::layout::BLOCK_RECORDS;
 use crate::query::Query;
 use crate::scalar::SCALAR;
-use crate::scan::{Candidate, Mask, Scan};
+use crate::scan::{Candidate, Mask, Scan, Wanted};
 
 /// The environment variable that names a kernel to use instead of the best one. A name that is
 /// unknown or that this CPU does not support is ignored.
@@ -47,14 +47,14 @@ pub fn scan_codes(codes: &Codes, scans: &mut [Scan<'_>]) {
     unsafe { (kernel().scan_codes)(codes, scans) }
 }
 
-/// Pruning passes 2 and 3: narrows the bounds of candidates of [`scan_codes`], and drops those whose cosine is not between
-/// `floor` and `ceiling`.
+/// Pruning passes 2 and 3: narrows the bounds of candidates of [`scan_codes`], and drops those that are not
+/// `wanted`.
 ///
 /// If the head holds all codes and there is no axis, the candidates do not change.
 ///
 /// # Panics
 /// When the query has another layout than the codes, or a candidate is not one of their records.
-pub fn refine(codes: &Codes, query: &Query, floor: f32, ceiling: f32, found: &mut Vec<Candidate>) {
+pub fn refine(codes: &Codes, query: &Query, wanted: &mut Wanted<'_>, found: &mut Vec<Candidate>) {
     assert_eq!(
         query.layout(),
         codes.layout(),
@@ -64,7 +64,7 @@ pub fn refine(codes: &Codes, query: &Query, floor: f32, ceiling: f32, found: &mu
     assert!(found.iter().all(within), "candidates are records");
     if codes.layout().row_bytes() > 0 || codes.layout().is_along_axis() {
         // SAFETY: the kernel is available, the layouts are equal, and the slots are records.
-        unsafe { (kernel().refine)(codes, query, floor, ceiling, found) }
+        unsafe { (kernel().refine)(codes, query, wanted, found) }
     }
 }
 

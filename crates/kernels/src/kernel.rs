@@ -2,7 +2,7 @@
 
 use crate::codes::Codes;
 use crate::query::Query;
-use crate::scan::{Candidate, Mask, Scan};
+use crate::scan::{Candidate, Mask, Scan, Wanted};
 
 /// The functions of one instruction set.
 ///
@@ -14,7 +14,7 @@ pub(crate) struct Kernel {
     /// Whether this CPU and system have the instructions.
     pub(crate) available: fn() -> bool,
     pub(crate) scan_codes: unsafe fn(&Codes, &mut [Scan<'_>]),
-    pub(crate) refine: unsafe fn(&Codes, &Query, f32, f32, &mut Vec<Candidate>),
+    pub(crate) refine: unsafe fn(&Codes, &Query, &mut Wanted<'_>, &mut Vec<Candidate>),
     pub(crate) exact: unsafe fn(&[i32], &[i32]) -> i64,
     pub(crate) rotate: unsafe fn(&[f32], usize, &[f32], &mut [f32]),
     pub(crate) integers_between: unsafe fn(&[u64], u64, u64, &Mask) -> Mask,
@@ -37,12 +37,11 @@ macro_rules! kernel {
         unsafe fn refine(
             codes: &$crate::codes::Codes,
             query: &$crate::query::Query,
-            floor: f32,
-            ceiling: f32,
+            wanted: &mut $crate::scan::Wanted<'_>,
             found: &mut Vec<$crate::scan::Candidate>,
         ) {
             // SAFETY: as for `scan_codes`.
-            unsafe { $crate::refine::refine::<$lanes>(codes, query, floor, ceiling, found) }
+            unsafe { $crate::refine::refine::<$lanes>(codes, query, wanted, found) }
         }
         $(#[target_feature(enable = $feature)])*
         unsafe fn exact(query: &[i32], record: &[i32]) -> i64 {

@@ -12,7 +12,7 @@ pub const BLOCK_RECORDS: usize = 4096;
 ///
 /// - *fine*: 8-bit codes, all in the head,
 /// - *coarse*: 8-bit codes `16h + l`, with `h` in the head and `l` in the rest,
-/// - *tail*: 8-bit codes, only in the rest.
+/// - *tail*: 8-bit codes `16h + l`, both nibbles in the rest.
 ///
 /// The **head** is what pruning pass 1 reads: contiguous tiles of 16 records, each
 ///
@@ -25,8 +25,8 @@ pub const BLOCK_RECORDS: usize = 4096;
 /// | `[16]` u16 | tail norm: norm of the tail band, rounded up |
 /// | `[16]` u16 | full residual: norm of the error of all codes, rounded up |
 ///
-/// The **rest** is one row for each record: `coarse / 2` bytes of nibbles `l + 8`, packed as in the head,
-/// then `tail` bytes code + 128. Numbers are little endian.
+/// The **rest** is three [planes](Plane) of nibbles, plus 8 and packed as in the head, with one row for each record. Numbers
+/// are little endian.
 ///
 /// In a layout **along an axis** all dimensions are fine, and dimension 0 is the axis: a direction in which all vectors are
 /// long. The scale of a record is its component along the axis, so that its codes represent only the other components,
@@ -46,6 +46,21 @@ pub struct Layout {
     along_axis: bool,
 }
 
+/// A part of the rest: nibbles of one band of every record, in the order in which pass 2 reads them.
+///
+/// The high nibbles of the tail come first: they exclude nearly all candidates of every query. A query that is unlike the
+/// records is long in the tail, so without them the head would exclude hardly any record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plane {
+    TailHigh,
+    CoarseLow,
+    TailLow,
+}
+
+impl Plane {
+    pub(crate) const ALL: [Self; 3] = [Self::TailHigh, Self::CoarseLow, Self::TailLow];
+}
+
 /// Bytes of the scales, residuals and norms of a tile.
 const META_BYTES: usize = 4 * META_FIELD_BYTES;
 /// Bytes of one of these fields: a u16 for each record of the tile.
@@ -61,8 +76,8 @@ impl Layout {
     /// Bands of `fine` and `coarse` dimensions and a tail of the others, out of `dims` rounded up
     /// to a multiple of eight.
     ///
-    /// `None` unless `fine` is a multiple of 4, `coarse` a multiple of 8, both fit into the
-    /// dimensions, the head holds at least one dimension and there are no more than 65,536.
+    /// `None` unless `fine` and `coarse` are multiples of 8, both fit into the dimensions, the head
+    /// holds at least one dimension and there are no more than 65,536.
     #[must_use]
     pub fn new(dims: usize, fine: usize, coarse: usize) -> Option<Self> {
         if dims > Self::MAX_DIMS {
@@ -72,7 +87,7 @@ impl Layout {
         let fits = fine
             .checked_add(coarse)
             .is_some_and(|head| (1..=dims).contains(&head));
-        (fits && fine.is_multiple_of(4) && coarse.is_multiple_of(8)).then_some(Self {
+        (fits && fine.is_multiple_of(8) && coarse.is_multiple_of(8)).then_some(Self {
             dims,
             fine,
             coarse,
@@ -141,16 +156,27 @@ impl Layout {
         records.div_ceil(TILE_RECORDS) * self.tile_bytes()
     }
 
-    /// Bytes of one record's row; zero if the head holds all codes.
+    /// Bytes of one record in all planes; zero if the head holds all codes.
     #[must_use]
     pub fn row_bytes(&self) -> usize {
-        self.coarse / 2 + self.tail()
+        Plane::ALL
+            .iter()
+            .map(|&plane| self.plane_bytes(plane))
+            .sum()
     }
 
     /// Bytes of the rest of `records` records.
     #[must_use]
     pub fn rest_bytes(&self, records: usize) -> usize {
         records * self.row_bytes()
+    }
+
+    /// Bytes of one record in a plane.
+    pub(crate) fn plane_bytes(&self, plane: Plane) -> usize {
+        match plane {
+            Plane::CoarseLow => self.coarse / 2,
+            Plane::TailHigh | Plane::TailLow => self.tail() / 2,
+        }
     }
 
     /// Dimensions of the fine and coarse bands.
@@ -183,7 +209,7 @@ mod tests {
 
     #[test]
     fn refuses_bands_that_do_not_pack() {
-        assert_eq!(Layout::new(384, 66, 128), None);
+        assert_eq!(Layout::new(384, 68, 128), None);
         assert_eq!(Layout::new(384, 64, 132), None);
         assert_eq!(Layout::new(384, 256, 136), None);
         assert_eq!(Layout::new(384, 0, 0), None);

@@ -42,5 +42,5 @@ pub use detect::{
 };
 pub use layout::{BLOCK_RECORDS, Layout, TILE_RECORDS};
 pub use query::Query;
-pub use scan::{Candidate, HigherFloor, Mask, Scan};
+pub use scan::{Candidate, Counted, HigherFloor, Mask, Scan, Wanted};
 pub use steps::Steps;

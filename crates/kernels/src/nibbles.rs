@@ -1,12 +1,12 @@
-//! A coarse code as two nibbles: `16h + l`.
+//! A code of the coarse band or the tail as two nibbles: `16h + l`.
 
-/// `h` of a coarse code `16h + l` with `l` in -8..=7.
+/// `h` of a code `16h + l` with `l` in -8..=7.
 pub(crate) fn high_nibble(code: i8) -> i8 {
-    // Coarse codes end at 119, so adding 8 stays inside an i8.
+    // These codes end at 119, so adding 8 stays inside an i8.
     (code + 8) >> 4
 }
 
-/// `l` of a coarse code `16h + l`.
+/// `l` of a code `16h + l`.
 pub(crate) fn low_nibble(code: i8) -> i8 {
     code - 16 * high_nibble(code)
 }
@@ -16,7 +16,7 @@ mod tests {
     use super::{high_nibble, low_nibble};
 
     #[test]
-    fn nibbles_make_up_every_coarse_code() {
+    fn nibbles_make_up_every_split_code() {
         for code in -119..=119_i8 {
             let (high, low) = (high_nibble(code), low_nibble(code));
             assert_eq!(16 * i32::from(high) + i32::from(low), i32::from(code));

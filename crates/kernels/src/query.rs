@@ -11,12 +11,11 @@ use crate::steps::{MAX_CODE, Steps};
 ///
 /// Pass 1 bounds the error band by band. Nearly all of the residual of fine and coarse is in coarse, where a query has
 /// less than half of its length. The residual of fine is at most the residual of all codes. The tail of `x` is ignored,
-/// which costs at most its norm times the norm of the query's tail.
+/// which costs at most its norm times the norm of the query's tail. Once its high nibbles are known, the low ones cost at
+/// most their norm times the norm of the codes of the query's tail.
 #[derive(Clone, Debug)]
 pub struct Query {
     layout: Layout,
-    /// Codes of fine and coarse dimensions, in order.
-    pub(crate) head: Vec<i8>,
     pub(crate) codes: BandCodes,
     pub(crate) weights: Weights,
     /// What the product with the axis adds to each fine dot product; 0 in a layout without an axis.
@@ -29,20 +28,23 @@ pub struct Query {
 /// Codes of a vector by band, in the order of the bytes of a record.
 #[derive(Clone, Debug)]
 pub(crate) struct BandCodes {
-    /// Codes of fine dimensions, padded with zeros to 64.
-    pub(crate) fine: Vec<i8>,
-    /// Codes of the coarse dimensions that a record stores in low nibbles, padded with zeros to 64.
-    pub(crate) low: Vec<i8>,
-    /// Codes of the coarse dimensions that a record stores in high nibbles, padded with zeros to 64.
-    pub(crate) high: Vec<i8>,
-    /// Codes of tail dimensions, padded with zeros to 64.
-    pub(crate) tail: Vec<i8>,
+    /// Codes of fine and coarse dimensions, in order.
+    pub(crate) head: Vec<i8>,
     /// Sum of the fine codes. The bytes of a record are its codes plus 128.
     pub(crate) fine_sum: i32,
-    /// Sum of the coarse codes. The nibbles of a record are its codes plus 8.
-    pub(crate) coarse_sum: i32,
-    /// Sum of the tail codes.
-    pub(crate) tail_sum: i32,
+    pub(crate) coarse: NibbleCodes,
+    pub(crate) tail: NibbleCodes,
+}
+
+/// Codes of a band that a record stores in nibbles.
+#[derive(Clone, Debug)]
+pub(crate) struct NibbleCodes {
+    /// Codes of the dimensions that a record stores in the low half of a byte, padded with zeros to 64.
+    pub(crate) low: Vec<i8>,
+    /// Codes of the dimensions that a record stores in the high half of a byte, padded with zeros to 64.
+    pub(crate) high: Vec<i8>,
+    /// Sum of the codes. The nibbles of a record are its codes plus 8.
+    pub(crate) sum: i32,
 }
 
 /// Factors of the bounds of pass 3, in the units of [`Weights`].
@@ -71,8 +73,12 @@ pub(crate) struct Weights {
     pub(crate) high: f32,
     /// Of the dot product of low nibbles.
     pub(crate) low: f32,
-    /// Of the tail dot product.
-    pub(crate) tail: f32,
+    /// Of the dot product of high nibbles of the tail.
+    pub(crate) tail_high: f32,
+    /// Of the dot product of low nibbles of the tail.
+    pub(crate) tail_low: f32,
+    /// Of the scale times the norm of the low nibbles of the tail, as long as only its high nibbles are known.
+    pub(crate) tail_low_norm: f32,
     /// Of the coarse residual.
     pub(crate) coarse_residual: f32,
     /// Of the tail norm.
@@ -104,7 +110,9 @@ impl Query {
             fine: (fine.step * f64::from(steps.fine) * UNIT) as f32,
             high: (16.0 * coarse.step * f64::from(steps.coarse) * UNIT) as f32,
             low: (coarse.step * f64::from(steps.coarse) * UNIT) as f32,
-            tail: (tail_band.step * f64::from(steps.tail) * UNIT) as f32,
+            tail_high: (16.0 * tail_band.step * f64::from(steps.tail) * UNIT) as f32,
+            tail_low: (tail_band.step * f64::from(steps.tail) * UNIT) as f32,
+            tail_low_norm: above(norm([tail_band.represented]) * f64::from(steps.tail) * UNIT),
             coarse_residual: above(norm([coarse.represented]) * UNIT),
             tail_norm: above(tail_norm * UNIT),
             fine_residual: above(norm([fine.represented]) * UNIT),
@@ -120,8 +128,7 @@ impl Query {
         let [fine, coarse, tail] = bands.map(|band| band.codes);
         Self {
             layout,
-            head: [fine.as_slice(), &coarse].concat(),
-            codes: BandCodes::new(fine, &coarse, tail),
+            codes: BandCodes::new(&fine, &coarse, &tail),
             weights,
             axis_dot: 0,
             remainder,
@@ -156,7 +163,9 @@ impl Query {
             fine: (unit * UNIT) as f32,
             high: 0.0,
             low: 0.0,
-            tail: 0.0,
+            tail_high: 0.0,
+            tail_low: 0.0,
+            tail_low_norm: 0.0,
             coarse_residual: axis_residual,
             tail_norm: above(norm([band.residual]) * UNIT),
             fine_residual: residual,
@@ -169,8 +178,7 @@ impl Query {
         let [fine, ..] = bands.map(|band| band.codes);
         Self {
             layout,
-            head: fine.clone(),
-            codes: BandCodes::new(fine, &[], Vec::new()),
+            codes: BandCodes::new(&fine, &[], &[]),
             weights,
             axis_dot,
             remainder,
@@ -186,15 +194,22 @@ impl Query {
 }
 
 impl BandCodes {
-    fn new(fine: Vec<i8>, coarse: &[i8], tail: Vec<i8>) -> Self {
+    fn new(fine: &[i8], coarse: &[i8], tail: &[i8]) -> Self {
         Self {
-            low: nibble_codes(coarse, 0),
-            high: nibble_codes(coarse, 4),
-            fine_sum: sum(&fine),
-            coarse_sum: sum(coarse),
-            tail_sum: sum(&tail),
-            fine: padded(fine),
-            tail: padded(tail),
+            head: [fine, coarse].concat(),
+            fine_sum: sum(fine),
+            coarse: NibbleCodes::new(coarse),
+            tail: NibbleCodes::new(tail),
+        }
+    }
+}
+
+impl NibbleCodes {
+    fn new(codes: &[i8]) -> Self {
+        Self {
+            low: every_other_four(codes, 0),
+            high: every_other_four(codes, 4),
+            sum: sum(codes),
         }
     }
 }
@@ -223,7 +238,7 @@ fn remainder(steps: Steps, bands: &[Band; 3], rounding: f64) -> (BandCodes, Rema
         axis_residual: 0.0,
         slack: above(slack),
     };
-    let codes = BandCodes::new(fine.codes, &coarse.codes, tail.codes);
+    let codes = BandCodes::new(&fine.codes, &coarse.codes, &tail.codes);
     (codes, weights)
 }
 
@@ -233,8 +248,8 @@ const FINER: f64 = 254.0;
 /// The largest product with the axis, in units of the fine dot product. Its sum with the other products fits an i32.
 const MAX_AXIS_DOT: f64 = (1 << 28) as f64;
 
-/// The codes that are multiplied with low (`first` is 0) or high (`first` is 4) nibbles: four of every eight.
-fn nibble_codes(codes: &[i8], first: usize) -> Vec<i8> {
+/// The codes that are multiplied with the low (`first` is 0) or the high (`first` is 4) half of bytes: four of every eight.
+fn every_other_four(codes: &[i8], first: usize) -> Vec<i8> {
     let groups = codes.chunks_exact(8);
     padded(
         groups

@@ -1,11 +1,11 @@
 //! The reference implementation without optimisations. Every kernel must return the same results.
 
 use crate::codes::Codes;
-use crate::layout::TILE_RECORDS;
-use crate::query::Query;
-use crate::refine::{LowNibbles, Part, Tail};
+use crate::layout::{Plane, TILE_RECORDS};
+use crate::query::{NibbleCodes, Query};
+use crate::refine::{CoarseLow, Part, TailHigh, TailLow};
 use crate::remainder::Dots;
-use crate::scan::{Candidate, Scan};
+use crate::scan::{Candidate, Scan, Wanted};
 
 pub(crate) fn dot(a: &[i8], b: &[i8]) -> i32 {
     a.iter()
@@ -33,52 +33,64 @@ pub(crate) fn scan_codes(codes: &Codes, scans: &mut [Scan<'_>]) {
 pub(crate) fn refine(
     codes: &Codes,
     query: &Query,
-    floor: f32,
-    ceiling: f32,
+    wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
 ) {
-    let layout = codes.layout();
+    refine_by::<TailHigh>(codes, query, wanted, found);
+    refine_by::<CoarseLow>(codes, query, wanted, found);
+    refine_by::<TailLow>(codes, query, wanted, found);
     found.retain_mut(|candidate| {
         let slot = usize::from(candidate.slot);
-        let row = &codes.rest_bytes()[layout.rest_bytes(slot)..][..layout.row_bytes()];
-        let (nibbles, tail) = row.split_at(layout.coarse() / 2);
-        let (meta, weights) = (codes.meta(slot), &query.weights);
-        if !nibbles.is_empty() {
-            let low = dot(&unpacked(nibbles), &query.head[layout.fine()..]);
-            LowNibbles::narrow(candidate, low, &meta, weights);
-            if !candidate.may_lie_in(floor, ceiling) {
-                return false;
-            }
+        if wanted.is_undecided(candidate) {
+            remainder_dots(codes, query, slot).narrow(candidate, &codes.meta(slot), query);
         }
-        if !tail.is_empty() {
-            let tail = dot(&signed(tail), &query.codes.tail);
-            Tail::narrow(candidate, tail, &meta, weights);
-            if !candidate.may_lie_in(floor, ceiling) {
-                return false;
-            }
-        }
-        if candidate.is_crossed_by(floor) || candidate.is_crossed_by(ceiling) {
-            remainder_dots(codes, query, slot).narrow(candidate, &meta, query);
-        }
-        candidate.may_lie_in(floor, ceiling)
+        wanted.keeps(candidate)
+    });
+}
+
+fn refine_by<P: Part>(
+    codes: &Codes,
+    query: &Query,
+    wanted: &mut Wanted<'_>,
+    found: &mut Vec<Candidate>,
+) {
+    if codes.layout().plane_bytes(P::PLANE) == 0 {
+        return;
+    }
+    let band = in_order(P::band(query));
+    let factors = P::factors(&query.weights, codes.tail_low_norm());
+    found.retain_mut(|candidate| {
+        let slot = usize::from(candidate.slot);
+        let dot = dot(&row(codes, P::PLANE, slot), &band);
+        factors.narrow(candidate, dot, &codes.meta(slot));
+        wanted.keeps(candidate)
     });
 }
 
 fn remainder_dots(codes: &Codes, query: &Query, slot: usize) -> Dots {
-    let layout = codes.layout();
     let remainder = &query.remainder;
     let (fine, high) = head_columns(codes, slot);
-    let (nibbles, tail) =
-        codes.rest_bytes()[layout.rest_bytes(slot)..][..layout.row_bytes()].split_at(high.len());
-    let mut coarse = Vec::new();
-    for (low, high) in remainder.low.chunks(4).zip(remainder.high.chunks(4)) {
-        coarse.extend([low, high].concat());
-    }
+    let [coarse, tail] = [&remainder.coarse, &remainder.tail].map(in_order);
+    let plane = |plane, band: &[i8]| dot(&row(codes, plane, slot), band);
     Dots {
-        fine: dot(&signed(&fine), &remainder.fine),
-        coarse: 16 * dot(&unpacked(&high), &coarse) + dot(&unpacked(nibbles), &coarse),
-        tail: dot(&signed(tail), &remainder.tail),
+        fine: dot(&signed(&fine), &remainder.head),
+        coarse: 16 * dot(&unpacked(&high), &coarse) + plane(Plane::CoarseLow, &coarse),
+        tail: 16 * plane(Plane::TailHigh, &tail) + plane(Plane::TailLow, &tail),
     }
+}
+
+/// A record's codes of a plane.
+fn row(codes: &Codes, plane: Plane, slot: usize) -> Vec<i8> {
+    let bytes = codes.layout().plane_bytes(plane);
+    unpacked(&codes.plane(plane)[slot * bytes..][..bytes])
+}
+
+/// The codes of a band in the order of dimensions.
+fn in_order(band: &NibbleCodes) -> Vec<i8> {
+    let groups = band.low.chunks(4).zip(band.high.chunks(4));
+    groups
+        .flat_map(|(low, high)| [low, high].concat())
+        .collect()
 }
 
 /// A record's bytes of the fine band and of high nibbles.
@@ -101,7 +113,7 @@ fn head_columns(codes: &Codes, slot: usize) -> (Vec<u8>, Vec<u8>) {
 fn head_bounds(codes: &Codes, query: &Query, slot: usize) -> Candidate {
     let layout = codes.layout();
     let (bytes, nibbles) = head_columns(codes, slot);
-    let (fine_query, coarse_query) = query.head.split_at(layout.fine());
+    let (fine_query, coarse_query) = query.codes.head.split_at(layout.fine());
     let fine = (dot(&signed(&bytes), fine_query) + query.axis_dot) as f32;
     let high = dot(&unpacked(&nibbles), coarse_query) as f32;
 

@@ -1,21 +1,26 @@
 //! Pruning pass 2: narrower bounds for the candidates of pass 1, from the rest of their codes.
 //!
-//! The low nibbles of the coarse band come first. They take a cache line or two and exclude most candidates, so the
-//! longer tail is read for few. Candidates whose bounds still cross the floor or the ceiling go to pass 3.
+//! The planes of the rest are read one after the other. The first takes one or two cache lines of a record and excludes
+//! most candidates, so the others are read for few. Candidates whose bounds still cross the floor or the ceiling go to
+//! pass 3.
 
 use crate::codes::{Codes, RecordMeta};
-use crate::dots::{bytes_dot, nibbles_dot};
+use crate::dots::nibbles_dot;
 use crate::lanes::Lanes;
-use crate::query::{BandCodes, Query, Weights};
+use crate::layout::Plane;
+use crate::query::{NibbleCodes, Query, Weights};
 use crate::remainder::refine_by_remainder;
-use crate::scan::Candidate;
+use crate::scan::{Candidate, Wanted};
 use crate::scan_codes::CACHE_LINE;
 
 /// Rows are prefetched this many candidates ahead, because they are scattered: a memory access takes about as long as
 /// the work on this many rows.
 const AHEAD: usize = 12;
 
-/// Narrows the bounds of each candidate by all of its codes, and drops the candidates outside `floor..=ceiling`.
+/// Candidates whose dot products are computed before their bounds.
+const GROUP: usize = 16;
+
+/// Narrows the bounds of each candidate by all of its codes, and drops the candidates that are not wanted.
 ///
 /// # Safety
 /// The CPU has `L`'s instructions and the caller is compiled for them; the query has the codes'
@@ -24,110 +29,157 @@ const AHEAD: usize = 12;
 pub(crate) unsafe fn refine<L: Lanes>(
     codes: &Codes,
     query: &Query,
-    floor: f32,
-    ceiling: f32,
+    wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
 ) {
-    let layout = codes.layout();
-    let nibble_bytes = layout.coarse() / 2;
-    // SAFETY: the caller guarantees it; the nibbles of a row come first, then its tail.
+    // SAFETY: the caller guarantees it.
     unsafe {
-        if nibble_bytes > 0 {
-            refine_by_part::<L, LowNibbles>(codes, query, 0..nibble_bytes, floor, ceiling, found);
-        }
-        if layout.tail() > 0 {
-            let tail = nibble_bytes..layout.row_bytes();
-            refine_by_part::<L, Tail>(codes, query, tail, floor, ceiling, found);
-        }
-        refine_by_remainder::<L>(codes, query, floor, ceiling, found);
+        refine_by_plane::<L, TailHigh>(codes, query, wanted, found);
+        refine_by_plane::<L, CoarseLow>(codes, query, wanted, found);
+        refine_by_plane::<L, TailLow>(codes, query, wanted, found);
+        refine_by_remainder::<L>(codes, query, wanted, found);
     }
 }
 
-/// Narrows the bounds of each candidate by the bytes `part` of its row, and drops the candidates outside.
+/// Narrows the bounds of each candidate by a plane, and drops the candidates that are not wanted.
 ///
 /// # Safety
 /// As for [`refine`].
 #[inline(always)]
-unsafe fn refine_by_part<L: Lanes, P: Part>(
+unsafe fn refine_by_plane<L: Lanes, P: Part>(
     codes: &Codes,
     query: &Query,
-    part: std::ops::Range<usize>,
-    floor: f32,
-    ceiling: f32,
+    wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
 ) {
-    let row_bytes = codes.layout().row_bytes();
-    let rows = codes.padded_rest().as_ptr();
+    let layout = codes.layout();
+    let row_bytes = layout.plane_bytes(P::PLANE);
+    if row_bytes == 0 {
+        return;
+    }
+    let rows = codes.plane(P::PLANE).as_ptr();
+    let band = P::band(query);
+    let factors = P::factors(&query.weights, codes.tail_low_norm());
     let mut kept = 0;
-    for index in 0..found.len() {
-        if let Some(next) = found.get(index + AHEAD) {
+    for first in (0..found.len()).step_by(GROUP) {
+        let group = GROUP.min(found.len() - first);
+        for next in found.iter().skip(first + AHEAD).take(GROUP) {
             let row = usize::from(next.slot) * row_bytes;
-            for line in part.clone().step_by(CACHE_LINE) {
+            for line in (0..row_bytes).step_by(CACHE_LINE) {
                 // SAFETY: inside the row, which is that of a record; the caller guarantees the CPU.
                 unsafe { L::prefetch(rows.add(row + line)) };
             }
         }
-        let mut candidate = found[index];
-        let slot = usize::from(candidate.slot);
-        // SAFETY: as above; the last row is followed by readable bytes.
-        let dot = unsafe { P::dot::<L>(rows.add(slot * row_bytes + part.start), query) };
-        P::narrow(&mut candidate, dot, &codes.meta(slot), &query.weights);
-        if candidate.may_lie_in(floor, ceiling) {
+        let mut dots = [0; GROUP];
+        let mut metas = [RecordMeta::default(); GROUP];
+        for at in 0..group {
+            let slot = usize::from(found[first + at].slot);
+            // SAFETY: a load of the row begins inside it, since the query's codes are as long and padded to 64, and so
+            // ends inside the overread. The bytes past the row are multiplied with zeros of the query.
+            dots[at] = unsafe {
+                let row = rows.add(slot * row_bytes);
+                nibbles_dot::<L>(band, |start| L::nibble_codes(row.add(start)))
+            };
+            metas[at] = codes.meta(slot);
+        }
+        for at in 0..group {
+            let mut candidate = found[first + at];
+            factors.narrow(&mut candidate, dots[at], &metas[at]);
             found[kept] = candidate;
-            kept += 1;
+            kept += usize::from(wanted.keeps(&candidate));
         }
     }
     found.truncate(kept);
 }
 
-/// A part of a row, and how it narrows the bounds of a candidate, given the parts before it.
+/// A plane that narrows bounds, given the planes before it.
 pub(crate) trait Part {
-    /// The dot product with the query's codes.
-    ///
-    /// # Safety
-    /// As for [`refine`]; at `at` the part of a row of the query's layout begins, and the row is followed by
-    /// [`ROW_OVERREAD`](crate::codes::ROW_OVERREAD) readable bytes.
-    unsafe fn dot<L: Lanes>(at: *const u8, query: &Query) -> i32;
+    const PLANE: Plane;
 
-    /// Narrows the bounds of a candidate by the dot product. `reference` calls this function too.
-    fn narrow(candidate: &mut Candidate, dot: i32, meta: &RecordMeta, weights: &Weights);
+    /// The query's codes of the plane's band.
+    fn band(query: &Query) -> &NibbleCodes;
+
+    /// `tail_low_norm` is at least the norm of any record's low nibbles in the tail.
+    fn factors(weights: &Weights, tail_low_norm: f32) -> Factors;
 }
 
+/// How the bounds of a candidate follow from the dot product with a row.
+pub(crate) struct Factors {
+    /// Of the dot product.
+    dot: f32,
+    /// Of the scale: the low nibbles of the tail, if they are not known.
+    scale: f32,
+    /// Of the coarse residual, if the low nibbles of the coarse band are not known.
+    coarse_residual: f32,
+    full_residual: f32,
+    slack: f32,
+}
+
+impl Factors {
+    /// Narrows the bounds of a candidate. `reference` calls this function too.
+    #[inline(always)]
+    pub(crate) fn narrow(&self, candidate: &mut Candidate, dot: i32, meta: &RecordMeta) {
+        let scale = f32::from(meta.scale);
+        candidate.estimate += scale * (self.dot * dot as f32);
+        candidate.error = self.full_residual * f32::from(meta.full_residual)
+            + self.coarse_residual * f32::from(meta.coarse_residual)
+            + (self.scale * scale + self.slack);
+    }
+}
+
+/// The high nibbles of the tail.
+pub(crate) struct TailHigh;
 /// The low nibbles of the coarse band.
-pub(crate) struct LowNibbles;
-/// The tail.
-pub(crate) struct Tail;
+pub(crate) struct CoarseLow;
+/// The low nibbles of the tail.
+pub(crate) struct TailLow;
 
-impl Part for LowNibbles {
-    #[inline(always)]
-    unsafe fn dot<L: Lanes>(at: *const u8, query: &Query) -> i32 {
-        // SAFETY: a load of the row begins inside the part, since the query's codes are as long and padded to
-        // 64, and so ends inside the overread. The bytes past the part are multiplied with zeros of the query.
-        unsafe { nibbles_dot::<L>(&query.codes, |start| L::nibble_codes(at.add(start))) }
+impl Part for TailHigh {
+    const PLANE: Plane = Plane::TailHigh;
+
+    fn band(query: &Query) -> &NibbleCodes {
+        &query.codes.tail
     }
 
-    /// The error still contains the whole tail. The full residual bounds the residual of the fine and coarse codes.
-    #[inline(always)]
-    fn narrow(candidate: &mut Candidate, dot: i32, meta: &RecordMeta, weights: &Weights) {
-        candidate.estimate += f32::from(meta.scale) * (weights.low * dot as f32);
-        candidate.error = weights.full_residual * f32::from(meta.full_residual)
-            + weights.tail_norm * f32::from(meta.tail_norm)
-            + weights.full_slack;
+    fn factors(weights: &Weights, tail_low_norm: f32) -> Factors {
+        Factors {
+            dot: weights.tail_high,
+            scale: weights.tail_low_norm * tail_low_norm,
+            coarse_residual: weights.coarse_residual,
+            full_residual: weights.full_residual,
+            slack: weights.full_slack,
+        }
     }
 }
 
-impl Part for Tail {
-    #[inline(always)]
-    unsafe fn dot<L: Lanes>(at: *const u8, query: &Query) -> i32 {
-        let BandCodes { tail, tail_sum, .. } = &query.codes;
-        // SAFETY: as above.
-        unsafe { bytes_dot::<L>(tail, *tail_sum, |start| L::byte_codes(at.add(start))) }
+impl Part for CoarseLow {
+    const PLANE: Plane = Plane::CoarseLow;
+
+    fn band(query: &Query) -> &NibbleCodes {
+        &query.codes.coarse
     }
 
-    #[inline(always)]
-    fn narrow(candidate: &mut Candidate, dot: i32, meta: &RecordMeta, weights: &Weights) {
-        candidate.estimate += f32::from(meta.scale) * (weights.tail * dot as f32);
-        candidate.error =
-            weights.full_residual * f32::from(meta.full_residual) + weights.full_slack;
+    fn factors(weights: &Weights, tail_low_norm: f32) -> Factors {
+        Factors {
+            dot: weights.low,
+            coarse_residual: 0.0,
+            ..TailHigh::factors(weights, tail_low_norm)
+        }
+    }
+}
+
+impl Part for TailLow {
+    const PLANE: Plane = Plane::TailLow;
+
+    fn band(query: &Query) -> &NibbleCodes {
+        &query.codes.tail
+    }
+
+    fn factors(weights: &Weights, _: f32) -> Factors {
+        Factors {
+            dot: weights.tail_low,
+            scale: 0.0,
+            ..CoarseLow::factors(weights, 0.0)
+        }
     }
 }

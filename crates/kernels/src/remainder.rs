@@ -1,16 +1,16 @@
 //! Pruning pass 3: bounds by the query at 16 bits, for candidates whose bounds cross the floor or the ceiling.
 //!
 //! About half of the error of pass 2 is the residual of the query's 8-bit codes. This residual is quantised with 8 more
-//! bits and multiplied with the record's codes: fine codes and high nibbles in its tile, the others in its row.
+//! bits and multiplied with the record's codes: fine codes and high nibbles of the coarse band in its tile, the others in its rows.
 
 use crate::codes::{Codes, RecordMeta};
-use crate::dots::{bytes_dot, nibbles_dot};
+use crate::dots::{NIBBLE_OFFSET, nibbles_dot};
 use crate::lanes::Lanes;
-use crate::layout::TILE_RECORDS;
+use crate::layout::{Plane, TILE_RECORDS};
 use crate::query::Query;
-use crate::scan::Candidate;
+use crate::scan::{Candidate, Wanted};
 
-/// Narrows the bounds of each candidate that crosses the floor or the ceiling, and drops the candidates outside.
+/// Narrows the bounds of each candidate that crosses the floor or the ceiling, and drops the candidates that are not wanted.
 ///
 /// # Safety
 /// As for [`refine`](crate::refine::refine).
@@ -18,23 +18,21 @@ use crate::scan::Candidate;
 pub(crate) unsafe fn refine_by_remainder<L: Lanes>(
     codes: &Codes,
     query: &Query,
-    floor: f32,
-    ceiling: f32,
+    wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
 ) {
     let mut kept = 0;
+    let mut tile = None;
     for index in 0..found.len() {
         let mut candidate = found[index];
-        if candidate.is_crossed_by(floor) || candidate.is_crossed_by(ceiling) {
+        if wanted.is_undecided(&candidate) {
             let slot = usize::from(candidate.slot);
             // SAFETY: the caller's contract.
-            let dots = unsafe { dots::<L>(codes, slot, query) };
+            let dots = unsafe { dots::<L>(codes, slot, query, &mut tile) };
             dots.narrow(&mut candidate, &codes.meta(slot), query);
         }
-        if candidate.may_lie_in(floor, ceiling) {
-            found[kept] = candidate;
-            kept += 1;
-        }
+        found[kept] = candidate;
+        kept += usize::from(wanted.keeps(&candidate));
     }
     found.truncate(kept);
 }
@@ -61,52 +59,79 @@ impl Dots {
     }
 }
 
-/// # Safety
-/// As for [`refine_by_remainder`].
-#[inline(always)]
-unsafe fn dots<L: Lanes>(codes: &Codes, slot: usize, query: &Query) -> Dots {
-    let layout = codes.layout();
-    let remainder = &query.remainder;
-    let tile = codes.tile(slot / TILE_RECORDS);
-    let (fine_words, others) = tile.split_at(layout.coarse_offset());
-    let nibble_words = &others[..layout.coarse() / 2 * TILE_RECORDS];
-    let lane = slot % TILE_RECORDS;
-    // SAFETY: a load of the row begins inside it and so ends inside the overread. The bytes
-    // past a band are multiplied with zeros of the query.
-    unsafe {
-        let row = codes.padded_rest().as_ptr().add(slot * layout.row_bytes());
-        let tail_row = row.add(layout.coarse() / 2);
-        let high = nibbles_dot::<L>(remainder, |start| {
-            L::nibble_codes(of_lane(nibble_words, lane, start / 4).0.as_ptr().cast())
-        });
-        let low = nibbles_dot::<L>(remainder, |start| L::nibble_codes(row.add(start)));
-        Dots {
-            fine: bytes_dot::<L>(&remainder.fine, remainder.fine_sum, |start| {
-                L::byte_codes(of_lane(fine_words, lane, start / 4).0.as_ptr().cast())
-            }),
-            coarse: 16 * high + low,
-            tail: bytes_dot::<L>(&remainder.tail, remainder.tail_sum, |start| {
-                L::byte_codes(tail_row.add(start))
-            }),
+/// The dot products of the query's remainder with the heads of a tile's records.
+struct TileDots {
+    tile: usize,
+    fine: [i32; TILE_RECORDS],
+    high: [i32; TILE_RECORDS],
+}
+
+impl TileDots {
+    /// # Safety
+    /// As for [`refine_by_remainder`]; `head` has a code for each dimension of the head.
+    #[inline(always)]
+    unsafe fn of<L: Lanes>(codes: &Codes, tile: usize, head: &[i8]) -> Self {
+        let (fine, coarse) = head.split_at(codes.layout().fine());
+        let (bytes, nibbles) = codes.tile(tile).split_at(codes.layout().coarse_offset());
+        // SAFETY: a tile has 64 bytes for each 4 fine and each 8 coarse dimensions.
+        unsafe {
+            let [mut fine_sums, mut high_sums] = [L::zero(), L::zero()];
+            for (bytes, codes) in bytes.chunks_exact(64).zip(fine.chunks_exact(4)) {
+                let bytes = L::byte_codes(bytes.as_ptr());
+                fine_sums = L::dot(fine_sums, bytes, L::repeat(codes.as_ptr()));
+            }
+            for (nibbles, codes) in nibbles.chunks_exact(64).zip(coarse.chunks_exact(8)) {
+                let (first, second) = L::nibble_codes(nibbles.as_ptr());
+                high_sums = L::dot(high_sums, first, L::repeat(codes.as_ptr()));
+                high_sums = L::dot(high_sums, second, L::repeat(codes[4..].as_ptr()));
+            }
+            Self {
+                tile,
+                fine: L::sums(fine_sums),
+                high: L::sums(high_sums),
+            }
         }
     }
 }
 
-/// Sixteen words of a record, in the order of a row.
-#[repr(align(64))]
-struct Words([[u8; 4]; 16]);
-
-/// The words of one lane of a tile's columns, from column `first` on; zeros after the last column.
+/// The dot products of a record. `of_tile` has those of the tile of the record before: candidates come by slot, and the dot
+/// products of a whole tile take no longer than those of one of its records, whose bytes are scattered over the tile.
+///
+/// # Safety
+/// As for [`refine_by_remainder`].
 #[inline(always)]
-fn of_lane(columns: &[u8], lane: usize, first: usize) -> Words {
-    let (words, _) = columns.as_chunks::<4>();
-    let mut of_lane = Words([[0; 4]; 16]);
-    let column = words
-        .iter()
-        .skip(first * TILE_RECORDS + lane)
-        .step_by(TILE_RECORDS);
-    for (word, from) in of_lane.0.iter_mut().zip(column) {
-        *word = *from;
+unsafe fn dots<L: Lanes>(
+    codes: &Codes,
+    slot: usize,
+    query: &Query,
+    of_tile: &mut Option<TileDots>,
+) -> Dots {
+    let layout = codes.layout();
+    let remainder = &query.remainder;
+    let (tile, lane) = (slot / TILE_RECORDS, slot % TILE_RECORDS);
+    let of_tile = match of_tile {
+        Some(of_tile) if of_tile.tile == tile => of_tile,
+        other => {
+            // SAFETY: the caller's contract.
+            other.insert(unsafe { TileDots::of::<L>(codes, tile, &remainder.head) })
+        }
+    };
+    let rows = Plane::ALL.map(|plane| {
+        let bytes = layout.plane_bytes(plane);
+        codes.plane(plane)[slot * bytes..].as_ptr()
+    });
+    // SAFETY: a load of a row begins inside it and so ends inside the overread. The bytes past a band are multiplied with
+    // zeros of the query.
+    let nibbles = |plane: Plane, band| unsafe {
+        nibbles_dot::<L>(band, |start| {
+            L::nibble_codes(rows[plane as usize].add(start))
+        })
+    };
+    let high = of_tile.high[lane] - NIBBLE_OFFSET * remainder.coarse.sum;
+    Dots {
+        fine: of_tile.fine[lane] - L::BYTE_OFFSET * remainder.fine_sum,
+        coarse: 16 * high + nibbles(Plane::CoarseLow, &remainder.coarse),
+        tail: 16 * nibbles(Plane::TailHigh, &remainder.tail)
+            + nibbles(Plane::TailLow, &remainder.tail),
     }
-    of_lane
 }

@@ -18,6 +18,57 @@ pub struct Candidate {
     pub error: f32,
 }
 
+/// The candidates that [`refine`](crate::refine()) keeps.
+pub struct Wanted<'a> {
+    /// Lowest cosine of a candidate. The bounds allow for its rounding to the nearest f32.
+    pub floor: f32,
+    /// Highest cosine of a candidate. The bounds allow for its rounding to the nearest f32.
+    pub ceiling: f32,
+    /// Candidates that are only counted.
+    pub counted: Option<Counted<'a>>,
+}
+
+/// Candidates that leave as soon as their bounds are in a range.
+pub struct Counted<'a> {
+    /// The cosine is certainly at least this.
+    pub lowest: f32,
+    /// The cosine is certainly below this.
+    pub below: f32,
+    /// The slots of these candidates are added here.
+    pub slots: &'a mut Mask,
+}
+
+impl Wanted<'_> {
+    /// Whether a candidate is kept: its cosine may be between floor and ceiling, and it does not leave to be counted.
+    #[inline(always)]
+    pub(crate) fn keeps(&mut self, candidate: &Candidate) -> bool {
+        if !candidate.may_lie_in(self.floor, self.ceiling) {
+            return false;
+        }
+        let Some(counted) = &mut self.counted else {
+            return true;
+        };
+        let is_counted = candidate.estimate - candidate.error >= counted.lowest
+            && candidate.estimate + candidate.error < counted.below;
+        if is_counted {
+            let slot = usize::from(candidate.slot);
+            counted.slots[slot / 64] |= 1 << (slot % 64);
+        }
+        !is_counted
+    }
+
+    /// Drops the candidates that are not wanted.
+    pub fn retain(&mut self, found: &mut Vec<Candidate>) {
+        found.retain(|candidate| self.keeps(candidate));
+    }
+
+    /// Whether the cosine of a candidate may be on either side of the floor or of the ceiling.
+    #[inline(always)]
+    pub(crate) fn is_undecided(&self, candidate: &Candidate) -> bool {
+        candidate.is_crossed_by(self.floor) || candidate.is_crossed_by(self.ceiling)
+    }
+}
+
 impl Candidate {
     /// Whether the cosine may be in `floor..=ceiling`.
     #[inline(always)]

@@ -88,13 +88,19 @@ fn group_size<L: Lanes>(left: usize) -> usize {
 /// a pass reads them sequentially.
 #[inline(always)]
 fn interleaved<L: Lanes>(scans: &[Scan<'_>]) -> Vec<[i8; 4]> {
-    let words = scans.first().map_or(0, |scan| scan.query.head.len() / 4);
+    let words = scans
+        .first()
+        .map_or(0, |scan| scan.query.codes.head.len() / 4);
     let mut packed = Vec::with_capacity(scans.len() * words);
     let mut left = scans;
     while !left.is_empty() {
         let (group, others) = left.split_at(group_size::<L>(left.len()));
         for word in 0..words {
-            packed.extend(group.iter().map(|scan| scan.query.head.as_chunks().0[word]));
+            packed.extend(
+                group
+                    .iter()
+                    .map(|scan| scan.query.codes.head.as_chunks().0[word]),
+            );
         }
         left = others;
     }
@@ -232,7 +238,7 @@ impl<L: Lanes> Meta<L> {
         // SAFETY: the caller's contract.
         unsafe {
             let fine = L::floats(fine, byte_offset * query.codes.fine_sum - query.axis_dot);
-            let high = L::floats(high, NIBBLE_OFFSET * query.codes.coarse_sum);
+            let high = L::floats(high, NIBBLE_OFFSET * query.codes.coarse.sum);
             // The order of the operations determines the bits of the result. `reference` uses the same order.
             let sum = L::add(
                 L::mul(L::splat(weights.fine), fine),

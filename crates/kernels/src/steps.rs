@@ -11,7 +11,7 @@ pub struct Steps {
     pub tail: f32,
 }
 
-/// Largest code of the fine band and the tail, and of a query.
+/// Largest code of the fine band, and of a query.
 pub(crate) const MAX_CODE: f32 = 127.0;
-/// Largest code of the coarse band: `16 * 7 + 7`.
-pub(crate) const MAX_COARSE_CODE: f32 = 119.0;
+/// Largest code of the coarse band and the tail, whose codes are split into nibbles: `16 * 7 + 7`.
+pub(crate) const MAX_SPLIT_CODE: f32 = 119.0;

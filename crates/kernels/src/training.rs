@@ -3,7 +3,7 @@
 use crate::axis;
 use crate::codec::Codec;
 use crate::layout::Layout;
-use crate::steps::{MAX_COARSE_CODE, MAX_CODE, Steps};
+use crate::steps::{MAX_CODE, MAX_SPLIT_CODE, Steps};
 
 /// Records may have values this many times as large as those of the sample before they are clipped. A scale has 65,535
 /// values; using half of them costs no precision.
@@ -55,8 +55,8 @@ impl Steps {
                 std::array::from_fn(|band| peak * usual_ratio(&peaks, band, leading, share));
             Self {
                 fine: fine / MAX_CODE,
-                coarse: coarse / MAX_COARSE_CODE,
-                tail: tail / MAX_CODE,
+                coarse: coarse / MAX_SPLIT_CODE,
+                tail: tail / MAX_SPLIT_CODE,
             }
         });
         let mut best = (f64::INFINITY, steps[0]);

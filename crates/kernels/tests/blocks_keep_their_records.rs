@@ -9,7 +9,7 @@ const SEED: u64 = 0xB10C;
 const DIMS: usize = 104;
 
 fn codec() -> Codec {
-    let layout = Layout::new(DIMS, 20, 48).expect("valid bands");
+    let layout = Layout::new(DIMS, 24, 48).expect("valid bands");
     Codec::new(
         layout,
         Steps {
@@ -60,11 +60,11 @@ fn bytes_make_the_same_block_again_unless_some_are_missing() {
     let (head, rest) = (codes.head_bytes(), codes.rest_bytes());
     assert_eq!(head.len(), layout.head_bytes(40));
     assert_eq!(rest.len(), layout.rest_bytes(40));
-    let again = Codes::from_bytes(layout, 40, head, rest).expect("lengths are right");
+    let again = Codes::from_bytes(layout, 40, head, &rest).expect("lengths are right");
     assert_same(&again, &codes);
-    assert!(Codes::from_bytes(layout, 40, &head[1..], rest).is_none());
+    assert!(Codes::from_bytes(layout, 40, &head[1..], &rest).is_none());
     assert!(Codes::from_bytes(layout, 40, head, &rest[1..]).is_none());
-    assert!(Codes::from_bytes(layout, BLOCK_RECORDS + 1, head, rest).is_none());
+    assert!(Codes::from_bytes(layout, BLOCK_RECORDS + 1, head, &rest).is_none());
 }
 
 #[test]

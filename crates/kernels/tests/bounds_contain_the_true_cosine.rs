@@ -4,7 +4,7 @@ mod common;
 
 use common::Random;
 use cosift_kernels::{
-    Candidate, Codec, Codes, Layout, Query, Scan, Steps, refine, rotate, scan_codes,
+    Candidate, Codec, Codes, Layout, Query, Scan, Steps, Wanted, refine, rotate, scan_codes,
 };
 
 const RECORDS: usize = 500;
@@ -17,7 +17,7 @@ fn of_banded_codes() {
 
 #[test]
 fn of_bands_that_leave_remainders() {
-    hold_in_bands(200, 20, 72, 0xC0_51F8);
+    hold_in_bands(200, 24, 72, 0xC0_51F8);
 }
 
 #[test]
@@ -109,17 +109,19 @@ fn hold(layout: Layout, vectors: &[f32], seed: u64) -> [f32; 3] {
             // The floor is the true cosine, so it is inside the bounds and the remainder of the query narrows them.
             let mut alone = vec![*candidate];
             let edge = cosine_with(candidate.slot) as f32;
-            refine(&codes, &prepared, edge, f32::INFINITY, &mut alone);
+            refine(&codes, &prepared, &mut from(edge), &mut alone);
             sharp_error += alone.iter().map(check).sum::<f32>();
             assert_eq!(alone.len(), 1, "{candidate:?}");
+            // No part of the codes makes the lower bound exceed the cosine, either.
+            let mut below = vec![*candidate];
+            let mut wanted = Wanted {
+                ceiling: edge,
+                ..from(f32::NEG_INFINITY)
+            };
+            refine(&codes, &prepared, &mut wanted, &mut below);
+            assert_eq!(below.len(), 1, "{candidate:?}");
         }
-        refine(
-            &codes,
-            &prepared,
-            f32::NEG_INFINITY,
-            f32::INFINITY,
-            &mut found,
-        );
+        refine(&codes, &prepared, &mut from(f32::NEG_INFINITY), &mut found);
         assert_eq!(found.len(), RECORDS);
         full_error += found.iter().map(check).sum::<f32>();
     }
@@ -190,6 +192,15 @@ fn head_step(codes: &Codes, query: &Query) -> Vec<Candidate> {
     };
     scan_codes(codes, &mut [scan]);
     found
+}
+
+/// All candidates with a cosine from `floor` on.
+fn from(floor: f32) -> Wanted<'static> {
+    Wanted {
+        floor,
+        ceiling: f32::INFINITY,
+        counted: None,
+    }
 }
 
 fn dot(a: &[f32], b: &[f32]) -> f64 {

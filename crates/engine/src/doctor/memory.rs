@@ -133,7 +133,7 @@ impl Memory {
             stored.push(&block.coded.codes, slot);
             for (expected, stored) in [
                 (expected.head_bytes(), stored.head_bytes()),
-                (expected.rest_bytes(), stored.rest_bytes()),
+                (&expected.rest_bytes(), &stored.rest_bytes()),
             ] {
                 let pairs = expected.iter().zip(stored);
                 // Bytes that are 0 in both are those of other lanes, and of dimensions that a layout pads.

@@ -1,8 +1,9 @@
 //! Bounds of the scores of the records of one block, for one search.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
-use cosift_kernels::{Candidate, HigherFloor};
+use cosift_kernels::{Candidate, Counted, HigherFloor, Mask};
 
 use crate::lexical::{BlockMatches, LexicalQuery};
 use crate::record::{SCORE_STEPS, Score};
@@ -66,6 +67,26 @@ impl<'a> BlockBounds<'a> {
         Some(HigherFloor {
             floor: lexical.signal.weight().cosine_below(floor, Score(0)),
             except: &lexical.matches.rows().0,
+        })
+    }
+
+    /// The cosines of records that need no score because they only count as matches; see
+    /// [`RunningSearch::needs_no_score`]. Their slots are added to `slots`.
+    pub(crate) fn counted<'m>(&self, slots: &'m mut Mask) -> Option<Counted<'m>> {
+        if self.lexical.is_some() || !self.search.counts_all() {
+            return None;
+        }
+        let ranking = &self.search.ranking;
+        // A score is clamped at 0, so a cosine below 0 may belong to a record of the page.
+        let below = Some(ranking.floor()).filter(|&floor| floor > Score(0))?;
+        let lowest = match ranking.threshold() {
+            Score(0) => f32::NEG_INFINITY,
+            threshold => (threshold.value() as f32).next_up(),
+        };
+        Some(Counted {
+            lowest,
+            below: (below.value() as f32).next_down(),
+            slots,
         })
     }
 
@@ -141,31 +162,58 @@ impl<'a> BlockBounds<'a> {
         });
     }
 
-    /// Moves the `count` candidates with the highest estimates before the others. There must be more than `count`
-    /// candidates.
-    pub(crate) fn move_best_to_front(&self, candidates: &mut [Candidate], count: usize) {
-        match &self.lexical {
-            None => {
-                candidates.select_nth_unstable_by(count, |a, b| b.estimate.total_cmp(&a.estimate));
-            }
+    /// Takes the `count` candidates with the highest estimates. The others keep their order, so that their codes are read in
+    /// order.
+    pub(crate) fn take_best(
+        &self,
+        candidates: &mut Vec<Candidate>,
+        count: usize,
+    ) -> Vec<Candidate> {
+        let estimate = |candidate: &Candidate| match &self.lexical {
+            None => candidate.estimate,
             Some(lexical) => {
-                let estimate = |candidate: &Candidate| {
-                    let lowest = lexical.lowest(usize::from(candidate.slot));
-                    let cosine = Score::no_less(candidate.estimate);
-                    lexical.signal.weight().blend(cosine, lowest)
-                };
-                // Each estimate is computed once, because it takes longer than to move a candidate.
-                let mut estimated: Vec<(Score, Candidate)> = candidates
-                    .iter()
-                    .map(|candidate| (estimate(candidate), *candidate))
-                    .collect();
-                estimated.select_nth_unstable_by_key(count, |&(score, _)| Reverse(score));
-                for (candidate, (_, estimated)) in candidates.iter_mut().zip(estimated) {
-                    *candidate = estimated;
-                }
+                let lowest = lexical.lowest(usize::from(candidate.slot));
+                let cosine = Score::no_less(candidate.estimate);
+                lexical.signal.weight().blend(cosine, lowest).0 as f32
+            }
+        };
+        // Each estimate is computed once, because one with words takes longer than a comparison.
+        let estimates: Vec<i32> = (candidates.iter())
+            .map(|candidate| in_order(estimate(candidate)))
+            .collect();
+        let mut best = BinaryHeap::with_capacity(count + 1);
+        for &estimate in &estimates {
+            if best.len() < count {
+                best.push(Reverse(estimate));
+            } else if let Some(mut least) = best.peek_mut()
+                && estimate > least.0
+            {
+                *least = Reverse(estimate);
             }
         }
+        let least = best.peek().map_or(i32::MAX, |least| least.0);
+        let mut taken = Vec::with_capacity(count);
+        let mut estimates = estimates.into_iter();
+        candidates.retain(|candidate| {
+            let is_best = estimates.next() >= Some(least) && taken.len() < count;
+            if is_best {
+                taken.push(*candidate);
+            }
+            !is_best
+        });
+        taken
     }
+
+    /// Whether scores have a lexical part.
+    pub(crate) fn is_lexical(&self) -> bool {
+        self.lexical.is_some()
+    }
+}
+
+/// An integer in the order of [`f32::total_cmp`].
+fn in_order(number: f32) -> i32 {
+    let bits = number.to_bits().cast_signed();
+    bits ^ ((bits >> 31).cast_unsigned() >> 1).cast_signed()
 }
 
 impl Lexical<'_> {

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use cosift_kernels::{Candidate, refine};
+use cosift_kernels::{Candidate, Wanted, refine};
 
 use crate::columns::Mask;
 use crate::error::Error;
@@ -68,10 +68,9 @@ pub(crate) fn preview(
     let mut best = candidates.to_vec();
     let size = search.ranking.size();
     if best.len() > size {
-        found.bounds.move_best_to_front(&mut best, size);
-        best.truncate(size);
+        best = found.bounds.take_best(&mut best, size);
     }
-    refine_codes(block, search, found, &mut best);
+    refine_codes(block, search, found, &mut best, None);
     let stop_check = &search.outcome.stop_check();
     lowest.extend(best.iter().filter_map(|candidate| {
         let bounds = found.bounds.of(candidate);
@@ -102,14 +101,18 @@ pub(crate) fn rank(
     let mut matches = Mask::empty();
     let first = search.ranking.size();
     if candidates.len() > 2 * first {
-        bounds.move_best_to_front(candidates, first);
-        let mut best: Vec<Candidate> = candidates.drain(..first).collect();
+        let mut best = bounds.take_best(candidates, first);
         refine_and_rank(block, search, found, &mut best, scratch, &mut matches);
-        let (floor, _) = search.needed_scores();
-        candidates.retain(|candidate| {
-            let bounds = bounds.of(candidate);
-            bounds.highest >= floor && !counted_unscored(search, candidate, &bounds, &mut matches)
-        });
+        if bounds.is_lexical() {
+            let (floor, _) = search.needed_scores();
+            candidates.retain(|candidate| {
+                let bounds = bounds.of(candidate);
+                bounds.highest >= floor
+                    && !counted_unscored(search, candidate, &bounds, &mut matches)
+            });
+        } else {
+            wanted(found, Some(&mut matches)).retain(candidates);
+        }
     }
     refine_and_rank(block, search, found, candidates, scratch, &mut matches);
     found.add_equal(&mut matches);
@@ -128,7 +131,7 @@ fn refine_and_rank(
 ) {
     let refined = candidates.len() as u64;
     search.counters.refined.fetch_add(refined, Relaxed);
-    refine_codes(block, search, found, candidates);
+    refine_codes(block, search, found, candidates, Some(matches));
     let threshold = search.ranking.threshold();
     let stop_check = &search.outcome.stop_check();
     for candidate in candidates.iter() {
@@ -216,14 +219,15 @@ fn rank_equal(
     }
 }
 
-/// Bounds the scores of candidates by their full codes, and removes those outside the range that the search looks for.
+/// Bounds the scores of candidates by their full codes, and removes those outside the range that the search looks for. Those
+/// that only count as matches are moved to `matches` as soon as their bounds tell so.
 fn refine_codes(
     block: &Block,
     search: &RunningSearch,
     found: &FoundInBlock<'_>,
     candidates: &mut Vec<Candidate>,
+    matches: Option<&mut Mask>,
 ) {
-    let range = found.bounds.range();
     let query = search.query.coded_for(block);
     let codes = &block.coded.codes;
     let mut several = Vec::new();
@@ -236,12 +240,23 @@ fn refine_codes(
             has_one
         });
     }
-    refine(codes, query, range.floor, range.ceiling, candidates);
+    refine(codes, query, &mut wanted(found, matches), candidates);
     if !several.is_empty() {
+        let range = found.bounds.range();
         found.rows.refine(block, query, &range, &mut several);
         candidates.append(&mut several);
     }
     found.bounds.prune(candidates);
+}
+
+/// The candidates whose scores the search needs. Those that only count as matches are moved to `matches`.
+fn wanted<'a>(found: &FoundInBlock<'_>, matches: Option<&'a mut Mask>) -> Wanted<'a> {
+    let range = found.bounds.range();
+    Wanted {
+        floor: range.floor,
+        ceiling: range.ceiling,
+        counted: matches.and_then(|matches| found.bounds.counted(&mut matches.0)),
+    }
 }
 
 /// Whether the bounds of a record tell enough: it cannot enter the page, and does not match or only counts as a match.

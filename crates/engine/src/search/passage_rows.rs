@@ -1,6 +1,6 @@
 //! Records with several passages: their vectors are pruned row by row, and their bounds are those of the best row.
 
-use cosift_kernels::{Candidate, Query, Scan, refine, scan_codes};
+use cosift_kernels::{Candidate, Query, Scan, Wanted, refine, scan_codes};
 
 use crate::columns::{BLOCK_RECORDS, Mask};
 use crate::search::bounds::{ScoreRange, lower_bound, upper_bound};
@@ -92,7 +92,7 @@ impl PassageRows {
             if found.is_empty() {
                 continue;
             }
-            refine(codes, query, range.floor, f32::INFINITY, &mut found);
+            refine(codes, query, &mut from(range.floor), &mut found);
             rows.extend(found.into_iter().map(|candidate| Row {
                 slot: owner(block, part, usize::from(candidate.slot)) as u16,
                 part: part as u32,
@@ -163,7 +163,7 @@ pub(super) fn rows_of(block: &Block, query: &Query, slot: usize) -> Vec<(usize, 
             found: &mut found,
         }];
         scan_codes(codes, &mut scans);
-        refine(codes, query, f32::NEG_INFINITY, f32::INFINITY, &mut found);
+        refine(codes, query, &mut from(f32::NEG_INFINITY), &mut found);
         let first = match part.checked_sub(1) {
             None => 0,
             Some(later) => block.len() + later * BLOCK_RECORDS,
@@ -185,6 +185,16 @@ pub(super) fn rows_of(block: &Block, query: &Query, slot: usize) -> Vec<(usize, 
         at = last;
     }
     rows
+}
+
+/// The vectors with a cosine from `floor` on. They have no ceiling, because a record is also found by a vector that is not its
+/// best.
+fn from(floor: f32) -> Wanted<'static> {
+    Wanted {
+        floor,
+        ceiling: f32::INFINITY,
+        counted: None,
+    }
 }
 
 /// The later rows within `rows` of the records in `records`, counted from the start of `rows`.

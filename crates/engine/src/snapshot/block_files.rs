@@ -79,7 +79,7 @@ impl IndexFiles {
         self.write(coded.file_id, CODES, || {
             let codes = std::iter::once(&coded.codes).chain(&coded.later);
             codes
-                .flat_map(|codes| [codes.head_bytes().to_vec(), codes.rest_bytes().to_vec()])
+                .flat_map(|codes| [codes.head_bytes().to_vec(), codes.rest_bytes()])
                 .collect()
         })?;
         self.write(coded.basis.file_id, BASIS, || vec![coded.basis.to_bytes()])?;

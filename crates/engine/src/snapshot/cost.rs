@@ -1,6 +1,6 @@
 //! The cost of a search with the codes of a codec, estimated from a sample.
 
-use cosift_kernels::{BLOCK_RECORDS, Codec, Codes, Scan, TILE_RECORDS, refine, scan_codes};
+use cosift_kernels::{BLOCK_RECORDS, Codec, Codes, Scan, TILE_RECORDS, Wanted, refine, scan_codes};
 
 use crate::columns::Mask;
 
@@ -67,7 +67,12 @@ pub(crate) fn of_search(codec: &Codec, rotated: &[f32], records: usize) -> f64 {
             }],
         );
         passed += found.len();
-        refine(&codes, &query, floor, f32::INFINITY, &mut found);
+        let mut wanted = Wanted {
+            floor,
+            ceiling: f32::INFINITY,
+            counted: None,
+        };
+        refine(&codes, &query, &mut wanted, &mut found);
         undecided += found
             .iter()
             .filter(|candidate| candidate.estimate - candidate.error < floor)

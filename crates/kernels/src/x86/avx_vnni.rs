@@ -62,7 +62,7 @@ mod tests {
             skipped("this CPU lacks AVX-512 VNNI");
             return;
         }
-        for (seed, layout) in [Layout::new(376, 60, 120), Layout::identity(384)]
+        for (seed, layout) in [Layout::new(376, 56, 120), Layout::identity(384)]
             .into_iter()
             .enumerate()
         {

@@ -110,7 +110,7 @@ fn packed_queries(layout: &Layout, scans: &[Scan<'_>]) -> AlignedBytes {
     for (group, scans) in groups.zip(scans.chunks(QUERIES)) {
         for (row, scan) in scans.iter().enumerate() {
             let operands = group.chunks_exact_mut(OPERAND_BYTES);
-            for (operand, codes) in operands.zip(scan.query.head.chunks_exact(DIMS)) {
+            for (operand, codes) in operands.zip(scan.query.codes.head.chunks_exact(DIMS)) {
                 for (byte, code) in operand[row * DIMS..].iter_mut().zip(codes) {
                     *byte = code.cast_unsigned();
                 }
