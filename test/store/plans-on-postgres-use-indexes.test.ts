@@ -10,6 +10,7 @@ const search = { variant: 'integer', limit: 10, threshold: 0.2, embedded_by: nul
 
 describe.skipIf(NO_SERVER !== undefined)(`plans of statements${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
   let server: PostgresServer;
+  let url: string;
   let explained: ExplainedStatements;
   let store: PostgresStore;
 
@@ -27,7 +28,7 @@ describe.skipIf(NO_SERVER !== undefined)(`plans of statements${NO_SERVER ? ` (${
 
   beforeAll(async () => {
     server = await PostgresServer.start();
-    const url = await server.createDatabase();
+    url = await server.createDatabase();
     explained = new ExplainedStatements(new NodePostgres({ url }));
     store = new PostgresStore(explained, LIMITS);
     await store.load();
@@ -68,6 +69,29 @@ describe.skipIf(NO_SERVER !== undefined)(`plans of statements${NO_SERVER ? ` (${
       for await (const _ of store.exportLines('db', { vectors: false })) return;
     };
     expectOrder(await explained.of(first));
+  });
+
+  test('a filter uses the indexes that the operator made on its columns', async () => {
+    await server.run(
+      `CREATE INDEX by_value ON cosift.records_1_1 USING hash ((cells->'number'));
+      CREATE INDEX by_number ON cosift.records_1_1 ((cells->'number')) WHERE jsonb_typeof(cells->'number') = 'number';
+      ANALYZE cosift.records_1_1`,
+      new URL(url).pathname.slice(1),
+    );
+    const rule = (operator: string, value: unknown) => ({ column: 'number', operator, value });
+    const filters = {
+      by_value: { rules: [rule('equals', 77), { rules: [rule('not_equals', 5)] }] },
+      by_number: {
+        condition: 'AND',
+        rules: [rule('greater_than', 70), { rules: [rule('less_than_or_equals', 80)] }],
+      },
+    };
+    for (const [index, filter] of Object.entries(filters)) {
+      const ask = { ...search, threshold: 0, filter } as never;
+      const [scan] = await explained.of(() => store.search('db', ask, vector));
+      expect(scan?.plan, scan?.text).toContain(index);
+      expect(scan?.plan, scan?.text).not.toContain('Seq Scan');
+    }
   });
 
   test('a commit and a deletion find the stored records by an index', async () => {

@@ -13,6 +13,29 @@ export function filterSql(filter: Filter, values: Values): string {
   return `(${rules.join(operator)})`;
 }
 
+/**
+ * The conditions of the rules that every record must meet, as an index on a column can answer them. Here NULL is as good as
+ * false, because the conditions are not part of another one.
+ */
+function requiredSql(filter: Filter, values: Values): string[] {
+  if ('rules' in filter) {
+    const isRequired = filter.condition !== 'OR' || filter.rules.length === 1;
+    return isRequired
+      ? filter.rules.flatMap((rule) => requiredSql(rule, values))
+      : [filterSql(filter, values)];
+  }
+  const { column, operator } = filter;
+  const isComparison = operator in COMPARISONS;
+  if (operator !== 'equals' && !isComparison) return [ruleSql(filter, values)];
+  const json = `cells->${values.bind(encodeText(column))}::text`;
+  const bound = `${values.bind(jsonOf('value' in filter ? filter.value : null))}::jsonb`;
+  if (!isComparison) return [`${json} = ${bound}`];
+  return [
+    `jsonb_typeof(${json}) = 'number'`,
+    `${json} ${COMPARISONS[operator as keyof typeof COMPARISONS]} ${bound}`,
+  ];
+}
+
 function ruleSql(rule: FilterRule, values: Values): string {
   const { column, operator } = rule;
   const value = 'value' in rule ? rule.value : null;
@@ -73,8 +96,8 @@ export interface Restriction {
 /** The conditions of a request, each of which a record must meet. */
 export function restrictionSql({ filter, forced_filter, start, end }: Restriction, values: Values): string[] {
   const conditions: string[] = [];
-  if (forced_filter) conditions.push(filterSql(forced_filter, values));
-  if (filter) conditions.push(filterSql(filter, values));
+  if (forced_filter) conditions.push(...requiredSql(forced_filter, values));
+  if (filter) conditions.push(...requiredSql(filter, values));
   if (typeof start === 'number') conditions.push(`synced >= ${values.bind(start)}::bigint`);
   if (typeof end === 'number') conditions.push(`synced <= ${values.bind(end)}::bigint`);
   return conditions;
