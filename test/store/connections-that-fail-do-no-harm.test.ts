@@ -1,4 +1,5 @@
 import { type AddressInfo, connect as connectTo, createServer, type Server, type Socket } from 'node:net';
+import { inspect } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CosiftError } from '../../src/errors.js';
@@ -83,6 +84,25 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     for (let cause = error; cause !== undefined; cause = cause.cause) {
       expect(JSON.stringify([cause.message, cause.stack, { ...cause }])).not.toContain(PASSWORD);
     }
+  });
+
+  test('a password that is wrong, and one that is missing, are explained', async () => {
+    await administrator.query("CREATE ROLE guarded LOGIN PASSWORD 'right'");
+    await administrator.query('GRANT ALL ON DATABASE test_1 TO guarded');
+    const [{ hba_file }] = (await administrator.query('SHOW hba_file')).rows;
+    await administrator.query(
+      `COPY (VALUES ('host all guarded all scram-sha-256'), ('host all all all trust')) TO '${hba_file}'`,
+    );
+    await administrator.query('SELECT pg_reload_conf()');
+    const failure = async (password: string) => {
+      const target = changed((target) => Object.assign(target, { username: 'guarded', password }));
+      const error = await new PostgresStore(connect(target), LIMITS).load().catch((error) => error);
+      expect(inspect(error, { depth: 9 })).not.toContain(PASSWORD);
+      return error?.detail;
+    };
+    // The server reads the file a moment later.
+    await expect.poll(() => failure(PASSWORD)).toMatch(/refuses the user or the password/);
+    expect(await failure('')).toMatch(/asks for a password: set PGPASSWORD/);
   });
 
   test('a server without pgvector, and tables of a later version, are explained', async () => {

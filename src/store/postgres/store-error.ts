@@ -8,12 +8,19 @@ const FAILOVER = new Set(['57P01', '57P02', '57P03', '25006', '08006', '08003', 
 
 const PROGRAM_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError];
 
+/** How the client says that the server asks for a password and there is none. */
+const NO_PASSWORD = /client password must be/;
+
 const UNREACHABLE = 'the database cannot be reached or does not take writes';
 
 /** What states of PostgreSQL mean to callers: by the state, or by its class, which is its first two characters. */
 const MEANINGS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   '53100': ['disk_full', 'the disk of the database is full'],
   '57014': ['timed_out', 'the database took too long'],
+  no_password: [
+    'store_failed',
+    'the database asks for a password: set PGPASSWORD, or put it into the URL of the store or a password file',
+  ],
   '28': ['store_failed', 'the database refuses the user or the password of the store'],
   '3D': ['store_failed', 'the server has no database of the name in the URL of the store'],
   '42501': ['store_failed', 'the user of the store lacks a privilege in the database'],
@@ -27,8 +34,9 @@ export class CommitFailure extends Error {
   }
 }
 
-/** The state that PostgreSQL gives, or the code of the system. */
+/** The state that PostgreSQL gives, the code of the system, or `no_password`. */
 export function codeOf(error: unknown): string | undefined {
+  if (error instanceof Error && NO_PASSWORD.test(error.message)) return 'no_password';
   return (error as { code?: string } | null)?.code;
 }
 
@@ -37,6 +45,7 @@ export function isTransient(error: unknown): boolean {
   if (error instanceof CommitFailure) return false;
   if (error instanceof pg.DatabaseError)
     return CONFLICTS.has(error.code ?? '') || FAILOVER.has(error.code ?? '');
+  if (codeOf(error) === 'no_password') return false;
   // A connection that cannot be made or is lost. Every other error without a state is a fault of this program.
   return error instanceof Error && !PROGRAM_ERRORS.some((type) => error instanceof type);
 }

@@ -1,6 +1,6 @@
 //! Upserts and patches of records that a store outside of the engine keeps.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use serde_json::json;
 
@@ -283,9 +283,12 @@ fn change(write: &Write<'_>, before: Option<&[u8]>) -> Option<ExternalChange> {
     }
 }
 
-/// The changes of the counts of columns.
+/// The changes of the counts of columns, with the places of the columns, which are in the order of their first values.
 #[derive(Default)]
-struct Columns(BTreeMap<Box<str>, [i64; 4]>);
+struct Columns {
+    changes: Vec<ColumnChange>,
+    places: HashMap<Box<str>, usize>,
+}
 
 impl Columns {
     /// Counts the values of a record, each as `by`.
@@ -298,17 +301,19 @@ impl Columns {
                 OwnedValue::Boolean(_) => 2,
                 OwnedValue::Null => 3,
             };
-            self.0.entry(name.clone()).or_default()[kind] += by;
+            let place = *self.places.entry(name.clone()).or_insert_with(|| {
+                self.changes.push(ColumnChange {
+                    name: name.to_string(),
+                    counts: [0; 4],
+                });
+                self.changes.len() - 1
+            });
+            self.changes[place].counts[kind] += by;
         }
     }
 
-    fn finish(self) -> Vec<ColumnChange> {
-        let columns = self.0.into_iter().filter(|(_, counts)| *counts != [0; 4]);
-        columns
-            .map(|(name, counts)| ColumnChange {
-                name: name.into(),
-                counts,
-            })
-            .collect()
+    fn finish(mut self) -> Vec<ColumnChange> {
+        self.changes.retain(|change| change.counts != [0; 4]);
+        self.changes
     }
 }
