@@ -38,6 +38,9 @@ const MAX_DIMENSIONS = 4_096;
 const ERROR_BYTES = 16_384;
 const SHOWN_CHARACTERS = 200;
 
+/** The characters of a part of the key that is not shown. A shorter part may be a word of the message. */
+const KEY_PART = 6;
+
 /** A failure, and whether another attempt may succeed. */
 class AttemptError extends Error {
   readonly retryAfterMs: number | undefined;
@@ -177,8 +180,21 @@ function reasonOf(body: string, key: string | undefined): string {
     return '';
   }
   if (typeof message !== 'string') return '';
-  const shown = (key === undefined ? message : message.replaceAll(key, '…')).replaceAll(/\p{C}+/gu, ' ');
+  const shown = (key === undefined ? message : withoutKey(message, key)).replaceAll(/\p{C}+/gu, ' ');
   return `: ${shown.length > SHOWN_CHARACTERS ? `${shown.slice(0, SHOWN_CHARACTERS)}…` : shown}`;
+}
+
+/** A text without the key, and without the parts of it that a service shows so that its owner recognises it. */
+function withoutKey(text: string, key: string): string {
+  let shown = '';
+  for (let at = 0; at < text.length; ) {
+    let end = at;
+    while (end < text.length && key.includes(text.slice(at, end + 1))) end += 1;
+    const isKey = end - at >= Math.min(key.length, KEY_PART);
+    shown += isKey ? '…' : text[at]!;
+    at = isKey ? end : at + 1;
+  }
+  return shown;
 }
 
 /** The pause that a response asks for: seconds or a date. */

@@ -195,6 +195,11 @@ const UNAVAILABLE: [name: string, reply: typeof EmbeddingsServer.silence, why: R
     EmbeddingsServer.status(404, { error: { message: `no model ${KEY}\n` } }),
     /status 404: no model … : check the address and the name of the model, "letters"/,
   ],
+  [
+    'a part of the key',
+    EmbeddingsServer.status(404, { error: { message: `no model for ${KEY.slice(0, 12)}***${KEY.slice(-6)}` } }),
+    /status 404: no model for …\*\*\*…: check the address/,
+  ],
   ['no JSON', (_, response) => response.end('<html>'), /the response is not JSON/],
   ['no vectors', EmbeddingsServer.status(200, { vectors: [] }), /"data" must have 1 vectors/],
   ['too few vectors', EmbeddingsServer.data(() => []), /"data" must have 1 vectors/],
