@@ -9,6 +9,7 @@ const SPANS = [
 ];
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const shorts = new Intl.NumberFormat('en', { maximumFractionDigits: 4, useGrouping: false });
+const exponents = new Intl.NumberFormat('en', { maximumFractionDigits: 4, notation: 'scientific' });
 
 export const count = (number) => counts.format(number);
 
@@ -34,5 +35,8 @@ export function milliseconds(number) {
   return number < 10 ? `${number.toFixed(1)} ms` : `${count(Math.round(number))} ms`;
 }
 
-/** A number with at most four significant digits after the integer part. */
-export const short = (number) => shorts.format(number);
+/** A number with at most four digits after the point. Very large and very small numbers have an exponent, as in `1E20`. */
+export function short(number) {
+  const size = Math.abs(number);
+  return (size >= 1e15 || (size > 0 && size < 1e-3) ? exponents : shorts).format(number);
+}

@@ -46,7 +46,7 @@ export const Card = memo(({ record, at, request, stems, variant, isFirst, opened
     <div class="content">
       ${
         lead !== undefined &&
-        html`<p class=${`lead ${classOf(lead)}`}>
+        html`<p class=${`lead ${classOf(lead)}${partOf(lead) ? ' whole' : ''}`}>
         <span class="name">${shownName(lead, partOf(lead))}</span>
         <span dir="auto">${shownValue(lead, partOf(lead), stems)}</span>
       </p>`

@@ -62,10 +62,16 @@ export const Threshold = memo(({ value, isUsed, histogram, model, lexical, onCha
     />
     <p class="scale" aria-hidden="true"><span>0</span><span>0.5</span><span>1</span></p>
     ${!isUsed && html`<p class="muted">The least score of a search: enter a text.</p>`}
-    ${isUsed && model === BUILT_IN_MODEL && html`<p class="muted">Related from about 0.3, close in meaning from 0.45.</p>`}
+    ${isUsed && model === BUILT_IN_MODEL && lexical !== 1 && html`<p class="muted">${advice(lexical)}</p>`}
     ${lexical !== undefined && html`<${ExactWords} value=${lexical} onChange=${onChange} />`}
   </section>`;
 });
+
+/** Where to put the threshold. Records without a word of the text have only the part of the score that is meaning. */
+function advice(lexical = 0) {
+  const shown = (score) => Number((score * (1 - lexical)).toFixed(2));
+  return `Related from about ${shown(0.3)}, close in meaning from ${shown(0.45)}.`;
+}
 
 function summary(histogram) {
   if (histogram === undefined || histogram.best === undefined) return 'Histogram of scores: no scores';
