@@ -197,7 +197,9 @@ const UNAVAILABLE: [name: string, reply: typeof EmbeddingsServer.silence, why: R
   ],
   [
     'a part of the key',
-    EmbeddingsServer.status(404, { error: { message: `no model for ${KEY.slice(0, 12)}***${KEY.slice(-6)}` } }),
+    EmbeddingsServer.status(404, {
+      error: { message: `no model for ${KEY.slice(0, 12)}***${KEY.slice(-6)}` },
+    }),
     /status 404: no model for …\*\*\*…: check the address/,
   ],
   ['no JSON', (_, response) => response.end('<html>'), /the response is not JSON/],
