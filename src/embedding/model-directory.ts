@@ -41,6 +41,8 @@ const GRAPHS = ['onnx/model.onnx', 'onnx/model_quantized.onnx', 'model.onnx'];
 
 /** Maximum of any model, because the memory of an inference grows with the square of the number of tokens. */
 const MAX_TOKENS = 8_192;
+/** Minimum of any model: the special tokens and a few pieces of a word. */
+const MIN_TOKENS = 5;
 
 /** Increased when this code makes different vectors from the same files. */
 const VECTORS_VERSION = 1;
@@ -55,7 +57,8 @@ type Json = Record<string, unknown>;
  */
 export async function readModelDirectory(path: string): Promise<ModelDirectory> {
   const root = resolve(path);
-  const modules = (await readJson(join(root, 'modules.json'))) as unknown as Module[];
+  const modules: unknown = await readJson(join(root, 'modules.json'));
+  if (!isModules(modules)) throw unusable(root, 'modules.json is no list of modules with type and path');
   const [transformerModule, poolingModule, ...others] = modules.map(({ type, path }) => ({
     kind: type.split('.').at(-1) ?? '',
     path,
@@ -73,6 +76,10 @@ export async function readModelDirectory(path: string): Promise<ModelDirectory> 
   }
   const layers = await layersOf(root, others, hidden * pooling.length);
   const sentence = await readJson(join(transformer, 'sentence_bert_config.json'), {});
+  const window = await maxTokens(transformer, sentence);
+  if (!Number.isSafeInteger(window) || window < MIN_TOKENS) {
+    throw unusable(root, `its texts have at most ${window} tokens; at least ${MIN_TOKENS} are needed`);
+  }
   return {
     path: transformer,
     name: basename(root),
@@ -81,7 +88,7 @@ export async function readModelDirectory(path: string): Promise<ModelDirectory> 
     pooling,
     layers,
     dimensions: layers.findLast((layer) => layer.kind === 'dense')?.outputs ?? hidden * pooling.length,
-    maxTokens: await maxTokens(transformer, sentence),
+    maxTokens: window,
     lowerCase: sentence.do_lower_case === true,
     tokenizer: tokenizerOptions(await readJson(join(transformer, 'tokenizer_config.json'))),
     prompts: promptsOf(root, await readJson(join(root, 'config_sentence_transformers.json'), {})),
@@ -202,10 +209,18 @@ function tokenizerOptions(config: Json): string[] {
   return ['remove_space', 'do_lowercase_and_remove_accent'].filter((name) => config[name] === true);
 }
 
+function isModules(value: unknown): value is Module[] {
+  const isModule = (module: Partial<Module> | null) =>
+    typeof module?.type === 'string' && typeof module.path === 'string';
+  return Array.isArray(value) && value.every(isModule);
+}
+
 /** The JSON of `file`; `absent`, if given, when the file does not exist. */
 async function readJson(file: string, absent?: Json): Promise<Json> {
   try {
-    return JSON.parse(await readFile(file, 'utf8'));
+    const json: unknown = JSON.parse(await readFile(file, 'utf8'));
+    if (typeof json !== 'object' || json === null) throw new TypeError('it is no JSON object or list');
+    return json as Json;
   } catch (cause) {
     if (absent !== undefined && (cause as NodeJS.ErrnoException).code === 'ENOENT') {
       return absent;

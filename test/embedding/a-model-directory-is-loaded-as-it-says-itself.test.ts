@@ -86,6 +86,14 @@ test.each(['cls_token', 'max_tokens', 'lasttoken'])('pooling is what the directo
 
 const UNUSABLE: [name: string, files: Record<string, unknown>, why: RegExp][] = [
   ['no-modules', { 'modules.json': null }, /modules\.json cannot be read/],
+  ['modules-are-text', { 'modules.json': 'text' }, /modules\.json cannot be read: it is no JSON object or list/],
+  ['modules-are-no-list', { 'modules.json': {} }, /modules\.json is no list of modules/],
+  ['a-module-has-no-type', { 'modules.json': [{ path: '' }] }, /modules\.json is no list of modules/],
+  [
+    'a-window-without-words',
+    { 'sentence_bert_config.json': { max_seq_length: -5 } },
+    /its texts have at most -5 tokens; at least 5 are needed/,
+  ],
   ['no-tokenizer', { 'tokenizer.json': null }, /no tokenizer\.json/],
   ['no-graph', { 'onnx/model_quantized.onnx': null }, /none of onnx\/model\.onnx/],
   ['graph-is-not-onnx', { 'onnx/model_quantized.onnx': 'text' }, /cannot be loaded/],
