@@ -86,7 +86,11 @@ test.each(['cls_token', 'max_tokens', 'lasttoken'])('pooling is what the directo
 
 const UNUSABLE: [name: string, files: Record<string, unknown>, why: RegExp][] = [
   ['no-modules', { 'modules.json': null }, /modules\.json cannot be read/],
-  ['modules-are-text', { 'modules.json': 'text' }, /modules\.json cannot be read: it is no JSON object or list/],
+  [
+    'modules-are-text',
+    { 'modules.json': 'text' },
+    /modules\.json cannot be read: it is no JSON object or list/,
+  ],
   ['modules-are-no-list', { 'modules.json': {} }, /modules\.json is no list of modules/],
   ['a-module-has-no-type', { 'modules.json': [{ path: '' }] }, /modules\.json is no list of modules/],
   [
