@@ -1,5 +1,5 @@
 import { LIMIT_MEANINGS, LIMITS, type Limits } from '../schema/limits.js';
-import { MAX_EMBED_WORKERS, MAX_THREADS, STORE_CONNECTIONS } from '../schema/options.js';
+import { MAX_EMBED_WORKERS, MAX_THREADS, STORE_CONNECTIONS } from '../schema/open-options.js';
 import {
   addressList,
   boolean,

@@ -13,7 +13,9 @@ import {
 import {
   type Columns,
   checkDatabaseSettings,
+  checkDirectory,
   checkOptions,
+  checkStore,
   type Data,
   type DatabaseDescription,
   type DatabaseSettings,
@@ -70,12 +72,10 @@ export async function open(
 
 function checkPlace(place: string | { readonly store: string }, options: OpenOptions) {
   if (typeof place !== 'object' || place === null) {
-    checkOptions('directory', { directory: place });
-    checkOptions('open', options);
+    checkDirectory(place, options);
     return { directory: place };
   }
-  checkOptions('store', place);
-  checkOptions('openStore', options);
+  checkStore(place, options);
   return { store: { url: place.store } };
 }
 

@@ -40,6 +40,7 @@ export { ACTIONS } from './keys.js';
 export type { Limits } from './limits.js';
 export { DEFAULTS, jsonDepth, LIMITS } from './limits.js';
 export { MAP_POINTS } from './map.js';
+export { checkDirectory, checkStore } from './open-options.js';
 export { checkOptions } from './options.js';
 export { parseJson } from './parse-json.js';
 export { PROBLEM_FACTS } from './problem.js';

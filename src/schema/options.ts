@@ -4,7 +4,6 @@ import {
   callback,
   flag,
   integer,
-  mapOf,
   matching,
   members,
   name,
@@ -16,24 +15,10 @@ import {
   secret,
   signal,
 } from './option-checks.js';
-import { API_KEY, isApiKey, isServiceUrl, isStoreUrl, SERVICE_URL, STORE_URL } from './service-address.js';
+import { API_KEY, isApiKey, isServiceUrl, SERVICE_URL } from './service-address.js';
 
 /** Maximum delay of a Node timer. */
 const MAX_WAIT_MS = 2_147_483_647;
-
-export const MAX_THREADS = 1024;
-export const MAX_EMBED_WORKERS = 256;
-/** Connections to a store for requests about records, unless a setting says otherwise. */
-export const STORE_CONNECTIONS = 16;
-
-/** A directory or a URL, or a function with its settings. */
-const model: OptionCheck = (value, pointer) =>
-  typeof value === 'string' ? name(value, pointer) : modelFunction(value, pointer);
-
-const modelFunction = members({ dimensions: integer(1, 4096), embed: callback, fingerprint: name }, [
-  'dimensions',
-  'embed',
-]);
 
 const variant = oneOf('uuid', 'integer');
 const databaseId = matching('a database id, which is 1 to 64 of a-z 0-9 _ -', DATABASE_ID);
@@ -52,21 +37,6 @@ const waitMs = integer(0, MAX_WAIT_MS);
  * security policy forbids `eval`.
  */
 export const OPTIONS = {
-  directory: { directory: name },
-  open: {
-    threads: integer(1, MAX_THREADS),
-    embedWorkers: integer(1, MAX_EMBED_WORKERS),
-    models: mapOf(model),
-    signal,
-    onProgress: callback,
-  },
-  store: { store: secret(`a ${STORE_URL}`, isStoreUrl) },
-  openStore: {
-    embedWorkers: integer(1, MAX_EMBED_WORKERS),
-    models: mapOf(model),
-    signal,
-    onProgress: callback,
-  },
   database: { id: databaseId },
   record: { id: recordId },
   call: { signal },
@@ -105,8 +75,6 @@ export const OPTIONS = {
 } as const satisfies Record<string, Readonly<Record<string, OptionCheck>>>;
 
 const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
-  directory: ['directory'],
-  store: ['store'],
   database: ['id'],
   record: ['id'],
   model: ['model'],
@@ -122,7 +90,12 @@ export type OptionsName = keyof typeof OPTIONS;
  * @throws {CosiftError} `invalid_request` that names each wrong option, its value and what is allowed.
  */
 export function checkOptions(name: OptionsName, options: object): void {
-  const problems = members(OPTIONS[name], REQUIRED[name] ?? [])(options, '');
+  checkMembers(members(OPTIONS[name], REQUIRED[name] ?? []), options);
+}
+
+/** @throws {CosiftError} `invalid_request` as {@link checkOptions}. */
+export function checkMembers(check: OptionCheck, options: object): void {
+  const problems = check(options, '');
   if (problems.length === 0) return;
   const detail = problems
     .map(({ pointer, detail }) =>

@@ -29,10 +29,12 @@ test('every file of a data directory is on the page, and every file of the page 
   // Its ten thousand texts take seconds, and the service is closed before.
   await service.call('POST', '/v1/databases/fan/reembedding', { model: 'all-MiniLM-L6-v2' });
   while (!paths().some((path) => path.startsWith('databases/.next-fan/records'))) await setImmediate();
+  // The log of SQLite and its index exist while the database is open.
+  const whileOpen = paths();
   await service.running.close();
 
   const found = new Set(
-    paths()
+    [...whileOpen, ...paths()]
       .map((path) => path.replace(/^databases\/fan/, 'databases/ID').replace(/\/\d+\./, '/N.'))
       .map((path) => path.replace(/^databases\/\.next-fan.*/, 'databases/.next-ID')),
   );

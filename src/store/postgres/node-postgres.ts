@@ -3,7 +3,7 @@ import pg from 'pg';
 import { sleep } from '../../async/sleep.js';
 import { unlessAborted } from '../../async/until-aborted.js';
 import { CosiftError } from '../../errors.js';
-import { STORE_CONNECTIONS } from '../../schema/options.js';
+import { STORE_CONNECTIONS } from '../../schema/open-options.js';
 import { Listener } from './listener.js';
 import type { Sql, SqlDatabase, SqlValue } from './sql.js';
 import { StatementNames } from './statement-names.js';
