@@ -4,7 +4,16 @@
 //   node scripts/test.mjs rust     cargo test of the workspace; further arguments go to it
 //   node scripts/test.mjs node     vitest; further arguments go to it
 import { spawn } from 'node:child_process';
-import { accessSync, constants, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cargoResults } from './cargo-results.mjs';
@@ -85,6 +94,8 @@ const skipped = [];
 checkNode();
 if (which !== 'rust') setup();
 const directory = mkdtempSync(join(parentOfTestDirectories(), 'cosift-tests-'));
+// A PostgreSQL server of the tests runs as another user when the tests run as root, and has its data below.
+chmodSync(directory, 0o711);
 const removeDirectory = () => rmSync(directory, { recursive: true, force: true });
 process.on('exit', removeDirectory);
 if (which !== 'node') {
