@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Backend, openBackend } from '../../src/backend/index.js';
+import { HeldModel } from '../helpers/held-model.js';
 import { firstTokenModel } from '../helpers/model-variant.js';
 import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 import { serve } from '../helpers/processes.js';
@@ -16,8 +17,10 @@ describe.skipIf(NO_SERVER !== undefined)(
     let models: Record<string, string>;
     const opened: Backend[] = [];
 
-    const begin = async () => {
-      opened.push(await openBackend({ store: { url: store }, models, embedWorkers: 1 }));
+    const begin = async (more: Record<string, string> = {}) => {
+      opened.push(
+        await openBackend({ store: { url: store }, models: { ...models, ...more }, embedWorkers: 1 }),
+      );
       return opened.at(-1) as Backend;
     };
     const fill = async (backend: Backend, id: string, count: number) => {
@@ -54,26 +57,40 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect(await other.reembedding('states')).toMatchObject({ done: 60, records: 60 });
       expect((await other.describeDatabase('states')).model).toBe('other');
 
+      // Enough to load the model, and not for a batch.
+      const model = await HeldModel.start();
+      model.allow(4);
+      const [third, fourth] = [await begin({ first: model.source }), await begin({ first: model.source })];
       await fill(one, 'cancelled', 500);
-      await one.startReembedding('cancelled', 'other');
-      await expect(other.startReembedding('cancelled', 'all-MiniLM-L6-v2')).rejects.toMatchObject({
+      await third.startReembedding('cancelled', 'first');
+      await expect(fourth.startReembedding('cancelled', 'all-MiniLM-L6-v2')).rejects.toMatchObject({
         code: 'reembedding_running',
       });
-      await other.cancelReembedding('cancelled');
-      for (const backend of [one, other]) {
+      await fourth.cancelReembedding('cancelled');
+      for (const backend of [third, fourth]) {
         await expect
           .poll(() => backend.reembedding('cancelled').catch(({ code }) => code))
           .toBe('reembedding_not_found');
       }
-      expect((await one.describeDatabase('cancelled')).model).not.toBe('other');
+      expect((await third.describeDatabase('cancelled')).model).not.toBe('first');
+      // They would take over a re-embedding with `first`, whose server ends now.
+      await Promise.all([third.close(), fourth.close()]);
     }, 180_000);
 
     test('another process goes on when the one that does it is killed', async () => {
       const one = await begin();
       await fill(one, 'taken', 1_000);
       await one.close();
-      const { command } = await serve(directory, '--store', store, '--models', `other=${models.other}`);
-      const other = await openBackend({ store: { url: store }, models, embedWorkers: 1, resume: true });
+      // Enough to load the model and for one batch of 256, and not for a second one.
+      const model = await HeldModel.start();
+      model.allow(12);
+      const { command } = await serve(directory, '--store', store, '--models', model.setting);
+      const other = await openBackend({
+        store: { url: store },
+        models: { first: model.source },
+        embedWorkers: 1,
+        resume: true,
+      });
       opened.push(other);
       // The service does it, because the lease is taken before this process sees the re-embedding.
       const started = fetch(
@@ -81,7 +98,7 @@ describe.skipIf(NO_SERVER !== undefined)(
         {
           method: 'POST',
           headers: { 'x-api-key': 'key-of-the-command-line-tests', 'content-type': 'application/json' },
-          body: JSON.stringify({ model: 'other' }),
+          body: JSON.stringify({ model: 'first' }),
         },
       );
       expect((await started).ok).toBe(true);
@@ -91,11 +108,12 @@ describe.skipIf(NO_SERVER !== undefined)(
       await command.ended();
       const before = await done();
       expect((await other.reembedding('taken')).state).not.toBe('done');
+      model.allow(Number.POSITIVE_INFINITY);
       await expect.poll(done, { timeout: 60_000 }).toBeGreaterThan(before);
       await expect
         .poll(async () => (await other.reembedding('taken')).state, { timeout: 120_000 })
         .toBe('done');
-      expect((await other.describeDatabase('taken')).model).toBe('other');
+      expect((await other.describeDatabase('taken')).model).toBe('first');
     }, 240_000);
   },
 );

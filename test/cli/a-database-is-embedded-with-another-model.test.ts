@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
-import { EmbeddingsServer } from '../helpers/embeddings-server.js';
+import { expect, test } from 'vitest';
+import { HeldModel } from '../helpers/held-model.js';
 import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 
 const RECORDS = 900;
@@ -14,55 +14,10 @@ const recordOf = (id: number) => {
   return { id, data: { text: `the ${subject} of ${['ice', 'gold', 'the old king'][id % 3]}, ${id}` } };
 };
 
-/** The model `first`: a server that responds to a number of requests at a time, each for 32 texts at most. */
-class Model {
-  readonly #endpoint: EmbeddingsServer;
-  readonly #waiting = new Set<() => void>();
-  #left = Number.POSITIVE_INFINITY;
-
-  private constructor(endpoint: EmbeddingsServer) {
-    this.#endpoint = endpoint;
-    endpoint.always = (request, response) => {
-      const respond = () => EmbeddingsServer.vectors(request, response);
-      this.#waiting.add(respond);
-      response.on('close', () => this.#waiting.delete(respond));
-      this.#respond();
-    };
-  }
-
-  static async start(): Promise<Model> {
-    const endpoint = await EmbeddingsServer.start();
-    onTestFinished(() => endpoint.stop());
-    return new Model(endpoint);
-  }
-
-  get setting(): string {
-    return `first=${this.#endpoint.source()}`;
-  }
-
-  /** Responds to `requests` requests, those that wait included. Later ones wait. */
-  allow(requests: number): void {
-    this.#left = requests;
-    this.#respond();
-  }
-
-  get isWaiting(): boolean {
-    return this.#waiting.size > 0;
-  }
-
-  #respond(): void {
-    for (const respond of [...this.#waiting].slice(0, this.#left)) {
-      this.#left -= 1;
-      this.#waiting.delete(respond);
-      respond();
-    }
-  }
-}
-
 interface Filled {
   directory: string;
   data: string;
-  model: Model;
+  model: HeldModel;
   models: string;
 }
 
@@ -73,7 +28,7 @@ async function filled(): Promise<Filled> {
   const lines = Array.from({ length: RECORDS }, (_, at) => JSON.stringify(recordOf(at + 1)));
   await writeFile(file, lines.join('\n'));
   expect(await cosift('import', file, '--database', 'd', '--data', data)).toMatchObject({ code: 0 });
-  const model = await Model.start();
+  const model = await HeldModel.start();
   return { directory, data, model, models: model.setting };
 }
 

@@ -1,0 +1,51 @@
+import { onTestFinished } from 'vitest';
+import { EmbeddingsServer } from './embeddings-server.js';
+
+/** The model `first`: a server that responds to a number of requests at a time, each for 32 texts at most. */
+export class HeldModel {
+  readonly #endpoint: EmbeddingsServer;
+  readonly #waiting = new Set<() => void>();
+  #left = Number.POSITIVE_INFINITY;
+
+  private constructor(endpoint: EmbeddingsServer) {
+    this.#endpoint = endpoint;
+    endpoint.always = (request, response) => {
+      const respond = () => EmbeddingsServer.vectors(request, response);
+      this.#waiting.add(respond);
+      response.on('close', () => this.#waiting.delete(respond));
+      this.#respond();
+    };
+  }
+
+  static async start(): Promise<HeldModel> {
+    const endpoint = await EmbeddingsServer.start();
+    onTestFinished(() => endpoint.stop());
+    return new HeldModel(endpoint);
+  }
+
+  get source(): string {
+    return this.#endpoint.source();
+  }
+
+  get setting(): string {
+    return `first=${this.source}`;
+  }
+
+  /** Responds to `requests` requests, those that wait included. Later ones wait. */
+  allow(requests: number): void {
+    this.#left = requests;
+    this.#respond();
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  #respond(): void {
+    for (const respond of [...this.#waiting].slice(0, this.#left)) {
+      this.#left -= 1;
+      this.#waiting.delete(respond);
+      respond();
+    }
+  }
+}
