@@ -1,12 +1,10 @@
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import { EmbeddingBackend } from '../../src/backend/embedding-backend.js';
-import { Models } from '../../src/backend/models.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { type Distribution, NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { ExplainedStatements } from '../helpers/postgres/explained-statements.js';
 import { describeContract } from './contract.js';
-import type { OpenBackend } from './open-backend.js';
+import { openOver } from './reopenable.js';
 
 /** A database of a Citus coordinator with the extensions `citus` and `vector`. Its schema `cosift` is dropped. */
 const URL = process.env.COSIFT_TEST_CITUS_URL;
@@ -19,29 +17,12 @@ async function dropSchema(): Promise<void> {
 }
 
 /** Opens a store in an empty schema. Stores are opened one after the other. */
-const openWith =
-  (distribution: Distribution): OpenBackend =>
-  async ({ limits = LIMITS, models = {} } = {}) => {
+const openWith = (distribution: Distribution) =>
+  openOver(async () => {
     await dropSchema();
-    const openStore = async () => {
-      const database = new NodePostgres({ url: URL as string, maxConnections: 8 });
-      const store = new PostgresStore(database, limits, { distribution });
-      const backend = new EmbeddingBackend(store, new Models(models, 1), { limits, resume: true });
-      await backend.ready;
-      return backend;
-    };
-    const opened = {
-      backend: await openStore(),
-      async reopen() {
-        await opened.backend.close();
-        opened.backend = await openStore();
-      },
-      async close() {
-        await opened.backend.close();
-      },
-    };
-    return opened;
-  };
+    const openDatabase = () => new NodePostgres({ url: URL as string, maxConnections: 8 });
+    return { open: (limits) => new PostgresStore(openDatabase(), limits, { distribution }) };
+  });
 
 // One skipped test stands for all.
 if (URL === undefined) test.skip('Citus (COSIFT_TEST_CITUS_URL is not set)', () => undefined);

@@ -4,23 +4,13 @@ import path from 'node:path';
 import { openBackend } from '../../src/backend/index.js';
 import { describeContract } from './contract.js';
 import type { OpenBackend } from './open-backend.js';
+import { reopenable } from './reopenable.js';
 
 /** Opens the embedded engine in a temporary directory. */
 const open: OpenBackend = async (options = {}) => {
   const directory = await mkdtemp(path.join(tmpdir(), 'cosift-conformance-'));
   const openDirectory = () => openBackend({ directory, embedWorkers: 1, ...options });
-  const opened = {
-    backend: await openDirectory(),
-    async reopen() {
-      await opened.backend.close();
-      opened.backend = await openDirectory();
-    },
-    async close() {
-      await opened.backend.close();
-      await rm(directory, { recursive: true, force: true });
-    },
-  };
-  return opened;
+  return reopenable(openDirectory, () => rm(directory, { recursive: true, force: true }));
 };
 
 describeContract('the embedded engine', open);
