@@ -24,6 +24,7 @@ export const ORDER = {
   'src/server': [
     ['main.ts'],
     ['app.ts', 'close-on-signal.ts', 'preparation.ts', 'service-state.ts'],
+    ['shared-state.ts'],
     ['routes'],
     ['openapi', 'page'],
     ['doctor'],

@@ -38,10 +38,12 @@ async function keysOfStore(url: string): Promise<Keys> {
   const { NodePostgres, PostgresStore, ServiceTables } = await import('../store/postgres/index.js');
   const { LIMITS } = await import('../schema/limits.js');
   const { ADMIN } = await import('../server/keys/caller.js');
-  const { openKeyStoreOffline } = await import('../server/keys/open-key-store.js');
+  const { IssuedKeys } = await import('../server/keys/issued-keys.js');
+  const { PostgresKeyStorage } = await import('../server/keys/postgres-key-storage.js');
   const database = new NodePostgres({ url, maxConnections: 1 });
   const tables = await ServiceTables.open(database);
-  const store = openKeyStoreOffline(tables);
+  // Nobody authenticates here, so the admin key is not needed.
+  const store = new IssuedKeys(new PostgresKeyStorage(tables), Buffer.alloc(0));
   return {
     issue: (request) => store.issue(request, ADMIN),
     list: () => store.list(ADMIN),

@@ -8,12 +8,8 @@ import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
 import { storeAdminKey } from './keys/admin-key.js';
 import { EngineLog } from './observability/engine-log.js';
 import { Preparation } from './preparation.js';
-import {
-  openServiceState,
-  type ServiceAdmin,
-  type ServiceState,
-  statementTimeoutMs,
-} from './service-state.js';
+import { openServiceState, statementTimeoutMs } from './service-state.js';
+import type { ServiceAdmin, ServiceState } from './shared-state.js';
 import type { DeliveryTimes } from './webhooks/delivery.js';
 import { Webhooks } from './webhooks/webhooks.js';
 

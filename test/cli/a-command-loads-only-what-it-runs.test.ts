@@ -3,21 +3,30 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { Command, temporaryDirectory } from '../helpers/processes.js';
 
-/** The folders of `dist` from which a command loads modules. */
-async function foldersOf(...args: string[]): Promise<Set<string>> {
+/** The modules of `dist` that a command loads, as paths in it. `run` waits until the command has ended. */
+async function modulesOf(
+  args: readonly string[],
+  run = (command: Command) => command.ended(),
+): Promise<string[]> {
   const coverage = await temporaryDirectory();
   const command = new Command(args, { NODE_V8_COVERAGE: coverage });
-  await command.ended();
+  await run(command);
   expect(command.child.exitCode).toBe(0);
-  const folders = new Set<string>();
+  const modules: string[] = [];
   for (const name of await readdir(coverage)) {
     const { result } = JSON.parse(await readFile(path.join(coverage, name), 'utf8'));
     for (const { url } of result as { url: string }[]) {
-      const folder = /\/dist\/(\w+)\//.exec(url)?.[1];
-      if (folder !== undefined) folders.add(folder);
+      const module = /\/dist\/(\w+\/.*)/.exec(url)?.[1];
+      if (module !== undefined) modules.push(module);
     }
   }
-  return folders;
+  return modules;
+}
+
+/** The folders of `dist` from which a command loads modules. */
+async function foldersOf(...args: string[]): Promise<Set<string>> {
+  const modules = await modulesOf(args);
+  return new Set(modules.map((module) => module.slice(0, module.indexOf('/'))));
 }
 
 test.each([[['--version']], [['--help']], [['search', '--help']], [['completion', 'bash']], [['config']]])(
@@ -37,4 +46,18 @@ test('a command that works on a directory loads the library, and no server', asy
   const folders = await foldersOf('databases', 'list', '--data', data);
   expect(folders).toContain('library');
   expect(folders).not.toContain('server');
+});
+
+test('a command and a server on a directory load nothing of PostgreSQL', async () => {
+  const data = await temporaryDirectory();
+  await foldersOf('databases', 'create', 'facts', '--data', data);
+  const ofPostgres = (modules: string[]) => modules.filter((module) => module.includes('postgres'));
+  expect(ofPostgres(await modulesOf(['key', 'list', '--data', data]))).toEqual([]);
+  const started = await modulesOf(['serve', '--port', '0', '--data', data], async (command) => {
+    await command.waitFor('stdout', /listening on/);
+    command.child.kill('SIGTERM');
+    return command.ended();
+  });
+  expect(started).toContain('server/main.js');
+  expect(ofPostgres(started)).toEqual([]);
 });
