@@ -1,3 +1,5 @@
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use cosift_engine::{Committed, Format, Status};
 use serde_json::{Value, json};
 
@@ -24,6 +26,20 @@ fn statuses(committed: &Committed) -> Vec<Status> {
 
 fn ids(committed: &Committed) -> Vec<u64> {
     committed.results.iter().map(|record| record.id.0).collect()
+}
+
+/// Times are stored in milliseconds, and two writes may follow each other within one.
+fn wait_for_the_next_millisecond() {
+    let milliseconds = || {
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .expect("after 1970")
+            .as_millis()
+    };
+    let first = milliseconds();
+    while milliseconds() <= first {
+        std::thread::yield_now();
+    }
 }
 
 const UUID: [&str; 3] = [
@@ -55,6 +71,7 @@ fn created_changed_or_unchanged() {
     after["timestamps"]["last_seen_time"] = before["timestamps"]["last_seen_time"].clone();
     assert_eq!(after, before, "only the last synced time changes");
 
+    wait_for_the_next_millisecond();
     let changed = server
         .upsert("db", &record(json!({ "a": 2 }), "2026-03-01"))
         .expect("written");
