@@ -50,7 +50,7 @@ export async function commitRecords(
     try {
       return await barrier().run(async () => {
         await check?.();
-        return await store.commit(id, prepared, current);
+        return await store.commit(id, prepared, current, signal);
       }, signal);
     } catch (error) {
       if (!(error instanceof StaleError)) throw error;

@@ -63,11 +63,17 @@ export interface RecordStore {
   preparePatch(id: string, recordId: string, patch: Uint8Array): Promise<PreparedRecords>;
   /**
    * Writes prepared records with the vectors of their texts. The records are durable and searchable when the promise
-   * resolves. Either all of them are written or none.
+   * resolves. Either all of them are written or none. A store of several processes writes nothing once `signal` is aborted
+   * before its transaction commits.
    *
    * @throws {StaleError} when the vectors no longer fit the database or the records.
    */
-  commit(id: string, prepared: PreparedRecords, embedded: EmbeddedVectors): Promise<CommitResult>;
+  commit(
+    id: string,
+    prepared: PreparedRecords,
+    embedded: EmbeddedVectors,
+    signal?: AbortSignal,
+  ): Promise<CommitResult>;
   /** Returns the JSON of one record; `recordId` is an integer, a UUID or `key:` and a key. */
   record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array>;
   /** Deletes records and returns their number. Deletes nothing once `signal` is aborted before the commit. */

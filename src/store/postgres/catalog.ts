@@ -34,6 +34,8 @@ export interface CatalogEntry {
   has_passages: boolean;
   /** Position of the last change that came from another store, without the data before the change. */
   adopted: number;
+  /** The process that keeps the commits of others waiting, also after its time. */
+  held_by: string | null;
 }
 
 /** How the counts of a column change. */

@@ -37,6 +37,7 @@ import { migrate } from './schema.js';
 import { Searcher } from './searcher.js';
 import type { SqlDatabase } from './sql.js';
 import { CHANNEL, Writer } from './writer.js';
+import { WriterHold } from './writer-hold.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -67,13 +68,14 @@ export class PostgresStore implements RecordStore {
     this.#database = database;
     this.#replica = replica;
     this.#catalog = new Catalog(limits, distribution);
-    this.#writer = new Writer(database, this.#catalog, keepChangesMs);
+    const hold = new WriterHold(database);
+    this.#writer = new Writer(database, this.#catalog, hold, keepChangesMs);
     const reader = new RecordReader(database, this.#catalog, replica);
     this.#searcher = new Searcher(reader, this.#catalog);
     this.#lister = new Lister(reader, this.#catalog);
     this.#feed = new FeedReader(database, this.#catalog, keepChangesMs);
     this.#exporter = new Exporter(database, this.#catalog);
-    this.#reembedder = new Reembedder(database, this.#catalog);
+    this.#reembedder = new Reembedder(database, this.#catalog, hold);
     this.reembeddingLeases = new PostgresReembeddingLeases(database);
   }
 
@@ -125,8 +127,13 @@ export class PostgresStore implements RecordStore {
     return this.#writer.preparePatch(id, recordId, patch);
   }
 
-  async commit(id: string, prepared: PreparedRecords, embedded: EmbeddedVectors): Promise<CommitResult> {
-    return await this.#measured(() => this.#writer.commit(id, prepared, embedded));
+  async commit(
+    id: string,
+    prepared: PreparedRecords,
+    embedded: EmbeddedVectors,
+    signal?: AbortSignal,
+  ): Promise<CommitResult> {
+    return await this.#measured(() => this.#writer.commit(id, prepared, embedded, signal));
   }
 
   async record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array> {

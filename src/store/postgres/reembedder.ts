@@ -22,6 +22,7 @@ import {
 import { nativeRow, type RecordRow, ROW } from './rows.js';
 import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
 import { replacePassages } from './vectors.js';
+import type { WriterHold } from './writer-hold.js';
 
 /** Records of a batch. */
 const BATCH = 256;
@@ -62,10 +63,12 @@ class Batch implements ReembeddingBatch {
 export class Reembedder {
   readonly #database: SqlDatabase;
   readonly #catalog: Catalog;
+  readonly #hold: WriterHold;
 
-  constructor(database: SqlDatabase, catalog: Catalog) {
+  constructor(database: SqlDatabase, catalog: Catalog, hold: WriterHold) {
     this.#database = database;
     this.#catalog = catalog;
+    this.#hold = hold;
   }
 
   async begin(id: string, settings: ReembeddingSettings): Promise<StoredReembedding> {
@@ -167,9 +170,12 @@ export class Reembedder {
     });
   }
 
-  /** @throws {StaleError} when records were written after the last batch. */
+  /**
+   * @throws {StaleError} when records were written after the last batch. Other processes then wait with their commits,
+   * so that the next attempt does not find new records again.
+   */
   async switch(id: string): Promise<void> {
-    await this.#database.write(async (sql) => {
+    const isSwitched = await this.#database.write(async (sql) => {
       const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
       const { lexical } = settingsOf(entry);
       const [old, new_] = [recordsOf(entry), recordsOf({ ...entry, ...unfinished })];
@@ -178,7 +184,10 @@ export class Reembedder {
         `SELECT id FROM ${old} WHERE version > $1::bigint OR (version = $1::bigint AND id > $2::bigint) LIMIT 1`,
         [unfinished.done_version, unfinished.done_id],
       );
-      if (later !== undefined) throw new StaleError('records were written after the last batch');
+      if (later !== undefined) {
+        await this.#hold.set(sql, entry);
+        return false;
+      }
       await sql.run(
         `DELETE FROM ${new_} AS n WHERE NOT EXISTS (SELECT 1 FROM ${old} AS o WHERE o.id = n.id)`,
       );
@@ -189,12 +198,15 @@ export class Reembedder {
         `UPDATE ${new_} AS n SET synced = o.synced FROM ${old} AS o WHERE o.id = n.id AND o.synced <> n.synced`,
       );
       await sql.run(
-        'UPDATE cosift.databases SET generation = $2::integer, settings = $3::text WHERE number = $1::bigint',
+        `UPDATE cosift.databases SET generation = $2::integer, settings = $3::text, held_by = NULL, held_until = NULL
+        WHERE number = $1::bigint`,
         [entry.number, unfinished.generation, settingsText({ ...settingsOf(unfinished), lexical })],
       );
       await sql.run('DELETE FROM cosift.reembeddings WHERE database = $1::bigint', [entry.number]);
       await discardTables(sql, Object.values(tablesOf(entry)));
+      return true;
     });
+    if (!isSwitched) throw new StaleError('records were written after the last batch');
     await removeUnusedTables(this.#database);
   }
 

@@ -61,6 +61,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
       leased_until timestamptz
     )`,
   ],
+  // The process that keeps the writers of others waiting, for the switch to another model.
+  ['ALTER TABLE cosift.databases ADD COLUMN held_by text, ADD COLUMN held_until timestamptz'],
 ];
 
 /**

@@ -6,6 +6,7 @@ import { restrictionSql } from './filter-sql.js';
 import { nativeRow, type RecordRow, type Reference, ROW, rowsOf, type VectorsOf } from './rows.js';
 import { arrayOf, type Sql, type SqlDatabase, type SqlValue, Values } from './sql.js';
 import { deletePassages, replacePassages } from './vectors.js';
+import type { WriterHold } from './writer-hold.js';
 
 /** Records that one statement deletes. */
 const DELETED_AT_ONCE = 5_000;
@@ -32,11 +33,13 @@ interface Changes {
 export class Writer {
   readonly #database: SqlDatabase;
   readonly #catalog: Catalog;
+  readonly #hold: WriterHold;
   readonly #keepChangesMs: number;
 
-  constructor(database: SqlDatabase, catalog: Catalog, keepChangesMs: number) {
+  constructor(database: SqlDatabase, catalog: Catalog, hold: WriterHold, keepChangesMs: number) {
     this.#database = database;
     this.#catalog = catalog;
+    this.#hold = hold;
     this.#keepChangesMs = keepChangesMs;
   }
 
@@ -52,25 +55,23 @@ export class Writer {
     return this.#prepare(id, async (rules) => unwrap(rules.preparePatch(recordId, patch)));
   }
 
-  async commit(id: string, prepared: PreparedRecords, embedded: EmbeddedVectors): Promise<CommitResult> {
-    return await this.#database.write(async (sql) => {
-      const entry = await this.#catalog.lock(sql, id);
-      const rules = this.#catalog.rulesOf(entry);
-      const { identities, vectors } = needsOf(rules, prepared as Prepared);
-      const stored = await rowsOf(sql, recordsOf(entry), identities, vectors);
-      const names = await this.#catalog.columnNames(sql, entry);
-      const now = Date.now();
-      const commit = { nextId: entry.next_id, now, names, vectorType: await this.#catalog.vectorType(sql) };
-      const { committed, puts, changes, touches, columns, nextId } = unwrap(
-        await rules.stage(prepared as Prepared, stored.map(nativeRow), embedded, commit),
-      );
-      await putRecords(sql, entry, puts);
-      await touchRecords(sql, recordsOf(entry), touches);
-      await this.#catalog.countColumns(sql, entry, columns);
-      const hasPassages = puts.vectors.scanned.count > 0;
-      await this.#finish(sql, entry, [changes], { now, nextId, records: changes.created, hasPassages });
-      return committed as CommitResult;
-    });
+  async commit(
+    id: string,
+    prepared: PreparedRecords,
+    embedded: EmbeddedVectors,
+    signal?: AbortSignal,
+  ): Promise<CommitResult> {
+    const deadline = this.#hold.deadline();
+    for (;;) {
+      const mayWait = performance.now() < deadline;
+      const committed = await this.#database.write(async (sql) => {
+        const entry = await this.#catalog.lock(sql, id);
+        if (mayWait && (await this.#hold.isHeld(sql, entry))) return undefined;
+        return await this.#commit(sql, entry, prepared as Prepared, embedded);
+      }, signal);
+      if (committed !== undefined) return committed;
+      await this.#hold.wait(id, deadline, signal);
+    }
   }
 
   async delete(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number> {
@@ -121,6 +122,30 @@ export class Writer {
       unwrap(await rules.findTexts(prepared, stored.map(nativeRow)));
       return prepared as PreparedRecords;
     });
+  }
+
+  /** Writes prepared records into a database that the transaction has locked. */
+  async #commit(
+    sql: Sql,
+    entry: CatalogEntry,
+    prepared: Prepared,
+    embedded: EmbeddedVectors,
+  ): Promise<CommitResult> {
+    const rules = this.#catalog.rulesOf(entry);
+    const { identities, vectors } = needsOf(rules, prepared);
+    const stored = await rowsOf(sql, recordsOf(entry), identities, vectors);
+    const names = await this.#catalog.columnNames(sql, entry);
+    const now = Date.now();
+    const commit = { nextId: entry.next_id, now, names, vectorType: await this.#catalog.vectorType(sql) };
+    const { committed, puts, changes, touches, columns, nextId } = unwrap(
+      await rules.stage(prepared, stored.map(nativeRow), embedded, commit),
+    );
+    await putRecords(sql, entry, puts);
+    await touchRecords(sql, recordsOf(entry), touches);
+    await this.#catalog.countColumns(sql, entry, columns);
+    const hasPassages = puts.vectors.scanned.count > 0;
+    await this.#finish(sql, entry, [changes], { now, nextId, records: changes.created, hasPassages });
+    return committed as CommitResult;
   }
 
   /** Writes the changes of a commit, and the new state of its database. */

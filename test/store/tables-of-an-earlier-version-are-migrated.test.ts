@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LIMITS } from '../../src/schema/index.js';
+import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
+import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+
+describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+  }, 120_000);
+  afterAll(async () => {
+    await server?.stop();
+  });
+
+  test('tables of version 1 are migrated once, while another process uses them', async () => {
+    const url = await server.createDatabase();
+    const open = () => new PostgresStore(new NodePostgres({ url, maxConnections: 2 }), LIMITS);
+    const put = async (store: PostgresStore, id: number) => {
+      const body = Buffer.from(JSON.stringify({ records: [{ id, data: {}, vector: [1, id] }] }));
+      await store.commit('db', await store.prepareBatch('db', body), { vectors: new Float32Array() });
+      return (await store.describeDatabase('db')).records;
+    };
+    const running = open();
+    await running.load();
+    await running.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });
+    await server.run(
+      `ALTER TABLE cosift.databases DROP COLUMN held_by, DROP COLUMN held_until;
+      UPDATE cosift.schema_version SET version = 1`,
+      'test_1',
+    );
+    const updated = [open(), open()];
+    await Promise.all(updated.map((store) => store.load()));
+    // Its prepared statements are those of the tables before.
+    for (let id = 1; id <= 3; id++) expect(await put(running, id)).toBe(id);
+    expect(await put(updated[1] as PostgresStore, 4)).toBe(4);
+    expect(await server.run('SELECT version FROM cosift.schema_version', 'test_1')).toBe('2');
+    for (const store of [running, ...updated]) await store.close();
+  });
+});
