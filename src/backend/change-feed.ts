@@ -1,4 +1,3 @@
-import { EventEmitter, once } from 'node:events';
 import { FairLimiter } from '../async/fair-limiter.js';
 import { LinkedAbort } from '../async/linked-abort.js';
 import { type Changes, parseJson } from '../schema/index.js';
@@ -13,7 +12,8 @@ export class ChangeFeed {
   readonly #store: RecordStore;
   /** Aborted once the backend closes, which ends every wait. */
   readonly #closing: AbortSignal;
-  readonly #written = new EventEmitter().setMaxListeners(0);
+  /** What wakes the readers that wait, by database. */
+  readonly #waiting = new Map<string, Set<() => void>>();
   /** Reads are limited, because one read through a filter may test 10,000 changes. */
   readonly #reads = new FairLimiter({ total: 8, perCaller: 6 });
 
@@ -24,8 +24,8 @@ export class ChangeFeed {
 
   /** Wakes the readers that wait for a change of a database; undefined: those of all databases. */
   notify(id: string | undefined): void {
-    const events = id === undefined ? this.#written.eventNames() : [eventOf(id)];
-    for (const event of events) this.#written.emit(event);
+    const woken = id === undefined ? [...this.#waiting.values()] : [this.#waiting.get(id) ?? []];
+    for (const wakes of woken) for (const wake of wakes) wake();
   }
 
   /** See `Backend.changes`. */
@@ -35,7 +35,7 @@ export class ChangeFeed {
     for (let { after, epoch } = request; ; ) {
       // The reader listens before it reads, so that it misses no commit in between.
       using stop = new LinkedAbort(this.#closing, signal);
-      const written = once(this.#written, eventOf(id), { signal: stop.signal }).catch(() => undefined);
+      const written = this.#nextChange(id, stop.signal);
       try {
         const read = { after, limit, epoch, forced_filter: scope?.forcedFilter };
         const body = await this.#reads.run(
@@ -67,7 +67,21 @@ export class ChangeFeed {
       }
     }
   }
-}
 
-/** Event names have a prefix, because emitters treat some names specially, such as `error`. */
-const eventOf = (id: string) => `written:${id}`;
+  /** Resolves after the next change of a database, and once the signal is aborted. */
+  #nextChange(id: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(id) ?? new Set();
+      this.#waiting.set(id, waiting);
+      const wake = () => {
+        waiting.delete(wake);
+        if (waiting.size === 0) this.#waiting.delete(id);
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      waiting.add(wake);
+      signal.addEventListener('abort', wake);
+      if (signal.aborted) wake();
+    });
+  }
+}
