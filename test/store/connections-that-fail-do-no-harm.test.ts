@@ -1,4 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect as connectTo, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { inspect } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -103,6 +106,55 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     // The server reads the file a moment later.
     await expect.poll(() => failure(PASSWORD)).toMatch(/refuses the user or the password/);
     expect(await failure('')).toMatch(/asks for a password: set PGPASSWORD/);
+  });
+
+  test.each<[string, string, string]>([
+    ['a certificate that does not exist', 'sslmode=disable&sslrootcert=/none.pem', 'ENOENT'],
+    ['a mode of TLS that does not exist', 'sslmode=requires', 'sslmode must be one of disable'],
+  ])('%s in the URL is explained, without the password', (_, search, text) => {
+    const target = changed((target) => Object.assign(target, { password: PASSWORD, search }));
+    let error: CosiftError | undefined;
+    try {
+      connect(target);
+    } catch (thrown) {
+      error = thrown as CosiftError;
+    }
+    expect(error).toMatchObject({ code: 'store_failed', detail: 'the URL of the store cannot be used' });
+    expect((error?.cause as CosiftError).detail).toContain(text);
+    expect(inspect(error, { depth: 9 })).not.toContain(PASSWORD);
+  });
+
+  test('a certificate that is removed later ends no connection, and not the process', async () => {
+    const directory = mkdtempSync(path.join(tmpdir(), 'cosift-certificate-'));
+    const certificate = path.join(directory, 'root.pem');
+    writeFileSync(certificate, '');
+    const search = `sslmode=disable&sslrootcert=${certificate}&application_name=certified`;
+    const database = connect(changed((target) => Object.assign(target, { search })));
+    let messages = 0;
+    database.listen('some', () => {
+      messages += 1;
+    });
+    await expect.poll(() => messages).toBe(1);
+    rmSync(directory, { recursive: true });
+    await administrator.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'certified'",
+    );
+    // The listener tells that it lost its connection, and that it has another one.
+    await expect.poll(() => messages, { timeout: 20_000 }).toBe(3);
+    expect(await database.read((sql) => sql.run('SELECT 1 AS one'))).toEqual([{ one: 1 }]);
+  });
+
+  test('a user that owns the schema needs no other privilege', async () => {
+    const owned = await server.createDatabase();
+    const name = new URL(owned).pathname.slice(1);
+    await administrator.query('CREATE ROLE owner LOGIN');
+    await server.run('CREATE EXTENSION vector', name);
+    await server.run('CREATE SCHEMA cosift AUTHORIZATION owner', name);
+    const target = changed((target) => Object.assign(target, { username: 'owner', pathname: `/${name}` }));
+    const store = new PostgresStore(connect(target), LIMITS);
+    await store.load();
+    await store.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });
+    expect(await store.listDatabases()).toMatchObject([{ id: 'db', records: 0 }]);
   });
 
   test('a server without pgvector, and tables of a later version, are explained', async () => {

@@ -10,7 +10,7 @@ const POLL_MS = 1_000;
 
 /** A connection that receives the messages of one channel. It is made again whenever it is lost. */
 export class Listener {
-  readonly #url: string;
+  readonly #settings: pg.ClientConfig;
   readonly #channel: string;
   readonly #onMessage: (message: string | undefined) => void;
   /** Also while it is being connected. */
@@ -19,8 +19,8 @@ export class Listener {
   #isClosed = false;
   #connecting: Promise<void>;
 
-  constructor({ url }: { url: string }, channel: string, onMessage: (message: string | undefined) => void) {
-    this.#url = url;
+  constructor(settings: pg.ClientConfig, channel: string, onMessage: (message: string | undefined) => void) {
+    this.#settings = settings;
     this.#channel = channel;
     this.#onMessage = onMessage;
     this.#connecting = this.#connect();
@@ -39,8 +39,7 @@ export class Listener {
 
   async #connect(): Promise<void> {
     const client = new pg.Client({
-      connectionString: this.#url,
-      application_name: 'cosift',
+      ...this.#settings,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       connectionTimeoutMillis: CONNECT_MS,

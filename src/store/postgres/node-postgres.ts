@@ -4,6 +4,7 @@ import { sleep } from '../../async/sleep.js';
 import { unlessAborted } from '../../async/until-aborted.js';
 import { CosiftError } from '../../errors.js';
 import { STORE_CONNECTIONS } from '../../schema/open-options.js';
+import { connectionSettings } from './connection-settings.js';
 import { Listener } from './listener.js';
 import type { Sql, SqlDatabase, SqlValue } from './sql.js';
 import { StatementNames } from './statement-names.js';
@@ -49,6 +50,7 @@ const INTEGER = 20;
 export class NodePostgres implements SqlDatabase {
   readonly isConcurrent = true;
   readonly #options: PostgresOptions;
+  readonly #settings: pg.ClientConfig;
   readonly #pool: pg.Pool;
   /** Cancels statements: the connections of the pool may all be waiting for statements. */
   readonly #canceller: pg.Pool;
@@ -61,11 +63,11 @@ export class NodePostgres implements SqlDatabase {
   constructor(options: PostgresOptions) {
     const { url, maxConnections = STORE_CONNECTIONS, statementTimeoutMs, isReplica = false } = options;
     this.#options = options;
+    this.#settings = { application_name: 'cosift', ...connectionSettings(url) };
     this.#pool = new pg.Pool({
-      connectionString: url,
+      ...this.#settings,
       max: maxConnections,
       connectionTimeoutMillis: isReplica ? CONNECT_REPLICA_MS : CONNECT_MS,
-      application_name: 'cosift',
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       query_timeout: (statementTimeoutMs ?? 0) + ANSWER_MS,
@@ -76,10 +78,9 @@ export class NodePostgres implements SqlDatabase {
       },
     });
     this.#canceller = new pg.Pool({
-      connectionString: url,
+      ...this.#settings,
       max: 1,
       connectionTimeoutMillis: CONNECT_MS,
-      application_name: 'cosift',
     });
     for (const pool of [this.#pool, this.#canceller]) {
       // An idle connection that fails is replaced; the next statement reports what is wrong.
@@ -98,7 +99,7 @@ export class NodePostgres implements SqlDatabase {
   }
 
   listen(channel: string, onMessage: (message: string | undefined) => void): void {
-    this.#listeners.push(new Listener(this.#options, channel, onMessage));
+    this.#listeners.push(new Listener(this.#settings, channel, onMessage));
   }
 
   async close(): Promise<void> {

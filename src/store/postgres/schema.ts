@@ -74,7 +74,6 @@ export async function migrate(database: SqlDatabase): Promise<void> {
   await database.write(async (sql) => {
     await sql.run('SELECT pg_advisory_xact_lock($1::bigint)', [MIGRATION_LOCK]);
     await prepareServer(sql);
-    await sql.run('CREATE SCHEMA IF NOT EXISTS cosift');
     await sql.run('CREATE TABLE IF NOT EXISTS cosift.schema_version (version integer NOT NULL)');
     const [current] = await sql.run<{ version: number }>('SELECT version FROM cosift.schema_version');
     const version = current?.version ?? 0;
@@ -95,11 +94,13 @@ export async function migrate(database: SqlDatabase): Promise<void> {
   });
 }
 
-/** Checks that the database can have the tables, and adds the type of vectors. */
+/** Checks that the database can have the tables, and adds the type of vectors and the schema of the tables. */
 async function prepareServer(sql: Sql): Promise<void> {
-  const [server] = await sql.run<{ encoding: string; pgvector: boolean }>(
+  const [server] = await sql.run<{ encoding: string; pgvector: boolean; schema: boolean }>(
     `SELECT current_setting('server_encoding') AS encoding,
-      EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') AS pgvector`,
+      EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') AS pgvector,
+      EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1::text) AS schema`,
+    ['cosift'],
   );
   if (server?.encoding !== 'UTF8') {
     throw new CosiftError(
@@ -114,6 +115,8 @@ async function prepareServer(sql: Sql): Promise<void> {
     );
   }
   await sql.run('CREATE EXTENSION IF NOT EXISTS vector');
+  // The privilege to create schemas would be needed for one that exists, too.
+  if (!server.schema) await sql.run('CREATE SCHEMA cosift');
 }
 
 /** A vector of more dimensions does not fit into a row next to the other columns, so it is stored outside of the row. */
