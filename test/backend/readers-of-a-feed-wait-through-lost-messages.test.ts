@@ -25,7 +25,8 @@ test.each([
   const feed = new ChangeFeed(counted, closing.signal);
   try {
     await store.load();
-    for (const id of new Set(ids)) await store.createDatabase(id, { model: null, fingerprint: null, dimensions: 2 });
+    for (const id of new Set(ids))
+      await store.createDatabase(id, { model: null, fingerprint: null, dimensions: 2 });
     const call = { after: 0, limit: 10, waitMs: 600_000 };
     const waiting = ids.map((id) => feed.read(id, call, {}));
     await expect.poll(() => reads).toBe(ids.length);

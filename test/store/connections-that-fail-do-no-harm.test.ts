@@ -120,7 +120,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
       error = thrown as CosiftError;
     }
     expect(error).toMatchObject({ code: 'store_failed', detail: 'the URL of the store cannot be used' });
-    expect((error?.cause as CosiftError).detail).toContain(text);
+    expect(String((error?.cause as CosiftError | undefined)?.detail)).toContain(text);
     expect(inspect(error, { depth: 9 })).not.toContain(PASSWORD);
   });
 
@@ -196,6 +196,22 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     expect(await database.read((sql) => sql.run('SELECT 1 AS one'))).toEqual([{ one: 1 }]);
   });
 
+  test('a connection that ends as soon as it is made is replaced', async () => {
+    const proxy = await SilentProxy.listen(Number(new URL(url).port));
+    const database = connect(changed((target) => Object.assign(target, { port: String(proxy.port) })));
+    let ended = 0;
+    // The end comes with the message that the server is ready, before the program goes on.
+    proxy.change = (bytes) => {
+      if (ended === 2 || !bytes.subarray(-6).equals(READY)) return bytes;
+      ended += 1;
+      return Buffer.concat([bytes, TERMINATED]);
+    };
+    expect(await database.read((sql) => sql.run('SELECT 1 AS one'))).toEqual([{ one: 1 }]);
+    expect(ended).toBe(2);
+    await database.close();
+    proxy.close();
+  });
+
   test('calls of a server that stops to answer end with their signals, and a close ends', async () => {
     const proxy = await SilentProxy.listen(Number(new URL(url).port));
     const database = connect(changed((target) => Object.assign(target, { port: String(proxy.port) })));
@@ -247,9 +263,21 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
   });
 });
 
+/** Messages of the protocol: the server waits for a statement; the server ends the connection. */
+const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
+const TERMINATED = messageOf('E', 'SFATAL\0C57P01\0Mterminating connection\0\0');
+
+function messageOf(type: string, body: string): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(4 + body.length);
+  return Buffer.concat([Buffer.from(type), length, Buffer.from(body)]);
+}
+
 /** Forwards connections to a port of this machine, until it is silent: then it keeps them open and forwards nothing. */
 class SilentProxy {
   isSilent = false;
+  /** Changes what the server sends. */
+  change: (bytes: Buffer) => Buffer = (bytes) => bytes;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -261,7 +289,9 @@ class SilentProxy {
         [server, caller],
       ] as const) {
         this.#sockets.add(from);
-        from.on('data', (bytes) => this.isSilent || to.write(bytes));
+        from.on('data', (bytes) => {
+          if (!this.isSilent) to.write(from === server ? this.change(bytes) : bytes);
+        });
         from.on('close', () => this.isSilent || to.destroy());
         from.on('error', () => undefined);
       }

@@ -85,7 +85,11 @@ export class NodePostgres implements SqlDatabase {
     for (const pool of [this.#pool, this.#canceller]) {
       // An idle connection that fails is replaced; the next statement reports what is wrong.
       pool.on('error', () => undefined);
-      pool.on('connect', (client) => this.#clients.add(client as ConnectedClient));
+      pool.on('connect', (client) => {
+        this.#clients.add(client as ConnectedClient);
+        // A connection may fail at any moment, also between its start and its first statement, which is rejected then.
+        client.on('error', () => undefined);
+      });
       pool.on('remove', (client) => this.#clients.delete(client as ConnectedClient));
     }
   }
@@ -152,9 +156,6 @@ export class NodePostgres implements SqlDatabase {
     signal?.throwIfAborted();
     if (this.#isClosed) throw new CosiftError('not_ready', 'the store is closed');
     const client = await this.#connect(signal);
-    // The statement that runs is rejected, too.
-    const onError = () => undefined;
-    client.on('error', onError);
     let isCommitting = false;
     const attempt = async () => {
       signal?.throwIfAborted();
@@ -193,7 +194,6 @@ export class NodePostgres implements SqlDatabase {
       signal?.removeEventListener('abort', onAbort);
       // A connection whose state is not known is closed.
       client.release(failure);
-      if (failure === undefined) client.off('error', onError);
     }
   }
 
