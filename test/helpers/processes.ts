@@ -15,8 +15,8 @@ export class Command {
   stderr = '';
   readonly #ended: Promise<number | NodeJS.Signals>;
 
-  constructor(args: readonly string[], env: Record<string, string> = {}) {
-    this.child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, ...env } });
+  constructor(args: readonly string[], env: Record<string, string> = {}, cwd?: string) {
+    this.child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, ...env }, cwd });
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
     });

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { copyRecords, migrateDatabase, settingsOf } from '../../backend/index.js';
 import type { Client } from '../../client/index.js';
 import { CosiftError } from '../../errors.js';
-import { isServiceUrl, isStoreUrl } from '../../schema/service-address.js';
+import { isServiceUrl, isStoreUrl, SERVICE_URL, STORE_URL } from '../../schema/service-address.js';
 import { abortOnSignal } from '../abort-on-signal.js';
 import { duration, ProgressBar, plural } from '../progress-bar.js';
 import { openServer } from '../target.js';
@@ -22,6 +22,8 @@ export interface MigrateOptions {
 /** Moves everything of a place to another one. Sets the exit code. */
 export async function migrate({ from, to, key }: MigrateOptions): Promise<void> {
   const isService = isServiceUrl(from);
+  checkPlace('--from', from, [isServiceUrl, isStoreUrl]);
+  checkPlace('--to', to, [isStoreUrl]);
   if (!isService && !isStoreUrl(from) && !existsSync(path.join(from, 'databases'))) {
     throw new CosiftError('invalid_request', `--from: ${from} is no data directory of cosift`);
   }
@@ -43,6 +45,17 @@ export async function migrate({ from, to, key }: MigrateOptions): Promise<void> 
   } finally {
     for (const place of places.reverse()) await place.close();
   }
+}
+
+/**
+ * Throws for a URL that is not allowed, which is no name of a directory, either. The message does not repeat the URL,
+ * because it may have a password.
+ */
+function checkPlace(option: string, place: string, allowed: ((place: string) => boolean)[]): void {
+  const isUrl = /^[a-z][a-z0-9+.-]+:\/\//i.test(place);
+  if (isUrl ? allowed.some((isAllowed) => isAllowed(place)) : place !== '') return;
+  const urls = allowed.includes(isServiceUrl) ? `${STORE_URL}, or ${SERVICE_URL}` : STORE_URL;
+  throw new CosiftError('invalid_request', `${option}: must be a data directory, ${urls}`);
 }
 
 function openPlace(place: string): Promise<Place> {

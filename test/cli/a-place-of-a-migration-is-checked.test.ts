@@ -1,0 +1,24 @@
+import { readdir } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { Command, temporaryDirectory } from '../helpers/processes.js';
+
+// A URL with a mistake was taken for the name of a directory, which was made, and had the password in its name.
+test.each([
+  ['--to', 'postgres://cosift:pass#word@host/db'],
+  ['--to', 'mysql://cosift:pass#word@host/db'],
+  ['--to', 'http://127.0.0.1:1'],
+  ['--to', ''],
+  ['--from', 'postgres://cosift:pass#word@host/db'],
+  ['--from', 'http://user:pass#word@127.0.0.1:1'],
+  ['--from', ''],
+])('%s %j is refused, and nothing is made', async (option, place) => {
+  const directory = await temporaryDirectory();
+  const other = option === '--to' ? '--from' : '--to';
+  const command = new Command(['migrate', option, place, other, './data'], {}, directory);
+  expect(await command.ended()).toBe(1);
+  const { stdout, stderr } = command;
+  expect(stdout).toBe('');
+  expect(stderr).toContain(`${option}: must be a data directory`);
+  expect(stderr).not.toContain('word');
+  expect(await readdir(directory)).toEqual([]);
+});
