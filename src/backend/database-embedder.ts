@@ -3,7 +3,7 @@ import type { Embedder, EmbedOptions } from '../embedding/index.js';
 import { CosiftError, isCode, type Problem } from '../errors.js';
 import type { Limits, SearchRequest } from '../schema/index.js';
 import type { EmbeddedVectors } from '../store/record-store.js';
-import type { DatabaseInfoCache } from './database-info-cache.js';
+import type { DatabaseInfo, DatabaseInfoCache } from './database-info-cache.js';
 import type { Models } from './models.js';
 
 /** Matches a text that says something: it has more than white space and characters without a shape. */
@@ -67,32 +67,10 @@ export class DatabaseEmbedder {
     search: SearchRequest['search'],
     { needsMeaning, ...options }: EmbedOptions & { needsMeaning: boolean },
   ): Promise<{ vector: Float64Array; fingerprint: string | null }> {
-    const { model, fingerprint, dimensions } = await this.#infos.get(id);
+    const { model, fingerprint, dimensions } = await this.#infoFor(id, search);
     if (search.vector !== undefined) {
-      const vector = Float64Array.from(search.vector);
-      if (model !== null) {
-        throw invalidSearch(
-          'invalid_vector',
-          '/search/vector',
-          `database "${id}" has a model: search by text`,
-        );
-      }
-      if (vector.length !== dimensions) {
-        const detail = `vector has ${vector.length} values, database expects ${dimensions}`;
-        throw invalidSearch('invalid_dimensions', '/search/vector', detail, {
-          expected: dimensions,
-          got: vector.length,
-        });
-      }
       checkWords(search);
-      return { vector, fingerprint: null };
-    }
-    if (model === null) {
-      throw invalidSearch(
-        'invalid_request',
-        '/search/text',
-        `database "${id}" has no model: search by vector`,
-      );
+      return { vector: Float64Array.from(search.vector), fingerprint: null };
     }
     if (!VISIBLE.test(search.text)) {
       throw invalidSearch(
@@ -106,9 +84,24 @@ export class DatabaseEmbedder {
       vector[0] = 1;
       return { vector, fingerprint };
     }
-    const embedder = await this.#embedderOf(id, model, fingerprint);
+    const embedder = await this.#embedderOf(id, model as string, fingerprint);
     const vector = Float64Array.from(await embedder.embedQuery(search.text, options));
     return { vector, fingerprint: embedder.fingerprint };
+  }
+
+  /**
+   * Returns the model and the dimensions of a database.
+   *
+   * @throws {CosiftError} `invalid_request`, `invalid_vector`, `invalid_dimensions` where the search does not fit them.
+   */
+  async #infoFor(id: string, search: SearchRequest['search']): Promise<DatabaseInfo> {
+    const known = await this.#infos.get(id);
+    if (misfitOf(id, known, search) === undefined) return known;
+    // Another process may have dropped the database, and created it with other settings.
+    const current = await this.#infos.refresh(id);
+    const misfit = misfitOf(id, current, search);
+    if (misfit !== undefined) throw misfit;
+    return current;
   }
 
   /** Returns the embedder of the current model of a database; undefined for a database without a model. */
@@ -143,6 +136,26 @@ export class DatabaseEmbedder {
     }
     return embedder;
   }
+}
+
+/** Why a search does not fit the model and the dimensions of a database; undefined if it fits. */
+function misfitOf(
+  id: string,
+  { model, dimensions }: DatabaseInfo,
+  { vector }: SearchRequest['search'],
+): CosiftError | undefined {
+  if (vector === undefined) {
+    if (model !== null) return undefined;
+    const detail = `database "${id}" has no model: search by vector`;
+    return invalidSearch('invalid_request', '/search/text', detail);
+  }
+  if (model !== null) {
+    return invalidSearch('invalid_vector', '/search/vector', `database "${id}" has a model: search by text`);
+  }
+  if (vector.length === dimensions) return undefined;
+  const detail = `vector has ${vector.length} values, database expects ${dimensions}`;
+  const facts = { expected: dimensions, got: vector.length };
+  return invalidSearch('invalid_dimensions', '/search/vector', detail, facts);
 }
 
 /** Checks that a search by vector has a text if it takes words into account. With the weight 0, a text has no effect. */

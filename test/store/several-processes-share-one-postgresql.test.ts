@@ -45,6 +45,32 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect((await waiting).changes).toMatchObject([{ kind: 'created', id: 1 }]);
     });
 
+    test('a drop at one front wakes a reader of the feed at the other', async () => {
+      await fronts[0]!.createDatabase('dropped', { dimensions: 2 });
+      const other = on(fronts[1]!, 'dropped');
+      await other.put({ id: 1, data: {}, vector: [1, 0] });
+      const waiting = expect(other.changes({ after: 1, waitMs: 600_000 })).rejects.toMatchObject({
+        code: 'database_not_found',
+      });
+      await fronts[0]!.dropDatabase('dropped');
+      await waiting;
+    });
+
+    test('a search fits the database that another front created again, with other settings', async () => {
+      const by = (vector: number[]) => on(fronts[1]!, 'again').search({ search: { vector, threshold: 0 } });
+      await fronts[0]!.createDatabase('again', { dimensions: 2 });
+      expect((await by([1, 0])).results).toEqual([]);
+      await fronts[0]!.dropDatabase('again');
+      await fronts[0]!.createDatabase('again', { dimensions: 3 });
+      expect((await by([1, 0, 0])).results).toEqual([]);
+      await expect(by([1, 0])).rejects.toMatchObject({ code: 'invalid_dimensions', fields: { expected: 3 } });
+      await fronts[0]!.dropDatabase('again');
+      const text = { search: { text: 'a tower' } };
+      await expect(on(fronts[1]!, 'again').search(text)).rejects.toMatchObject({
+        code: 'database_not_found',
+      });
+    });
+
     test('what one front acknowledged, the other finds; ids and positions have no gap and no repetition', async () => {
       await fronts[0]!.createDatabase('shared', { dimensions: 2 });
       const databases = fronts.map((front) => on(front, 'shared'));

@@ -36,7 +36,7 @@ import { nativeRow, type Reference, rowsOf } from './rows.js';
 import { migrate } from './schema.js';
 import { Searcher } from './searcher.js';
 import type { SqlDatabase } from './sql.js';
-import { CHANNEL, Writer } from './writer.js';
+import { announce, CHANNEL, Writer } from './writer.js';
 import { WriterHold } from './writer-hold.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -111,7 +111,10 @@ export class PostgresStore implements RecordStore {
   }
 
   async dropDatabase(id: string): Promise<void> {
-    await this.#database.write((sql) => this.#catalog.drop(sql, id));
+    await this.#database.write(async (sql) => {
+      await this.#catalog.drop(sql, id);
+      await announce(sql, id);
+    });
     await removeUnusedTables(this.#database);
   }
 

@@ -11,7 +11,7 @@ import type { WriterHold } from './writer-hold.js';
 /** Records that one statement deletes. */
 const DELETED_AT_ONCE = 5_000;
 
-/** The channel that names the databases that were written to. */
+/** The channel that names the databases that were written to, or dropped. */
 export const CHANNEL = 'cosift_written';
 
 /** The kinds of changes in a feed. */
@@ -165,10 +165,7 @@ export class Writer {
       await insertChanges(sql, entry, some, position, now);
       position += some.count;
     }
-    // The message is sent when the transaction commits.
-    if (position > entry.position) {
-      await sql.run('SELECT pg_notify($1::text, $2::text)', [CHANNEL, entry.id]);
-    }
+    if (position > entry.position) await announce(sql, entry.id);
     const [removed] = await sql.run<{ position: number | null }>(
       `SELECT max(position) AS position FROM ${changesOf(entry)} WHERE written < $1::bigint`,
       [now - this.#keepChangesMs],
@@ -185,6 +182,11 @@ export class Writer {
       [entry.number, records, nextId, position, removedUpTo, now, hasPassages],
     );
   }
+}
+
+/** Wakes the readers of the feed of a database at all services when the transaction commits. */
+export async function announce(sql: Sql, id: string): Promise<void> {
+  await sql.run('SELECT pg_notify($1::text, $2::text)', [CHANNEL, id]);
 }
 
 /** The stored records that a write needs. */
