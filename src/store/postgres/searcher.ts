@@ -2,18 +2,19 @@ import type { NativeSearch } from '../local/binding.js';
 import { engineRequest } from '../local/engine-request.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StorePage, StoreSearchRequest } from '../record-store.js';
-import { CandidateScores, hex } from './candidate-scores.js';
+import { CandidateScores } from './candidate-scores.js';
 import { type Catalog, type CatalogEntry, settingsOf, tablesOf } from './catalog.js';
 import { countVisible } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
 import { LexicalMatches } from './lexical-matches.js';
 import { MatchCounter, type MatchCounts } from './match-counter.js';
 import { type Match, MatchOrder } from './match-order.js';
+import { MatchScan, type MovedCursor } from './match-scan.js';
 import type { RecordReader } from './record-reader.js';
 import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
-import { leastCosine, MAX_STEPS, marginOf, publishedSteps, SAME_SCORE_STEPS, STEP } from './scores.js';
+import { marginOf, SAME_SCORE_STEPS } from './scores.js';
 import { arrayOf, type Sql, Values } from './sql.js';
-import { type Candidate, VectorSource } from './vector-source.js';
+import { VectorSource } from './vector-source.js';
 import { vectorText } from './vectors.js';
 
 /** What the engine read of a search. Scores are in steps of 1e-9. */
@@ -34,29 +35,6 @@ interface SearchPlan {
   /** Whether results show their best passages. */
   passages: boolean;
 }
-
-/** A cursor, and the direction of its record if the record is still at its place and has one vector. */
-interface MovedCursor {
-  score: number;
-  id: string;
-  direction?: Uint8Array;
-}
-
-/** How far a source was scanned. */
-interface Scan {
-  readonly source: VectorSource;
-  size: number;
-  last: Candidate | undefined;
-  /** Every vector that was not read has at most this score. */
-  bound: number;
-  readonly excluded: Uint8Array[];
-}
-
-/** Records that a scan reads beyond those of the page. */
-const SPARE = 16;
-const MAX_FETCH = 20_000;
-/** A vector that so many records of one fetch have is read from its index. */
-const MANY = 8;
 
 /** Answers searches: PostgreSQL finds candidates, and the engine scores them exactly. */
 export class Searcher {
@@ -101,6 +79,7 @@ class Search {
   readonly #margin: number;
   /** The records with one vector, and those with several if there are any. */
   readonly #sources: readonly VectorSource[];
+  readonly #scan: MatchScan;
 
   constructor(
     sql: Sql,
@@ -126,6 +105,13 @@ class Search {
     const common = { sql, tables, restriction, order, vector: vectorText(search.vector()) };
     const kinds = entry.has_passages ? [false, true] : [false];
     this.#sources = kinds.map((isOfPassages) => new VectorSource(common, isOfPassages));
+    this.#scan = new MatchScan({
+      sources: this.#sources,
+      order,
+      scores: this.#scores,
+      margin,
+      isApproximate: request.approximate === true,
+    });
   }
 
   async page(): Promise<Uint8Array> {
@@ -153,6 +139,7 @@ class Search {
       facets: facets ? (counted?.facets ?? unwrap(this.#search.facets().finish())) : undefined,
       records: explain ? await countVisible(this.#sql, this.#table, this.#request.forced_filter) : 0,
       scored: this.#scores.count,
+      ...this.#scan.indexUse(),
       scanMs: performance.now() - start,
     };
     const scores = matches.map(({ score }) => score);
@@ -163,10 +150,10 @@ class Search {
   async #matches(threshold: number): Promise<Match[]> {
     const cursor = await this.#movedCursor();
     const need = this.#plan.limit + 1;
-    const found = cursor?.score === 0 ? [] : await this.#scan(Math.max(threshold, 1), cursor, need);
+    if (cursor?.score === 0) return await this.#scan.withoutScore(cursor.id, need);
+    const found = await this.#scan.matches(Math.max(threshold, 1), cursor, need);
     if (found.length < need && threshold === 0) {
-      const after = cursor?.score === 0 ? cursor.id : undefined;
-      found.push(...(await this.#withoutScore(after, need - found.length)));
+      found.push(...(await this.#scan.withoutScore(undefined, need - found.length)));
     }
     return found;
   }
@@ -188,106 +175,6 @@ class Search {
     const score = row && this.#scores.ofStored(row);
     if (score === undefined || Math.abs(score - cursor.score) > SAME_SCORE_STEPS) return cursor;
     return { ...cursor, score, ...(row?.direction && { direction: row.direction }) };
-  }
-
-  /** Matches with a score of at least `threshold`, which is 1 or more. */
-  async #scan(threshold: number, cursor: MovedCursor | null, need: number): Promise<Match[]> {
-    const lo = leastCosine(threshold) - this.#margin;
-    const hi =
-      cursor === null || cursor.score === MAX_STEPS ? undefined : (cursor.score + 0.5) * STEP + this.#margin;
-    const found = new Map<number, Match>();
-    const add = (match: Match) => {
-      if (match.score < threshold || (cursor !== null && !this.#order.isAfter(match, cursor))) return;
-      found.set(match.id, match);
-    };
-    const addAll = async ({ source, excluded }: Scan, direction: Uint8Array, score: number) => {
-      excluded.push(direction);
-      if (score < threshold || (cursor !== null && score > cursor.score)) return;
-      const after = cursor !== null && score === cursor.score ? cursor.id : undefined;
-      (await this.#ties(source, direction, score, after, need)).forEach(add);
-    };
-    const size = Math.min(need + SPARE, MAX_FETCH);
-    const scans: Scan[] = this.#sources.map((source) => ({
-      source,
-      size,
-      last: undefined,
-      bound: Number.POSITIVE_INFINITY,
-      excluded: [],
-    }));
-    const [first] = scans as [Scan];
-    // The records at the place of the cursor need not be scanned.
-    if (cursor?.direction !== undefined) await addAll(first, cursor.direction, cursor.score);
-    for (;;) {
-      const matches = [...found.values()].sort((a, b) => this.#order.compare(a, b));
-      const last = matches[need - 1];
-      // The page is complete when no vector that was not read can be on it.
-      const open = scans.filter(
-        ({ bound }) => bound >= threshold && (last === undefined || bound >= last.score),
-      );
-      if (open.length === 0) return matches.slice(0, need);
-      for (const scan of open) {
-        const rows = await scan.source.scan({ lo, hi, ...scan });
-        const scores = await this.#scores.of(rows);
-        const many = frequent(rows);
-        for (const [at, { id, uuid, direction }] of rows.entries()) {
-          if (!many.has(hex(direction))) add({ id, uuid, score: scores[at] as number });
-        }
-        for (const at of many.values()) {
-          const row = rows[at] as Candidate;
-          await addAll(scan, row.direction, this.#scores.ofVector(row));
-        }
-        scan.last = rows.at(-1);
-        const isEnd = rows.length < scan.size || scan.last === undefined;
-        scan.bound = isEnd ? -1 : publishedSteps((scan.last as Candidate).s + this.#margin) + 1;
-        scan.size = Math.min(scan.size * 8, MAX_FETCH);
-      }
-    }
-  }
-
-  /** The first records whose score is that of a vector which they have in common, in the order of their identities. */
-  async #ties(
-    source: VectorSource,
-    direction: Uint8Array,
-    score: number,
-    after: string | undefined,
-    need: number,
-  ): Promise<Match[]> {
-    return await this.#inOrder(need, after, async (last, size) => {
-      const rows = await source.ofDirection(direction, last, size);
-      // A record with several vectors may have a better one.
-      const scores = source.isOfPassages ? await this.#scores.of(rows) : rows.map(() => score);
-      return { rows, matches: matchesOf(rows, scores, score) };
-    });
-  }
-
-  /** The first records whose score is 0, in the order of their identities. */
-  async #withoutScore(after: string | undefined, need: number): Promise<Match[]> {
-    const found: Match[] = [];
-    for (const source of this.#sources) {
-      const matches = await this.#inOrder(need, after, async (last, size) => {
-        const rows = await source.upTo(0.5 * STEP + this.#margin, last, size);
-        return { rows, matches: matchesOf(rows, await this.#scores.of(rows), 0) };
-      });
-      found.push(...matches);
-    }
-    return found.sort((a, b) => this.#order.compare(a, b)).slice(0, need);
-  }
-
-  /** Reads records in the order of their identities until there are enough matches. */
-  async #inOrder(
-    need: number,
-    after: string | undefined,
-    read: (after: string | undefined, size: number) => Promise<{ rows: Candidate[]; matches: Match[] }>,
-  ): Promise<Match[]> {
-    const found = new Map<number, Match>();
-    for (let last = after; found.size < need; ) {
-      const size = Math.min(need - found.size + SPARE, MAX_FETCH);
-      const { rows, matches } = await read(last, size);
-      for (const match of matches) found.set(match.id, match);
-      if (rows.length < size) break;
-      last = this.#order.idOf(rows.at(-1) as Candidate);
-    }
-    return [...found.values()].slice(0, need);
   }
 
   #lexicalMatches(): LexicalMatches {
@@ -328,21 +215,4 @@ class Search {
     const byId = new Map(rows.map((row) => [row.id, row]));
     return matches.map(({ id }) => byId.get(id) as RecordRow);
   }
-}
-
-function matchesOf(rows: readonly Candidate[], scores: readonly number[], score: number): Match[] {
-  return rows.flatMap(({ id, uuid }, at) => (scores[at] === score ? { id, uuid, score } : []));
-}
-
-/** The vectors that many rows have, with the place of one of the rows. */
-function frequent(rows: readonly Candidate[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  const many = new Map<string, number>();
-  for (const [at, { direction }] of rows.entries()) {
-    const key = hex(direction);
-    const count = (counts.get(key) ?? 0) + 1;
-    counts.set(key, count);
-    if (count === MANY) many.set(key, at);
-  }
-  return many;
 }

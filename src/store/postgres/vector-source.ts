@@ -30,6 +30,10 @@ interface ScanRange {
   size: number;
 }
 
+/** Candidates that an HNSW index keeps while it is searched: more find more, and pgvector allows 1,000. */
+const MIN_EF = 100;
+const MAX_EF = 1_000;
+
 /** What the sources of a search have in common. */
 export interface SourceSearch {
   sql: Sql;
@@ -61,11 +65,38 @@ export class VectorSource {
       const score = `${values.bind(last.s)}::float8`;
       conditions.push(`(${s} < ${score} OR (${s} = ${score} AND ${this.#afterSql(last, values)}))`);
     } else if (hi !== undefined) conditions.push(`${s} <= ${values.bind(hi)}::float8`);
-    if (excluded.length > 0) {
-      conditions.push(`${this.#directionSql} <> ALL(${values.bind(arrayOf(excluded))}::bytea[])`);
-    }
+    if (excluded.length > 0) conditions.push(this.#excludedSql(excluded, values));
     const terms = ['3 DESC', `${order.column} ASC`, ...(this.isOfPassages ? ['number ASC'] : [])];
     return await this.#select(s, conditions, terms, size, values);
+  }
+
+  /**
+   * Prepares the transaction for {@link nearest}. Returns whether the table has an HNSW index for it; `size` is the number
+   * of vectors to read.
+   */
+  async prepareIndex(size: number): Promise<boolean> {
+    const { records, passages } = this.#search.tables;
+    // An iterative scan goes on while a filter leaves out what it finds.
+    const found = await this.#search.sql.run(
+      `SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', $2::text, true)
+      FROM pg_index JOIN pg_class AS c ON c.oid = indexrelid JOIN pg_am ON pg_am.oid = c.relam
+        JOIN pg_opclass AS o ON o.oid = indclass[0]
+      WHERE indrelid = $1::text::regclass AND indisvalid AND amname = 'hnsw' AND opcname = 'vector_ip_ops'`,
+      [this.isOfPassages ? passages : records, String(Math.min(Math.max(size, MIN_EF), MAX_EF))],
+    );
+    return found.length > 0;
+  }
+
+  /** The vectors nearest to the query, of those that the index finds, in about the order of their scores. */
+  async nearest({ hi, excluded, size }: Omit<ScanRange, 'lo' | 'last'>): Promise<Candidate[]> {
+    const values = new Values();
+    const column = this.#column;
+    const s = this.#scoreSql(values);
+    const conditions = [`${column} IS NOT NULL`];
+    if (hi !== undefined) conditions.push(`${s} <= ${values.bind(hi)}::float8`);
+    if (excluded.length > 0) conditions.push(this.#excludedSql(excluded, values));
+    // The expression that an index knows, without the sign.
+    return await this.#select(s, conditions, [s.slice(1)], size, values);
   }
 
   /** The first records with a vector of a direction, in the order of their identities. */
@@ -145,9 +176,16 @@ export class VectorSource {
     return this.isOfPassages ? 'passage_direction' : 'direction';
   }
 
+  get #column(): string {
+    return this.isOfPassages ? 'passage_emb' : 'emb';
+  }
+
   #scoreSql(values: Values): string {
-    const column = this.isOfPassages ? 'passage_emb' : 'emb';
-    return `-(${column} <#> ${values.bind(this.#search.vector)}::vector)`;
+    return `-(${this.#column} <#> ${values.bind(this.#search.vector)}::vector)`;
+  }
+
+  #excludedSql(excluded: readonly Uint8Array[], values: Values): string {
+    return `${this.#directionSql} <> ALL(${values.bind(arrayOf(excluded))}::bytea[])`;
   }
 
   /** The condition of the vectors with the score of `last` that come after it. */

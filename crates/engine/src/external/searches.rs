@@ -8,7 +8,9 @@ use crate::error::Error;
 use crate::external::row::{ExternalRow, published_of, snapshot_of, vectors_of};
 use crate::external::rules::{ExternalFacets, ExternalRules};
 use crate::record::{Passage, Score, q30_to_f32, to_unit_q30};
-use crate::search::{Query, ScoreParts, Search, Selected, not_approximate, not_lexical};
+use crate::search::{
+    ExternalIndexUse, Query, ScoreParts, Search, Selected, not_approximate, not_lexical,
+};
 use crate::snapshot::{Block, Snapshot};
 
 /// What a page is written from: the selected records, in order.
@@ -20,6 +22,8 @@ pub struct ExternalPage {
     pub total: Option<u64>,
     /// The member `facets`, if the request asks for it.
     pub facets: Option<Vec<u8>>,
+    /// How a search with `approximate` used an index of the store.
+    pub index_use: Option<ExternalIndexUse>,
     /// Records that exist for the caller.
     pub records: u64,
     /// Numbers of records by what was done with them.
@@ -41,6 +45,7 @@ impl ExternalPage {
             snapshot: &snapshot,
             total: self.total,
             facets: self.facets.as_ref(),
+            index_use: self.index_use.as_ref(),
             records: self.records,
             counters: self.counters.clone(),
             arrived,

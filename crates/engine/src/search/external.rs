@@ -17,6 +17,21 @@ use crate::search::page::{BestPassage, PageContent};
 use crate::search::request::Search;
 use crate::snapshot::Snapshot;
 
+/// How a search with `approximate` used an index of the store.
+#[derive(Clone, Debug)]
+pub enum ExternalIndexUse {
+    /// The candidates of the index were ranked.
+    Used {
+        /// The number of candidates.
+        candidates: u64,
+    },
+    /// The search scanned all records.
+    NotUsed {
+        /// Why, for people.
+        reason: String,
+    },
+}
+
 /// What a page of selected records is written from.
 pub(crate) struct Selected<'a> {
     /// The records of the page in order, and the first one after it if there is one.
@@ -25,6 +40,8 @@ pub(crate) struct Selected<'a> {
     pub(crate) total: Option<u64>,
     /// The member `facets` as JSON, if the request asks for it.
     pub(crate) facets: Option<&'a Vec<u8>>,
+    /// How a search with `approximate` used an index of the store.
+    pub(crate) index_use: Option<&'a ExternalIndexUse>,
     /// Records that exist for the caller.
     pub(crate) records: u64,
     /// Numbers of records by what was done with them.
@@ -45,8 +62,17 @@ impl Selected<'_> {
             arrived: self.arrived,
             waited: None,
             scan: self.scan,
-            of_all_records: Vec::new(),
+            of_all_records: self.explain_index().into_iter().collect(),
         }
+    }
+
+    /// The member `approximate` of `explain`.
+    fn explain_index(&self) -> Option<(&'static str, Value)> {
+        let explained = match self.index_use? {
+            ExternalIndexUse::Used { candidates } => json!({ "candidates": candidates }),
+            ExternalIndexUse::NotUsed { reason } => json!({ "not_used": reason }),
+        };
+        Some(("approximate", explained))
     }
 }
 
@@ -116,7 +142,11 @@ impl Search {
         let explain = self.explain.as_ref();
         let explain = explain.map(|explain| explain.bind(&snapshot.names));
         let plan = |explain: &BoundExplain| {
-            if explain.is_filtered() || self.time_range != TimeRange::ALWAYS {
+            let is_used = matches!(selected.index_use, Some(ExternalIndexUse::Used { .. }));
+            // The reason why the index was not used can tell how many records a forced filter hides.
+            if is_used || (selected.index_use.is_some() && explain.is_scoped()) {
+                "approximate"
+            } else if explain.is_filtered() || self.time_range != TimeRange::ALWAYS {
                 "filtered scan"
             } else {
                 "full scan"

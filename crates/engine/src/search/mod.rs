@@ -34,6 +34,7 @@ mod searchable;
 mod shared_scan;
 
 pub(crate) use explain::ScoreParts;
+pub use external::ExternalIndexUse;
 pub(crate) use external::Selected;
 pub(crate) use listing::Query;
 pub use page::Page;
