@@ -12,14 +12,21 @@ pub(crate) const MAX_LETTERS: usize = 64;
 ///
 /// Words are those of Unicode (UAX #29) that have a letter or a digit, split further at `.`, `_` and `:` next to a letter:
 /// `example.com` is two words, and `3.11` is one. A `+` or `#` that follows a word belongs to it, so that `c++` is another
-/// word than `c`.
+/// word than `c`. The text is decomposed before it is split, so that all ways to write it in Unicode have the same words.
 pub(crate) fn each_word(text: &str, visit: impl FnMut(&str) -> bool) {
     // Most texts are ASCII, and the tables of Unicode are slow.
     if text.is_ascii() {
         each_word_of(ascii_pieces(text), visit);
     } else {
+        let text: String = decomposed(text).collect();
         each_word_of(text.split_word_bounds(), visit);
     }
+}
+
+/// The letters of a text in the form NFKD, which replaces compatibility characters such as `ﬁ`, without diacritics.
+fn decomposed(text: &str) -> impl Iterator<Item = char> {
+    text.nfkd()
+        .filter(|letter| !matches!(letter, '\u{300}'..='\u{36f}'))
 }
 
 /// The pieces of an ASCII text: the words, as Unicode splits them, and each character between them.
@@ -132,7 +139,7 @@ pub(crate) fn fold_text(text: &str) -> String {
     folded
 }
 
-/// Appends a text in lower case, without diacritics, and with compatibility characters such as `ﬁ` replaced.
+/// Appends a text in lower case, decomposed, and with the letters that Unicode does not decompose replaced.
 fn fold_into(text: &str, out: &mut String) {
     if text.is_ascii() {
         out.extend(
@@ -141,9 +148,7 @@ fn fold_into(text: &str, out: &mut String) {
         );
         return;
     }
-    let marks = '\u{300}'..='\u{36f}';
-    let letters = text.nfkd().filter(|letter| !marks.contains(letter));
-    for letter in letters.flat_map(char::to_lowercase) {
+    for letter in decomposed(text).flat_map(char::to_lowercase) {
         match letter {
             'ς' => out.push('σ'),
             'ø' => out.push('o'),
@@ -155,8 +160,6 @@ fn fold_into(text: &str, out: &mut String) {
             'ß' => out.push_str("ss"),
             'þ' => out.push_str("th"),
             '’' => out.push('\''),
-            // The dot that the lower case of `İ` keeps.
-            letter if marks.contains(&letter) => {}
             letter => out.push(letter),
         }
     }
@@ -209,12 +212,37 @@ mod tests {
             ),
             ("Øresund Łódź straße", vec!["oresund", "lodz", "strasse"]),
             ("日本語", vec!["日", "本", "語"]),
+            ("e\u{301}_1 é_1", vec!["e", "1", "e", "1"]),
+            ("é.\u{301}b e\u{301}:4", vec!["e", "b", "e", "4"]),
+            ("ａ．ｂ＿１ Ｃ＋＋", vec!["a", "b", "1", "c++"]),
             ("+ - ++ #!?", vec![]),
             ("a\u{0}b", vec!["a", "b"]),
             ("\u{301}\u{301}", vec![]),
             ("", vec![]),
         ] {
             assert_eq!(words(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_has_the_same_words_in_every_form_of_unicode() {
+        let letters: Vec<char> = "aÅ é1._:’'+ \u{301}ﬁ．＿½ǅ".chars().collect();
+        let mut seed = 5_u32;
+        for _ in 0..20_000 {
+            let mut next = |below: usize| {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (seed >> 16) as usize % below
+            };
+            let text: String = (0..next(9)).map(|_| letters[next(letters.len())]).collect();
+            let expected = words(&text);
+            for form in [
+                text.nfc().collect::<String>(),
+                text.nfd().collect(),
+                text.nfkc().collect(),
+                text.nfkd().collect(),
+            ] {
+                assert_eq!(words(&form), expected, "{text:?} {form:?}");
+            }
         }
     }
 
