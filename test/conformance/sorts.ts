@@ -80,6 +80,25 @@ export function describeSorts(open: OpenBackend): void {
       }
     });
 
+    // The order of all values: times, booleans, numbers, texts, no value.
+    test.each([
+      [{ time: 'last_seen_time' }, { column: 'c' }, [1, 2, 3]],
+      [{ time: 'last_seen_time' }, { column: 'c', direction: 'desc' }, [3]],
+      [{ column: 'c' }, { time: 'last_seen_time', direction: 'desc' }, [1, 2, 3]],
+      [{ column: 'c' }, { time: 'last_seen_time', direction: 'asc' }, []],
+      [{ column: 'c' }, { column: 'none' }, [1, 2, 3]],
+      [{ column: 'none' }, { time: 'last_seen_time' }, []],
+      [{ column: 'none' }, { column: 'c' }, [3]],
+    ])('begins after the position of a cursor of another order: %j, then %j', async (before, sort, expected) => {
+      const database = await shared.create();
+      const data = [{ c: 1 }, { c: 2 }, {}];
+      await database.upsert(data.map((data, at) => ({ id: at + 1, data, vector: [1, 0] })));
+      const { pagination } = await database.query({ sort: before, pagination: { limit: 1 } });
+      const cursor = pagination.next_cursor;
+      const { results } = await database.query({ sort, pagination: { cursor } });
+      expect(results.map(({ id }) => id)).toEqual(expected);
+    });
+
     test('a cursor is refused unless this service made it for this kind of request', async () => {
       const database = await shared.create();
       await database.upsert([1, 2, 3].map((id) => ({ id, data: { c: id }, vector: [1, 0] })));

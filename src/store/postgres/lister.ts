@@ -85,16 +85,22 @@ async function pageOf(
     const named = await rowsOf(sql, table, references);
     position = JSON.parse(unwrap(query.start(named.map(nativeRow)))) as Position | null;
   }
-  const values = new Values();
-  const order = orderOf(plan.sort, values);
-  const conditions = restrictionSql(restriction, values);
-  if (plan.map) conditions.push('exact IS NOT NULL');
-  if (position !== null) conditions.push(afterSql(position, order, id, values));
-  const rows = await sql.run<RecordRow>(
-    `SELECT ${ROW}${plan.map ? `, ${VECTORS}` : ''} FROM ${table} ${whereSql(conditions)}
-    ORDER BY ${[...order.terms, `${id.column} ASC`].join(', ')} LIMIT ${values.bind(plan.fetch)}::integer`,
-    values.list,
-  );
+  const rows: RecordRow[] = [];
+  for (const part of partsAfter(position, plan.sort)) {
+    if (rows.length >= plan.fetch) break;
+    const values = new Values();
+    const order = orderOf(plan.sort, values);
+    const conditions = restrictionSql(restriction, values);
+    if (plan.map) conditions.push('exact IS NOT NULL');
+    if (position !== null) conditions.push(afterSql(position, part, order, id, values));
+    const read = await sql.run<RecordRow>(
+      `SELECT ${ROW}${plan.map ? `, ${VECTORS}` : ''} FROM ${table} ${whereSql(conditions)}
+      ORDER BY ${[...order.terms, `${id.column} ASC`].join(', ')}
+      LIMIT ${values.bind(plan.fetch - rows.length)}::integer`,
+      values.list,
+    );
+    rows.push(...read);
+  }
   const facets = plan.facets ? { facets: request.facets ?? [], counter: query.facets() } : undefined;
   const where = (values: Values) => restrictionSql(restriction, values);
   const total =
@@ -148,30 +154,44 @@ function orderOf({ by, column, descending }: Sort, values: Values): Order {
   };
 }
 
-/** The condition of a record at or after a position. */
+/** The records after a position: those of the same time, those beyond, or all. */
+type Part = 'same time' | 'beyond' | 'all';
+
+/**
+ * The parts in which a page is read. An index finds where each part begins, also among many records of the same time;
+ * it would not for a condition about both.
+ */
+function partsAfter(position: Position | null, { by }: Sort): readonly Part[] {
+  return position?.kind === 'time' && by !== 'column' ? ['same time', 'beyond'] : ['all'];
+}
+
+/** The condition of a record in a part at or after a position. */
 function afterSql(
   { kind, value, id, inclusive }: Position,
+  part: Part,
   { descending, time, rank, valueSql, rankOf }: Order,
   identity: { column: string; type: string },
   values: Values,
 ): string {
   const beyond = descending ? '<' : '>';
-  const ties = `${identity.column} ${inclusive ? '>=' : '>'} ${values.bind(id)}::${identity.type}`;
+  // A value is bound only where a statement uses it: PostgreSQL refuses others.
+  const ties = () => `${identity.column} ${inclusive ? '>=' : '>'} ${values.bind(id)}::${identity.type}`;
   const within = (expression: string, type: string, bound: string | number | boolean) => {
     const limit = `${values.bind(bound)}::${type}`;
     // The first condition is one that an index of the order finds.
-    return `(${expression} ${beyond}= ${limit} AND (${expression} ${beyond} ${limit} OR ${ties}))`;
+    return `(${expression} ${beyond}= ${limit} AND (${expression} ${beyond} ${limit} OR ${ties()}))`;
   };
   if (time !== undefined) {
     // A cursor of another order has no time: the page begins after all times or before them.
     if (kind !== 'time') return kind === 'missing' || !descending ? 'false' : 'true';
-    return within(time, 'bigint', value as number);
+    const limit = `${values.bind(value as number)}::bigint`;
+    return part === 'same time' ? `(${time} = ${limit} AND ${ties()})` : `${time} ${beyond} ${limit}`;
   }
   if (rank === undefined || valueSql === undefined || rankOf === undefined) return 'true';
   // A cursor of an order by time.
   if (kind === 'time') return descending ? `${rank} = ${rankOf('missing')}` : 'true';
   const place = rankOf(kind);
-  if (kind === 'missing') return `(${rank} = ${place} AND ${ties})`;
+  if (kind === 'missing') return `(${rank} = ${place} AND ${ties()})`;
   const types = { boolean: 'boolean', number: 'numeric', string: 'text' } as const;
   const bound = kind === 'string' ? encodeText(value as string) : (value as string | boolean);
   return `(${rank} > ${place} OR (${rank} = ${place} AND ${within(valueSql(kind), types[kind], bound)}))`;

@@ -154,8 +154,9 @@ export function recordTables({ records, passages }: RecordTables, dimensions: nu
     `CREATE INDEX ON ${records} (uuid)`,
     `CREATE INDEX ON ${records} (direction, id)`,
     `CREATE INDEX ON ${records} (version, id)`,
-    // The default order of listings.
+    // The default order of listings in both variants.
     `CREATE INDEX ON ${records} (synced DESC, id)`,
+    `CREATE INDEX ON ${records} (synced DESC, uuid)`,
     // Few records have no vector, and they are counted.
     `CREATE INDEX ON ${records} (id) WHERE exact IS NULL`,
     `CREATE TABLE ${passages} (
