@@ -89,15 +89,18 @@ export function describeSorts(open: OpenBackend): void {
       [{ column: 'c' }, { column: 'none' }, [1, 2, 3]],
       [{ column: 'none' }, { time: 'last_seen_time' }, []],
       [{ column: 'none' }, { column: 'c' }, [3]],
-    ])('begins after the position of a cursor of another order: %j, then %j', async (before, sort, expected) => {
-      const database = await shared.create();
-      const data = [{ c: 1 }, { c: 2 }, {}];
-      await database.upsert(data.map((data, at) => ({ id: at + 1, data, vector: [1, 0] })));
-      const { pagination } = await database.query({ sort: before, pagination: { limit: 1 } });
-      const cursor = pagination.next_cursor;
-      const { results } = await database.query({ sort, pagination: { cursor } });
-      expect(results.map(({ id }) => id)).toEqual(expected);
-    });
+    ])(
+      'begins after the position of a cursor of another order: %j, then %j',
+      async (before, sort, expected) => {
+        const database = await shared.create();
+        const data = [{ c: 1 }, { c: 2 }, {}];
+        await database.upsert(data.map((data, at) => ({ id: at + 1, data, vector: [1, 0] })));
+        const { pagination } = await database.query({ sort: before, pagination: { limit: 1 } });
+        const cursor = pagination.next_cursor;
+        const { results } = await database.query({ sort, pagination: { cursor } });
+        expect(results.map(({ id }) => id)).toEqual(expected);
+      },
+    );
 
     test('a cursor is refused unless this service made it for this kind of request', async () => {
       const database = await shared.create();
