@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect as connectTo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -233,6 +233,54 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     await database.close();
     await unlimited;
     proxy.close();
+  });
+
+  test('a commit that is not confirmed is reported as such, in its time', async () => {
+    const proxy = await SilentProxy.listen(Number(new URL(url).port));
+    const target = changed((target) => Object.assign(target, { port: String(proxy.port) }));
+    const database = new NodePostgres({ url: target, maxConnections: 1, commitTimeoutMs: 50 });
+    opened.push(database);
+    await administrator.query('CREATE TABLE confirmed (n integer)');
+    const commit = database.write(async (sql) => {
+      await sql.run('INSERT INTO confirmed VALUES (1)');
+      proxy.isSilent = true;
+    });
+    await expect(commit).rejects.toMatchObject({
+      code: 'store_failed',
+      detail: expect.stringContaining('whether a write took effect is not known'),
+    });
+    // The only connection was given up.
+    proxy.isSilent = false;
+    expect(await database.read((sql) => sql.run('SELECT 1 AS one'))).toEqual([{ one: 1 }]);
+    proxy.close();
+  });
+
+  test('a service and a reader of a replica need the privileges of the guide, and no more', async () => {
+    const guide = readFileSync(new URL('../../docs/how-to/postgresql.md', import.meta.url), 'utf8');
+    const [, statements = ''] = /```sql[^\n]*\n(CREATE ROLE[^`]*)```/.exec(guide) ?? [];
+    const own = await server.createDatabase();
+    const name = new URL(own).pathname.slice(1);
+    await server.run(statements.replaceAll(/\bDATABASE cosift\b/g, `DATABASE ${name}`), name);
+    const as = (user: string) => connect(own.replace('cosift@', `${user}@`), 4);
+    const service = new PostgresStore(as('cosift_service'), LIMITS, { replica: as('cosift_reader') });
+    await service.load();
+    await service.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });
+    const body = Buffer.from(JSON.stringify({ records: [{ id: 1, data: {}, vector: [1, 0] }] }));
+    await service.commit('db', await service.prepareBatch('db', body), { vectors: new Float32Array() });
+    const reader = new PostgresStore(as('cosift_reader'), LIMITS);
+    const ask = { variant: 'integer', limit: 1, threshold: 0, embedded_by: null } as const;
+    for (const store of [service, reader]) {
+      const { results } = JSON.parse(
+        Buffer.from((await store.search('db', ask, Float64Array.of(1, 0))).body).toString(),
+      );
+      expect(results).toMatchObject([{ id: 1 }]);
+    }
+    await expect(reader.deleteRecords('db', { ids: [1] })).rejects.toMatchObject({
+      code: 'store_failed',
+      detail: expect.stringContaining('lacks a privilege in the database: docs/how-to/postgresql.md'),
+    });
+    await service.close();
+    await reader.close();
   });
 
   test('an export whose connection is lost ends with an error, and repeats no record', async () => {

@@ -3,8 +3,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Filter, LIMITS } from '../../src/schema/index.js';
+import { engineRequest } from '../../src/store/local/engine-request.js';
 import { LocalStore } from '../../src/store/local/index.js';
+import { unwrap } from '../../src/store/local/unwrap.js';
+import { Catalog, recordsOf } from '../../src/store/postgres/catalog.js';
+import { countMatches } from '../../src/store/postgres/counts.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
+import type { Sql } from '../../src/store/postgres/sql.js';
 import type { RecordStore, StoreQueryRequest } from '../../src/store/record-store.js';
 import { Random } from '../conformance/random.js';
 import { uuidOf } from '../conformance/random-records.js';
@@ -196,5 +201,52 @@ describe('responses about hostile texts (seed 17)', () => {
       columns: columns.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     }));
     expect(other).toEqual(one);
+  });
+
+  test('a description has the same members in the same order', async () => {
+    const settings = { fingerprint: null, model: null, dimensions: 3, approximate: true, lexical: true };
+    const described = [];
+    for (const store of [local, postgres]) {
+      await store.createDatabase('described', settings);
+      const { times, sizes, ...members } = await store.describeDatabase('described');
+      described.push(
+        JSON.stringify({ ...members, order: Object.keys(await store.describeDatabase('described')) }),
+      );
+      described.push(Object.keys(sizes), Object.keys(times));
+    }
+    expect(described.slice(3)).toEqual(described.slice(0, 3));
+  });
+
+  test('facets are the same when the matches have too many different values to be grouped', async () => {
+    const facets: NonNullable<StoreQueryRequest['facets']> = [
+      { column: 'a' },
+      { column: 'b', limit: 50 },
+      { time: 'synced', interval: 'hour' },
+    ];
+    const request = { variant: 'integer', limit: 1, facets, total: true } as const;
+    const { body } = await local.query('db', request);
+    const expected = JSON.parse(Buffer.from(body).toString());
+    const catalog = new Catalog(LIMITS);
+    for (const maxGroups of [1_000, 20]) {
+      const statements: string[] = [];
+      const counted = await pglite.read(async (sql) => {
+        const entry = await catalog.find(sql, 'db');
+        const counter = unwrap(catalog.rulesOf(entry).query(engineRequest(request))).facets();
+        const run: Sql['run'] = (text, values) => {
+          statements.push(text);
+          return sql.run(text, values);
+        };
+        const matches = {
+          sql: { run },
+          table: recordsOf(entry),
+          where: () => [],
+          facets: { facets, counter },
+        };
+        const total = await countMatches(matches, maxGroups);
+        return { total, facets: JSON.parse(Buffer.from(unwrap(counter.finish())).toString()) };
+      });
+      expect(statements).toHaveLength(maxGroups === 20 ? 2 : 1);
+      expect(counted).toEqual({ total: expected.total.value, facets: expected.facets });
+    }
   });
 });

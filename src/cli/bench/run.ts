@@ -10,7 +10,12 @@ import { plural } from '../progress-bar.js';
 import { withDatabase } from '../records/near-names.js';
 import { type CheckResult, check, type Differences } from './check.js';
 import { type BenchFilter, filterOf } from './filter.js';
-import { GENERATED_DATABASE, importGenerated, makeTemporaryDirectory } from './generated-database.js';
+import {
+  dropGenerated,
+  importGenerated,
+  makeTemporaryDirectory,
+  newGeneratedId,
+} from './generated-database.js';
 import { generatedText } from './generated-records.js';
 import { describeMachine } from './machine.js';
 import { measure } from './measure.js';
@@ -35,8 +40,9 @@ export async function bench(options: BenchOptions): Promise<void> {
   const signal = abortOnSignal();
   const target = generated ? { ...options, data: makeTemporaryDirectory() } : options;
   const subject = await openSubject(target, { create: generated });
+  const id = options.database ?? newGeneratedId();
   try {
-    const report = await new Bench(subject, target, signal).run();
+    const report = await new Bench(subject, target, id, signal).run();
     if (report === undefined) return;
     await writeLines([options.json ? JSON.stringify(report, null, 2) : printed(report)]);
   } catch (error) {
@@ -44,6 +50,7 @@ export async function bench(options: BenchOptions): Promise<void> {
     note('stopped: nothing was measured');
     process.exitCode = 130;
   } finally {
+    if (generated) await dropGenerated(subject.databases, id);
     await subject.databases.close();
   }
 }
@@ -65,12 +72,12 @@ class Bench {
   readonly #random: Random;
   readonly #id: string;
 
-  constructor(subject: Subject, options: BenchOptions, signal: AbortSignal) {
+  constructor(subject: Subject, options: BenchOptions, id: string, signal: AbortSignal) {
     this.#subject = subject;
     this.#options = options;
     this.#signal = signal;
     this.#random = new Random(options.seed);
-    this.#id = options.database ?? GENERATED_DATABASE;
+    this.#id = id;
   }
 
   /** Returns the report; undefined when results are wrong, which was printed. */
@@ -81,7 +88,7 @@ class Bench {
     let imported: Report['import'];
     if (database === undefined) {
       note(`importing ${plural(records, 'generated record')}`);
-      imported = await importGenerated(this.#subject.databases, { records, seed, signal });
+      imported = await importGenerated(this.#subject.databases, this.#id, { records, seed, signal });
     }
     const workload = await this.#workload();
     const { description, queries, from, filter } = workload;

@@ -6,6 +6,7 @@ import { engineLimits } from '../local/engine-limits.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoredDatabase, StoreSettings } from '../record-store.js';
 import { type Distribution, distribute } from './distribution.js';
+import { hasHnswIndex } from './hnsw-index.js';
 import { changeTable, type RecordTables, recordTables } from './schema.js';
 import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
 import { decodeText, encodeText } from './text.js';
@@ -46,6 +47,17 @@ export interface ColumnChange {
 }
 
 const TYPES = ['string', 'number', 'boolean', 'null'] as const;
+
+/** The sizes of a database, whose records are not in the memory of this process. */
+const NO_MEMORY = {
+  approximate_bytes: 0,
+  codes_bytes: 0,
+  columns_bytes: 0,
+  disk_bytes: 0,
+  identities_bytes: 0,
+  lexical_bytes: 0,
+  memory_bytes: 0,
+};
 
 /** The databases of a store. */
 export class Catalog {
@@ -161,6 +173,7 @@ export class Catalog {
     await sql.run('DELETE FROM cosift.databases WHERE number = $1::bigint', number);
   }
 
+  /** The members are in the order of the embedded engine. */
   async describe(sql: Sql, entry: CatalogEntry): Promise<StoredDatabase> {
     const columns = await sql.run<{ name: string } & Record<string, number>>(
       `SELECT name, strings, numbers, booleans, nulls FROM cosift.columns
@@ -168,18 +181,27 @@ export class Catalog {
       [entry.number],
     );
     const { embed, model, fingerprint, dimensions, approximate, lexical } = settingsOf(entry);
+    const { passages, without_text } = await vectorCounts(sql, entry);
+    const indexed = approximate && (await hasHnswIndex(sql, recordsOf(entry)));
     return {
-      id: entry.id,
-      records: entry.records,
-      ...(await vectorCounts(sql, entry)),
-      model,
-      fingerprint,
+      approximate: approximate ?? false,
+      ...(approximate && { approximate_records: indexed ? entry.records - without_text : 0 }),
       dimensions,
       embed: embed ?? {},
-      approximate: approximate ?? false,
+      fingerprint,
+      id: entry.id,
       lexical: lexical ?? false,
       // Searches read the words of the records themselves.
       ...(lexical && { lexical_records: entry.records }),
+      model,
+      passages,
+      records: entry.records,
+      sizes: { ...NO_MEMORY, disk_bytes: await this.diskBytes(sql, entry) },
+      times: {
+        created_at: native().timeText(entry.created_at),
+        last_write_at: native().timeText(entry.last_write_at),
+      },
+      without_text,
       columns: columns.map(({ name, strings, numbers, booleans, nulls }) => {
         const counts = [strings, numbers, booleans, nulls] as number[];
         return {
@@ -188,11 +210,6 @@ export class Catalog {
           records: counts.reduce((sum, count) => sum + count, 0),
         };
       }),
-      sizes: { memory_bytes: 0, disk_bytes: await this.diskBytes(sql, entry) },
-      times: {
-        created_at: native().timeText(entry.created_at),
-        last_write_at: native().timeText(entry.last_write_at),
-      },
     };
   }
 

@@ -56,8 +56,11 @@ interface Group {
   [cell: `c${number}`]: string | null;
 }
 
-/** Counts the matches, and adds them to the facets. PostgreSQL counts equal matches, where they are not too different. */
-export async function countMatches(matches: Matches): Promise<number> {
+/**
+ * Counts the matches, and adds them to the facets. PostgreSQL counts equal matches, unless they have more than `maxGroups`
+ * different values.
+ */
+export async function countMatches(matches: Matches, maxGroups = MAX_GROUPS): Promise<number> {
   const { sql, table, where, facets, near } = matches;
   if (facets === undefined && near === undefined) {
     const values = new Values();
@@ -67,8 +70,8 @@ export async function countMatches(matches: Matches): Promise<number> {
     );
     return row?.count ?? 0;
   }
-  const groups = await readGroups(matches);
-  if (groups.length <= MAX_GROUPS) return await addGroups(matches, groups);
+  const groups = await readGroups(matches, maxGroups + 1);
+  if (groups.length <= maxGroups) return await addGroups(matches, groups);
   let count = 0;
   for (let last = 0; ; ) {
     const rows = await readSingly(matches, last);
@@ -92,7 +95,7 @@ export function whereSql(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
 }
 
-async function readGroups({ sql, table, where, facets, near }: Matches): Promise<Group[]> {
+async function readGroups({ sql, table, where, facets, near }: Matches, limit: number): Promise<Group[]> {
   const values = new Values();
   const expressions = [...nearSql(near, values), ...cellsSql(facets, values)];
   // Places in the list of the statement: expressions with bound values are not recognised as equal.
@@ -104,7 +107,7 @@ async function readGroups({ sql, table, where, facets, near }: Matches): Promise
   }
   return await sql.run<Group>(
     `SELECT ${[...expressions, ...times, 'count(*) AS count'].join(', ')} FROM ${table} ${whereSql(where(values))}
-    ${grouped.length === 0 ? '' : `GROUP BY ${grouped.join(', ')}`} LIMIT ${MAX_GROUPS + 1}`,
+    ${grouped.length === 0 ? '' : `GROUP BY ${grouped.join(', ')}`} LIMIT ${limit}`,
     values.list,
   );
 }

@@ -8,7 +8,7 @@ import { connectionSettings } from './connection-settings.js';
 import { Listener } from './listener.js';
 import type { Sql, SqlDatabase, SqlValue } from './sql.js';
 import { StatementNames } from './statement-names.js';
-import { CommitFailure, codeOf, isTransient, storeError } from './store-error.js';
+import { CommitFailure, codeOf, isAnswer, isTransient, storeError } from './store-error.js';
 
 /** Options of the connections to a PostgreSQL server. */
 export interface PostgresOptions {
@@ -18,6 +18,8 @@ export interface PostgresOptions {
   maxConnections?: number | undefined;
   /** Milliseconds after which the server cancels a statement. Default: no limit besides that of the request. */
   statementTimeoutMs?: number | undefined;
+  /** Milliseconds after which the outcome of a commit that the server does not confirm counts as unknown. Default: 30,000. */
+  commitTimeoutMs?: number | undefined;
   /** Whether another server can do the same, so that this one is given up soon. Default: false. */
   isReplica?: boolean | undefined;
 }
@@ -28,6 +30,10 @@ const CONNECT_REPLICA_MS = 1_000;
 const KEEP_ALIVE_MS = 10_000;
 /** Milliseconds, besides those that a statement may take, after which a server that does not answer counts as lost. */
 const ANSWER_MS = 600_000;
+/** Waiting longer helps nobody: a commit takes milliseconds, unless its server is lost. */
+const COMMIT_MS = 30_000;
+/** Milliseconds after which a connection that does not confirm the end of a transaction is closed. */
+const ROLLBACK_MS = 5_000;
 /** Milliseconds after which a close ends connections whose server does not answer. */
 const CLOSE_MS = 5_000;
 /** Milliseconds after which a transaction is not repeated. */
@@ -165,7 +171,7 @@ export class NodePostgres implements SqlDatabase {
       });
       signal?.throwIfAborted();
       isCommitting = true;
-      await client.query('COMMIT').catch((error) => {
+      await limited(client, 'COMMIT', this.#options.commitTimeoutMs ?? COMMIT_MS).catch((error) => {
         throw new CommitFailure(error);
       });
       return result;
@@ -182,8 +188,11 @@ export class NodePostgres implements SqlDatabase {
     try {
       return await Promise.race([attempt(), aborted]);
     } catch (error) {
-      // The server may not answer. A cancellation may reach the connection after the statement has ended.
-      if (signal?.aborted) {
+      if (error instanceof CommitFailure && !isAnswer(error.cause)) {
+        // A rollback would wait for the answer to the commit.
+        failure = true;
+      } else if (signal?.aborted) {
+        // The server may not answer. A cancellation may reach the connection after the statement has ended.
         this.#cancel(client);
         failure = true;
       } else {
@@ -231,9 +240,14 @@ async function run<Row>(
   return rows as Row[];
 }
 
+/** Runs a statement without values. Rejects when the server does not answer in time; the connection must then be closed. */
+async function limited(client: pg.PoolClient, text: string, timeoutMs: number): Promise<void> {
+  await client.query({ text, query_timeout: timeoutMs } as pg.QueryConfig);
+}
+
 async function rollback(client: pg.PoolClient): Promise<Error | undefined> {
   try {
-    await client.query('ROLLBACK');
+    await limited(client, 'ROLLBACK', ROLLBACK_MS);
     return undefined;
   } catch (error) {
     return error as Error;

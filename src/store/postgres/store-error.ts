@@ -11,6 +11,9 @@ const PROGRAM_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError];
 /** How the client says that the server asks for a password and there is none. */
 const NO_PASSWORD = /client password must be/;
 
+const UNKNOWN =
+  'the database did not confirm the end of the transaction: whether a write took effect is not known, and the same upsert or deletion again is safe';
+
 const UNREACHABLE = 'the database cannot be reached or does not take writes';
 
 /** What states of PostgreSQL mean to callers: by the state, or by its class, which is its first two characters. */
@@ -23,7 +26,10 @@ const MEANINGS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ],
   '28': ['store_failed', 'the database refuses the user or the password of the store'],
   '3D': ['store_failed', 'the server has no database of the name in the URL of the store'],
-  '42501': ['store_failed', 'the user of the store lacks a privilege in the database'],
+  '42501': [
+    'store_failed',
+    'the user of the store lacks a privilege in the database: docs/how-to/postgresql.md lists those that it needs',
+  ],
   '53': ['store_failed', UNREACHABLE],
 };
 
@@ -50,16 +56,23 @@ export function isTransient(error: unknown): boolean {
   return error instanceof Error && !PROGRAM_ERRORS.some((type) => error instanceof type);
 }
 
+/** Whether an error is the answer of a server that goes on: what failed had no effect. */
+export function isAnswer(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && !FAILOVER.has(error.code ?? '');
+}
+
 /** The error of a statement as callers know it. The text of PostgreSQL is in its cause, which a service shows nobody. */
 export function storeError(error: unknown): CosiftError {
   const cause = error instanceof CommitFailure ? error.cause : error;
   const state = codeOf(cause);
   const text = cause instanceof Error && cause.message !== '' ? cause.message : String(state ?? cause);
   const fields = { postgres: state, text };
+  const isUnknown = error instanceof CommitFailure && !isAnswer(cause);
   const known = MEANINGS[state ?? ''] ?? MEANINGS[(state ?? '').slice(0, 2)];
   const isLost = error instanceof CommitFailure || isTransient(cause);
-  const [code, detail] =
-    known ??
-    (isLost ? (['store_failed', UNREACHABLE] as const) : (['internal', 'a statement failed'] as const));
+  const [code, detail] = isUnknown
+    ? (['store_failed', UNKNOWN] as const)
+    : (known ??
+      (isLost ? (['store_failed', UNREACHABLE] as const) : (['internal', 'a statement failed'] as const)));
   return new CosiftError(code, detail, { fields, cause: new CosiftError(code, text, { cause }) });
 }

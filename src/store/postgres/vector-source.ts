@@ -1,4 +1,5 @@
 import { type Restriction, restrictionSql } from './filter-sql.js';
+import { hasHnswIndex, prepareHnswScan } from './hnsw-index.js';
 import type { MatchOrder } from './match-order.js';
 import type { RecordTables } from './schema.js';
 import { arrayOf, type Sql, Values } from './sql.js';
@@ -29,10 +30,6 @@ interface ScanRange {
   /** Vectors to read at most. */
   size: number;
 }
-
-/** Candidates that an HNSW index keeps while it is searched: more find more, and pgvector allows 1,000. */
-const MIN_EF = 100;
-const MAX_EF = 1_000;
 
 /** What the sources of a search have in common. */
 export interface SourceSearch {
@@ -75,16 +72,10 @@ export class VectorSource {
    * of vectors to read.
    */
   async prepareIndex(size: number): Promise<boolean> {
-    const { records, passages } = this.#search.tables;
-    // An iterative scan goes on while a filter leaves out what it finds.
-    const found = await this.#search.sql.run(
-      `SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', $2::text, true)
-      FROM pg_index JOIN pg_class AS c ON c.oid = indexrelid JOIN pg_am ON pg_am.oid = c.relam
-        JOIN pg_opclass AS o ON o.oid = indclass[0]
-      WHERE indrelid = $1::text::regclass AND indisvalid AND amname = 'hnsw' AND opcname = 'vector_ip_ops'`,
-      [this.isOfPassages ? passages : records, String(Math.min(Math.max(size, MIN_EF), MAX_EF))],
-    );
-    return found.length > 0;
+    const { sql, tables } = this.#search;
+    const isIndexed = await hasHnswIndex(sql, this.isOfPassages ? tables.passages : tables.records);
+    if (isIndexed) await prepareHnswScan(sql, size);
+    return isIndexed;
   }
 
   /** The vectors nearest to the query, of those that the index finds, in about the order of their scores. */
