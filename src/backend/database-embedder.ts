@@ -70,7 +70,7 @@ export class DatabaseEmbedder {
     const { model, fingerprint, dimensions } = await this.#infoFor(id, search);
     if (search.vector !== undefined) {
       checkWords(search);
-      return { vector: Float64Array.from(search.vector), fingerprint: null };
+      return { vector: new Float64Array(search.vector), fingerprint: null };
     }
     if (!VISIBLE.test(search.text)) {
       throw invalidSearch(
@@ -85,7 +85,7 @@ export class DatabaseEmbedder {
       return { vector, fingerprint };
     }
     const embedder = await this.#embedderOf(id, model as string, fingerprint);
-    const vector = Float64Array.from(await embedder.embedQuery(search.text, options));
+    const vector = new Float64Array(await embedder.embedQuery(search.text, options));
     return { vector, fingerprint: embedder.fingerprint };
   }
 

@@ -157,14 +157,15 @@ export function buildApp(options: AppOptions): FastifyInstance {
     if (prepareResponse(request, reply)) reply.code(204).send();
     else sendProblem(request, reply, asCosiftError(error));
   };
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const isPreflight = prepareResponse(request, reply);
     checkHost(request);
     // The router takes the last segment of these paths for a record id.
     const { rid } = request.params as { rid?: string };
     const hasRoute = request.routeOptions.config?.operation !== undefined && !RESERVED.has(rid ?? '');
     // In this hook, because the body of a request to an unknown path must not be read.
-    return hasRoute ? undefined : answerWithoutRoute(request, reply, isPreflight);
+    if (hasRoute) done();
+    else answerWithoutRoute(request, reply, isPreflight);
   });
   const { maxConnections = MAX_CONNECTIONS } = options;
   limitConnections(app, { maxConnections, sendMs: timeouts.sendMs, stopMs: timeouts.stopMs });

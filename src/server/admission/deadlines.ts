@@ -1,10 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { onClose } from '../http/on-close.js';
+import { AbortControllers } from './abort-controllers.js';
+
+const controllers = new AbortControllers();
 
 /**
  * Runs `call` with a signal that is aborted when the connection closes or after `timeoutMs`. If `call` still succeeds
- * after that, its result is returned.
+ * after that, its result is returned. The signal is valid until `call` is done.
  *
  * @throws {CosiftError} `stopped` or `timed_out` when `call` fails after the signal was aborted; otherwise its own error.
  */
@@ -14,7 +17,7 @@ export async function withAbortAndTimeout<T>(
   timeoutMs: number,
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const controller = new AbortController();
+  const controller = controllers.take();
   const { signal } = controller;
   const timer = setTimeout(() => controller.abort(timedOut(timeoutMs)), timeoutMs);
   const forget = onClose(request, reply, () =>
@@ -27,6 +30,7 @@ export async function withAbortAndTimeout<T>(
   } finally {
     clearTimeout(timer);
     forget();
+    controllers.giveBack(controller);
   }
 }
 
