@@ -36,7 +36,7 @@ export const ERRORS = {
   busy: { status: 503, title: 'The service is busy' },
   model_unavailable: { status: 503, title: 'The model cannot embed texts now' },
   not_ready: { status: 503, title: 'The service is not ready' },
-  store_failed: { status: 503, title: 'The store does not take writes' },
+  store_failed: { status: 503, title: 'The store failed or cannot be reached' },
   timed_out: { status: 503, title: 'The request took too long to answer' },
   unreachable: { status: 503, title: 'The service cannot be reached' },
   disk_full: { status: 507, title: 'The disk is full' },

@@ -53,7 +53,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   not_ready:
     'Wait as long as `Retry-After` says; `/readyz` has the reason. In the library: the databases were closed.',
   store_failed:
-    'Restart the service. A sync to disk failed, or the writer panicked; the database refuses [writes until the next start](../how-to/start-and-stop.md).',
+    'With a data directory, restart the service: a sync to disk failed, or the writer panicked, and the database refuses [writes until the next start](../how-to/start-and-stop.md). With [PostgreSQL](../how-to/postgresql.md), repeat the request; the log has the cause.',
   timed_out:
     'Send a cheaper request, or raise `answer_timeout_seconds`. A creation or a drop may still complete.',
   unreachable:

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { FairLimiter } from '../../async/fair-limiter.js';
+import { isCode } from '../../errors.js';
 import { callerOf, findCaller, sees } from '../admission/access.js';
 import { sendTagged, type TaggedBody, tagged } from '../http/etag.js';
 import { JSON_TYPE } from '../http/send-json.js';
@@ -53,7 +54,14 @@ export function serviceHandlers({
         return reply.code(503).send({ status: 'not_ready', reasons: ['the server is stopping'] });
       }
       const { ready, reasons } = await readiness();
-      const databases = await backend.databases();
+      const databases = await backend.databases().catch((error) => {
+        if (isCode(error, 'store_failed')) return undefined;
+        throw error;
+      });
+      if (databases === undefined) {
+        reply.header('retry-after', '1');
+        return reply.code(503).send({ status: 'not_ready', reasons: ['the store cannot be reached'] });
+      }
       // This operation needs no key, so only callers that may see a database get its name.
       const caller = await knownCaller(request);
       const problems = databases.flatMap(({ id, loaded, writable, problem }) => {

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+import { Service } from './service.js';
+
+describe.skipIf(NO_SERVER !== undefined)(
+  `a service on PostgreSQL${NO_SERVER ? ` (${NO_SERVER})` : ''}`,
+  () => {
+    let server: PostgresServer;
+    let service: Service;
+    beforeAll(async () => {
+      server = await PostgresServer.start();
+      service = await Service.start({ store: await server.createDatabase() });
+    }, 120_000);
+    afterAll(async () => {
+      await service?.stop();
+      await server?.stop();
+    });
+
+    test('says while the server is away that it is not ready, and goes on when the server is back', async () => {
+      const record = (id: number) => ({ records: [{ id, data: {}, vector: [1, 0] }] });
+      await service.call('PUT', '/v1/databases/db', { dimensions: 2 });
+      await service.call('POST', '/v1/databases/db/records', record(1));
+      const waiting = service.call('GET', '/v1/databases/db/changes?after=1&wait=60');
+      await server.kill();
+      const { status, body, headers } = await service.call('GET', '/readyz');
+      expect({ status, body }).toEqual({
+        status: 503,
+        body: { status: 'not_ready', reasons: ['the store cannot be reached'] },
+      });
+      expect(headers.get('retry-after')).toBe('1');
+      expect(await service.call('GET', '/livez')).toMatchObject({ status: 200 });
+      const refused = await service.call('POST', '/v1/databases/db/query', {});
+      expect(refused).toMatchObject({ status: 503, body: { code: 'store_failed' } });
+      await server.restart();
+      const ready = async () => (await service.call('GET', '/readyz')).status;
+      await expect.poll(ready, { timeout: 60_000 }).toBe(200);
+      expect(await service.call('POST', '/v1/databases/db/records', record(2))).toMatchObject({
+        status: 200,
+      });
+      // The reader waits through the restart, or its read was in progress and failed.
+      expect([200, 503]).toContain((await waiting).status);
+      const { body: feed } = await service.call('GET', '/v1/databases/db/changes?after=1');
+      expect(feed.changes).toMatchObject([{ kind: 'created', id: 2 }]);
+    }, 120_000);
+  },
+);
