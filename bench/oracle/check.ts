@@ -27,17 +27,19 @@ export interface Completeness {
 // Two f32 scores of the same pair differ by about this much, so the order of such ties is not counted as wrong.
 const F32_TIE = 2e-6;
 
-/** Compares page `page` (0-based) of each query with the ground truth. */
+/** Compares page `page` (0-based) of each query, from query `firstQuery` on, with the ground truth. */
 export function checkPages(
   truth: Truth,
   filter: Filter,
   page: number,
   limit: number,
   answers: readonly Hits[],
+  firstQuery = 0,
 ): Correctness {
   const passes = predicateOf(filter, truth.dataset.columns);
   let [right, expected, wrong, missing, scoreError, exact] = [0, 0, 0, 0, 0, true];
-  for (const [q, hits] of answers.entries()) {
+  for (const [at, hits] of answers.entries()) {
+    const q = firstQuery + at;
     const answer = truth.answer(filter, q);
     const scores = answer.scores.slice(page * limit, (page + 1) * limit);
     const first = scores[0] ?? 0;

@@ -1,4 +1,4 @@
-import { COSIFT, COSIFT_APPROXIMATE } from './adapters/cosift.js';
+import { COSIFT } from './adapters/cosift.js';
 import { F32_SCAN } from './adapters/f32-scan.js';
 import { FAISS_FLAT } from './adapters/faiss.js';
 import { HNSWLIB } from './adapters/hnswlib.js';
@@ -14,7 +14,6 @@ import type { PeerCard } from './peer.js';
 /** All systems that can be measured, cosift first. */
 export const CARDS: readonly PeerCard[] = [
   COSIFT,
-  COSIFT_APPROXIMATE,
   F32_SCAN,
   USEARCH_EXACT,
   FAISS_FLAT,

@@ -48,6 +48,10 @@ export interface Values {
   readonly times_engine?: number;
   readonly per_second?: number;
   readonly recall?: number;
+  /** The lowest recall of a query. */
+  readonly worst_recall?: number;
+  /** The lowest recall of a query that is accepted. */
+  readonly goal_recall?: number;
   readonly wrong?: number;
   readonly missing?: number;
   /** Correct records of 20 pages that are on none of them: a share in suite `peers`, a number elsewhere. */

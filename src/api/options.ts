@@ -50,8 +50,8 @@ export interface SearchOptions<T = Data, V extends Variant = Variant> extends Pa
   /** Whether to explain how the page was found, and which rules each record passed. Default: false. */
   explain?: boolean | undefined;
   /**
-   * Whether to use the approximate index of the database: faster, but it may miss a few matches. Not with `total` or
-   * `facets`. Default: false.
+   * Whether to use the approximate index of the database where that is faster. The search may miss a few matches. Not
+   * with `total` or `facets`. Default: false.
    */
   approximate?: boolean | undefined;
   /**

@@ -122,7 +122,7 @@ async function print(description: DatabaseDescription, { json }: ShowOptions): P
     ...(model === null ? [] : [['embedded columns', embed.columns?.join(', ') ?? 'every text']]),
     [
       'approximate index',
-      approximate ? `yes, with ${count(description.approximate_records ?? 0)} records` : 'no',
+      approximate ? `yes, ${count(description.approximate_records ?? 0)} records are ready` : 'no',
     ],
     ['words', lexical ? `indexed of ${count(description.lexical_records ?? 0)} records` : 'not indexed'],
     ['memory', bytes(sizes.memory_bytes)],

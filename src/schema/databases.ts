@@ -47,7 +47,8 @@ export const databaseSettings = {
     approximate: {
       type: 'boolean',
       description:
-        'Whether to keep an index for searches with `approximate`. The index takes memory and time to build. Default: false.',
+        'Whether to keep an index for searches with `approximate`, from eight million records on. The index takes memory ' +
+        'and time to build. Default: false.',
     },
     lexical: {
       type: 'boolean',
@@ -98,7 +99,12 @@ export const databaseDescription = {
     },
     dimensions: { ...count, description: 'Number of values of each vector.' },
     approximate: { type: 'boolean', description: 'Whether searches may be approximate.' },
-    approximate_records: { ...count, description: 'With `approximate`: records in the index so far.' },
+    approximate_records: {
+      ...count,
+      description:
+        'With `approximate`: records that are in the index or need no index. The index is complete when these are all ' +
+        'records.',
+    },
     lexical: { type: 'boolean', description: 'Whether searches can take exact words into account.' },
     lexical_records: {
       ...count,

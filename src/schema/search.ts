@@ -123,8 +123,8 @@ function searchRequestSchema(group: string) {
       approximate: {
         type: 'boolean',
         description:
-          'Default: false. If the database has an approximate index, the search uses it: faster, but it may miss a few ' +
-          'matches. Not with `total` or `facets`.',
+          'Default: false. If the database has an approximate index, the search uses it where that is faster, and may ' +
+          'miss a few matches. Not with `total` or `facets`.',
       },
       passages: {
         type: 'boolean',

@@ -1,4 +1,4 @@
-import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,24 +28,19 @@ async function unwell(...args: string[]): Promise<DoctorCheck[]> {
   return checks.filter(({ status }) => status !== 'ok');
 }
 
-/** Makes a directory with keys, patches, an approximate index, and a database embedded again with an added model. */
+/** Makes a directory with keys, patches, and a database embedded again with an added model. */
 async function makeDirectory(directory: string): Promise<void> {
   await cp(BUILT_IN, path.join(directory, 'models/mine'), { recursive: true, dereference: true });
   const random = new SeededRandom(5);
   const vector = () => Array.from({ length: 8 }, () => random.below(2001) / 1000 - 1);
   await using library = await open(directory);
-  const keyed = await library.createDatabase('keyed', { dimensions: 8, approximate: true });
+  const keyed = await library.createDatabase('keyed', { dimensions: 8 });
   const record = (n: number) => ({ key: `SKU-${n}`, data: { n }, vector: vector() });
   await keyed.upsert(Array.from({ length: 4500 }, (_, n) => record(n)));
   await keyed.upsert([{ id: 9000, data: { n: -1 }, vector: vector() }]);
   for (let n = 0; n < 20; n++) await keyed.patch(`key:SKU-${n}`, { n: null, patched: true });
   await keyed.delete({ ids: ['key:SKU-100', 9000] });
   await keyed.upsert([record(100), record(5)]);
-  // The index covers full blocks of 4,096 records, and a job builds it.
-  await vi.waitFor(
-    async () => expect((await keyed.describe()).approximate_records).toBeGreaterThan(0),
-    60_000,
-  );
   const texts = await library.createDatabase('texts');
   await texts.upsert(['tower', 'lake', 'violin'].map((text) => ({ key: text, data: { text } })));
   await texts.reembed('mine');
@@ -67,7 +62,7 @@ async function copy(): Promise<string> {
   return directory;
 }
 
-test('keys, patches, an approximate index, a re-embedding and an added model are in order', async () => {
+test('keys, patches, a re-embedding and an added model are in order', async () => {
   expect(await unwell('--data', sound)).toEqual([]);
 });
 
@@ -93,24 +88,6 @@ test('a directory of store format 2 is in order, before and after it is opened',
   const library = await open(data);
   await library.close();
   expect(await unwell('--data', data)).toEqual([]);
-});
-
-/** Flips a bit in the middle of a file. */
-async function flip(file: string): Promise<void> {
-  const bytes = await readFile(file);
-  bytes[bytes.length >> 1]! ^= 4;
-  await writeFile(file, bytes);
-}
-
-test('a changed file of the approximate index is found', async () => {
-  const data = await copy();
-  const derived = path.join(data, 'databases/keyed/derived');
-  const graphs = (await readdir(derived)).filter((name) => name.endsWith('.graph'));
-  expect(graphs).not.toEqual([]);
-  await flip(path.join(derived, graphs[0]!));
-  expect(await unwell('--data', data)).toMatchObject([
-    { check: 'index_files', database: 'keyed', status: 'problem' },
-  ]);
 });
 
 test('changed files of a model are found', async () => {

@@ -35,16 +35,6 @@ export const COSIFT: PeerCard = {
   make: async ({ threads }) => new Cosift(threads),
 };
 
-/** The binding with the approximate index, which may miss records. */
-export const COSIFT_APPROXIMATE: PeerCard = {
-  name: 'cosift approximate',
-  exact: false,
-  keeps: true,
-  maxRecords: 10_000_000,
-  settings: 'the native binding; int8 HNSW, connectivity 16, expansion 128; a scan where a filter keeps few',
-  make: async ({ threads }) => new CosiftApproximate(threads),
-};
-
 /** A model name for the vectors. With a model, the binding takes vectors as numbers instead of JSON. */
 export interface GivenModel {
   readonly model: string;
@@ -61,22 +51,26 @@ export class Cosift implements Peer {
   readonly #model: GivenModel;
   readonly #database: string;
   #engine?: NativeEngine;
-  /** Whether to build and use the approximate index. */
-  protected readonly approximate: boolean = false;
+  readonly #approximate: boolean;
 
   constructor(
     threads: number,
     model: GivenModel = { model: 'given', fingerprint: 'given' },
     database = DATABASE,
+    approximate = false,
   ) {
     this.#threads = threads;
     this.#model = model;
     this.#database = database;
+    this.#approximate = approximate;
   }
 
-  /** Makes another database in the same engine. Only the first one is closed. */
-  async beside(database: string, dataset: Dataset): Promise<Cosift> {
-    const other = new Cosift(this.#threads, this.#model, database);
+  /**
+   * Makes another database in the same engine, with `approximate` if its searches may miss matches. Only the first
+   * database is closed.
+   */
+  async beside(database: string, dataset: Dataset, approximate = false): Promise<Cosift> {
+    const other = new Cosift(this.#threads, this.#model, database, approximate);
     other.#engine = this.engine;
     await other.#fill(dataset);
     return other;
@@ -98,7 +92,7 @@ export class Cosift implements Peer {
       ...this.#model,
       dimensions: dataset.dimensions,
       embed: { columns: ['title'] },
-      approximate: this.approximate,
+      approximate: this.#approximate,
     };
     held(await this.engine.createDatabase(this.#database, JSON.stringify(settings)));
     const step = 4_000;
@@ -153,7 +147,7 @@ export class Cosift implements Peer {
   ): Promise<PageHits> {
     const page = await this.engine.search(
       this.#database,
-      searchRequest(request, { ...members, ...(this.approximate && { approximate: true }) }),
+      searchRequest(request, { ...members, ...(this.#approximate && { approximate: true }) }),
       Float64Array.from(query),
       stop,
     );
@@ -194,33 +188,6 @@ export class Cosift implements Peer {
 /** A process that was idle for this time has no background work left: a job starts after at most two seconds. */
 const IDLE_MS = 3_000;
 const STEP_MS = 250;
-
-/** Records of a block. The index contains only full blocks. */
-const BLOCK_RECORDS = 4_096;
-
-/** An engine with the approximate index. `load` and `reopen` wait until all full blocks are in the index. */
-class CosiftApproximate extends Cosift {
-  protected override readonly approximate = true;
-
-  override async load(dataset: Dataset, directory: string): Promise<void> {
-    await super.load(dataset, directory);
-    await this.#indexed(dataset);
-  }
-
-  override async reopen(dataset: Dataset, directory: string): Promise<void> {
-    await super.reopen(dataset, directory);
-    await this.#indexed(dataset);
-  }
-
-  async #indexed({ records }: Dataset): Promise<void> {
-    const whole = records - (records % BLOCK_RECORDS);
-    for (;;) {
-      const described = held(await this.engine.describeDatabase(DATABASE));
-      if (JSON.parse(described.toString()).approximate_records >= whole) return;
-      await setTimeout(100);
-    }
-  }
-}
 
 /** Parses the page only when it is read, so that the measured time is that of the binding. */
 class PageHits implements Hits {

@@ -2,6 +2,7 @@ import { openDataset, SEED } from '../../data/dataset.js';
 import { inTemporaryDirectory } from '../../paths.js';
 import { Cosift } from '../../peers/adapters/cosift.js';
 import type { Session, Suite } from '../session.js';
+import { APPROXIMATE } from './approximate.js';
 import type { Cliff, Ground } from './cliff.js';
 import { DESCRIPTIONS } from './descriptions.js';
 import { FIRST_COUNTS } from './first-counts.js';
@@ -23,6 +24,7 @@ const ALL: readonly Cliff[] = [
   DESCRIPTIONS,
   MANY_RULES,
   TIES,
+  APPROXIMATE,
   MANY_DATABASES,
 ];
 

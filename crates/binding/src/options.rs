@@ -54,6 +54,7 @@ impl TryFrom<EngineLimits> for Limits {
             passages_per_record: integer("passagesPerRecord", limits.passages_per_record)?,
             keep_changes: Duration::from_secs(24 * 3600)
                 * integer("changeRetentionDays", limits.change_retention_days)? as u32,
+            ..Self::default()
         })
     }
 }

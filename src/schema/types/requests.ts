@@ -166,8 +166,8 @@ export interface SearchRequest<T = Data> {
   /** Which page of the matches to return. */
   pagination?: Pagination | undefined;
   /**
-   * Default: false. If the database has an approximate index, the search uses it: faster, but it may
-   * miss a few matches. Not with `total` or `facets`.
+   * Default: false. If the database has an approximate index, the search uses it where that is
+   * faster, and may miss a few matches. Not with `total` or `facets`.
    */
   approximate?: boolean | undefined;
   /**
@@ -387,8 +387,8 @@ export interface DatabaseSettings<T = Data> {
    */
   dimensions?: number | undefined;
   /**
-   * Whether to keep an index for searches with `approximate`. The index takes memory and time to
-   * build. Default: false.
+   * Whether to keep an index for searches with `approximate`, from eight million records on. The
+   * index takes memory and time to build. Default: false.
    */
   approximate?: boolean | undefined;
   /**

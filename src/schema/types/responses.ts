@@ -381,7 +381,10 @@ export interface DatabaseDescription {
   dimensions: number;
   /** Whether searches may be approximate. */
   approximate: boolean;
-  /** With `approximate`: records in the index so far. */
+  /**
+   * With `approximate`: records that are in the index or need no index. The index is complete when
+   * these are all records.
+   */
   approximate_records?: number;
   /** Whether searches can take exact words into account. */
   lexical: boolean;

@@ -30,6 +30,8 @@ pub(crate) struct Dependencies {
     pub(crate) writers: Arc<WriterThreads>,
     /// How long the change feed keeps a change.
     pub(crate) keep_changes: Duration,
+    /// Records from which on an approximate index is kept.
+    pub(crate) approximate_from: usize,
 }
 
 /// A database that is in memory and accepts reads and writes.
@@ -115,6 +117,7 @@ impl Database {
                     &index_files,
                     store.id(),
                     settings.dimensions,
+                    dependencies.approximate_from,
                     events.clone(),
                 ))
             }),

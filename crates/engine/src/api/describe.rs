@@ -18,7 +18,8 @@ pub(crate) fn describe(database: &Database) -> Vec<u8> {
         members.insert("lexical_records".into(), json!(indexed));
     }
     if let Some(approximation) = database.searchable.approximation.as_ref() {
-        members.insert("approximate_records".into(), json!(approximation.size().0));
+        let ready = approximation.ready_records(&snapshot);
+        members.insert("approximate_records".into(), json!(ready));
     }
     members.insert("id".into(), json!(database.id));
     members.insert("records".into(), json!(snapshot.records()));
@@ -121,7 +122,7 @@ fn memory(database: &Database) -> BlockMemory {
         .searchable
         .approximation
         .as_ref()
-        .map_or(0, |index| index.size().1);
+        .map_or(0, |approximation| approximation.memory_bytes());
     sum
 }
 

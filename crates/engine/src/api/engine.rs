@@ -73,6 +73,7 @@ impl Engine {
             scheduler: Arc::new(Scheduler::start().map_err(file)?),
             writers: Arc::new(WriterThreads::start().map_err(file)?),
             keep_changes: limits.keep_changes,
+            approximate_from: limits.approximate_from,
         };
         let root = directory.join("databases");
         let threads =

@@ -20,6 +20,8 @@ pub(crate) struct Approximation {
     directory: PathBuf,
     owner: Owner,
     dimensions: usize,
+    /// Records from which on the database has an index.
+    from: usize,
     events: DatabaseEvents,
     state: Mutex<State>,
 }
@@ -41,21 +43,25 @@ struct State {
 pub(crate) enum Upkeep {
     /// Load the saved index, if there is one.
     Load,
-    /// Begin an index: the first one, or the successor of an index of mostly dead records.
+    /// Begin an index: the first one, or the successor of an index with many dead records.
     Begin,
     /// Add the next block.
     Add(Arc<Index>),
     /// Save the index.
     Save,
+    /// Remove the index and its files, because the database has become small.
+    Remove,
 }
 
 impl Approximation {
-    /// An index whose files are, or will be, in `directory`. Nothing is read yet.
+    /// An index whose files are, or will be, in `directory`. Nothing is read yet. The database has an index from `from`
+    /// records on.
     pub(crate) fn new(
         disk: &Arc<dyn Disk>,
         directory: &Path,
         owner: Owner,
         dimensions: usize,
+        from: usize,
         events: DatabaseEvents,
     ) -> Self {
         Self {
@@ -63,6 +69,7 @@ impl Approximation {
             directory: directory.to_owned(),
             owner,
             dimensions,
+            from,
             events,
             state: Mutex::default(),
         }
@@ -73,17 +80,26 @@ impl Approximation {
         self.lock().serving.clone()
     }
 
-    /// Records in the index, and bytes in memory of the index and its successor.
-    pub(crate) fn size(&self) -> (usize, usize) {
-        let (serving, successor) = {
-            let state = self.lock();
-            (state.serving.clone(), state.successor.clone())
-        };
-        let bytes = |index: &Option<Arc<Index>>| {
-            index.as_ref().map_or(0, |index| index.graph.memory_bytes())
-        };
-        let records = serving.as_ref().map_or(0, |index| index.vectors());
-        (records, bytes(&serving) + bytes(&successor))
+    /// Records from which on the database has an index.
+    pub(crate) fn from(&self) -> usize {
+        self.from
+    }
+
+    /// Living records of `snapshot` that are in the index or need no index. The index is complete when these are all.
+    pub(crate) fn ready_records(&self, snapshot: &Snapshot) -> usize {
+        let records = snapshot.records();
+        if records < self.from {
+            return records;
+        }
+        records - Index::missing_records(self.index().as_deref(), snapshot)
+    }
+
+    /// Bytes in memory of the index and its successor.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let state = self.lock();
+        let indexes = [&state.serving, &state.successor];
+        let indexes = indexes.into_iter().flatten();
+        indexes.map(|index| index.graph.memory_bytes()).sum()
     }
 
     /// The next step that brings the index up to date with `snapshot`.
@@ -91,6 +107,11 @@ impl Approximation {
         let mut state = self.lock();
         if !state.loaded {
             return Some(Upkeep::Load);
+        }
+        let is_kept = state.serving.is_some() || !state.saved.is_empty();
+        // An index is kept until the database has half as many records, so that a few deletes do not remove it.
+        if snapshot.records() < if is_kept { self.from / 2 } else { self.from } {
+            return is_kept.then_some(Upkeep::Remove);
         }
         if let Some(successor) = &state.successor {
             if successor.next_block(snapshot).is_some() {
@@ -101,7 +122,7 @@ impl Approximation {
         let Some(serving) = &state.serving else {
             return Index::first_block(snapshot).map(|_| Upkeep::Begin);
         };
-        if serving.is_mostly_dead(snapshot) {
+        if serving.has_many_dead(snapshot) {
             if Index::first_block(snapshot).is_some() {
                 return Some(Upkeep::Begin);
             }
@@ -112,8 +133,8 @@ impl Approximation {
         if serving.next_block(snapshot).is_some() {
             return Some(Upkeep::Add(Arc::clone(serving)));
         }
-        let saved: usize = state.saved.iter().map(|member| member.held).sum();
-        let changed = serving.records().abs_diff(saved);
+        let saved: usize = state.saved.iter().map(|member| member.vectors).sum();
+        let changed = serving.vectors().abs_diff(saved);
         (changed >= SAVE_RECORDS.max(saved / 4)).then_some(Upkeep::Save)
     }
 
@@ -164,6 +185,14 @@ impl Approximation {
                 added.and_then(|added| self.reported("extended", added)) == Some(true)
             }
             Upkeep::Save => self.save(),
+            Upkeep::Remove => {
+                file::remove(&*self.disk, &self.directory);
+                *self.lock() = State {
+                    loaded: true,
+                    ..State::default()
+                };
+                true
+            }
         }
     }
 

@@ -115,6 +115,12 @@ fn checksum(file: &OpenFile) -> io::Result<(u64, u32)> {
     }
 }
 
+/// Removes the saved index. What cannot be removed now is replaced or removed later.
+pub(crate) fn remove(disk: &dyn Disk, directory: &Path) {
+    let _ = disk.remove_file(&list_path(directory));
+    remove_all_but(disk, directory, Path::new(""));
+}
+
 /// Removes graphs that the list does not name.
 fn remove_all_but(disk: &dyn Disk, directory: &Path, kept: &Path) {
     let Ok(entries) = disk.list(directory) else {

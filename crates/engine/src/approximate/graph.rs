@@ -3,8 +3,10 @@
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
-use parking_lot::{RwLock, RwLockWriteGuard};
+use parking_lot::RwLock;
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
 use crate::snapshot::Unusable;
@@ -15,7 +17,7 @@ const CONNECTIVITY: usize = 16;
 /// Nodes that are compared to find the links of a new node.
 const EXPANSION_ADD: usize = 128;
 
-/// Vectors that a new graph has room for. A full graph doubles its room, and searches wait while it does.
+/// Vectors that a new graph has room for. A full graph doubles its room.
 const FIRST_ROOM: usize = 65_536;
 
 /// Searches at the same time. One more fails, and its blocks are scanned instead.
@@ -29,9 +31,10 @@ const MAX_COMPONENT: f32 = 127.0;
 ///
 /// The recall on real vectors is within 0.001 of that of 16-bit floats, in half the memory.
 pub(crate) struct Graph {
-    /// Read by searches, written by additions. A thread that waits for the write lock goes before readers that come
-    /// later.
+    /// Read by searches, written by additions. A search does not wait for an addition.
     index: RwLock<Index>,
+    /// Bytes in memory, without what is reserved and not yet used.
+    bytes: AtomicUsize,
     /// Factor from a Q30 component to its int8. Products beyond [`MAX_COMPONENT`] are clamped.
     scale: f32,
 }
@@ -55,6 +58,7 @@ impl Graph {
         };
         let graph = Self {
             index: RwLock::new(Index::new(&options).map_err(failed)?),
+            bytes: AtomicUsize::new(0),
             scale,
         };
         make_room(&graph.index.write(), FIRST_ROOM)?;
@@ -74,6 +78,7 @@ impl Graph {
             return Err(Unusable::Content("the graph has other settings"));
         }
         make_room(&index, index.size().max(FIRST_ROOM))?;
+        graph.bytes.store(bytes_of(&index), Relaxed);
         drop(index);
         Ok(graph)
     }
@@ -97,31 +102,30 @@ impl Graph {
         if size == index.capacity() {
             make_room(&index, 2 * size)?;
         }
-        let added = index.add(u64::from(key), &bytes).map_err(failed);
-        // Searches that wait go before the next addition: otherwise a thread that adds all the time could lock again
-        // before they wake.
-        RwLockWriteGuard::unlock_fair(index);
-        added
+        index.add(u64::from(key), &bytes).map_err(failed)?;
+        self.bytes.store(bytes_of(&index), Relaxed);
+        Ok(())
     }
 
     /// The keys of `count` vectors near a query of Q30 components, nearest first, among those for which `keeps` is true.
-    /// Fewer keys mean that the graph found no more.
+    /// Fewer keys mean that the graph found no more. `None` if a vector is being added.
     pub(crate) fn near(
         &self,
         query: &[i32],
         count: usize,
         keeps: impl Fn(u32) -> bool,
-    ) -> Result<Vec<u32>, Unusable> {
+    ) -> Result<Option<Vec<u32>>, Unusable> {
+        let Some(index) = self.index.try_read() else {
+            return Ok(None);
+        };
         let bytes = self.quantize(query);
         // A panic must not pass through the C++ between here and the caller.
         let keeps =
             |key: u64| catch_unwind(AssertUnwindSafe(|| keeps(key as u32))).unwrap_or(false);
-        let found = self
-            .index
-            .read()
+        let found = index
             .filtered_search(&bytes, count, keeps)
             .map_err(failed)?;
-        Ok(found.keys.iter().map(|&key| key as u32).collect())
+        Ok(Some(found.keys.iter().map(|&key| key as u32).collect()))
     }
 
     /// The number of vectors.
@@ -131,9 +135,7 @@ impl Graph {
 
     /// Bytes in memory, without what is reserved and not yet used.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let stats = self.index.read().memory_stats();
-        (stats.graph_allocated + stats.vectors_allocated)
-            .saturating_sub(stats.graph_reserved + stats.vectors_reserved)
+        self.bytes.load(Relaxed)
     }
 
     fn quantize(&self, vector: &[i32]) -> Vec<i8> {
@@ -146,6 +148,13 @@ impl Graph {
             })
             .collect()
     }
+}
+
+/// Bytes in memory, without what is reserved and not yet used.
+fn bytes_of(index: &Index) -> usize {
+    let stats = index.memory_stats();
+    (stats.graph_allocated + stats.vectors_allocated)
+        .saturating_sub(stats.graph_reserved + stats.vectors_reserved)
 }
 
 /// Makes room for `vectors` in all. The caller holds the write lock.
@@ -166,38 +175,18 @@ fn text(path: &Path) -> Result<&str, Unusable> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
-    use std::sync::atomic::Ordering::Relaxed;
-
     use super::*;
 
     #[test]
-    fn searches_are_not_blocked_by_continuous_additions() {
+    fn a_search_does_not_wait_for_an_addition() {
         let graph = Graph::new(8, 1 << 30).expect("a graph");
-        let vector = |key: u32| -> Vec<i32> {
-            let component = |at| (key.wrapping_mul(2_654_435_761).rotate_left(at) >> 3) as i32;
-            (0..8).map(component).collect()
-        };
-        graph.add(0, &vector(0)).expect("room");
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let adding = scope.spawn(|| {
-                let mut key = 1;
-                while !done.load(Relaxed) && key < FIRST_ROOM as u32 {
-                    graph.add(key, &vector(key)).expect("room");
-                    key += 1;
-                }
-                key
-            });
-            for at in 0..100 {
-                let near = graph.near(&vector(at), 1, |_| true).expect("a result");
-                assert_eq!(near.len(), 1);
-            }
-            done.store(true, Relaxed);
-            let added = adding.join().expect("no panic");
-            assert_eq!(graph.len(), added as usize);
-            assert!(added < FIRST_ROOM as u32, "every addition blocked searches");
-        });
+        let query = [1 << 30, 0, 0, 0, 0, 0, 0, 0];
+        graph.add(7, &query).expect("room");
+        let addition = graph.index.write();
+        assert!(graph.near(&query, 1, |_| true).expect("a result").is_none());
+        drop(addition);
+        let found = graph.near(&query, 1, |_| true).expect("a result");
+        assert_eq!(found, Some(vec![7]));
     }
 
     #[test]
@@ -206,7 +195,7 @@ mod tests {
         graph.add(7, &[1 << 30, 0, 0, 0, 0, 0, 0, 0]).expect("room");
         let query = [1 << 30, 0, 0, 0, 0, 0, 0, 0];
         let found = graph.near(&query, 1, |_| panic!("on purpose"));
-        assert!(found.expect("a result").is_empty());
+        assert_eq!(found.expect("a result"), Some(Vec::new()));
         graph.add(8, &query).expect("room");
         assert_eq!(graph.len(), 2);
     }

@@ -23,7 +23,7 @@ pub(crate) struct Members {
     places: HashMap<FileId, u32>,
 }
 
-/// A block of the index. Of its first `held` records, those with one vector are in the graph.
+/// A block of the index. Its first `held` records were added, except those without a vector and those that were dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) body: FileId,
@@ -51,7 +51,7 @@ impl Index {
         let mut buffer = VectorBuffer::default();
         let mut largest = 0;
         for slot in 0..sample.len() {
-            if !is_in_graph(sample, slot) {
+            if !sample.has_vector(slot) {
                 continue;
             }
             let vector = sample.exact.vector(slot, &mut buffer)?;
@@ -81,37 +81,33 @@ impl Index {
         self.read().blocks.clone()
     }
 
-    /// Records in the graph, including dead records.
+    /// Records in the graph, including those that have died since.
     pub(crate) fn vectors(&self) -> usize {
         self.read().blocks.iter().map(|member| member.vectors).sum()
     }
 
-    /// Records of the index, including dead records and records without a vector or with several.
-    pub(crate) fn records(&self) -> usize {
-        self.read().blocks.iter().map(|member| member.held).sum()
-    }
-
-    /// Whether less than half of the records of the index are alive in `snapshot`.
-    pub(crate) fn is_mostly_dead(&self, snapshot: &Snapshot) -> bool {
+    /// Whether less than three quarters of the records in the graph are alive in `snapshot`. A search visits dead records
+    /// and drops them.
+    pub(crate) fn has_many_dead(&self, snapshot: &Snapshot) -> bool {
         let members = self.read();
         let living: usize = snapshot
             .blocks
             .iter()
             .filter(|block| members.places.contains_key(&block.body.file_id))
-            .map(|block| block.living)
+            .map(|block| block.living - block.without_vector())
             .sum();
-        let held: usize = members.blocks.iter().map(|member| member.held).sum();
-        2 * living < held
+        let vectors: usize = members.blocks.iter().map(|member| member.vectors).sum();
+        4 * living < 3 * vectors
     }
 
     /// The first block of `snapshot` that belongs into an index.
     pub(crate) fn first_block(snapshot: &Snapshot) -> Option<&Block> {
         // The graph's scale is that of the block's vectors.
-        let has_vectors = |block: &Block| (0..block.len()).any(|slot| is_in_graph(block, slot));
+        let has_vectors = |block: &Block| (0..block.len()).any(|slot| block.has_vector(slot));
         snapshot
             .blocks
             .iter()
-            .find(|block| is_sealed(block) && has_vectors(block))
+            .find(|block| belongs(block) && is_sealed(block) && has_vectors(block))
     }
 
     /// The first block of `snapshot` that belongs into the index and is not completely in it.
@@ -120,12 +116,23 @@ impl Index {
         snapshot
             .blocks
             .iter()
-            .find(|block| is_sealed(block) && !members.is_complete(block))
+            .find(|block| belongs(block) && is_sealed(block) && !members.is_complete(block))
+    }
+
+    /// Living records of blocks that belong into an index and are not completely in `index`.
+    pub(crate) fn missing_records(index: Option<&Self>, snapshot: &Snapshot) -> usize {
+        let members = index.map(Self::read);
+        let is_complete = |block: &Block| {
+            members
+                .as_ref()
+                .is_some_and(|members| members.is_complete(block))
+        };
+        let blocks = snapshot.blocks.iter();
+        let missing = blocks.filter(|block| belongs(block) && !is_complete(block));
+        missing.map(|block| block.living).sum()
     }
 
     /// Adds the records of a block while `go_on` returns true. Only one thread adds. Returns whether all are added.
-    ///
-    /// Dead records are added too, so that a complete block never has to be visited again.
     ///
     /// # Errors
     /// When a vector can't be read, or the graph can't grow.
@@ -136,14 +143,14 @@ impl Index {
             if !go_on() {
                 return Ok(false);
             }
-            let belongs = is_in_graph(block, slot);
-            if belongs {
+            let is_added = block.has_vector(slot) && block.alive.get(slot);
+            if is_added {
                 let vector = block.exact.vector(slot, &mut buffer)?;
                 self.graph.add(key(place, slot), vector)?;
             }
             let member = &mut self.write().blocks[place as usize];
             member.held = slot + 1;
-            member.vectors += usize::from(belongs);
+            member.vectors += usize::from(is_added);
         }
         Ok(true)
     }
@@ -157,7 +164,7 @@ impl Index {
             living: 0,
         };
         for (at, block) in snapshot.blocks.iter().enumerate() {
-            if members.is_complete(block) {
+            if belongs(block) && members.is_complete(block) {
                 let place = members.places[&block.body.file_id];
                 found.blocks[place as usize] = Some(at as u32);
                 found.covered[at] = true;
@@ -215,13 +222,13 @@ fn key(place: u32, slot: usize) -> u32 {
     place * BLOCK_RECORDS as u32 + slot as u32
 }
 
-/// Whether a record belongs into the graph. A search scans the records with several passages, because its candidates must
-/// not depend on one of their vectors.
-fn is_in_graph(block: &Block, slot: usize) -> bool {
-    block.has_vector(slot) && block.has_one_vector(slot)
+/// Whether a block belongs into an index: a full block in which every record has one vector at most. Other blocks are
+/// scanned, because they still grow, or because the candidates must not depend on one of several vectors of a record.
+fn belongs(block: &Block) -> bool {
+    block.len() == BLOCK_RECORDS && block.body.passages.is_none()
 }
 
-/// Whether a block is full and its vectors are in a file. Then only its set of living records can change.
+/// Whether the vectors of a full block are in a file. Then only its set of living records can change.
 fn is_sealed(block: &Block) -> bool {
-    block.len() == BLOCK_RECORDS && matches!(*block.exact, ExactVectors::File(_))
+    matches!(*block.exact, ExactVectors::File(_))
 }

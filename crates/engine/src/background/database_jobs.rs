@@ -170,7 +170,7 @@ impl DatabaseJobs {
         let upkeep = approximation.due(snapshot)?;
         let lane = match upkeep {
             Upkeep::Load => Lane::Loading,
-            Upkeep::Begin | Upkeep::Add(_) | Upkeep::Save => Lane::Maintenance,
+            Upkeep::Begin | Upkeep::Add(_) | Upkeep::Save | Upkeep::Remove => Lane::Maintenance,
         };
         let update = UpdateIndex {
             approximation,

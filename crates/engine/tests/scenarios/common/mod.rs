@@ -15,4 +15,4 @@ pub(crate) use image::image;
 pub(crate) use model::{Model, embed, embedded, fingerprint, settings};
 pub(crate) use oracle::{Known, Oracle, hits, total, uuid_of_key};
 pub(crate) use random::{Random, Vectors, random_data, random_filter, time};
-pub(crate) use server::{Server, assert_same, child, skipped, stop_flag};
+pub(crate) use server::{Server, assert_same, child, examined, skipped, stop_flag};
