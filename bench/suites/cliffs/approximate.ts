@@ -30,7 +30,10 @@ export const APPROXIMATE: Cliff = {
     add('approximate search', await measured(both));
     // Other titles and the same vectors: the records of before are dead, and the correct pages stay the same.
     const { columns } = data;
-    const changed = { ...data, columns: { ...columns, title: columns.title.map((title) => `${title} again`) } };
+    const changed = {
+      ...data,
+      columns: { ...columns, title: columns.title.map((title) => `${title} again`) },
+    };
     let ended = false;
     const updates = (async () => {
       for (let start = 0; start < data.records / 2 && !ended; start += STEP)
