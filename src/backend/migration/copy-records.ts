@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { RecordStore } from '../../store/record-store.js';
 import { LineCursor } from './line-cursor.js';
 import { LineWriter } from './line-writer.js';
+import { WrittenLines } from './written-lines.js';
 
 /** Where records are copied from. */
 export type RecordSource = Pick<RecordStore, 'describeDatabase' | 'exportLines'>;
@@ -12,6 +13,8 @@ export interface CopyResult {
   records: number;
   /** Records that were different in the target, or were there alone. */
   written: number;
+  /** Whether the target has what was written, and so is equal to the source as the pass read it. */
+  isVerified: boolean;
   /** SHA-256 over all lines of the source: identities, data, times and exact vectors. */
   checksum: string;
 }
@@ -38,6 +41,7 @@ export async function copyRecords(
   const from = new LineCursor(source.exportLines(database, request, signal));
   const to = new LineCursor(target.exportLines(database, request, signal));
   const writer = new LineWriter(target, database);
+  const changed = new WrittenLines(target, database);
   let [records, written] = [0, 0];
   try {
     for (;;) {
@@ -49,8 +53,14 @@ export async function copyRecords(
       if (!isEqual) {
         written += 1;
         // A record that is replaced is created again, because its creation time is that of the source.
-        if (isFound) await writer.delete(found.id);
-        if (isWanted) await writer.put(wanted);
+        if (isFound) {
+          await writer.delete(found.id);
+          changed.add(found.id, undefined);
+        }
+        if (isWanted) {
+          await writer.put(wanted);
+          changed.add(wanted.id, wanted.bytes);
+        }
       }
       if (isWanted) {
         hash.update(wanted.bytes);
@@ -64,5 +74,5 @@ export async function copyRecords(
   } finally {
     await Promise.all([from.close(), to.close()]);
   }
-  return { records, written, checksum: hash.digest('hex') };
+  return { records, written, isVerified: await changed.areStored(), checksum: hash.digest('hex') };
 }

@@ -12,7 +12,7 @@ export interface MigrationCall {
   onProgress?: ((pass: number, done: number, records: number) => void) | undefined;
 }
 
-export interface MigratedDatabase extends Omit<CopyResult, 'written'> {
+export interface MigratedDatabase extends Omit<CopyResult, 'written' | 'isVerified'> {
   /** Whether followers of the change feed go on after their position. */
   hasFeed: boolean;
 }
@@ -26,7 +26,7 @@ export async function settingsOf(store: RecordSource, database: string): Promise
 
 /**
  * Makes a database of `target` equal to that of `source`, and verifies it: passes are made until one finds no
- * difference. After an interruption, the next call goes on.
+ * difference, or few whose records are then read again. After an interruption, the next call goes on.
  *
  * @throws {CosiftError} `busy` when the source does not stop changing.
  */
@@ -37,12 +37,14 @@ export async function migrateDatabase(
   { signal, onProgress }: MigrationCall,
 ): Promise<MigratedDatabase> {
   for (let pass = 1; pass <= MAX_PASSES; pass++) {
-    const { records } = await source.describeDatabase(database);
-    const { written, ...copied } = await copyRecords(source, target, database, {
+    const { records, times } = await source.describeDatabase(database);
+    const { written, isVerified, ...copied } = await copyRecords(source, target, database, {
       signal,
       onProgress: (done) => onProgress?.(pass, done, records),
     });
-    if (written > 0) continue;
+    // Records that were written to the source during the pass are in the next one.
+    const isUnchanged = (await source.describeDatabase(database)).times.last_write_at === times.last_write_at;
+    if (written > 0 && !(isVerified && isUnchanged)) continue;
     if (await keepIds(source, target, database)) continue;
     const counted = (await target.describeDatabase(database)).records;
     if (counted !== copied.records) {

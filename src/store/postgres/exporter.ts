@@ -4,7 +4,7 @@ import type { StoreExportRequest } from '../record-store.js';
 import { type Catalog, databaseNotFound, recordsOf } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
 import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
-import { type Sql, type SqlDatabase, Values } from './sql.js';
+import { arrayOf, type Sql, type SqlDatabase, Values } from './sql.js';
 
 /** Records that are read at a time. */
 const BATCH = 500;
@@ -56,6 +56,18 @@ export class Exporter {
       end();
       await reading;
     }
+  }
+
+  /** See `RecordStore.linesOf`. */
+  async linesOf(id: string, ids: readonly number[]): Promise<Uint8Array> {
+    return await this.#database.read(async (sql) => {
+      const entry = await this.#catalog.find(sql, id);
+      const rows = await sql.run<RecordRow & RowVectors>(
+        `SELECT ${ROW}, ${VECTORS} FROM ${recordsOf(entry)} WHERE id = ANY($1::bigint[]) ORDER BY id`,
+        [arrayOf(ids)],
+      );
+      return unwrap(await this.#catalog.rulesOf(entry).lines(rows.map(nativeRow), true));
+    });
   }
 
   async #read(

@@ -191,6 +191,10 @@ export class PostgresStore implements RecordStore {
     return this.#exporter.lines(id, request, signal);
   }
 
+  linesOf(id: string, ids: readonly number[]): Promise<Uint8Array> {
+    return this.#exporter.linesOf(id, ids);
+  }
+
   async nextId(id: string): Promise<number> {
     return await this.#database.read(async (sql) => (await this.#catalog.find(sql, id)).next_id);
   }

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import type { RecordStore } from '../../store/record-store.js';
+import { LineCursor } from './line-cursor.js';
+
+/** Records that are verified one by one. More are verified sooner by another pass over all records. */
+const MAX_RECORDS = 20_000;
+/** Records of one read. */
+const BATCH = 500;
+
+/** Verifies the records that a pass wrote or deleted, by reading them again. */
+export class WrittenLines {
+  readonly #store: RecordStore;
+  readonly #database: string;
+  /** The hash of the line of each record; undefined for a record that was deleted. */
+  readonly #wanted = new Map<number, string | undefined>();
+
+  constructor(store: RecordStore, database: string) {
+    this.#store = store;
+    this.#database = database;
+  }
+
+  /** `line` is undefined for a record that was deleted. */
+  add(id: number, line: Uint8Array | undefined): void {
+    if (this.#wanted.size <= MAX_RECORDS) this.#wanted.set(id, line && hashOf(line));
+  }
+
+  /** Whether the store has exactly these lines; false, too, where it would take too long to read them. */
+  async areStored(): Promise<boolean> {
+    if (this.#wanted.size === 0) return true;
+    if (this.#store.linesOf === undefined || this.#wanted.size > MAX_RECORDS) return false;
+    const ids = [...this.#wanted.keys()];
+    for (let at = 0; at < ids.length; at += BATCH) {
+      const batch = ids.slice(at, at + BATCH);
+      const stored = new Map<number, string>();
+      const lines = new LineCursor(oneChunk(await this.#store.linesOf(this.#database, batch)));
+      for (let line = await lines.current(); line !== undefined; line = await lines.current()) {
+        stored.set(line.id, hashOf(line.bytes));
+        lines.next();
+      }
+      if (batch.some((id) => stored.get(id) !== this.#wanted.get(id))) return false;
+    }
+    return true;
+  }
+}
+
+async function* oneChunk(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield chunk;
+}
+
+function hashOf(line: Uint8Array): string {
+  return createHash('sha256').update(line).digest('base64');
+}
