@@ -3,6 +3,7 @@ import { inTemporaryDirectory } from '../../paths.js';
 import { Cosift } from '../../peers/adapters/cosift.js';
 import type { Session, Suite } from '../session.js';
 import { APPROXIMATE } from './approximate.js';
+import { CHANGING } from './changing.js';
 import type { Cliff, Ground } from './cliff.js';
 import { DESCRIPTIONS } from './descriptions.js';
 import { FIRST_COUNTS } from './first-counts.js';
@@ -21,6 +22,7 @@ const ALL: readonly Cliff[] = [
   FIRST_COUNTS,
   LISTINGS,
   NEIGHBOURS,
+  CHANGING,
   DESCRIPTIONS,
   MANY_RULES,
   TIES,
