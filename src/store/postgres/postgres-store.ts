@@ -6,6 +6,8 @@ import type {
   CommitResult,
   DatabaseProgress,
   EmbeddedVectors,
+  Examination,
+  ExamineCall,
   PreparedRecords,
   RecordRequest,
   RecordStore,
@@ -25,6 +27,7 @@ import type {
 } from '../record-store.js';
 import { Catalog, recordsOf, removeUnusedTables } from './catalog.js';
 import type { Distribution } from './distribution.js';
+import { Examiner } from './examiner.js';
 import { Exporter } from './exporter.js';
 import { adoptFeed } from './feed-adopter.js';
 import { FeedReader } from './feed-reader.js';
@@ -58,6 +61,7 @@ export class PostgresStore implements RecordStore {
   readonly #lister: Lister;
   readonly #feed: FeedReader;
   readonly #exporter: Exporter;
+  readonly #examiner: Examiner;
   readonly #reembedder: Reembedder;
   readonly reembeddingLeases: PostgresReembeddingLeases;
   readonly #searches = { running: 0, answered: 0 };
@@ -75,6 +79,7 @@ export class PostgresStore implements RecordStore {
     this.#lister = new Lister(reader, this.#catalog);
     this.#feed = new FeedReader(database, this.#catalog, keepChangesMs);
     this.#exporter = new Exporter(database, this.#catalog);
+    this.#examiner = new Examiner(database, this.#catalog);
     this.#reembedder = new Reembedder(database, this.#catalog, hold);
     this.reembeddingLeases = new PostgresReembeddingLeases(database);
   }
@@ -232,6 +237,10 @@ export class PostgresStore implements RecordStore {
 
   cancelReembedding(id: string): Promise<void> {
     return this.#reembedder.cancel(id);
+  }
+
+  examine(id: string, call: ExamineCall): Promise<Examination> {
+    return this.#examiner.examine(id, call);
   }
 
   async progress(): Promise<DatabaseProgress[]> {
