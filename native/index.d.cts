@@ -192,6 +192,8 @@ export declare class NativeTexts {
   texts(): Array<string>
   /** The values of columns in a text, by its number. */
   lines(text: number): Array<NativeTextLine>
+  /** The content hashes of the rows, as an array in the binary format of PostgreSQL. */
+  hashes(): Buffer
   /** The vectors of the rows, from those of the texts. `vector_type` is the number of the type `vector` in PostgreSQL. */
   vectors(embedded: NativeEmbedded, vectorType: number): Promise<NativeVectors | NativeFailure>
 }

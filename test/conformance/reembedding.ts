@@ -149,6 +149,8 @@ export function describeReembedding(open: OpenBackend): void {
       await expect(database.search({ search: { vector: [1, 0] } })).rejects.toMatchObject({
         code: 'invalid_vector',
       });
+      // The vectors no longer belong to the content.
+      expect(await database.upsert(records)).toMatchObject({ unchanged: 12 });
     });
 
     test('a model that is not there is refused', async () => {

@@ -9,6 +9,7 @@ use napi::bindgen_prelude::{
 };
 use napi_derive::napi;
 
+use crate::arrays::Array;
 use crate::background::background;
 use crate::external_searches::{NativeQuery, NativeSearch};
 use crate::external_values::{NativeCommit, NativeEmbedded, NativeRow, rows};
@@ -246,6 +247,16 @@ impl NativeTexts {
     #[napi]
     pub fn lines(&self, text: u32) -> Vec<NativeTextLine> {
         native_lines(self.texts.lines(text as usize))
+    }
+
+    /// The content hashes of the rows, as an array in the binary format of PostgreSQL.
+    #[napi]
+    pub fn hashes(&self) -> Buffer {
+        let mut hashes = Array::bytes();
+        for hash in self.texts.hashes() {
+            hashes.push(Some(hash));
+        }
+        hashes.finish()
     }
 
     /// The vectors of the rows, from those of the texts. `vector_type` is the number of the type `vector` in PostgreSQL.

@@ -134,10 +134,10 @@ export class Reembedder {
         const copied = await sql.run<{ id: number }>(
           `INSERT INTO ${tables.records} (id, uuid, key, data, cells, hash, created, changed, synced, version, exact,
             passages, direction, emb)
-          SELECT r.id, uuid, key, data, cells, hash, created, changed, synced, r.version, t.exact, t.passages,
+          SELECT r.id, uuid, key, data, cells, t.hash, created, changed, synced, r.version, t.exact, t.passages,
             t.direction, t.emb
-          FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::vector[])
-            AS t (id, version, exact, passages, direction, emb)
+          FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::vector[])
+            AS t (id, version, hash, exact, passages, direction, emb)
             JOIN ${recordsOf(entry)} AS r ON r.id = t.id AND r.version = t.version
           ON CONFLICT (id) DO UPDATE SET uuid = excluded.uuid, key = excluded.key, data = excluded.data,
             cells = excluded.cells, hash = excluded.hash, created = excluded.created, changed = excluded.changed,
@@ -147,6 +147,8 @@ export class Reembedder {
           [
             arrayOf(records.map(({ id }) => id)),
             arrayOf(records.map(({ version }) => version)),
+            // Without a model, the vectors belong to the content.
+            native.hashes(),
             exact,
             passages,
             directions,

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::external::row::ExternalRow;
 use crate::external::rules::ExternalRules;
-use crate::record::{Passages, Vectors, content_hash, q30_to_f32};
+use crate::record::{Passages, Vectors, content_hash, q30_to_f32, record_hash};
 use crate::settings::{RecordText, TextLine};
 use crate::write::{Embedded, TextVectors, parse_data};
 
@@ -61,6 +61,7 @@ pub struct ExternalTexts {
     texts: Vec<RecordText>,
     /// The integer id of each row, and the number of its text if it has one.
     rows: Vec<(u64, Option<usize>)>,
+    hashes: Vec<[u8; 16]>,
 }
 
 impl ExternalRules {
@@ -71,8 +72,10 @@ impl ExternalRules {
     pub fn texts_of(&self, rows: &[ExternalRow]) -> Result<ExternalTexts, Error> {
         let mut texts = Vec::new();
         let mut found = Vec::with_capacity(rows.len());
+        let mut hashes = Vec::with_capacity(rows.len());
         for row in rows {
             let data = parse_data(&row.data).map_err(|_| row.damaged("data"))?;
+            hashes.push(record_hash(&data, None));
             let text = self.settings.text_of(&data).map(|text| {
                 texts.push(text);
                 texts.len() - 1
@@ -84,6 +87,7 @@ impl ExternalRules {
             max_passages: self.limits.passages_per_record,
             texts,
             rows: found,
+            hashes,
         })
     }
 }
@@ -98,6 +102,11 @@ impl ExternalTexts {
     pub fn lines(&self, text: usize) -> Vec<TextLine> {
         let text = self.texts.get(text);
         text.map_or_else(Vec::new, RecordText::lines)
+    }
+
+    /// The content hash of each row: that of a record whose vector comes from a model.
+    pub fn hashes(&self) -> &[[u8; 16]] {
+        &self.hashes
     }
 
     /// The integer id and the vectors of each row, from the vectors of the texts.
