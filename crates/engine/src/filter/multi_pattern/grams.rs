@@ -1,24 +1,41 @@
-//! Search for many patterns by one gram of each, a few of its bytes that are rare in the searched texts.
+//! Search for many patterns by a few adjacent grams of each, which are rare in the searched texts.
 //!
-//! A table of bits, which fits the level-1 cache, tells for each place of a text whether the gram of a pattern may be there.
-//! No place depends on another one, so the processor looks several places up at once.
+//! Of a text, only every second or fourth place is looked up if the patterns are long enough: a pattern that has as many
+//! adjacent grams in the table has one of them at such a place, wherever it begins. A table of bits, which fits the level-1
+//! cache, tells for each place whether the gram of a pattern may be there. No place depends on another one, so the processor
+//! looks several places up at once.
 
 use hashbrown::HashMap;
 
 use crate::filter::multi_pattern::patterns::{Patterns, Quantifier};
 
 /// Maximal length of a gram.
-const MAX_GRAM: usize = 4;
+const MAX_GRAM: usize = 8;
 
-/// Bits of the hash of a gram, and of its place in the counts of a sample.
+/// Grams of fewer bytes are in so many texts that to look fewer places up gains nothing. The more patterns there are, the more
+/// places of a text have one of their grams.
+const MIN_GRAM: usize = 5;
+const MIN_GRAM_OF_MANY: usize = 7;
+const FEW_PATTERNS: usize = 256;
+
+/// Distances between places that are looked up, descending.
+const STRIDES: [usize; 3] = [4, 2, 1];
+
+/// Places that are looked up before the first branch that depends on them, and the bytes that these places take.
+const LOOK_UPS: usize = 8;
+const PIECE: usize = (LOOK_UPS - 1) * STRIDES[0] + MAX_GRAM;
+
+/// Bits of the hash of a gram in the table of bits.
 const HASH_BITS: u32 = 17;
-const COUNT_BITS: u32 = 13;
 
-/// Bytes of text from which the rare grams are learned.
-pub(super) const SAMPLE_BYTES: usize = 32_768;
+/// Bits of the hash of a gram, by which grams are counted in a sample.
+const COUNT_BITS: u32 = 17;
 
-/// Estimated nanoseconds to look up a byte of text.
-pub(super) const SCAN_COST: f64 = 0.6;
+/// Grams of a pattern among which the rare ones are searched.
+const MAX_STARTS: usize = 256;
+
+/// Estimated nanoseconds to search a byte of text.
+pub(super) const SCAN_COST: f64 = 0.4;
 
 /// A pattern is compared at most once for this many bytes of text, on average. Then the search has taken about as long as the
 /// automaton takes.
@@ -30,15 +47,25 @@ const MIN_COMPARISONS: usize = 64;
 /// Where the grams of patterns are.
 #[derive(Debug)]
 pub(super) struct GramTable {
-    /// The length of every gram: that of the shortest pattern, or [`MAX_GRAM`].
-    gram: usize,
-    /// A bit for each hash of a gram.
-    bits: Box<[u64]>,
+    grams: Grams,
+    bits: Bits,
     /// By gram, the patterns that have it.
-    patterns: HashMap<u32, Vec<PatternGram>>,
+    patterns: HashMap<u64, Vec<PatternGram>>,
 }
 
-/// The gram by which a pattern is found.
+/// A bit for each hash of a gram.
+#[derive(Debug)]
+struct Bits(Box<[u64; 1 << (HASH_BITS - 6)]>);
+
+/// How many grams of each pattern are in the table, and their length.
+#[derive(Clone, Copy, Debug)]
+struct Grams {
+    /// The distance of two places that are looked up, and the adjacent grams that a pattern needs for it.
+    stride: usize,
+    length: usize,
+}
+
+/// A gram by which a pattern is found.
 #[derive(Clone, Copy, Debug)]
 struct PatternGram {
     pattern: usize,
@@ -55,58 +82,23 @@ impl GramTable {
         patterns: &Patterns,
         sample: impl IntoIterator<Item = &'t [u8]>,
     ) -> Self {
+        let grams = Grams::of(patterns);
+        let starts = grams.choose(patterns, sample);
         let mut table = Self {
-            gram: patterns.shortest.clamp(1, MAX_GRAM),
-            bits: vec![0; 1 << (HASH_BITS - 6)].into(),
-            patterns: HashMap::new(),
+            grams,
+            bits: Bits(Box::new([0; 1 << (HASH_BITS - 6)])),
+            patterns: HashMap::with_capacity(starts.len() * grams.stride),
         };
-        let counts = table.counts(sample);
-        for (pattern, finder) in patterns.finders.iter().enumerate() {
-            let needle = finder.needle();
-            let grams = (0..=needle.len() - table.gram).map(|start| {
-                let gram = table.gram_at(needle, start);
-                (counts[hash(gram, COUNT_BITS)], start, gram)
-            });
-            let Some((_, start, gram)) = grams.min() else {
-                continue;
-            };
-            let at = hash(gram, HASH_BITS);
-            table.bits[at / 64] |= 1 << (at % 64);
-            let of_gram = table.patterns.entry(gram).or_default();
-            of_gram.push(PatternGram { pattern, start });
+        for (pattern, first) in starts.into_iter().enumerate() {
+            let needle = patterns.finders[pattern].needle();
+            for start in first..first + grams.stride {
+                let gram = grams.at(needle, start);
+                table.bits.add(gram);
+                let of_gram = table.patterns.entry(gram).or_default();
+                of_gram.push(PatternGram { pattern, start });
+            }
         }
         table
-    }
-
-    /// How often the grams of each hash are in a sample.
-    fn counts<'t>(&self, sample: impl IntoIterator<Item = &'t [u8]>) -> Vec<u32> {
-        let mut counts = vec![0; 1 << COUNT_BITS];
-        let mut left = SAMPLE_BYTES;
-        for text in sample {
-            let text = &text[..text.len().min(left)];
-            left -= text.len();
-            for start in 0..(text.len() + 1).saturating_sub(self.gram) {
-                counts[hash(self.gram_at(text, start), COUNT_BITS)] += 1;
-            }
-            if left == 0 {
-                break;
-            }
-        }
-        counts
-    }
-
-    /// The gram that begins at `start`, as a number.
-    #[inline(always)]
-    fn gram_at(&self, text: &[u8], start: usize) -> u32 {
-        match text[start..].first_chunk::<MAX_GRAM>() {
-            // The same number from the bytes that the gram has.
-            Some(four) => u32::from_le_bytes(*four) << (8 * (MAX_GRAM - self.gram)),
-            None => {
-                let mut four = [0; MAX_GRAM];
-                four[MAX_GRAM - self.gram..].copy_from_slice(&text[start..start + self.gram]);
-                u32::from_le_bytes(four)
-            }
-        }
     }
 
     /// Whether a text contains as many of the patterns as it must. `found_in` has the number of the text in which each pattern
@@ -123,12 +115,9 @@ impl GramTable {
     ) -> Result<bool, TooManyComparisons> {
         let mut comparisons = MIN_COMPARISONS + text.len() / BYTES_PER_COMPARISON;
         let mut missing = patterns.finders.len();
-        for at in 0..(text.len() + 1).saturating_sub(self.gram) {
-            let gram = self.gram_at(text, at);
-            let bit = hash(gram, HASH_BITS);
-            if self.bits[bit / 64] >> (bit % 64) & 1 == 0 {
-                continue;
-            }
+        let mut from = 0;
+        while let Some((at, gram)) = self.next(text, from) {
+            from = at + self.grams.stride;
             let Some(of_gram) = self.patterns.get(&gram) else {
                 continue;
             };
@@ -154,10 +143,132 @@ impl GramTable {
         }
         Ok(patterns.quantifier == Quantifier::All && missing == 0)
     }
+
+    /// The first place from `from` on, in steps of the stride, where the gram of a pattern may be, and the gram of the text
+    /// there.
+    fn next(&self, text: &[u8], from: usize) -> Option<(usize, u64)> {
+        // With a constant stride, the places of a piece need no bounds check.
+        match self.grams.stride {
+            4 => self.next_by::<4>(text, from),
+            2 => self.next_by::<2>(text, from),
+            _ => self.next_by::<1>(text, from),
+        }
+    }
+
+    #[inline(always)]
+    fn next_by<const STRIDE: usize>(&self, text: &[u8], from: usize) -> Option<(usize, u64)> {
+        let mask = self.grams.mask();
+        let mut rest = text.get(from..)?;
+        while let Some(piece) = rest.first_chunk::<PIECE>() {
+            let mut hits = 0_u32;
+            for place in 0..LOOK_UPS {
+                let eight = piece[place * STRIDE..].first_chunk().copied();
+                let gram = u64::from_le_bytes(eight.unwrap_or_default()) & mask;
+                hits |= u32::from(self.bits.may_have(gram)) << place;
+            }
+            if hits != 0 {
+                let at = text.len() - rest.len() + hits.trailing_zeros() as usize * STRIDE;
+                return Some((at, self.grams.at(text, at)));
+            }
+            rest = &rest[LOOK_UPS * STRIDE..];
+        }
+        let end = (text.len() + 1).saturating_sub(self.grams.length);
+        let mut places = (text.len() - rest.len()..end).step_by(STRIDE);
+        places.find_map(|at| {
+            let gram = self.grams.at(text, at);
+            self.bits.may_have(gram).then_some((at, gram))
+        })
+    }
+}
+
+impl Bits {
+    fn add(&mut self, gram: u64) {
+        let bit = hash(gram, HASH_BITS);
+        self.0[bit / 64] |= 1 << (bit % 64);
+    }
+
+    #[inline(always)]
+    fn may_have(&self, gram: u64) -> bool {
+        let bit = hash(gram, HASH_BITS);
+        self.0[bit / 64] >> (bit % 64) & 1 == 1
+    }
+}
+
+impl Grams {
+    /// The largest stride for which the grams of some patterns, none of them empty, are long enough.
+    fn of(patterns: &Patterns) -> Self {
+        let min_gram = match patterns.finders.len() {
+            ..=FEW_PATTERNS => MIN_GRAM,
+            _ => MIN_GRAM_OF_MANY,
+        };
+        let most = (patterns.shortest + 1).saturating_sub(min_gram);
+        let stride = STRIDES.into_iter().find(|stride| *stride <= most);
+        let stride = stride.unwrap_or(1);
+        Self {
+            stride,
+            length: (patterns.shortest + 1 - stride).min(MAX_GRAM),
+        }
+    }
+
+    /// Where the grams of each pattern begin that are rarest in a sample.
+    fn choose<'t>(
+        self,
+        patterns: &Patterns,
+        sample: impl IntoIterator<Item = &'t [u8]>,
+    ) -> Vec<usize> {
+        let counts = self.counts(sample);
+        let mut of_pattern: Vec<u32> = Vec::new();
+        let starts = patterns.finders.iter().map(|finder| {
+            let needle = finder.needle();
+            let starts = (0..=needle.len() - self.length).take(MAX_STARTS);
+            of_pattern.clear();
+            of_pattern.extend(starts.map(|start| {
+                let count = counts[hash(self.at(needle, start), COUNT_BITS)];
+                u32::from(count)
+            }));
+            let windows = of_pattern.windows(self.stride).enumerate();
+            let sums = windows.map(|(start, counts)| (counts.iter().sum::<u32>(), start));
+            sums.min().map_or(0, |(_, start)| start)
+        });
+        starts.collect()
+    }
+
+    /// How often the grams of each hash are in a sample.
+    fn counts<'t>(self, sample: impl IntoIterator<Item = &'t [u8]>) -> Vec<u16> {
+        let mut counts = vec![0_u16; 1 << COUNT_BITS];
+        for text in sample {
+            for start in 0..(text.len() + 1).saturating_sub(self.length) {
+                let count = &mut counts[hash(self.at(text, start), COUNT_BITS)];
+                *count = count.saturating_add(1);
+            }
+        }
+        counts
+    }
+
+    /// The gram that begins at `start`, as a number.
+    #[inline(always)]
+    fn at(&self, text: &[u8], start: usize) -> u64 {
+        let eight = match text[start..].first_chunk::<MAX_GRAM>() {
+            Some(eight) => *eight,
+            None => {
+                let mut eight = [0; MAX_GRAM];
+                eight[..text.len() - start].copy_from_slice(&text[start..]);
+                eight
+            }
+        };
+        u64::from_le_bytes(eight) & self.mask()
+    }
+
+    /// The bytes of a number that a gram takes.
+    #[inline(always)]
+    fn mask(&self) -> u64 {
+        u64::MAX >> (8 * (MAX_GRAM - self.length))
+    }
 }
 
 /// A hash of `bits` bits.
 #[inline(always)]
-fn hash(gram: u32, bits: u32) -> usize {
-    (gram.wrapping_mul(0x9e37_79b1) >> (u32::BITS - bits)) as usize
+fn hash(gram: u64, bits: u32) -> usize {
+    // The high bits of the product depend on all bits of the gram.
+    (gram.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - bits)) as usize
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use memchr::memmem::Finder;
 
 use crate::columns::{ColumnId, Columns, Mask, Texts};
-use crate::filter::multi_pattern::grams::{SAMPLE_BYTES, SCAN_COST};
+use crate::filter::multi_pattern::grams::SCAN_COST;
 use crate::filter::multi_pattern::matcher::{Matcher, Tables};
 use crate::filter::multi_pattern::patterns::{Patterns, Quantifier};
 use crate::filter::predicate::contains_cost;
@@ -14,9 +14,14 @@ use crate::runtime::{StopCheck, Stopped};
 /// Fewer patterns are searched one after the other.
 const MIN_PATTERNS: usize = 16;
 
-/// Estimated nanoseconds to build the tables, and what each pattern adds.
-const BUILD_COST: f64 = 10_000.0 + SAMPLE_BYTES as f64;
-const PATTERN_COST: f64 = 200.0;
+/// The rare grams of the patterns are learned from this part of a block's text, and from this many bytes at most.
+const SAMPLED_SHARE: usize = 4;
+const MAX_SAMPLE_BYTES: usize = 131_072;
+
+/// Estimated nanoseconds to build the tables, and what each byte of the sample and each pattern adds.
+const BUILD_COST: f64 = 30_000.0;
+const SAMPLE_COST: f64 = 2.0;
+const PATTERN_COST: f64 = 500.0;
 
 /// The `contains` or the `not_contains` rules of one group on one column.
 #[derive(Clone, Debug)]
@@ -94,20 +99,19 @@ impl MultiPattern {
     /// Estimated nanoseconds that [`MultiPattern::mask`] takes for a block.
     pub(in crate::filter) fn cost(&self, columns: &Columns) -> f64 {
         let text = self.column.and_then(|id| columns.column(id)?.text());
-        let bytes = text.map_or(0, Texts::searched_bytes) as f64;
-        let (one_pass, one_by_one) = self.costs(bytes);
+        let (one_pass, one_by_one) = self.costs(text.map_or(0, Texts::searched_bytes));
         1000.0 + one_pass.min(one_by_one)
     }
 
     /// The costs of one pass for all patterns, and of a pass for each pattern.
-    fn costs(&self, bytes: f64) -> (f64, f64) {
+    fn costs(&self, bytes: usize) -> (f64, f64) {
         let patterns = self.patterns.finders.len() as f64;
         let build = match self.tables.get() {
             Some(_) => 0.0,
-            None => BUILD_COST + PATTERN_COST * patterns,
+            None => BUILD_COST + SAMPLE_COST * sampled(bytes) as f64 + PATTERN_COST * patterns,
         };
-        let one_pass = build + SCAN_COST * bytes;
-        (one_pass, patterns * contains_cost(bytes))
+        let bytes = bytes as f64;
+        (build + SCAN_COST * bytes, patterns * contains_cost(bytes))
     }
 
     /// The tables, if one pass for all patterns is faster for `bytes` bytes of text than a search for each.
@@ -117,8 +121,8 @@ impl MultiPattern {
         bytes: usize,
         sample: impl IntoIterator<Item = &'t [u8]>,
     ) -> Option<&Tables> {
-        let (one_pass, one_by_one) = self.costs(bytes as f64);
-        let build = || Tables::build(&self.patterns, sample);
+        let (one_pass, one_by_one) = self.costs(bytes);
+        let build = || Tables::build(&self.patterns, beginning(sample, sampled(bytes)));
         (one_pass <= one_by_one).then(|| self.tables.get_or_init(build))
     }
 
@@ -145,4 +149,22 @@ impl MultiPattern {
             Ok(out)
         })
     }
+}
+
+/// Bytes of text from which the rare grams are learned, for a block with `bytes` bytes.
+fn sampled(bytes: usize) -> usize {
+    (bytes / SAMPLED_SHARE).min(MAX_SAMPLE_BYTES)
+}
+
+/// The first `bytes` bytes of texts.
+fn beginning<'t>(
+    texts: impl IntoIterator<Item = &'t [u8]>,
+    bytes: usize,
+) -> impl Iterator<Item = &'t [u8]> {
+    let mut left = bytes;
+    texts.into_iter().map_while(move |text| {
+        let text = (left > 0).then(|| &text[..text.len().min(left)])?;
+        left -= text.len();
+        Some(text)
+    })
 }
