@@ -1,6 +1,7 @@
 //! One scan over the blocks of a snapshot, shared by all the searches that were batched for it.
 //!
-//! The first part of the scan is a few blocks at once, from all over the database. Each other part is one block.
+//! The first part of the scan is a few blocks at once, from all over the database. Each other part is one block. If a filter
+//! takes long on a block, the first part is one block, too, so that the threads share the work evenly.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -16,6 +17,8 @@ pub(crate) struct SharedScan {
     pub(crate) searches: Vec<Arc<RunningSearch>>,
     /// Places of the blocks, in the order of the scan.
     order: Vec<usize>,
+    /// Blocks of the first part.
+    first: usize,
     next: AtomicUsize,
     unfinished: AtomicUsize,
 }
@@ -23,35 +26,38 @@ pub(crate) struct SharedScan {
 impl SharedScan {
     /// A scan for searches of the same snapshot.
     pub(crate) fn new(searches: Vec<Arc<RunningSearch>>) -> Self {
-        let first = searches.first();
-        let blocks = first.map_or(0, |search| search.snapshot().blocks.len());
+        let snapshot = searches.first().map(|search| search.snapshot());
+        let blocks = snapshot.map_or(0, |snapshot| snapshot.blocks.len());
         searches
             .iter()
             .for_each(|search| search.timing.start_scan());
+        let is_expensive = searches.iter().any(|search| search.scope.is_expensive);
+        let first = blocks.min(if is_expensive { 1 } else { FIRST_BLOCKS });
         Self {
             searches,
             order: spread(blocks),
+            first,
             next: AtomicUsize::new(0),
-            unfinished: AtomicUsize::new(parts(blocks)),
+            unfinished: AtomicUsize::new(1 + blocks - first),
         }
     }
 
     /// Takes the next part; `None` when all are taken.
     pub(crate) fn take_part(&self) -> Option<usize> {
         let part = self.next.fetch_add(1, Relaxed);
-        (part < parts(self.order.len())).then_some(part)
+        (part < self.parts()).then_some(part)
     }
 
     /// Whether parts are left to take.
     pub(crate) fn has_more(&self) -> bool {
-        self.next.load(Relaxed) < parts(self.order.len())
+        self.next.load(Relaxed) < self.parts()
     }
 
     /// Scans a part that was taken.
     pub(crate) fn scan(&self, part: usize, scratch: &mut Scratch) {
         let searches: Vec<&RunningSearch> = self.searches.iter().map(Arc::as_ref).collect();
         let blocks = &searches[0].snapshot().blocks;
-        let (first, others) = self.order.split_at(FIRST_BLOCKS.min(self.order.len()));
+        let (first, others) = self.order.split_at(self.first);
         if part == 0 {
             let first: Vec<&Block> = first.iter().map(|&at| &blocks[at]).collect();
             scan_first_blocks(&first, &searches, scratch);
@@ -64,11 +70,11 @@ impl SharedScan {
     pub(crate) fn finish_part(&self) -> bool {
         self.unfinished.fetch_sub(1, AcqRel) == 1
     }
-}
 
-/// The number of parts of a scan of `blocks` blocks.
-fn parts(blocks: usize) -> usize {
-    1 + blocks.saturating_sub(FIRST_BLOCKS)
+    /// The number of parts: at least one, even without blocks.
+    fn parts(&self) -> usize {
+        1 + self.order.len() - self.first
+    }
 }
 
 /// All numbers below `count`, each far from those just before it.

@@ -16,6 +16,8 @@ pub(crate) struct Scope {
     selection: Selection,
     /// Rules that are expensive to evaluate and keep many records: they are evaluated on the best candidates only.
     deferred_rules: Option<BoundFilter>,
+    /// Whether the search was found to be expensive.
+    pub(crate) is_expensive: bool,
     /// The row of the record that the cursor names, if the search finds that record.
     pub(crate) cursor_row: Option<RecordRow>,
 }
@@ -51,6 +53,7 @@ impl Scope {
             snapshot,
             selection,
             deferred_rules: None,
+            is_expensive: false,
             cursor_row,
         }
     }

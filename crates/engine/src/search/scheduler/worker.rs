@@ -139,12 +139,14 @@ impl Group {
         mut search: WaitingSearch,
         scratch: &mut Scratch,
     ) -> Option<(RunningSearch, bool)> {
-        let scope = Scope::of(&mut search);
-        if let Some(expensive) = &self.expensive
-            && scope.is_expensive(&search.request)
-        {
-            expensive.submit(search);
-            return None;
+        let mut scope = Scope::of(&mut search);
+        match &self.expensive {
+            Some(expensive) if scope.is_expensive(&search.request) => {
+                expensive.submit(search);
+                return None;
+            }
+            Some(_) => {}
+            None => scope.is_expensive = true,
         }
         let mut search = RunningSearch::bind(scope, search);
         let is_ranked = rank_from_index(&mut search, scratch);
