@@ -20,16 +20,25 @@ pub(crate) type FilterKey = [u8; 16];
 /// Reads the members that several kinds of requests have.
 pub(crate) struct RequestReader {
     pub(crate) members: Map<String, Value>,
+    /// The JSON text of each filter, because a filter may be long and its text is needed several times.
+    filters: Vec<(&'static str, String)>,
     limits: FilterLimits,
 }
 
 impl RequestReader {
     pub(crate) fn new(json: &str, limits: &Limits) -> Result<Self, Error> {
         match serde_json::from_str(json) {
-            Ok(Value::Object(members)) => Ok(Self {
-                members,
-                limits: limits.filter,
-            }),
+            Ok(Value::Object(members)) => {
+                let filters = FILTER_MEMBERS.into_iter().filter_map(|name| {
+                    let filter = members.get(name).filter(|filter| !filter.is_null());
+                    Some((name, filter?.to_string()))
+                });
+                Ok(Self {
+                    filters: filters.collect(),
+                    members,
+                    limits: limits.filter,
+                })
+            }
             Ok(_) => Err(Error::invalid("invalid_request", "", "must be an object")),
             Err(error) => Err(Error::invalid("invalid_json", "", error.to_string())),
         }
@@ -37,9 +46,8 @@ impl RequestReader {
 
     /// Equal for requests with the same filters, `None` without any.
     pub(crate) fn filter_key(&self) -> Option<FilterKey> {
-        let members = FILTER_MEMBERS;
-        let any = members.iter().any(|member| self.get(member).is_some());
-        any.then(|| self.hash_of(|member| members.contains(&member)))
+        let any = !self.filters.is_empty();
+        any.then(|| self.hash_of(|member| FILTER_MEMBERS.contains(&member)))
     }
 
     /// A hash of the members whose names `counts` accepts.
@@ -48,7 +56,10 @@ impl RequestReader {
             .members
             .iter()
             .filter(|(name, _)| counts(name))
-            .map(|(name, value)| format!("{name}={value}"))
+            .map(|(name, value)| match self.filter_text(name) {
+                Some(text) => format!("{name}={text}"),
+                None => format!("{name}={value}"),
+            })
             .collect();
         content_hash(&members.iter().map(String::as_bytes).collect::<Vec<_>>())
     }
@@ -118,15 +129,22 @@ impl RequestReader {
 
     /// The filter of one member.
     pub(crate) fn filter_of(&self, name: &str, variant: Variant) -> Result<Option<Filter>, Error> {
-        let Some(json) = self.get(name) else {
+        let Some(json) = self.filter_text(name) else {
             return Ok(None);
         };
         let filter = Filter::from_json(
-            json.to_string().as_bytes(),
+            json.as_bytes(),
             &self.limits,
             Condition::default_of(variant),
         );
         filter.map(Some).map_err(|problems| below(name, problems))
+    }
+
+    /// The JSON text of a filter that is present and not null.
+    fn filter_text(&self, name: &str) -> Option<&str> {
+        let mut filters = self.filters.iter();
+        let found = filters.find(|(filter, _)| *filter == name);
+        found.map(|(_, text)| text.as_str())
     }
 
     pub(crate) fn time_range(&self) -> Result<TimeRange, Error> {
