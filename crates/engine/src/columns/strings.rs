@@ -68,6 +68,20 @@ impl Strings {
         })
     }
 
+    /// The rows of `within` whose first eight bytes are less than those of `low` or greater than those of `high`.
+    pub(crate) fn outside(&self, low: &[u8], high: Option<&[u8]>, within: &Mask) -> Mask {
+        let text = self.text.as_bytes();
+        let low = masked_eight(low).0.swap_bytes();
+        let high = high.map_or(u64::MAX, |high| masked_eight(high).0.swap_bytes());
+        self.offsets.mask_spans(within, |start, end| {
+            let bits = 8 * (end - start).min(8) as u32;
+            let own = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
+            // The order of big-endian integers is that of their bytes.
+            let eight = (first_eight(text, start) & own).swap_bytes();
+            (eight < low) | (eight > high)
+        })
+    }
+
     /// The rows of `within` that begin with `value`.
     pub(crate) fn starting_with(&self, value: &[u8], within: &Mask) -> Mask {
         let text = self.text.as_bytes();

@@ -91,6 +91,21 @@ impl Texts {
         tested.unwrap_or_else(|never| match never {})
     }
 
+    /// Rows of `within` whose string is less than `low` or greater than `high`: all of them, or those that differ in their first
+    /// bytes.
+    pub(crate) fn outside(&self, low: Option<&str>, high: Option<&str>, within: &Mask) -> Mask {
+        let low = low.unwrap_or_default().as_bytes();
+        let high = high.map(str::as_bytes);
+        match self {
+            Self::Plain(strings) => strings.outside(low, high, within),
+            Self::Coded { codes, entries } => {
+                let first = entries.partition(|entry| entry < low) as i64;
+                let end = entries.partition(|entry| high.is_none_or(|high| entry <= high)) as i64;
+                within.without(&codes.mask_between(first, end - 1, within))
+            }
+        }
+    }
+
     /// The rows of `within` that begin with `prefix`.
     pub(crate) fn starting_with(&self, prefix: &str, within: &Mask) -> Mask {
         let prefix = prefix.as_bytes();

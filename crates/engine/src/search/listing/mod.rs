@@ -3,6 +3,7 @@
 mod cursor;
 mod external;
 mod first_records;
+mod key_range;
 mod position;
 mod request;
 mod run;

@@ -12,6 +12,7 @@ use crate::search::caches::{CachedPage, Counted};
 use crate::search::explain::{BoundExplain, Report};
 use crate::search::listing::cursor::{LOST_CURSOR, invalid_cursor};
 use crate::search::listing::first_records::FirstRecords;
+use crate::search::listing::key_range::KeyRange;
 use crate::search::listing::position::ListingPosition;
 use crate::search::listing::request::Query;
 use crate::search::map::MapPoints;
@@ -221,12 +222,18 @@ impl BoundQuery {
             if self.stop.load(Relaxed) {
                 return Err(Error::Stopped);
             }
-            let mask = self.selection.mask(block, stop_check)?;
+            let mut mask = self.selection.mask(block, stop_check)?;
             total += mask.count() as u64;
             facets.count(block, &mask);
             let keys = sort.keys(block);
+            KeyRange::new(
+                self.start.as_ref().map(|start| &start.position().key),
+                first.last().map(|last| &last.key),
+                sort.is_descending(),
+            )
+            .narrow(&keys, &mut mask);
             for slot in mask.iter() {
-                // The value alone decides about most records.
+                // The value alone decides about most of the records that are left.
                 let key = keys.at(slot);
                 let start = self.start.as_ref();
                 if start.is_some_and(|start| sort.compare(&key, &start.position().key).is_lt()) {

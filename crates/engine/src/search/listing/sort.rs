@@ -137,6 +137,10 @@ impl BoundSort<'_> {
         a.compare(b, self.sort.descending)
     }
 
+    pub(crate) fn is_descending(&self) -> bool {
+        self.sort.descending
+    }
+
     /// The values that the records of a block are ordered by.
     pub(crate) fn keys<'b>(&self, block: &'b Block) -> BlockKeys<'b> {
         match &self.sort.by {
