@@ -83,7 +83,9 @@ fn many_patterns_are_found_as_by_separate_searches() {
             builder.push_data(&Data::new(cells.into_iter().collect()), &mut names);
         }
         let columns = builder.finish();
-        let patterns: Vec<String> = (0..1 + next(random) % 400)
+        // The length of the shortest pattern decides how many places of a text are looked up.
+        let min_bytes = [1, 5, 9, 12][next(random) % 4];
+        let patterns: Vec<String> = (0..1 + next(random) % 600)
             .map(|_| match texts[next(random) % texts.len()].as_deref() {
                 // Substrings of a text, and strings that differ slightly from one.
                 Some(text) if !text.is_empty() && next(random).is_multiple_of(2) => {
@@ -96,6 +98,8 @@ fn many_patterns_are_found_as_by_separate_searches() {
                 }
                 _ => word(random, 4),
             })
+            .filter(|pattern| pattern.is_empty() || pattern.len() >= min_bytes)
+            .chain(["abba".repeat(3)])
             .collect();
         for (operator, negated) in [(Operator::Contains, false), (Operator::NotContains, true)] {
             for condition in [Condition::And, Condition::Or] {
