@@ -257,7 +257,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
 
   test('a service and a reader of a replica need the privileges of the guide, and no more', async () => {
     const guide = readFileSync(new URL('../../docs/how-to/postgresql.md', import.meta.url), 'utf8');
-    const [, statements = ''] = /```sql[^\n]*\n(CREATE ROLE[^`]*)```/.exec(guide) ?? [];
+    const [, statements = ''] = /<<'END'\n(CREATE ROLE[^`]*)END\n```/.exec(guide) ?? [];
     const own = await server.createDatabase();
     const name = new URL(own).pathname.slice(1);
     await server.run(statements.replaceAll(/\bDATABASE cosift\b/g, `DATABASE ${name}`), name);
