@@ -1,13 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { onClose } from '../http/on-close.js';
-import { AbortControllers } from './abort-controllers.js';
-
-const controllers = new AbortControllers();
 
 /**
  * Runs `call` with a signal that is aborted when the connection closes or after `timeoutMs`. If `call` still succeeds
- * after that, its result is returned. The signal is valid until `call` is done.
+ * after that, its result is returned.
  *
  * @throws {CosiftError} `stopped` or `timed_out` when `call` fails after the signal was aborted; otherwise its own error.
  */
@@ -17,7 +14,7 @@ export async function withAbortAndTimeout<T>(
   timeoutMs: number,
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const controller = controllers.take();
+  const controller = new AbortController();
   const { signal } = controller;
   const timer = setTimeout(() => controller.abort(timedOut(timeoutMs)), timeoutMs);
   const forget = onClose(request, reply, () =>
@@ -30,7 +27,6 @@ export async function withAbortAndTimeout<T>(
   } finally {
     clearTimeout(timer);
     forget();
-    controllers.giveBack(controller);
   }
 }
 
