@@ -42,18 +42,19 @@ impl Wanted<'_> {
     /// Whether a candidate is kept: its cosine may be between floor and ceiling, and it does not leave to be counted.
     #[inline(always)]
     pub(crate) fn keeps(&mut self, candidate: &Candidate) -> bool {
-        let highest = candidate.estimate + candidate.error;
-        let lowest = candidate.estimate - candidate.error;
-        let mut is_kept = candidate.may_lie_in(self.floor, self.ceiling);
-        if let Some(counted) = &mut self.counted {
-            // Without a branch that depends on the data.
-            let is_counted = is_kept & (lowest >= counted.lowest) & (highest < counted.below);
-            let slot = usize::from(candidate.slot);
-            // The remainder changes no place. It removes the bounds check.
-            counted.slots[slot / 64 % 64] |= u64::from(is_counted) << (slot % 64);
-            is_kept &= !is_counted;
+        if !candidate.may_lie_in(self.floor, self.ceiling) {
+            return false;
         }
-        is_kept
+        let Some(counted) = &mut self.counted else {
+            return true;
+        };
+        let is_counted = candidate.estimate - candidate.error >= counted.lowest
+            && candidate.estimate + candidate.error < counted.below;
+        if is_counted {
+            let slot = usize::from(candidate.slot);
+            counted.slots[slot / 64] |= 1 << (slot % 64);
+        }
+        !is_counted
     }
 
     /// Drops the candidates that are not wanted.
@@ -72,8 +73,7 @@ impl Candidate {
     /// Whether the cosine may be in `floor..=ceiling`.
     #[inline(always)]
     pub(crate) fn may_lie_in(&self, floor: f32, ceiling: f32) -> bool {
-        // `&` instead of `&&`: a branch that depends on the data would be mispredicted.
-        (self.estimate + self.error >= floor) & (self.estimate - self.error <= ceiling)
+        self.estimate + self.error >= floor && self.estimate - self.error <= ceiling
     }
 
     /// Whether the cosine may be on either side of `edge`.
