@@ -91,6 +91,8 @@ describe.skipIf(NO_SERVER !== undefined)(
       })();
       try {
         await catchUp(id);
+        // The first of these may have been written before the last batch was read, and the second was not.
+        await isWritten();
         await isWritten();
         await expect(switching.switchReembedding(id)).rejects.toBeInstanceOf(StaleError);
         // The commit that was in progress when the switch failed may end, and the next one waits.
