@@ -63,6 +63,9 @@ describe.skipIf(NO_SERVER !== undefined)(
       await catchUp(id);
       await put(writing, id, 2);
       await expect(switching.switchReembedding(id)).rejects.toBeInstanceOf(StaleError);
+      // The hold must not pass before the test looks.
+      const later = "held_until = held_until + '1 hour'::interval";
+      await server.run(`UPDATE cosift.databases SET ${later} WHERE id = '${id}'`, 'test_1');
     };
     const looked = () =>
       new Promise<void>((resolve) => {

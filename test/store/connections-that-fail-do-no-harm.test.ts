@@ -255,6 +255,22 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     proxy.close();
   });
 
+  test('a read has its result, also when its transaction cannot be ended', async () => {
+    const proxy = await SilentProxy.listen(Number(new URL(url).port));
+    const target = changed((target) => Object.assign(target, { port: String(proxy.port) }));
+    const database = connect(target, 1);
+    const read = async (isSilent: boolean) =>
+      await database.read(async (sql) => {
+        const rows = await sql.run('SELECT 1 AS one');
+        proxy.isSilent = isSilent;
+        return rows;
+      });
+    expect(await read(true)).toEqual([{ one: 1 }]);
+    proxy.isSilent = false;
+    expect(await read(false)).toEqual([{ one: 1 }]);
+    proxy.close();
+  }, 60_000);
+
   test('a service and a reader of a replica need the privileges of the guide, and no more', async () => {
     const guide = readFileSync(new URL('../../docs/how-to/postgresql.md', import.meta.url), 'utf8');
     const [, statements = ''] = /<<'END'\n(CREATE ROLE[^`]*)END\n```/.exec(guide) ?? [];

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
@@ -35,5 +36,29 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     expect(await put(updated[1] as PostgresStore, 4)).toBe(4);
     expect(await server.run('SELECT version FROM cosift.schema_version', 'test_1')).toBe('2');
     for (const store of [running, ...updated]) await store.close();
+  });
+
+  test('a migration that waits for a long read keeps nobody else waiting', async () => {
+    const url = await server.createDatabase();
+    const name = new URL(url).pathname.slice(1);
+    const open = () => new PostgresStore(new NodePostgres({ url, maxConnections: 2 }), LIMITS);
+    const [running, updated] = [open(), open()];
+    await running.load();
+    await running.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });
+    await server.run(
+      `ALTER TABLE cosift.databases DROP COLUMN held_by, DROP COLUMN held_until;
+      UPDATE cosift.schema_version SET version = 1`,
+      name,
+    );
+    const reader = new pg.Client({ connectionString: url });
+    await reader.connect();
+    await reader.query('BEGIN; SELECT * FROM cosift.databases');
+    const loading = updated.load();
+    const waiting = () => server.run('SELECT count(*) > 0 FROM pg_locks WHERE NOT granted', name);
+    await expect.poll(waiting, { interval: 20 }).toBe('t');
+    expect((await running.describeDatabase('db')).records).toBe(0);
+    await reader.end();
+    await loading;
+    for (const store of [running, updated]) await store.close();
   });
 });

@@ -63,6 +63,20 @@ test('what cosift wrote is in order', async () => {
   expect(await examined('texts')).toEqual(ok);
 });
 
+test('what was stored under higher limits is in order', async () => {
+  const store = new PostgresStore(pglite, { ...LIMITS, passages_per_record: 1, database_columns: 1 });
+  for (const id of ['vectors', 'texts']) {
+    const { checks } = await store.examine(id, {});
+    expect(checks.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok']);
+  }
+});
+
+test('a database that is dropped meanwhile is left out', async () => {
+  const checks: DoctorCheck[] = [];
+  for await (const check of backend.examine(['dropped', 'vectors'], {})) checks.push(check);
+  expect(checks.map(({ database }) => database)).toEqual(['vectors', 'vectors', 'vectors']);
+});
+
 const swapped = (column: string, value: string) => [
   `UPDATE cosift.records_1_1 SET ${column} = ${value} WHERE id = 640`,
   `UPDATE cosift.records_1_1 SET ${column} = o.${column} FROM damaged AS o WHERE records_1_1.id = 640 AND o.id = 640`,

@@ -1,3 +1,4 @@
+import { isCode } from '../../errors.js';
 import type { DoctorCheck } from '../../schema/index.js';
 import type { Examination, ExamineCall } from '../../store/record-store.js';
 import type { Models } from '../models.js';
@@ -24,7 +25,12 @@ export async function* examineAll(
       last = { done, records };
       onProgress?.(before.done + done, before.records + records);
     };
-    const examination = await examine(id, { signal, onProgress: report });
+    const examination = await examine(id, { signal, onProgress: report }).catch((error: unknown) => {
+      if (!isCode(error, 'database_not_found')) throw error;
+      return undefined;
+    });
+    // It was dropped since its id was listed.
+    if (examination === undefined) continue;
     before.done += last.records;
     before.records += last.records;
     yield* examination.checks;

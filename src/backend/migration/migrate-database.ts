@@ -50,7 +50,10 @@ export async function migrateDatabase(
     if (counted !== copied.records) {
       throw new CosiftError('damaged', `the target counts ${counted} records of ${copied.records}`);
     }
-    return { ...copied, hasFeed: await copyFeed(source, target, database) };
+    const hasFeed = await copyFeed(source, target, database);
+    // The feed must not have a change whose record is not in the target.
+    if ((await source.describeDatabase(database)).times.last_write_at !== times.last_write_at) continue;
+    return { ...copied, hasFeed };
   }
   const detail = `database "${database}" is being written to: stop the services of the source, then run it again`;
   throw new CosiftError('busy', detail);

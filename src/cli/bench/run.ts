@@ -50,8 +50,11 @@ export async function bench(options: BenchOptions): Promise<void> {
     note('stopped: nothing was measured');
     process.exitCode = 130;
   } finally {
-    if (generated) await dropGenerated(subject.databases, id);
-    await subject.databases.close();
+    try {
+      if (generated) await dropGenerated(subject.databases, id);
+    } finally {
+      await subject.databases.close();
+    }
   }
 }
 

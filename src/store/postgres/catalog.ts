@@ -185,7 +185,7 @@ export class Catalog {
     const indexed = approximate && (await hasHnswIndex(sql, recordsOf(entry)));
     return {
       approximate: approximate ?? false,
-      ...(approximate && { approximate_records: indexed ? entry.records - without_text : 0 }),
+      ...(approximate && { approximate_records: indexed ? entry.records : 0 }),
       dimensions,
       embed: embed ?? {},
       fingerprint,

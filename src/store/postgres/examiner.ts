@@ -34,16 +34,14 @@ export class Examiner {
       const entry = await this.#catalog.find(sql, id);
       const reader = new RecordsCheck(sql, entry, this.#catalog.rulesOf(entry));
       const vectorType = await this.#catalog.vectorType(sql);
+      // First, so that the transaction has locked every table that it reads: a drop waits until the end.
+      const feed = await feedCheck(sql, entry);
       for (let last: number | undefined = 0; last !== undefined; ) {
         signal?.throwIfAborted();
         last = await reader.next(last, vectorType);
         onProgress?.(reader.read, entry.records);
       }
-      const checks = [
-        reader.result(),
-        countCheck(entry, reader.read, reader.last),
-        await feedCheck(sql, entry),
-      ];
+      const checks = [reader.result(), countCheck(entry, reader.read, reader.last), feed];
       return { checks, settings: settingsOf(entry), identity: entry.epoch, sample: reader.sample };
     }, signal);
   }

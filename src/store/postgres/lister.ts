@@ -154,15 +154,15 @@ function orderOf({ by, column, descending }: Sort, values: Values): Order {
   };
 }
 
-/** The records after a position: those of the same time, those beyond, or all. */
-type Part = 'same time' | 'beyond' | 'all';
+/** The records after a position: those of the same time, those of other times, or all. */
+type Part = 'same time' | 'other times' | 'all';
 
 /**
- * The parts in which a page is read. An index finds where each part begins, also among many records of the same time;
- * it would not for a condition about both.
+ * The parts in which a page is read. In the default order, an index finds where each part begins, also among many records
+ * of the same time; it would not for a condition about both.
  */
 function partsAfter(position: Position | null, { by }: Sort): readonly Part[] {
-  return position?.kind === 'time' && by !== 'column' ? ['same time', 'beyond'] : ['all'];
+  return position?.kind === 'time' && by === 'synced' ? ['same time', 'other times'] : ['all'];
 }
 
 /** The condition of a record in a part at or after a position. */
@@ -178,14 +178,14 @@ function afterSql(
   const ties = () => `${identity.column} ${inclusive ? '>=' : '>'} ${values.bind(id)}::${identity.type}`;
   const within = (expression: string, type: string, bound: string | number | boolean) => {
     const limit = `${values.bind(bound)}::${type}`;
-    // The first condition is one that an index of the order finds.
-    return `(${expression} ${beyond}= ${limit} AND (${expression} ${beyond} ${limit} OR ${ties()}))`;
+    if (part === 'same time') return `(${expression} = ${limit} AND ${ties()})`;
+    if (part === 'other times') return `${expression} ${beyond} ${limit}`;
+    return `(${expression} ${beyond} ${limit} OR (${expression} = ${limit} AND ${ties()}))`;
   };
   if (time !== undefined) {
     // A cursor of another order has no time: the page begins after all times or before them.
     if (kind !== 'time') return kind === 'missing' || !descending ? 'false' : 'true';
-    const limit = `${values.bind(value as number)}::bigint`;
-    return part === 'same time' ? `(${time} = ${limit} AND ${ties()})` : `${time} ${beyond} ${limit}`;
+    return within(time, 'bigint', value as number);
   }
   if (rank === undefined || valueSql === undefined || rankOf === undefined) return 'true';
   // A cursor of an order by time.

@@ -47,6 +47,7 @@ const REPLACED = '42P01';
 /** A prepared statement whose table another version of cosift has migrated. */
 const OUTDATED = '0A000';
 /** A process whose machine is lost must not keep its locks until the server notices that the connection is lost, too. */
+const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 const BEGIN_WRITE = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '60s'";
 
 /** The type of integers of 64 bits. */
@@ -101,7 +102,7 @@ export class NodePostgres implements SqlDatabase {
   }
 
   read<T>(work: (sql: Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#repeated('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work, signal);
+    return this.#repeated(BEGIN_READ, work, signal);
   }
 
   write<T>(work: (sql: Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -171,11 +172,17 @@ export class NodePostgres implements SqlDatabase {
       });
       signal?.throwIfAborted();
       isCommitting = true;
+      if (begin === BEGIN_READ) {
+        // The result is complete. When the transaction cannot be ended, its connection is given up.
+        failure = await rollback(client);
+        return result;
+      }
       await limited(client, 'COMMIT', this.#options.commitTimeoutMs ?? COMMIT_MS).catch((error) => {
         throw new CommitFailure(error);
       });
       return result;
     };
+    let failure: Error | boolean | undefined;
     let onAbort: () => void = () => undefined;
     const aborted = new Promise<never>((_, reject) => {
       onAbort = () => {
@@ -184,7 +191,6 @@ export class NodePostgres implements SqlDatabase {
       };
       signal?.addEventListener('abort', onAbort, { once: true });
     });
-    let failure: Error | boolean | undefined;
     try {
       return await Promise.race([attempt(), aborted]);
     } catch (error) {

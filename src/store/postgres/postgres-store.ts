@@ -51,6 +51,9 @@ export interface PostgresStoreOptions {
   distribution?: Distribution | undefined;
 }
 
+/** No database has so many columns, and no record so many passages. */
+const NO_LIMIT = 1_073_741_824;
+
 /** The record store in a PostgreSQL database with pgvector. */
 export class PostgresStore implements RecordStore {
   readonly #database: SqlDatabase;
@@ -79,7 +82,9 @@ export class PostgresStore implements RecordStore {
     this.#lister = new Lister(reader, this.#catalog);
     this.#feed = new FeedReader(database, this.#catalog, keepChangesMs);
     this.#exporter = new Exporter(database, this.#catalog);
-    this.#examiner = new Examiner(database, this.#catalog);
+    // What is stored may be from a time when the limits were higher.
+    const any = { ...limits, database_columns: NO_LIMIT, passages_per_record: NO_LIMIT };
+    this.#examiner = new Examiner(database, new Catalog(any, distribution));
     this.#reembedder = new Reembedder(database, this.#catalog, hold);
     this.reembeddingLeases = new PostgresReembeddingLeases(database);
   }

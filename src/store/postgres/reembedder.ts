@@ -77,7 +77,7 @@ export class Reembedder {
       const text = settingsText({ ...settingsOf(entry), ...settings });
       const unfinished = await find(sql, entry);
       if (unfinished?.settings === text) return await describe(sql, entry, unfinished);
-      if (unfinished !== undefined) await remove(sql, entry, unfinished);
+      if (unfinished !== undefined) await this.#remove(sql, entry, unfinished);
       const generation = Math.max(entry.generation, unfinished?.generation ?? 0) + 1;
       const begun = { generation, settings: text, started_at: Date.now(), done_version: 0, done_id: 0 };
       await sql.run(
@@ -200,10 +200,11 @@ export class Reembedder {
         `UPDATE ${new_} AS n SET synced = o.synced FROM ${old} AS o WHERE o.id = n.id AND o.synced <> n.synced`,
       );
       await sql.run(
-        `UPDATE cosift.databases SET generation = $2::integer, settings = $3::text, held_by = NULL, held_until = NULL
+        `UPDATE cosift.databases SET generation = $2::integer, settings = $3::text
         WHERE number = $1::bigint`,
         [entry.number, unfinished.generation, settingsText({ ...settingsOf(unfinished), lexical })],
       );
+      await this.#hold.clear(sql, entry);
       await sql.run('DELETE FROM cosift.reembeddings WHERE database = $1::bigint', [entry.number]);
       await discardTables(sql, Object.values(tablesOf(entry)));
       return true;
@@ -216,9 +217,15 @@ export class Reembedder {
   async cancel(id: string): Promise<void> {
     await this.#database.write(async (sql) => {
       const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
-      await remove(sql, entry, unfinished);
+      await this.#remove(sql, entry, unfinished);
     });
     await removeUnusedTables(this.#database);
+  }
+
+  async #remove(sql: Sql, entry: CatalogEntry, unfinished: ReembeddingEntry): Promise<void> {
+    await sql.run('DELETE FROM cosift.reembeddings WHERE database = $1::bigint', [entry.number]);
+    await discardTables(sql, Object.values(tablesOf({ ...entry, ...unfinished })));
+    await this.#hold.clear(sql, entry);
   }
 
   async #unfinished(
@@ -235,11 +242,6 @@ export class Reembedder {
 async function find(sql: Sql, { number }: CatalogEntry): Promise<ReembeddingEntry | undefined> {
   const text = 'SELECT * FROM cosift.reembeddings WHERE database = $1::bigint';
   return (await sql.run<ReembeddingEntry>(text, [number]))[0];
-}
-
-async function remove(sql: Sql, entry: CatalogEntry, unfinished: ReembeddingEntry): Promise<void> {
-  await sql.run('DELETE FROM cosift.reembeddings WHERE database = $1::bigint', [entry.number]);
-  await discardTables(sql, Object.values(tablesOf({ ...entry, ...unfinished })));
 }
 
 async function describe(

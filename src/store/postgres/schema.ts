@@ -1,8 +1,15 @@
-import { CosiftError } from '../../errors.js';
+import { sleep } from '../../async/sleep.js';
+import { CosiftError, isCode } from '../../errors.js';
 import type { Sql, SqlDatabase } from './sql.js';
 
 /** The lock that creates and migrates the tables: an arbitrary number that no other program uses. */
 const MIGRATION_LOCK = 7_204_113_901;
+
+/** The state of PostgreSQL when a lock is not given in time. */
+const IN_USE = '55P03';
+/** Attempts to migrate tables that are in use: about two minutes. */
+const MAX_ATTEMPTS = 80;
+const ATTEMPT_PAUSE_MS = 1_000;
 
 /** The statements of each version of the tables. A version that was released never changes. */
 const MIGRATIONS: readonly (readonly string[])[] = [
@@ -71,6 +78,19 @@ const MIGRATIONS: readonly (readonly string[])[] = [
  * @throws {CosiftError} `store_failed` for a database that cosift cannot use.
  */
 export async function migrate(database: SqlDatabase): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await migrateOnce(database);
+      return;
+    } catch (error) {
+      const isInUse = isCode(error, 'store_failed') && error.fields.postgres === IN_USE;
+      if (!isInUse || attempt === MAX_ATTEMPTS) throw error;
+      await sleep(ATTEMPT_PAUSE_MS);
+    }
+  }
+}
+
+async function migrateOnce(database: SqlDatabase): Promise<void> {
   await database.write(async (sql) => {
     await sql.run('SELECT pg_advisory_xact_lock($1::bigint)', [MIGRATION_LOCK]);
     await prepareServer(sql);
@@ -83,6 +103,8 @@ export async function migrate(database: SqlDatabase): Promise<void> {
         `the tables of the store have version ${version}, which a later version of cosift made; update this one`,
       );
     }
+    // A change that waits for a long read, such as an export, keeps all later statements waiting, too.
+    await sql.run("SET LOCAL lock_timeout = '500ms'");
     for (const statements of MIGRATIONS.slice(version)) {
       for (const statement of statements) await sql.run(statement);
     }

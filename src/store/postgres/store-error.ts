@@ -18,6 +18,7 @@ const UNREACHABLE = 'the database cannot be reached or does not take writes';
 
 /** What states of PostgreSQL mean to callers: by the state, or by its class, which is its first two characters. */
 const MEANINGS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  '55P03': ['store_failed', 'the tables of the store are in use by a long read; try again when it has ended'],
   '53100': ['disk_full', 'the disk of the database is full'],
   '57014': ['timed_out', 'the database took too long'],
   no_password: [

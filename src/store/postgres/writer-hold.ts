@@ -32,15 +32,26 @@ export class WriterHold {
     );
   }
 
-  /** Whether another process holds a database that the transaction has locked. */
-  async isHeld(sql: Sql, { number, held_by }: CatalogEntry): Promise<boolean> {
-    // No statement more for the usual commit.
-    if (held_by === null || held_by === this.#owner) return false;
-    const held = await sql.run(
-      'SELECT 1 FROM cosift.databases WHERE number = $1::bigint AND held_until > clock_timestamp()',
+  /** Ends the hold of a database that the transaction has locked. */
+  async clear(sql: Sql, { number }: CatalogEntry): Promise<void> {
+    await sql.run(
+      'UPDATE cosift.databases SET held_by = NULL, held_until = NULL WHERE number = $1::bigint',
       [number],
     );
-    return held.length > 0;
+  }
+
+  /** Whether another process holds a database that the transaction has locked. */
+  async isHeld(sql: Sql, entry: CatalogEntry): Promise<boolean> {
+    // No statement more for the usual commit.
+    if (entry.held_by === null || entry.held_by === this.#owner) return false;
+    const held = await sql.run(
+      'SELECT 1 FROM cosift.databases WHERE number = $1::bigint AND held_until > clock_timestamp()',
+      [entry.number],
+    );
+    if (held.length > 0) return true;
+    // That of a process that ended before its switch.
+    await this.clear(sql, entry);
+    return false;
   }
 
   /** The time by `performance.now()` until which a commit that begins now waits at most. */
