@@ -34,10 +34,9 @@ export class WriterHold {
 
   /** Ends the hold of a database that the transaction has locked. */
   async clear(sql: Sql, { number }: CatalogEntry): Promise<void> {
-    await sql.run(
-      'UPDATE cosift.databases SET held_by = NULL, held_until = NULL WHERE number = $1::bigint',
-      [number],
-    );
+    await sql.run('UPDATE cosift.databases SET held_by = NULL, held_until = NULL WHERE number = $1::bigint', [
+      number,
+    ]);
   }
 
   /** Whether another process holds a database that the transaction has locked. */

@@ -62,7 +62,7 @@ pub(crate) fn rank_from_index(search: &mut RunningSearch, scratch: &mut Scratch)
 /// Ranks the candidates of the index, or returns why the index is not used.
 ///
 /// The rules are estimates from the numbers of records, and not times, so that the same request on the same data gets the
-/// same results.
+/// same results. Only while records are added to the index, a search may be exact instead.
 fn use_index(search: &RunningSearch) -> Result<IndexUse, &'static str> {
     let Some(approximation) = &search.database.approximation else {
         return Err("the database has no index");
@@ -76,11 +76,18 @@ fn use_index(search: &RunningSearch) -> Result<IndexUse, &'static str> {
     if (search.snapshot().records() as f64) < least {
         return Err("the database is small: a scan is faster");
     }
-    let index = approximation.index().ok_or("the index is not built yet")?;
+    let missing = || {
+        if approximation.ready_records(search.snapshot()) < search.snapshot().records() {
+            "the index is not built yet"
+        } else {
+            "too few records can be in the index: others share a block with records of several passages"
+        }
+    };
+    let index = approximation.index().ok_or_else(missing)?;
     let coverage = index.coverage(search.snapshot());
     let covered = coverage.living as f64;
     if covered < least {
-        return Err("the index is not built yet");
+        return Err(missing());
     }
     // The graph visits more records the fewer pass the filter, and a scan is then faster.
     let share = estimate_share(search);

@@ -1,7 +1,9 @@
 //! Filters of hundreds of substrings over long texts take seconds. They end when they are stopped, and neither writes
 //! nor other reads wait for them.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
 
 use serde_json::{Value, json};
 
@@ -50,24 +52,52 @@ fn and_ends_when_it_is_stopped() {
     let filter = heavy(900, "contains");
     let total = json!({ "filter": filter, "total": true, "facets": [{ "column": "size" }] });
 
-    // More calls than there are threads of any kind.
     let stop = stop_flag();
     let search = json!({ "filter": filter, "explain": true });
-    let stopped = stop_flag();
-    let pages: Vec<_> = (0..6)
-        .flat_map(|_| {
-            [
-                server.start_search("db", &search, &[1.0, 2.0], stop.clone()),
-                server.start_search("db", &total, &[1.0, 2.0], stop.clone()),
-                server.start_query("db", &total, stop.clone()),
-            ]
-        })
-        .collect();
     let deletions: Vec<_> = (0..6)
-        .map(|_| server.start_delete("db", &json!({ "filter": filter }), stopped.clone()))
+        .map(|_| server.start_delete("db", &json!({ "filter": filter }), stop.clone()))
         .collect();
+    let vector = [1.0, 2.0];
+    let start_page = |kind: usize| match kind {
+        0 => server.start_search("db", &search, &vector, stop.clone()),
+        1 => server.start_search("db", &total, &vector, stop.clone()),
+        _ => server.start_query("db", &total, stop.clone()),
+    };
+    thread::scope(|scope| {
+        // More calls than there are threads of any kind. Each caller calls again until its call is stopped.
+        let callers: Vec<_> = (0..18)
+            .map(|at| {
+                scope.spawn(move || {
+                    loop {
+                        match start_page(at % 3).wait() {
+                            Ok(page) => assert!(page.body.starts_with(br#"{"results":[]"#)),
+                            Err(error) => return error,
+                        }
+                    }
+                })
+            })
+            .collect();
+        let completed = catch_unwind(AssertUnwindSafe(|| complete_meanwhile(&server)));
+        // Also when the other calls failed: the callers end in no other way.
+        stop.store(true, Relaxed);
+        for caller in callers {
+            let error = caller.join().expect("no wrong page");
+            assert_eq!(error.code(), "stopped");
+        }
+        completed.unwrap_or_else(|panic| resume_unwind(panic));
+    });
+    for deletion in deletions {
+        match deletion.wait() {
+            Ok(deleted) => assert_eq!(deleted, 0),
+            Err(error) => assert_eq!(error.code(), "stopped"),
+        }
+    }
+    assert_eq!(server.describe("db")["records"], RECORDS - 1);
+    server.close();
+}
 
-    // Meanwhile, faster calls complete: writes, reads of every kind, and control calls.
+/// Faster calls: writes, reads of every kind, and control calls.
+fn complete_meanwhile(server: &Server) {
     let record = json!([{ "id": 1, "data": { "text": "new", "size": 0 }, "vector": [0, 1] }]);
     server.upsert("db", &record).expect("written");
     assert_eq!(server.record("db", "1").expect("there")["data"]["size"], 0);
@@ -87,30 +117,6 @@ fn and_ends_when_it_is_stopped() {
         server.changes("db", RECORDS, 10)["changes"][1]["kind"],
         "deleted"
     );
-
-    stop.store(true, Relaxed);
-    stopped.store(true, Relaxed);
-    // The first calls may have ended before, with no match; there are too many for all of them to have ended.
-    let ends: Vec<_> = pages.into_iter().map(|page| page.wait()).collect();
-    for end in &ends {
-        match end {
-            Ok(page) => assert!(page.body.starts_with(br#"{"results":[]"#)),
-            Err(error) => assert_eq!(error.code(), "stopped"),
-        }
-    }
-    assert!(ends.iter().any(Result::is_err));
-    let ends: Vec<_> = deletions
-        .into_iter()
-        .map(|deletion| deletion.wait())
-        .collect();
-    for end in &ends {
-        match end {
-            Ok(deleted) => assert_eq!(*deleted, 0),
-            Err(error) => assert_eq!(error.code(), "stopped"),
-        }
-    }
-    assert_eq!(server.describe("db")["records"], RECORDS - 1);
-    server.close();
 }
 
 #[test]

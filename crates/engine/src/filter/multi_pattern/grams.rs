@@ -41,6 +41,9 @@ pub(super) const SCAN_COST: f64 = 0.4;
 /// automaton takes.
 const BYTES_PER_COMPARISON: usize = 4;
 
+/// The comparison of a longer pattern counts once more for this many of its bytes.
+const COMPARED_BYTES: usize = 64;
+
 /// Comparisons that a text of any length may take.
 const MIN_COMPARISONS: usize = 64;
 
@@ -57,11 +60,13 @@ pub(super) struct GramTable {
 #[derive(Debug)]
 struct Bits(Box<[u64; 1 << (HASH_BITS - 6)]>);
 
-/// How many grams of each pattern are in the table, and their length.
+/// Which grams are in the table.
 #[derive(Clone, Copy, Debug)]
 struct Grams {
-    /// The distance of two places that are looked up, and the adjacent grams that a pattern needs for it.
+    /// The places of a text that are looked up are multiples of this. As many adjacent grams of each pattern are in the
+    /// table, so that one of them begins at such a place.
     stride: usize,
+    /// Bytes of a gram.
     length: usize,
 }
 
@@ -121,12 +126,12 @@ impl GramTable {
             let Some(of_gram) = self.patterns.get(&gram) else {
                 continue;
             };
-            comparisons = comparisons
-                .checked_sub(of_gram.len())
-                .ok_or(TooManyComparisons)?;
             for &PatternGram { pattern, start } in of_gram {
                 let begins_inside = at.checked_sub(start).map(|begin| &text[begin..]);
                 let needle = patterns.finders[pattern].needle();
+                comparisons = comparisons
+                    .checked_sub(1 + needle.len() / COMPARED_BYTES)
+                    .ok_or(TooManyComparisons)?;
                 if found_in[pattern] != number
                     && begins_inside.is_some_and(|rest| rest.starts_with(needle))
                 {

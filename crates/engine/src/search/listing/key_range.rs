@@ -27,8 +27,8 @@ impl<'a> KeyRange<'a> {
         Self { low, high }
     }
 
-    /// Removes records of a block whose value is outside of the range: most of them, because strings are compared by their
-    /// first bytes only.
+    /// Removes records of a block whose value is outside of the range, and none whose value is inside. Some strings outside
+    /// are left, because strings are compared by their first bytes only.
     pub(crate) fn narrow(&self, keys: &BlockKeys<'_>, mask: &mut Mask) {
         match keys {
             BlockKeys::Times(times) => {

@@ -109,7 +109,9 @@ impl SortKey<'static> {
             'b' => matches!(rest, "0" | "1").then(|| Self::Boolean(rest == "1")),
             'n' => u64::from_str_radix(rest, 16)
                 .ok()
-                .map(|bits| Self::Number(f64::from_bits(bits))),
+                .map(f64::from_bits)
+                .filter(|number| !number.is_nan())
+                .map(Self::Number),
             's' => String::from_utf8(URL_SAFE_NO_PAD.decode(rest).ok()?)
                 .ok()
                 .map(|text| Self::Text(Cow::Owned(text))),
