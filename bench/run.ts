@@ -20,7 +20,7 @@ if (options.compare === undefined) write(await measure(options), options);
 else process.stdout.write(`${compareRuns(...options.compare)}\n`);
 
 async function measure({ full, datasets: made, real, systems, suites }: Options): Promise<Run> {
-  if (systems.size > 0) installPeers();
+  if (systems.size > 0 && SUITES.some(({ name, peers }) => peers && suites.has(name))) installPeers();
   const begun = performance.now();
   const started = new Date().toISOString();
   const say = (text: string) =>

@@ -12,7 +12,9 @@ const requirePeer = createRequire(join(PEERS_DIRECTORY, 'package.json'));
 export function installPeers(): void {
   if (existsSync(join(PEERS_DIRECTORY, 'node_modules'))) return;
   process.stderr.write('installing the peers (once, about a minute and a half)\n');
-  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: PEERS_DIRECTORY, stdio: ['ignore', 2, 2] });
+  // Two peers list packages of other platforms that were never published. `npm ci` refuses such a lockfile.
+  const install = ['install', '--no-save', '--no-audit', '--no-fund'];
+  execFileSync('npm', install, { cwd: PEERS_DIRECTORY, stdio: ['ignore', 2, 2] });
 }
 
 /** Loads the module of a peer. `T` is the part that the adapter uses. */

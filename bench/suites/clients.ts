@@ -10,6 +10,7 @@ const COMPARED = new Set(['usearch exact', 'usearch HNSW f32', 'usearch HNSW i8'
 export const CLIENTS: Suite = {
   name: 'clients',
   about: 'queries a second with 1 to 64 clients in one process, all cores',
+  peers: true,
   async run(session) {
     const counts = session.full ? [1, 2, 4, 8, 16, 32, 64] : [1, 4, 32];
     const ms = session.full ? 3_000 : 1_000;

@@ -16,6 +16,7 @@ const COMPARED = new Set(['zvec flat', 'f32 scan (native)']);
 export const FILTER_SWEEP: Suite = {
   name: 'filters',
   about: 'one query, one thread, by the share of the records that a filter keeps, and by operator',
+  peers: true,
   async run(session) {
     for (const key of session.deep) {
       const truth = new Truth(openDataset(key), QUERIES, [NONE, ...SHARES, ...OPERATORS]);

@@ -8,6 +8,7 @@ import { factsOf, type Suite } from './session.js';
 export const OPENING: Suite = {
   name: 'opening',
   about: 'time from opening to the first answer in a fresh process, memory then, size on disk',
+  peers: true,
   async run(session) {
     for (const key of session.deep) {
       for (const card of CARDS) {

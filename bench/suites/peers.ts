@@ -30,6 +30,7 @@ const DEEP_PAGE: Place = { filter: NONE, page: DEPTH / LIMIT - 1 };
 export const PEERS: Suite = {
   name: 'peers',
   about: 'one query, one thread, compared with other systems: speed, recall, filters, 20 pages',
+  peers: true,
   async run(session) {
     for (const key of session.datasets) await measure(session, key);
   },

@@ -21,6 +21,8 @@ export interface Suite {
   readonly name: string;
   /** One line about what the suite measures. */
   readonly about: string;
+  /** Whether it measures peers too. */
+  readonly peers?: true;
   run(session: Session): Promise<void>;
 }
 
