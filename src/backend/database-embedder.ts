@@ -2,8 +2,8 @@ import type { TextSource } from '../api/text-line.js';
 import type { Embedder, EmbedOptions } from '../embedding/index.js';
 import { CosiftError, isCode, type Problem } from '../errors.js';
 import type { Limits, SearchRequest } from '../schema/index.js';
-import type { EmbeddedVectors } from '../store/record-store.js';
-import type { DatabaseInfo, DatabaseInfoCache } from './database-info-cache.js';
+import type { DatabaseInfo, EmbeddedVectors } from '../store/record-store.js';
+import type { DatabaseInfoCache } from './database-info-cache.js';
 import type { Models } from './models.js';
 
 /** Matches a text that says something: it has more than white space and characters without a shape. */

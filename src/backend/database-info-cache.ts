@@ -1,13 +1,5 @@
 import { CosiftError, isCode } from '../errors.js';
-import type { RecordStore, StoredDatabase } from '../store/record-store.js';
-
-/** How the vectors of a database are made. */
-export interface DatabaseInfo {
-  /** null: records and searches bring their own vectors. */
-  model: string | null;
-  fingerprint: string | null;
-  dimensions: number;
-}
+import type { DatabaseInfo, RecordStore } from '../store/record-store.js';
 
 /**
  * The model and the dimensions of each database, so that a request need not ask the store for them.
@@ -17,12 +9,16 @@ export interface DatabaseInfo {
 export class DatabaseInfoCache {
   readonly #store: RecordStore;
   readonly #infos = new Map<string, DatabaseInfo>();
+  /** The last reading of each database that is being read. */
+  readonly #readings = new Map<string, Promise<DatabaseInfo>>();
+  /** The readings that have not begun. */
+  readonly #waiting = new Map<string, Promise<DatabaseInfo>>();
 
   constructor(store: RecordStore) {
     this.#store = store;
   }
 
-  set({ id, model, fingerprint, dimensions }: StoredDatabase): DatabaseInfo {
+  set(id: string, { model, fingerprint, dimensions }: DatabaseInfo): DatabaseInfo {
     const info = { model, fingerprint, dimensions };
     this.#infos.set(id, info);
     return info;
@@ -32,9 +28,27 @@ export class DatabaseInfoCache {
     this.#infos.delete(id);
   }
 
-  /** Reads the model of the database from the store. */
-  async refresh(id: string): Promise<DatabaseInfo> {
-    return this.set(await this.#store.describeDatabase(id));
+  /**
+   * Reads the model of the database from the store, as it is now. However many callers ask at the same time, at most
+   * one reading of a database runs and one waits.
+   */
+  refresh(id: string): Promise<DatabaseInfo> {
+    // A reading that has begun may have missed what happened before this call.
+    const waiting = this.#waiting.get(id);
+    if (waiting !== undefined) return waiting;
+    const read = async () => {
+      this.#waiting.delete(id);
+      return this.set(id, await this.#store.databaseInfo(id));
+    };
+    const last = this.#readings.get(id) ?? Promise.resolve();
+    const reading = last.then(read, read);
+    this.#waiting.set(id, reading);
+    this.#readings.set(id, reading);
+    const forget = () => {
+      if (this.#readings.get(id) === reading) this.#readings.delete(id);
+    };
+    reading.then(forget, forget);
+    return reading;
   }
 
   /** @throws {CosiftError} `database_not_found`, `not_ready` */

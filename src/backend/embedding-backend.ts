@@ -100,7 +100,7 @@ export class EmbeddingBackend implements Backend {
 
   async #start(resume: boolean): Promise<void> {
     await this.#store.load();
-    for (const database of await this.#store.listDatabases()) this.#infos.set(database);
+    for (const database of await this.#store.listDatabases()) this.#infos.set(database.id, database);
     if (resume) await this.#reembeddings.resume(this.#infos.ids());
     this.#starting = undefined;
   }
@@ -164,7 +164,7 @@ export class EmbeddingBackend implements Backend {
       ...(settings.approximate !== undefined && { approximate: settings.approximate }),
       ...(settings.lexical !== undefined && { lexical: settings.lexical }),
     });
-    this.#infos.set(database);
+    this.#infos.set(database.id, database);
     return { created, database: this.#describe(database) };
   }
 

@@ -40,6 +40,8 @@ export interface RecordStore {
   ): Promise<{ created: boolean; database: StoredDatabase }>;
   listDatabases(): Promise<StoredDatabase[]>;
   describeDatabase(id: string): Promise<StoredDatabase>;
+  /** How the vectors of a database are made. It costs less than a description. */
+  databaseInfo(id: string): Promise<DatabaseInfo>;
   /** Removes a database with all its records. */
   dropDatabase(id: string): Promise<void>;
 
@@ -191,14 +193,18 @@ export interface StoreBackup {
   release(): Promise<void>;
 }
 
-/** The settings that a database is created with. */
-export interface StoreSettings {
-  embed?: Embed | undefined;
+/** How the vectors of a database are made. */
+export interface DatabaseInfo {
   /** null: records and searches bring their own vectors. */
   model: string | null;
   /** The fingerprint of `model`, which every vector of the database must come from. */
   fingerprint: string | null;
   dimensions: number;
+}
+
+/** The settings that a database is created with. */
+export interface StoreSettings extends DatabaseInfo {
+  embed?: Embed | undefined;
   approximate?: boolean | undefined;
   lexical?: boolean | undefined;
 }

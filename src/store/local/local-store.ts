@@ -2,6 +2,7 @@ import { CosiftError } from '../../errors.js';
 import { type Limits, parseJson } from '../../schema/index.js';
 import type {
   CommitResult,
+  DatabaseInfo,
   DatabaseProgress,
   EmbeddedVectors,
   Examination,
@@ -86,6 +87,10 @@ export class LocalStore implements RecordStore {
 
   async describeDatabase(id: string): Promise<StoredDatabase> {
     return parseJson(unwrap(await this.#native.describeDatabase(id)));
+  }
+
+  async databaseInfo(id: string): Promise<DatabaseInfo> {
+    return await this.describeDatabase(id);
   }
 
   async dropDatabase(id: string): Promise<void> {

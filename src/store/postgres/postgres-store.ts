@@ -4,6 +4,7 @@ import { unwrap } from '../local/unwrap.js';
 import type {
   AdoptedFeed,
   CommitResult,
+  DatabaseInfo,
   DatabaseProgress,
   EmbeddedVectors,
   Examination,
@@ -25,7 +26,7 @@ import type {
   StoreSettings,
   StoreStats,
 } from '../record-store.js';
-import { Catalog, recordsOf, removeUnusedTables } from './catalog.js';
+import { Catalog, recordsOf, removeUnusedTables, settingsOf } from './catalog.js';
 import type { Distribution } from './distribution.js';
 import { Examiner } from './examiner.js';
 import { Exporter } from './exporter.js';
@@ -118,6 +119,10 @@ export class PostgresStore implements RecordStore {
     return await this.#database.read(async (sql) =>
       this.#catalog.describe(sql, await this.#catalog.find(sql, id)),
     );
+  }
+
+  async databaseInfo(id: string): Promise<DatabaseInfo> {
+    return await this.#database.read(async (sql) => settingsOf(await this.#catalog.find(sql, id)));
   }
 
   async dropDatabase(id: string): Promise<void> {
