@@ -161,6 +161,71 @@ describe.skipIf(NO_SERVER !== undefined)(
         });
       });
 
+      test('a page of scores of 0 says that it needs no index', async () => {
+        const vector = randomVector();
+        let page: Page;
+        let cursor: string | undefined;
+        do {
+          page = await search(vector, { limit: 1_000, threshold: 0, ...(cursor && { cursor }) });
+          cursor = page.pagination.next_cursor as string;
+        } while (page.results.at(-1)?.relevance_score !== 0);
+        const request = { threshold: 0, cursor };
+        const {
+          approximate: isApproximate,
+          explain,
+          ...rest
+        } = await search(vector, {
+          ...{ ...request, approximate, explain: true },
+        });
+        expect(isApproximate).toBe(true);
+        expect(explain).toMatchObject({
+          approximate: { not_used: 'the page has only scores of 0: all records were scanned' },
+        });
+        const exact = await search(vector, request);
+        expect(rest.results.map(({ id }) => id)).toEqual(exact.results.map(({ id }) => id));
+      });
+
+      test('an index is used unless none of the vectors are read from one', async () => {
+        await store.createDatabase('long', {
+          ...{ model: 'm', fingerprint: 'm' },
+          ...{ dimensions: DIMENSIONS, approximate },
+        });
+        const put = async (first: number, count: number, passages: number) => {
+          const records = Array.from({ length: count }, (_, at) => ({
+            id: first + at,
+            data: { text: `${at}` },
+          }));
+          const prepared = await store.prepareBatch('long', Buffer.from(JSON.stringify({ records })));
+          const vectors = records.flatMap(() => Array.from({ length: passages }, () => [...randomVector()]));
+          const splits = records.flatMap((_, at) => [at, passages, passages, 0, 0, 1, 0, 1, 2]);
+          await store.commit('long', prepared, {
+            vectors: Float32Array.from(vectors.flat()),
+            ...(passages > 1 && { splits: Uint32Array.from(splits) }),
+            fingerprint: 'm',
+          });
+        };
+        const long = async () => {
+          const request = { limit: 10, threshold: 0.01, approximate, explain: true } as const;
+          const asked = { variant: 'integer', ...request, embedded_by: 'm' } as const;
+          const { body } = await store.search('long', asked, randomVector());
+          return JSON.parse(Buffer.from(body).toString()).explain.approximate;
+        };
+        for (let first = 1; first <= 2_000; first += 1_000) await put(first, 1_000, 1);
+        await put(3_000, 3, 2);
+        await server.run('CREATE INDEX ON cosift.records_2_1 USING hnsw (emb vector_ip_ops)', 'test_1');
+        await server.run('ANALYZE cosift.records_2_1', 'test_1');
+        // All vectors of long records are scanned, and the others are found by the index.
+        expect(await long()).toEqual({ candidates: 38 });
+        const index = 'CREATE INDEX ON cosift.passages_2_1 USING hnsw (passage_emb vector_ip_ops)';
+        await server.run(index, 'test_1');
+        // The index finds fewer vectors than the page needs.
+        expect(await long()).toEqual({ candidates: 38 });
+        await server.run('DROP INDEX cosift.records_2_1_emb_idx', 'test_1');
+        expect(await long()).toEqual({
+          not_used: 'the index finds too few records: all of them were scanned',
+        });
+      });
+
       test('a record is found once its write is acknowledged, and a deleted one is not', async () => {
         const vector = randomVector();
         const body = Buffer.from(

@@ -35,6 +35,10 @@ interface SourceScan {
   readonly source: VectorSource;
   /** Whether vectors are read from an HNSW index: those that it finds, from the first one each time. */
   isIndexed: boolean;
+  /** Vectors that were read from the index. */
+  candidates: number;
+  /** Why all vectors of the source are scanned. */
+  indexNotUsed?: string;
   size: number;
   last: Candidate | undefined;
   /** Every vector that was not read has at most this score, except those that an index misses. */
@@ -50,6 +54,10 @@ interface IndexUse {
   indexNotUsed?: string;
 }
 
+/** Why all vectors of a source are scanned. */
+const NO_INDEX = 'the table has no HNSW index';
+const TOO_FEW = 'the index finds too few records: all of them were scanned';
+const LOWEST = 'the page has only scores of 0: all records were scanned';
 /** Records that a scan reads beyond those of the page. */
 const SPARE = 16;
 const MAX_FETCH = 20_000;
@@ -61,8 +69,8 @@ const MANY = 8;
 /** Finds the matches of a page in the order of their scores. */
 export class MatchScan {
   readonly #search: ScannedSearch;
-  #candidates: number | undefined;
-  #notUsed: string | undefined;
+  #scans: readonly SourceScan[] = [];
+  #isOfLowest = false;
 
   constructor(search: ScannedSearch) {
     this.#search = search;
@@ -71,8 +79,15 @@ export class MatchScan {
   /** How indexes were used; empty for a search that must be exact. */
   indexUse(): IndexUse {
     if (!this.#search.isApproximate) return {};
-    if (this.#candidates !== undefined) return { candidates: this.#candidates };
-    return { indexNotUsed: this.#notUsed ?? 'nothing was scanned' };
+    const indexed = this.#scans.filter(({ isIndexed }) => isIndexed);
+    // Matches may be missing as soon as one of the sources is read from its index.
+    if (indexed.length > 0) return { candidates: sum(indexed.map(({ candidates }) => candidates)) };
+    const reasons = this.#scans.flatMap(({ indexNotUsed }) => indexNotUsed ?? []);
+    const ofLowest = this.#isOfLowest ? LOWEST : undefined;
+    return {
+      indexNotUsed:
+        reasons.find((reason) => reason === TOO_FEW) ?? reasons[0] ?? ofLowest ?? 'nothing was scanned',
+    };
   }
 
   /** The first matches after a cursor with a score of at least `threshold`, which is 1 or more. */
@@ -102,6 +117,7 @@ export class MatchScan {
   async withoutScore(after: string | undefined, need: number): Promise<Match[]> {
     const { sources, order, scores, margin } = this.#search;
     const found: Match[] = [];
+    this.#isOfLowest = true;
     for (const source of sources) {
       const matches = await this.#inOrder(need, after, async (last, size) => {
         const rows = await source.upTo(0.5 * STEP + margin, last, size);
@@ -116,13 +132,14 @@ export class MatchScan {
     const scans: SourceScan[] = [];
     for (const source of this.#search.sources) {
       const isIndexed = this.#search.isApproximate && (await source.prepareIndex(indexedSize(need)));
-      if (!isIndexed) this.#notUsed ??= 'the table has no HNSW index';
       const size = isIndexed ? indexedSize(need) : Math.min(need + SPARE, MAX_FETCH);
       scans.push({
-        ...{ source, isIndexed, size, excluded: [] },
+        ...{ source, isIndexed, candidates: 0, size, excluded: [] },
         ...{ last: undefined, bound: Number.POSITIVE_INFINITY },
+        ...(!isIndexed && { indexNotUsed: NO_INDEX }),
       });
     }
+    this.#scans = scans;
     return scans;
   }
 
@@ -134,15 +151,14 @@ export class MatchScan {
     if (scan.isIndexed) {
       const rows = scan.size > MAX_INDEXED ? [] : await scan.source.nearest({ hi, ...scan });
       if (rows.length === scan.size) {
-        this.#candidates = (this.#candidates ?? 0) + rows.length;
+        scan.candidates += rows.length;
         scan.bound = this.#boundAfter(Math.min(...rows.map(({ s }) => s)));
         scan.size *= 4;
         return rows;
       }
       // Few records pass the filter, the page is far behind the first one, or many scores are nearly equal.
-      this.#candidates = undefined;
-      this.#notUsed = 'the index finds too few records: all of them were scanned';
-      Object.assign(scan, { isIndexed: false, size: Math.min(need + SPARE, MAX_FETCH) });
+      const size = Math.min(need + SPARE, MAX_FETCH);
+      Object.assign(scan, { isIndexed: false, indexNotUsed: TOO_FEW, size });
     }
     const lo = leastCosine(threshold) - margin;
     const rows = await scan.source.scan({ lo, hi, ...scan });
@@ -231,6 +247,10 @@ export class MatchScan {
     }
     return [...found.values()].slice(0, need);
   }
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }
 
 /** Vectors that are read from an index at first: more than those of the page, because it misses some. */
