@@ -205,7 +205,8 @@ export type DatabaseState = Omit<DatabaseProgress, 'memoryBytes' | 'diskBytes'>;
 
 /** Facts for metrics. Totals count from the start of the process. */
 export interface BackendStats {
-  databases: DatabaseStats[];
+  /** Absent while the store cannot be reached, or does not answer in time. */
+  databases?: DatabaseStats[];
   searches: SearchStats;
   commits: CommitStats;
   /** Absent while no model is loaded. */

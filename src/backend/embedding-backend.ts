@@ -1,7 +1,9 @@
 import { CallTracker } from '../async/call-tracker.js';
 import { FairLimiter } from '../async/fair-limiter.js';
 import { LinkedAbort } from '../async/linked-abort.js';
-import { CosiftError, type Problem } from '../errors.js';
+import { SingleFlight } from '../async/single-flight.js';
+import { within } from '../async/within.js';
+import { CosiftError, isCode, type Problem } from '../errors.js';
 import type {
   DatabaseDescription,
   DatabaseSettings,
@@ -15,7 +17,7 @@ import type {
   SearchRequest,
   Variant,
 } from '../schema/index.js';
-import type { RecordStore, StoredDatabase, StoreEvents } from '../store/record-store.js';
+import type { DatabaseProgress, RecordStore, StoredDatabase, StoreEvents } from '../store/record-store.js';
 import type {
   Backend,
   BackendStats,
@@ -48,6 +50,8 @@ import { WriteBarriers } from './write-barrier.js';
 
 /** Exports in progress, because each keeps the records of its moment in memory. */
 const MAX_EXPORTS = 32;
+/** Milliseconds that statistics wait for the store. Prometheus waits ten seconds for a response. */
+const PROGRESS_MS = 5_000;
 
 export interface EmbeddingBackendOptions {
   limits: Limits;
@@ -68,6 +72,8 @@ export class EmbeddingBackend implements Backend {
   readonly #reembeddings: Reembeddings;
   /** A description of many columns takes so long that other calls must run between two descriptions. */
   readonly #descriptions = new FairLimiter({ total: 1, perCaller: 1 });
+  /** A store that does not answer is asked once at a time. */
+  readonly #progress = new SingleFlight<DatabaseProgress[]>();
   #exports = 0;
   readonly ready: Promise<void>;
   /** Why requests are not served yet. */
@@ -305,19 +311,34 @@ export class EmbeddingBackend implements Backend {
 
   async stats(): Promise<BackendStats> {
     const [databases, { searches, commits }] = await Promise.all([
-      this.#store.progress(),
+      this.#progressIfReached(),
       this.#store.stats(),
     ]);
     const embedder = this.#models.stats();
     return {
-      databases: databases.map(({ problem: _, ...database }) => {
-        const reembedding = this.#reembeddings.unfinished(database.id, database.records);
-        return { ...database, ...(reembedding && { reembedding }) };
+      ...(databases && {
+        databases: databases.map(({ problem: _, ...database }) => {
+          const reembedding = this.#reembeddings.unfinished(database.id, database.records);
+          return { ...database, ...(reembedding && { reembedding }) };
+        }),
       }),
       searches,
       commits,
       ...(embedder && { embedder }),
     };
+  }
+
+  /** The databases; undefined while the store cannot be reached, or does not answer in time. */
+  async #progressIfReached(): Promise<DatabaseProgress[] | undefined> {
+    try {
+      return await within(
+        PROGRESS_MS,
+        this.#progress.run('', () => this.#store.progress()),
+      );
+    } catch (error) {
+      if (isCode(error, 'store_failed') || isCode(error, 'timed_out')) return undefined;
+      throw error;
+    }
   }
 
   takeEvents(): StoreEvents {

@@ -188,7 +188,7 @@ export function describeDatabases(open: OpenBackend): void {
       const states = await backend.databases();
       expect(states).toContainEqual({ id: database.id, loaded: true, writable: true, records: 1 });
       const stats = await backend.stats();
-      expect(stats.databases.map(({ id }) => id).toSorted()).toEqual(states.map(({ id }) => id).toSorted());
+      expect(stats.databases?.map(({ id }) => id).toSorted()).toEqual(states.map(({ id }) => id).toSorted());
       expect(stats.databases).toContainEqual({
         id: database.id,
         loaded: true,

@@ -20,6 +20,28 @@ describe.skipIf(NO_SERVER !== undefined)(
       const record = (id: number) => ({ records: [{ id, data: {}, vector: [1, 0] }] });
       await service.call('PUT', '/v1/databases/db', { dimensions: 2 });
       await service.call('POST', '/v1/databases/db/records', record(1));
+      const issued = await service.call('POST', '/v1/keys', {
+        name: 'prometheus',
+        databases: '*',
+        actions: ['databases.manage'],
+      });
+      const prometheus = { 'x-api-key': issued.body.key };
+      const scrape = async () => {
+        const { status, text } = await service.call('GET', '/metrics', undefined, prometheus);
+        expect(status).toBe(200);
+        const value = (name: string) => {
+          const [, found] = new RegExp(`^${name}(?:\\{[^}]*\\})? ([\\d.e+-]+)$`, 'm').exec(text) ?? [];
+          return found === undefined ? undefined : Number(found);
+        };
+        return {
+          up: value('cosift_store_up'),
+          records: value('cosift_database_records'),
+          commits: value('cosift_commits_total'),
+          cpu: value('process_cpu_seconds_total'),
+        };
+      };
+      const cpu = expect.any(Number);
+      expect(await scrape()).toEqual({ up: 1, records: 1, commits: 1, cpu });
       const waiting = service.call('GET', '/v1/databases/db/changes?after=1&wait=60');
       await server.kill();
       // The processes of the server that have a connection end a moment after the server.
@@ -34,12 +56,24 @@ describe.skipIf(NO_SERVER !== undefined)(
         body: { status: 'not_ready', reasons: ['the store cannot be reached'] },
       });
       expect(headers.get('retry-after')).toBe('1');
+      // Metrics of databases are missing, and counters of the process go on.
+      const down = { up: 0, records: undefined, commits: 1, cpu };
+      await expect.poll(scrape, { timeout: 60_000 }).toEqual(down);
+      expect(await service.call('GET', '/metrics')).toMatchObject({ status: 200 });
+      const unknown = { 'x-api-key': `${issued.body.key.slice(0, -1)}_` };
+      expect(await service.call('GET', '/metrics', undefined, unknown)).toMatchObject({ status: 401 });
+      // Other operations need the store.
+      expect(await service.call('GET', '/v1/databases/db', undefined, prometheus)).toMatchObject({
+        status: 503,
+        body: { code: 'store_failed' },
+      });
       expect(await service.call('GET', '/livez')).toMatchObject({ status: 200 });
       const refused = await away('POST', '/v1/databases/db/query', {});
       expect(refused).toMatchObject({ status: 503, body: { code: 'store_failed' } });
       await server.restart();
       const ready = async () => (await service.call('GET', '/readyz')).status;
       await expect.poll(ready, { timeout: 60_000 }).toBe(200);
+      await expect.poll(scrape, { timeout: 60_000 }).toMatchObject({ up: 1, records: 1 });
       expect(await service.call('POST', '/v1/databases/db/records', record(2))).toMatchObject({
         status: 200,
       });

@@ -178,8 +178,8 @@ test('a key expires to the millisecond', async () => {
     { name: 'k', actions: ['search'], databases: '*', expires_at: new Date(expires).toISOString() },
     caller,
   );
-  expect((await keys.authenticate(key, expires - 1))?.actions.has('search')).toBe(true);
-  expect(await keys.authenticate(key, expires)).toBeUndefined();
+  expect((await keys.authenticate(key, { now: expires - 1 }))?.actions.has('search')).toBe(true);
+  expect(await keys.authenticate(key, { now: expires })).toBeUndefined();
 });
 
 test('keys outlive a restart; a lost race between two changes does not exist', async () => {

@@ -28,7 +28,7 @@ export function guardAccess(
   app.addHook('onRequest', async (request, reply) => {
     const { operation } = request.routeOptions.config;
     if (operation === undefined || operation.open) return;
-    const caller = await authenticate(keys, request);
+    const caller = await authenticate(keys, request, operation.answersWithoutStore);
     request.caller = caller;
     if (buckets !== undefined && policy !== undefined) takeRate(buckets, policy, caller, reply);
     checkActions(operation, caller);
@@ -103,7 +103,11 @@ export async function findCaller(request: FastifyRequest, keys: KeyStore): Promi
   return key === undefined ? undefined : keys.authenticate(key);
 }
 
-async function authenticate(keys: KeyStore, { raw }: FastifyRequest): Promise<Caller> {
+async function authenticate(
+  keys: KeyStore,
+  { raw }: FastifyRequest,
+  acceptsLastRead = false,
+): Promise<Caller> {
   const key = presentedKey(raw);
   if (key === undefined) {
     throw new CosiftError(
@@ -111,7 +115,7 @@ async function authenticate(keys: KeyStore, { raw }: FastifyRequest): Promise<Ca
       'send a key in the header x-api-key, or in authorization after "Bearer"',
     );
   }
-  const caller = await keys.authenticate(key);
+  const caller = await keys.authenticate(key, { acceptsLastRead });
   if (caller === undefined) throw new CosiftError('unauthorized', 'the key is not valid');
   return caller;
 }

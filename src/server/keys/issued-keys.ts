@@ -1,5 +1,6 @@
 import { FairLimiter } from '../../async/fair-limiter.js';
-import { CosiftError } from '../../errors.js';
+import { within } from '../../async/within.js';
+import { CosiftError, isCode } from '../../errors.js';
 import type { IssuedKey, KeyDescription, KeyRequest } from '../../schema/index.js';
 import { ADMIN, type Caller, mayManage } from './caller.js';
 import { makeRoom } from './key-capacity.js';
@@ -11,6 +12,8 @@ import { newKey } from './new-key.js';
 
 /** Changes of one key that may wait. */
 const MAX_WAITING = 64;
+/** Milliseconds after which the keys that were read last may be used instead. */
+const READ_MS = 2_000;
 
 /** The issued keys of a service, in a storage. */
 export class IssuedKeys implements KeyStore {
@@ -26,11 +29,16 @@ export class IssuedKeys implements KeyStore {
     this.#adminHash = adminHash;
   }
 
-  async authenticate(key: string, now = Date.now()): Promise<Caller | undefined> {
+  async authenticate(
+    key: string,
+    { now = Date.now(), acceptsLastRead = false } = {},
+  ): Promise<Caller | undefined> {
     const hash = hashKey(key);
     if (sameHash(hash, this.#adminHash)) return ADMIN;
     const keyId = keyIdOf(key);
-    const found = keyId === undefined ? undefined : (await this.#current()).get(keyId);
+    if (keyId === undefined) return undefined;
+    const keys = acceptsLastRead ? await this.#currentOrLast() : await this.#current();
+    const found = keys.get(keyId);
     if (found === undefined || !sameHash(hash, found.hash) || now >= found.caller.expiresAt) return undefined;
     return found.caller;
   }
@@ -95,6 +103,18 @@ export class IssuedKeys implements KeyStore {
         return [...keys.values()].map((key) => key.stored);
       }),
     );
+  }
+
+  /** The current keys; those that were read last while the store cannot be reached, or does not answer in time. */
+  async #currentOrLast(): Promise<ReadonlyMap<string, KeyEntry>> {
+    const last = this.#keys?.byId;
+    if (last === undefined) return await this.#current();
+    try {
+      return (await within(READ_MS, this.#current())) ?? last;
+    } catch (error) {
+      if (isCode(error, 'store_failed') || isCode(error, 'timed_out')) return last;
+      throw error;
+    }
   }
 
   async #current(): Promise<ReadonlyMap<string, KeyEntry>> {

@@ -10,11 +10,15 @@ import type { Caller } from './caller.js';
 export interface KeyStore {
   /**
    * Returns the caller whose secret is `key`; undefined for a key that is unknown, revoked or expired. `now` is in
-   * milliseconds since 1970.
+   * milliseconds since 1970. With `acceptsLastRead`, the keys that were read last are valid while the store cannot be
+   * reached.
    *
    * @throws {CosiftError} `damaged` while the issued keys cannot be read, unless `key` is the admin key.
    */
-  authenticate(key: string, now?: number): Promise<Caller | undefined>;
+  authenticate(
+    key: string,
+    options?: { now?: number; acceptsLastRead?: boolean },
+  ): Promise<Caller | undefined>;
   /**
    * Returns the caller whose key has this id; undefined for a key that is unknown, revoked or expired.
    *

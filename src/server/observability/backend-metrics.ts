@@ -28,6 +28,11 @@ export function addBackendMetrics(registers: Registry[], stats: ReadStats): void
         this.inc((current && value(current)) ?? 0);
       },
     });
+  gauge(
+    'cosift_store_up',
+    '1 if the store answered within five seconds, else 0: the metrics of databases are then missing.',
+    ({ databases }) => Number(databases !== undefined),
+  );
   gauge('cosift_scan_queue_length', 'Searches that wait for a scan.', ({ searches }) => searches.waiting);
   gauge(
     'cosift_scan_passes',
@@ -80,7 +85,7 @@ function addDatabaseMetrics(registers: Registry[], stats: ReadStats): void {
   const ofEach = (
     name: string,
     help: string,
-    value: (database: BackendStats['databases'][number]) => number | undefined,
+    value: (database: NonNullable<BackendStats['databases']>[number]) => number | undefined,
   ) =>
     new Gauge({
       name,

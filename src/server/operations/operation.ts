@@ -25,6 +25,8 @@ export interface Operation {
   variant?: Variant;
   /** The key must have one of these actions; absent: any valid key. */
   actions?: readonly Action[];
+  /** Also answers while the store cannot be reached, to the keys that the service read last. */
+  answersWithoutStore?: true;
   /** Needs no key. */
   open?: true;
   /** Responds with a secret that nothing else shows. */

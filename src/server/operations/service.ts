@@ -26,8 +26,10 @@ export const SERVICE_OPERATIONS = {
     tag: 'Service',
     summary: 'Metrics for Prometheus',
     description:
-      'A key that is limited to some databases gets only the metrics with a label `database`, for these.',
+      'A key that is limited to some databases gets only the metrics with a label `database`, for these. While the ' +
+      'store cannot be reached, the metrics of the process are returned.',
     actions: ['databases.manage'],
+    answersWithoutStore: true,
     success: [{ status: 200, description: 'Prometheus text', type: 'text/plain' }],
     errors: ['busy'],
   },
