@@ -11,6 +11,20 @@ const PROGRAM_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError];
 /** How the client says that the server asks for a password and there is none. */
 const NO_PASSWORD = /client password must be/;
 
+/** How Node says that a certificate is not valid, not trusted, or that of another host. */
+const CERTIFICATE = new Set([
+  ...[
+    'CERT_NOT_YET_VALID',
+    'CERT_HAS_EXPIRED',
+    'CERT_REVOKED',
+    'CERT_REJECTED',
+    'CERT_UNTRUSTED',
+    'INVALID_CA',
+  ],
+  ...['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+]);
+
 const UNKNOWN =
   'the database did not confirm the end of the transaction: whether a write took effect is not known, and the same upsert or deletion again is safe';
 
@@ -24,6 +38,10 @@ const MEANINGS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   no_password: [
     'store_failed',
     'the database asks for a password: set PGPASSWORD, or put it into the URL of the store or a password file',
+  ],
+  certificate: [
+    'store_failed',
+    'the certificate of the database server is not accepted: sslrootcert in the URL of the store names the file of its authority, and the certificate must be valid for the host of the URL',
   ],
   '28': ['store_failed', 'the database refuses the user or the password of the store'],
   '3D': ['store_failed', 'the server has no database of the name in the URL of the store'],
@@ -41,10 +59,11 @@ export class CommitFailure extends Error {
   }
 }
 
-/** The state that PostgreSQL gives, the code of the system, or `no_password`. */
+/** The state that PostgreSQL gives, the code of the system, `no_password` or `certificate`. */
 export function codeOf(error: unknown): string | undefined {
   if (error instanceof Error && NO_PASSWORD.test(error.message)) return 'no_password';
-  return (error as { code?: string } | null)?.code;
+  const code = (error as { code?: string } | null)?.code;
+  return code !== undefined && CERTIFICATE.has(code) ? 'certificate' : code;
 }
 
 /** Whether a transaction had no effect because the server cannot be reached, or another transaction was in its way. */
@@ -52,7 +71,7 @@ export function isTransient(error: unknown): boolean {
   if (error instanceof CommitFailure) return false;
   if (error instanceof pg.DatabaseError)
     return CONFLICTS.has(error.code ?? '') || FAILOVER.has(error.code ?? '');
-  if (codeOf(error) === 'no_password') return false;
+  if (['no_password', 'certificate'].includes(codeOf(error) ?? '')) return false;
   // A connection that cannot be made or is lost. Every other error without a state is a fault of this program.
   return error instanceof Error && !PROGRAM_ERRORS.some((type) => error instanceof type);
 }
