@@ -65,7 +65,7 @@ export class EmbeddingBackend implements Backend {
   readonly #models: Models;
   readonly #infos: DatabaseInfoCache;
   readonly #barriers = new WriteBarriers();
-  readonly #calls = new CallTracker('the data directory');
+  readonly #calls = new CallTracker('the store');
   readonly #pages: PageReader;
   readonly #feed: ChangeFeed;
   readonly #writer: RecordWriter;

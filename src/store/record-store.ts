@@ -385,6 +385,8 @@ export interface Examination {
   settings: StoreSettings | null;
   /** Identifies the store and the history of its change feed; null when that cannot be read. */
   identity: string | null;
+  /** How to give the database another identity, if it is a copy of another one. */
+  identityAdvice: string;
   /** Some records with the texts that were embedded and the vectors that are stored. */
   sample: { id: number; text: string; vector: number[] }[];
 }

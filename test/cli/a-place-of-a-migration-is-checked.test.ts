@@ -5,10 +5,16 @@ import { Command, temporaryDirectory } from '../helpers/processes.js';
 // A URL with a mistake was taken for the name of a directory, which was made, and had the password in its name.
 test.each([
   ['--to', 'postgres://cosift:pass#word@host/db'],
+  ['--to', 'postgres:/cosift:password@host/db'],
+  ['--to', 'postgresql:/cosift:password@host/db'],
+  ['--to', 'PostgreSQL:cosift:password@host/db'],
+  ['--to', 'POSTGRES://cosift:pass#word@host/db'],
   ['--to', 'mysql://cosift:pass#word@host/db'],
   ['--to', 'http://127.0.0.1:1'],
   ['--to', ''],
   ['--from', 'postgres://cosift:pass#word@host/db'],
+  ['--from', 'Postgres:/cosift:password@host/db'],
+  ['--from', 'http:/user:password@127.0.0.1:1'],
   ['--from', 'http://user:pass#word@127.0.0.1:1'],
   ['--from', ''],
 ])('%s %j is refused, and nothing is made', async (option, place) => {

@@ -114,6 +114,27 @@ describe('responses about hostile texts (seed 17)', () => {
     await upsert(records.slice(200).map((record) => ({ ...record, data: { ...record.data, c: true } })));
   });
 
+  test('errors with their fields', async () => {
+    const settings = { model: null, fingerprint: null, dimensions: 3 };
+    const embed = { columns: ['b', 'a'] };
+    const calls: ((store: RecordStore) => Promise<unknown>)[] = [
+      (store) => store.createDatabase('db', { ...settings, dimensions: 4 }),
+      (store) => store.createDatabase('db', { ...settings, embed, approximate: true, lexical: true }),
+      (store) => store.describeDatabase('none'),
+      (store) => store.cancelReembedding('db'),
+      (store) => store.record('db', '999999', { variant: 'integer' }),
+    ];
+    for (const call of calls) {
+      const of = (store: RecordStore) =>
+        call(store).then(
+          () => 'no error',
+          ({ code, detail, fields, problems }) => ({ code, detail, fields, problems }),
+        );
+      expect(await of(postgres)).toEqual(await of(local));
+      expect(await of(postgres)).toMatchObject({ code: expect.any(String) });
+    }
+  });
+
   test('listings in every order, page by page', async () => {
     await query({});
     for (const direction of ['asc', 'desc'] as const) {

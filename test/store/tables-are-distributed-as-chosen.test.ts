@@ -38,7 +38,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect(await callsWith('id')).toEqual([
         'records_1_1 by id with none',
         'passages_1_1 by record with cosift.records_1_1',
-        'records_1_2 by id with none',
+        'records_1_2 by id with cosift.records_1_1',
         'passages_1_2 by record with cosift.records_1_2',
       ]);
     });
@@ -48,7 +48,7 @@ describe.skipIf(NO_SERVER !== undefined)(
         'records_1_1 by nothing with none',
         'passages_1_1 by nothing with cosift.records_1_1',
         'changes_1 by nothing with cosift.records_1_1',
-        'records_1_2 by nothing with none',
+        'records_1_2 by nothing with cosift.records_1_1',
         'passages_1_2 by nothing with cosift.records_1_2',
       ]);
     });

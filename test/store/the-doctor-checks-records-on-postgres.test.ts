@@ -107,6 +107,12 @@ test('a passage that is missing, a wrong count and a gap in the feed are found',
     'UPDATE cosift.passages_2_1 SET number = 0 WHERE number = 100',
   );
   expect(passage).toMatchObject({ records: [{ records: 1, ids: [2] }] });
+  const more = await after(
+    'texts',
+    'INSERT INTO cosift.passages_2_1 SELECT 1, 0, passage_direction, passage_emb FROM cosift.passages_2_1 LIMIT 1',
+    'DELETE FROM cosift.passages_2_1 WHERE record = 1',
+  );
+  expect(more).toMatchObject({ records: [{ records: 1, ids: [1] }] });
   const count = await after(
     'vectors',
     "UPDATE cosift.databases SET records = 7 WHERE id = 'vectors'",
@@ -122,4 +128,23 @@ test('a passage that is missing, a wrong count and a gap in the feed are found',
     'UPDATE cosift.changes_1 SET position = 5 WHERE position = -5',
   );
   expect(feed).toMatchObject({ records: 'ok', changes: [{ detail: expect.stringContaining('700 of 701') }] });
+});
+
+test('a copy of a database is found, and the advice helps', async () => {
+  const checks = async () => {
+    const found: DoctorCheck[] = [];
+    for await (const check of backend.examine(['vectors', 'texts'], {})) found.push(check);
+    return found.filter(({ check }) => check === 'identity');
+  };
+  expect(await checks()).toEqual([]);
+  await pglite.write((sql) =>
+    sql.run(
+      "UPDATE cosift.databases SET epoch = (SELECT epoch FROM cosift.databases WHERE id = 'vectors') WHERE id = 'texts'",
+    ),
+  );
+  const [copy] = await checks();
+  expect(copy).toMatchObject({ database: 'texts', status: 'problem' });
+  const [statement = ''] = /UPDATE .*/.exec(copy?.advice ?? '') ?? [];
+  await pglite.write((sql) => sql.run(statement));
+  expect(await checks()).toEqual([]);
 });

@@ -35,15 +35,15 @@ export async function* examineAll(
     before.records += last.records;
     yield* examination.checks;
     yield* await checkVectors(id, examination, models, signal);
-    const { identity } = examination;
+    const { identity, identityAdvice } = examination;
     // The store of a re-embedding has the history of its database, and a store id of its own.
     const same = identity === null ? undefined : databases.get(identity);
-    if (same !== undefined) yield twin(id, same);
+    if (same !== undefined) yield twin(id, same, identityAdvice);
     else if (identity !== null) databases.set(identity, id);
   }
 }
 
-function twin(id: string, other: string): DoctorCheck {
+function twin(id: string, other: string, advice: string): DoctorCheck {
   const detail = `the database is a copy of "${other}": clients that follow the change feeds cannot tell them apart`;
   return {
     check: 'identity',
@@ -51,6 +51,6 @@ function twin(id: string, other: string): DoctorCheck {
     status: 'problem',
     detail,
     problems: [{ detail }],
-    advice: `delete the file acknowledged of the copy: the next start gives its change feed a new epoch`,
+    advice,
   };
 }

@@ -12,7 +12,7 @@ export interface MigrationCall {
   onProgress?: ((pass: number, done: number, records: number) => void) | undefined;
 }
 
-export interface MigratedDatabase extends Omit<CopyResult, 'written' | 'isVerified'> {
+export interface MigratedDatabase extends Omit<CopyResult, 'written' | 'verify'> {
   /** Whether followers of the change feed go on after their position. */
   hasFeed: boolean;
 }
@@ -38,13 +38,13 @@ export async function migrateDatabase(
 ): Promise<MigratedDatabase> {
   for (let pass = 1; pass <= MAX_PASSES; pass++) {
     const { records, times } = await source.describeDatabase(database);
-    const { written, isVerified, ...copied } = await copyRecords(source, target, database, {
+    const { written, verify, ...copied } = await copyRecords(source, target, database, {
       signal,
       onProgress: (done) => onProgress?.(pass, done, records),
     });
     // Records that were written to the source during the pass are in the next one.
     const isUnchanged = (await source.describeDatabase(database)).times.last_write_at === times.last_write_at;
-    if (written > 0 && !(isVerified && isUnchanged)) continue;
+    if (written > 0 && !(isUnchanged && (await verify()))) continue;
     if (await keepIds(source, target, database)) continue;
     const counted = (await target.describeDatabase(database)).records;
     if (counted !== copied.records) {

@@ -52,7 +52,8 @@ export async function migrate({ from, to, key }: MigrateOptions): Promise<void> 
  * because it may have a password.
  */
 function checkPlace(option: string, place: string, allowed: ((place: string) => boolean)[]): void {
-  const isUrl = /^[a-z][a-z0-9+.-]+:\/\//i.test(place);
+  // With one slash, too: nobody names a directory so.
+  const isUrl = /^([a-z][a-z0-9+.-]+:\/\/|(postgres(ql)?|https?):)/i.test(place);
   if (isUrl ? allowed.some((isAllowed) => isAllowed(place)) : place !== '') return;
   const urls = allowed.includes(isServiceUrl) ? `${STORE_URL}, or ${SERVICE_URL}` : STORE_URL;
   throw new CosiftError('invalid_request', `${option}: must be a data directory, ${urls}`);

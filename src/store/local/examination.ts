@@ -6,6 +6,9 @@ import { unwrap } from './unwrap.js';
 
 const PROGRESS_MS = 200;
 
+const IDENTITY_ADVICE =
+  'delete the file acknowledged of the copy: the next start gives its change feed a new epoch';
+
 /** Runs a native examination with a signal, and reports its progress. */
 export async function runExamination(
   { signal, onProgress }: ExamineCall,
@@ -14,7 +17,8 @@ export async function runExamination(
   const progress = new (native().DoctorProgress)();
   const timer = onProgress && setInterval(() => onProgress(progress.done, progress.records), PROGRESS_MS);
   try {
-    return parseJson(unwrap(await withStopFlag(signal, (stop) => examine(stop, progress))));
+    const examined = unwrap(await withStopFlag(signal, (stop) => examine(stop, progress)));
+    return { ...parseJson<Omit<Examination, 'identityAdvice'>>(examined), identityAdvice: IDENTITY_ADVICE };
   } finally {
     clearInterval(timer);
   }

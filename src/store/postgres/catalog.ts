@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { CosiftError } from '../../errors.js';
+import { CosiftError, type ErrorCode } from '../../errors.js';
 import type { Limits } from '../../schema/index.js';
 import { type NativeRules, native } from '../local/binding.js';
 import { engineLimits } from '../local/engine-limits.js';
@@ -145,18 +145,23 @@ export class Catalog {
         }
         return { created: false, entry: { ...existing, settings: wanted } };
       }
-      const detail = `database ${JSON.stringify(id)} exists with other settings: ${existing.settings}`;
-      throw new CosiftError('database_exists', detail);
+      throw databaseExists(existing);
     }
-    await this.createTables(sql, tablesOf(entry), given.dimensions, changesOf(entry));
+    await this.createTables(sql, tablesOf(entry), given.dimensions, { changes: changesOf(entry) });
     return { created: true, entry };
   }
 
-  /** Creates the tables of records, and that of the change feed if it is given. */
-  async createTables(sql: Sql, tables: RecordTables, dimensions: number, changes?: string): Promise<void> {
+  /** Creates the tables of records: with that of the change feed, or in the places of the `current` records. */
+  async createTables(
+    sql: Sql,
+    tables: RecordTables,
+    dimensions: number,
+    others: { changes: string } | { current: string },
+  ): Promise<void> {
+    const changes = 'changes' in others ? others.changes : undefined;
     const ofChanges = changes === undefined ? [] : changeTable(changes);
     for (const statement of [...recordTables(tables, dimensions), ...ofChanges]) await sql.run(statement);
-    await distribute(sql, this.#distribution, tables, changes);
+    await distribute(sql, this.#distribution, tables, others);
   }
 
   async drop(sql: Sql, id: string): Promise<void> {
@@ -336,5 +341,27 @@ export async function removeUnusedTables(database: SqlDatabase): Promise<void> {
 }
 
 export function databaseNotFound(id: string): CosiftError {
-  return new CosiftError('database_not_found', `there is no database ${JSON.stringify(id)}`);
+  return engineError('database_not_found', `there is no database ${JSON.stringify(id)}`);
+}
+
+/** The settings are in the order of the embedded engine. */
+function databaseExists(entry: CatalogEntry): CosiftError {
+  const {
+    approximate = false,
+    dimensions,
+    embed = {},
+    fingerprint,
+    lexical = false,
+    model,
+  } = settingsOf(entry);
+  const existing = JSON.stringify({ approximate, dimensions, embed, fingerprint, lexical, model });
+  return engineError(
+    'database_exists',
+    `database ${JSON.stringify(entry.id)} exists with other settings: ${existing}`,
+  );
+}
+
+/** An error as the embedded engine reports it. */
+export function engineError(code: ErrorCode, detail: string): CosiftError {
+  return new CosiftError(code, detail, { fields: { engine: code } });
 }

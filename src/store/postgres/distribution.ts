@@ -6,17 +6,18 @@ export type Distribution = 'database' | 'id';
 
 /**
  * Distributes new tables. Vectors of passages are where their records are. With `id`, the changes stay with the
- * coordinator, because their positions are one sequence.
+ * coordinator, because their positions are one sequence. The tables of a re-embedding are where those of `current` are,
+ * because Citus joins only tables in the same places.
  */
 export async function distribute(
   sql: Sql,
   distribution: Distribution | undefined,
   { records, passages }: RecordTables,
-  changes: string | undefined,
+  { changes, current = 'none' }: { changes?: string | undefined; current?: string | undefined },
 ): Promise<void> {
   if (distribution === undefined) return;
   const isById = distribution === 'id';
-  await place(sql, records, isById ? 'id' : null, 'none');
+  await place(sql, records, isById ? 'id' : null, current);
   await place(sql, passages, isById ? 'record' : null, records);
   if (!isById && changes !== undefined) await place(sql, changes, null, records);
 }

@@ -4,7 +4,7 @@ import { unwrap } from '../local/unwrap.js';
 import type { Examination, ExamineCall } from '../record-store.js';
 import { type Catalog, type CatalogEntry, changesOf, settingsOf, tablesOf } from './catalog.js';
 import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
-import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
+import { arrayOf, type Sql, type SqlDatabase, type SqlValue } from './sql.js';
 
 /** Records that are read at a time. */
 const BATCH = 500;
@@ -19,6 +19,8 @@ const ADVICE = 'restore a backup, or import these records again';
  * Checks databases completely. Each record is read, and everything that is stored besides its data, identities, times
  * and exact vector is made again from these by the rules of the engine: the content hash, the columns for filters, and the
  * vectors in single precision.
+ *
+ * One transaction reads everything, so that the number of records and the change feed fit the records while others write.
  */
 export class Examiner {
   readonly #database: SqlDatabase;
@@ -42,7 +44,11 @@ export class Examiner {
         onProgress?.(reader.read, entry.records);
       }
       const checks = [reader.result(), countCheck(entry, reader.read, reader.last), feed];
-      return { checks, settings: settingsOf(entry), identity: entry.epoch, sample: reader.sample };
+      const identityAdvice =
+        'give the copy an epoch of its own, while no service runs: ' +
+        `UPDATE cosift.databases SET epoch = md5(random()::text) WHERE id = '${id}'`;
+      const { sample } = reader;
+      return { checks, settings: settingsOf(entry), identity: entry.epoch, identityAdvice, sample };
     }, signal);
   }
 }
@@ -133,15 +139,33 @@ class RecordsCheck {
     const different = rows.map(({ id }) => id).filter((id) => !found.has(id));
     if (!this.#entry.has_passages && scanned.count === 0) return different;
     const own = arrayOf(rows.map(({ id }) => id));
-    const ofPassages = await this.#sql.run<{ record: number }>(
-      `SELECT coalesce(p.record, t.record) AS record
-      FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::vector[]) AS t (record, number, direction, emb)
-        FULL JOIN (SELECT * FROM ${tables.passages} WHERE record = ANY($1::bigint[])) AS p
-          ON p.record = t.record AND p.number = t.number
-      WHERE p.passage_direction IS DISTINCT FROM t.direction OR p.passage_emb IS DISTINCT FROM t.emb`,
-      [own, scanned.ids, scanned.numbers, scanned.directions, scanned.embs],
+    // Flat statements, because Citus would copy the passages of all shards for an outer join.
+    const wanted = await this.#counts('unnest($1::bigint[]) AS t (record) GROUP BY record', [scanned.ids]);
+    const stored = await this.#counts(`${tables.passages} WHERE record = ANY($1::bigint[]) GROUP BY record`, [
+      own,
+    ]);
+    const equalOnes = await this.#counts(
+      `unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::vector[]) AS t (record, number, direction, emb)
+        JOIN ${tables.passages} AS p ON p.record = t.record AND p.number = t.number
+          AND p.passage_direction = t.direction AND p.passage_emb = t.emb
+      GROUP BY p.record`,
+      [scanned.ids, scanned.numbers, scanned.directions, scanned.embs],
+      'p.record',
     );
-    return [...new Set([...different, ...ofPassages.map(({ record }) => record)])];
+    const ofPassages = rows.flatMap(({ id }) => {
+      const count = wanted.get(id);
+      return stored.get(id) === count && equalOnes.get(id) === count ? [] : [id];
+    });
+    return [...new Set([...different, ...ofPassages])];
+  }
+
+  /** How often each record is in the rows of a statement. */
+  async #counts(from: string, values: readonly SqlValue[], record = 'record'): Promise<Map<number, number>> {
+    const rows = await this.#sql.run<{ record: number; count: number }>(
+      `SELECT ${record} AS record, count(*) AS count FROM ${from}`,
+      values,
+    );
+    return new Map(rows.map(({ record, count }) => [record, count]));
   }
 
   async #addToSample(rows: readonly (RecordRow & RowVectors)[]): Promise<void> {

@@ -1,5 +1,4 @@
 import type { TextLine } from '../../api/text-line.js';
-import { CosiftError } from '../../errors.js';
 import { type NativeTexts, native } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type {
@@ -13,6 +12,7 @@ import {
   type Catalog,
   type CatalogEntry,
   discardTables,
+  engineError,
   recordsOf,
   removeUnusedTables,
   settingsOf,
@@ -85,7 +85,9 @@ export class Reembedder {
         VALUES ($1::bigint, $2::integer, $3::text, $4::bigint, 0, 0)`,
         [entry.number, generation, text, begun.started_at],
       );
-      await this.#catalog.createTables(sql, tablesOf({ ...entry, generation }), settings.dimensions);
+      await this.#catalog.createTables(sql, tablesOf({ ...entry, generation }), settings.dimensions, {
+        current: recordsOf(entry),
+      });
       return await describe(sql, entry, begun);
     });
   }
@@ -235,7 +237,7 @@ export class Reembedder {
     const unfinished = await find(sql, entry);
     if (unfinished !== undefined) return { entry, unfinished };
     const detail = `database ${JSON.stringify(entry.id)} has no re-embedding`;
-    throw new CosiftError('reembedding_not_found', detail);
+    throw engineError('reembedding_not_found', detail);
   }
 }
 
