@@ -1,20 +1,32 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
-import { PostgresStore } from '../../src/store/postgres/index.js';
+import { ADMIN } from '../../src/server/keys/caller.js';
+import { IssuedKeys } from '../../src/server/keys/issued-keys.js';
+import { hashKey } from '../../src/server/keys/key-format.js';
+import { PostgresKeyStorage } from '../../src/server/keys/postgres-key-storage.js';
+import { PostgresWebhookStore } from '../../src/server/webhooks/postgres-webhook-store.js';
+import type { StoredWebhook } from '../../src/server/webhooks/stored-webhook.js';
+import { PostgresStore, ServiceTables } from '../../src/store/postgres/index.js';
+import { StaleError } from '../../src/store/stale-error.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
+import { statementsOf } from '../helpers/postgres/source-statements.js';
 
 /** A text that would be seen in a statement if it were not bound. */
 const MARK = 'marked"; DROP';
 
 const statements: string[] = [];
+/** All statements since the start. */
+const sent = new Set<string>();
 let pglite: PGliteDatabase;
+let database: ChangedStatements;
 let store: PostgresStore;
 
 beforeAll(async () => {
   pglite = await PGliteDatabase.open();
-  const database = new ChangedStatements(pglite, () => (text) => {
+  database = new ChangedStatements(pglite, () => (text) => {
     statements.push(text);
+    sent.add(text);
     return text;
   });
   store = new PostgresStore(database, LIMITS);
@@ -86,12 +98,187 @@ test('searches and listings are flat statements, in which every name and value i
   const selects = statements.filter((text) => text.includes('cosift.records_'));
   expect(selects.length).toBeGreaterThan(15);
   for (const text of selects) {
-    // Citus would send every record of such a statement to its coordinator.
-    expect(text.match(/\bSELECT\b/g), text).toHaveLength(1);
-    // Vectors of passages are where their records are.
-    const joined = text.replace(/cosift\.passages_\w+ JOIN cosift\.records_\w+ ON id = record\s/, '');
-    expect(joined).not.toMatch(/\b(WITH|OFFSET|OVER|DISTINCT|JOIN|UNION|LATERAL)\b/);
     expect(text).not.toContain('marked');
     expect(text).not.toContain("'w");
   }
+});
+
+/** Calls everything else that sends statements. */
+const useAll = async () => {
+  const put = async (id: string, records: object[], passages = 1) => {
+    const prepared = await store.prepareBatch(id, Buffer.from(JSON.stringify({ records })));
+    const count = prepared.texts().length;
+    const vectors = Float32Array.from(Array.from({ length: count * passages }, (_, at) => [1, at]).flat());
+    const splits = Uint32Array.from(
+      Array.from({ length: count }, (_, at) => [at, 2, 2, 0, 0, 1, 0, 1, 2]).flat(),
+    );
+    const { fingerprint } = await store.databaseInfo(id);
+    await store.commit(id, prepared, {
+      vectors,
+      ...(passages > 1 && { splits }),
+      ...(count > 0 && { fingerprint: fingerprint as string }),
+    });
+  };
+  const search = (id: string, request: object, vector = Float64Array.of(1, 0)) =>
+    store.search(
+      id,
+      { variant: 'integer', limit: 3, threshold: 0.1, embedded_by: id === 'all' ? 'm' : null, ...request },
+      vector,
+    );
+  // Tables of an earlier version are migrated.
+  await pglite.write(async (sql) => {
+    await sql.run('ALTER TABLE cosift.databases DROP COLUMN held_by, DROP COLUMN held_until');
+    await sql.run('UPDATE cosift.schema_version SET version = version - 1');
+  });
+  await store.load();
+  const of = { model: 'm', fingerprint: 'm', dimensions: 2 };
+  await store.createDatabase('all', { ...of, approximate: true });
+  await store.createDatabase('all', { ...of, approximate: true, lexical: true });
+  const texts = Array.from({ length: 60 }, (_, at) => ({ id: at + 1, data: { text: `text ${at}` } }));
+  await put('all', texts.slice(0, 30), 2);
+  await put('all', texts.slice(30));
+  await put('all', texts);
+  await put('all', [{ id: 1, data: { text: 'other' } }]);
+  for (const table of ['records_3_1 USING hnsw (emb', 'passages_3_1 USING hnsw (passage_emb']) {
+    await pglite.write((sql) => sql.run(`CREATE INDEX ON cosift.${table} vector_ip_ops)`));
+  }
+  await search('all', { approximate: true });
+  for (const weight of [0.3, 1]) {
+    const lexical = { weight, text: 'text 7' };
+    const { body } = await search('all', { lexical, explain: true });
+    const cursor = JSON.parse(Buffer.from(body).toString()).pagination.next_cursor;
+    await search('all', { lexical, ...(cursor && { cursor }) });
+    await search('all', { lexical, total: true, facets: [{ column: 'text' }] });
+  }
+  await search('all', { threshold: 0.9, total: true });
+  await search('db', { map: { columns: [MARK] } });
+  await store.query('db', { variant: 'uuid', limit: 3, map: { columns: [MARK] } });
+  const patch = Buffer.from(JSON.stringify({ data: { n: 7 } }));
+  const patched = await store.preparePatch('db', '7', patch);
+  await store.commit('db', patched, { vectors: new Float32Array() });
+  await store.record('db', '7', { variant: 'integer' });
+  await store.deleteRecords('db', { ids: [1] });
+  await store.deleteRecords('all', { ids: [2] });
+  const forced_filter = { condition: 'AND', rules: [{ column: 'n', operator: 'equals', value: 7 }] } as const;
+  const after = { after: 0, limit: 100 };
+  await store.changes('db', { ...after });
+  await store.changes('db', { ...after, forced_filter: forced_filter as never });
+  // The changes are older than the service keeps them.
+  await pglite.write((sql) => sql.run('UPDATE cosift.changes_3 SET written = 0'));
+  await put('all', [{ id: 3, data: { text: 'another' } }]);
+  for await (const _ of store.exportLines('all', { vectors: true }));
+  await store.linesOf('all', [3, 4]);
+  await store.nextId('all');
+  await store.examine('all', {});
+  await store.progress();
+  await store.listDatabases();
+  const times = { created_at: '2026-01-01T00:00:00Z', last_write_at: '2026-01-01T00:00:00Z' };
+  const change = { position: 1, kind: 'created', id: 1, uuid: crypto.randomUUID(), at: times.created_at };
+  const feed = { position: 1, epoch: 'a'.repeat(32), changes: [change as never], times, nextId: 100 };
+  await store.adoptFeed('db', feed);
+  // Another process embeds the database with another model.
+  const other = new PostgresStore(database, LIMITS);
+  const catchUp = async (passages: number) => {
+    const batch = await other.prepareReembedding('all');
+    const count = batch.texts().length;
+    const vectors = Float32Array.from({ length: count * passages * 2 }, (_, at) => 1 - (at % 2));
+    const splits = Array.from({ length: count }, (_, at) => [at, 2, 2, 0, 0, 1, 0, 1, 2]).flat();
+    await other.commitReembedding('all', batch, {
+      ...{ vectors, fingerprint: 'n' },
+      ...(passages > 1 && { splits: Uint32Array.from(splits) }),
+    });
+  };
+  await other.beginReembedding('all', { model: 'o', fingerprint: 'o', dimensions: 2 });
+  await other.beginReembedding('all', { model: 'n', fingerprint: 'n', dimensions: 2 });
+  await other.reembedding('all');
+  await catchUp(2);
+  await put('all', [{ id: 4, data: { text: 'later' } }]);
+  await expect(other.switchReembedding('all')).rejects.toBeInstanceOf(StaleError);
+  // The hold must not pass before the commit looks.
+  await pglite.write((sql) => sql.run("UPDATE cosift.databases SET held_until = held_until + '1 hour'"));
+  const waiting = new AbortController();
+  const prepared = await store.prepareBatch('all', Buffer.from('{"records":[{"id":5,"data":{}}]}'));
+  const held = store.commit('all', prepared, { vectors: new Float32Array() }, waiting.signal);
+  const left = expect(held).rejects.toThrow('left');
+  const isLooking = () => statements.some((text) => /^SELECT 1 FROM cosift.databases\s+WHERE id/.test(text));
+  await expect.poll(isLooking, { timeout: 60_000 }).toBe(true);
+  waiting.abort(new Error('left'));
+  await left;
+  await catchUp(1);
+  await other.switchReembedding('all');
+  await other.beginReembedding('all', { model: 'o', fingerprint: 'o', dimensions: 2 });
+  await other.cancelReembedding('all');
+  const { reembeddingLeases: leases } = store;
+  const state = { model: 'm', state: 'running', done: 0, records: 1 } as never;
+  await leases.take('all', state);
+  await leases.all();
+  await leases.renew('all', state);
+  await leases.release('all', state);
+  await leases.remove('all');
+  const tables = await ServiceTables.open(database);
+  const storage = new PostgresKeyStorage(tables);
+  await storage.adminHash(hashKey('admin'));
+  const keys = new IssuedKeys(storage, hashKey('admin'));
+  await keys.issue({ name: 'k', actions: ['search'], databases: '*' }, ADMIN);
+  await keys.list(ADMIN);
+  const webhooks = new PostgresWebhookStore(tables);
+  const webhook = { webhook_id: 'one', database: 'db' } as StoredWebhook;
+  await webhooks.add(webhook);
+  await webhooks.find('one');
+  await webhooks.lease();
+  await webhooks.update(webhook);
+  await webhooks.close();
+  await webhooks.remove(['one']);
+  await store.dropDatabase('all');
+};
+
+/** A table that Citus may spread, with its distribution column. */
+const SPREAD = /cosift\.(records|passages)_\d+_\d+/g;
+const COLUMNS = { records: 'id', passages: 'record' } as const;
+
+/** Statements that join tables in the same places by their distribution columns. */
+const JOINS = [
+  // Vectors of passages are where their records are.
+  /cosift\.passages_\w+ JOIN cosift\.records_\w+ ON id = record\s/,
+  // Values of the statement are sent to every place.
+  /unnest\([^)]*\)\s+(?:WITH ORDINALITY )?AS t \([^)]*\)\s+JOIN cosift\.records_\w+ AS r ON r\.id = t\.id AND/,
+  /unnest\([^)]*\)\s+AS t \([^)]*\)\s+JOIN cosift\.passages_\w+ AS p ON p\.record = t\.record AND/,
+  // The switch of a model: both tables are in the same places.
+  /WHERE NOT EXISTS \(SELECT 1 FROM cosift\.records_\w+ AS (\w) WHERE \1\.id = \w\.(?:id|record)\)/,
+];
+
+test('every statement is one that Citus sends to the places of the records', async () => {
+  await useAll();
+  const all = [...sent].filter((text) => !/^\s*(CREATE|ALTER|DROP)\s/.test(text));
+  const spread = all.filter((text) => text.match(SPREAD));
+  expect(spread.length).toBeGreaterThan(60);
+  for (const text of spread) {
+    const flat = JOINS.reduce((rest, join) => rest.replace(join, ' '), text)
+      .replaceAll('IS NOT DISTINCT FROM', '=')
+      .replaceAll('IS DISTINCT FROM', '<>');
+    const isInsert = /^\s*INSERT\b/.test(text);
+    // Citus would send every record of such a statement to its coordinator, or refuse it.
+    expect(flat.match(/\bSELECT\b/g)?.length ?? 0, text).toBeLessThanOrEqual(1);
+    expect(flat, text).not.toMatch(/\b(WITH|OFFSET|OVER|DISTINCT|JOIN|UNION|LATERAL|EXISTS|FOR UPDATE)\b/);
+    // Functions whose result changes are refused in statements that write.
+    expect(flat, text).not.toMatch(/\b(now|random|clock_timestamp|current_timestamp|nextval|md5)\b/);
+    // Tables that are not spread are at the coordinator.
+    expect(text.replaceAll(SPREAD, ''), text).not.toContain('cosift.');
+    if (isInsert) {
+      const [, kind] = /cosift\.(records|passages)_/.exec(text) as unknown as [string, keyof typeof COLUMNS];
+      expect(text, text).toMatch(new RegExp(`INTO cosift\\.${kind}_\\w+\\s+\\(${COLUMNS[kind]},`));
+      expect(text, text).not.toMatch(/SET (.*, )?(id|record) =/);
+    } else expect(text, text).not.toMatch(/\bSET\b.*\b(id|record) = .*\bWHERE\b/s);
+  }
+});
+
+test('the tests above send every statement of the source', () => {
+  const own = statementsOf('store/postgres').filter(
+    // Statements of connections, and calls of Citus itself.
+    ({ place }) => !/^(node-postgres|listener|distribution)\.ts/.test(place),
+  );
+  const source = [...own, ...statementsOf('server/keys'), ...statementsOf('server/webhooks')];
+  expect(source.length).toBeGreaterThan(80);
+  const missing = source.filter(({ pattern }) => ![...sent].some((text) => pattern.test(text)));
+  expect(missing.map(({ place }) => place)).toEqual([]);
 });

@@ -44,9 +44,7 @@ export class Examiner {
         onProgress?.(reader.read, entry.records);
       }
       const checks = [reader.result(), countCheck(entry, reader.read, reader.last), feed];
-      const identityAdvice =
-        'give the copy an epoch of its own, while no service runs: ' +
-        `UPDATE cosift.databases SET epoch = md5(random()::text) WHERE id = '${id}'`;
+      const identityAdvice = `give the copy another epoch, while no service runs: UPDATE cosift.databases SET epoch = md5(random()::text) WHERE id = '${id}'`;
       const { sample } = reader;
       return { checks, settings: settingsOf(entry), identity: entry.epoch, identityAdvice, sample };
     }, signal);
