@@ -13,6 +13,11 @@ const CALLER = 'reembedding';
 /** Milliseconds until the next try when the store is busy. */
 const BUSY_MS = 500;
 
+/** Texts that are embedded beyond twice those of all records before writers are slowed. */
+const SPARE_TEXTS = 2_000;
+/** How often the time of writers is halved. */
+const MAX_SLOWED = 4;
+
 export interface ReembeddingDependencies {
   store: RecordStore;
   infos: DatabaseInfoCache;
@@ -138,45 +143,87 @@ export class ReembeddingJob {
   }
 
   async #run(embedder: Embedder): Promise<void> {
-    const { store, infos, barriers } = this.#dependencies;
-    await this.#catchUp(embedder);
+    const { store, infos } = this.#dependencies;
+    const { records } = await store.describeDatabase(this.#id);
+    await this.#catchUp(embedder, records);
     // Most of the work of the switch is done while writes continue.
     await store.warmReembedding(this.#id);
     for (;;) {
-      await this.#catchUp(embedder);
-      const open = await barriers.of(this.#id).close();
+      await this.#catchUp(embedder, 0);
+      const release = await this.#holdWriters();
       try {
         this.#state = 'switching';
-        await this.#catchUp(embedder);
+        while (!(await this.#embedBatch(embedder)).isLast);
         await store.switchReembedding(this.#id);
         await infos.refresh(this.#id);
         this.#state = 'done';
         return;
       } catch (error) {
-        // A write did not pass the barrier, such as a write of another process.
+        // A write of another process that was not held.
         if (!(error instanceof StaleError)) throw error;
         await this.#begin(embedder);
       } finally {
-        open();
+        await release();
       }
       this.#state = 'running';
     }
   }
 
-  /** Embeds all records that have no new vector yet. */
-  async #catchUp(embedder: Embedder): Promise<void> {
+  /**
+   * Embeds the records that have no new vector yet, of which there are about `records`.
+   *
+   * Writers that are faster than the embedding would keep it from ending. So writers wait while a batch is embedded
+   * as soon as twice the texts were embedded, and each time that this was not enough, they get half the time between two
+   * batches. It returns without having embedded all records when that does not help, either: the switch keeps writers
+   * waiting until the rest is embedded.
+   */
+  async #catchUp(embedder: Embedder, records: number): Promise<void> {
+    const expected = 2 * records + SPARE_TEXTS;
+    for (let embedded = 0; ; ) {
+      const slowed = Math.floor(embedded / expected);
+      if (slowed > MAX_SLOWED) return;
+      const begun = performance.now();
+      const release = slowed === 0 ? undefined : await this.#holdWriters();
+      try {
+        const { isLast, texts } = await this.#embedBatch(embedder);
+        if (isLast) return;
+        embedded += texts;
+      } finally {
+        await release?.();
+      }
+      if (slowed > 0) await sleep((performance.now() - begun) / 2 ** slowed, this.#stopped.signal);
+    }
+  }
+
+  /** Embeds the next records that have no new vector. */
+  async #embedBatch(embedder: Embedder): Promise<{ isLast: boolean; texts: number }> {
     const { store, maxPassages } = this.#dependencies;
     const { signal } = this.#stopped;
-    for (let isLast = false; !isLast; ) {
-      signal.throwIfAborted();
-      const batch = await retryWhileBusy(() => store.prepareReembedding(this.#id), signal);
-      const split = { lines: (text: number) => batch.lines(text), maxPassages };
-      const options = { signal, caller: CALLER, waitForRoom: true, split };
-      const embedded = await embedder.embedPassages(batch.texts(), options);
-      const { fingerprint } = embedder;
-      const commit = () => store.commitReembedding(this.#id, batch, { ...embedded, fingerprint });
-      this.#done = await retryWhileBusy(commit, signal);
-      isLast = batch.isLast;
+    signal.throwIfAborted();
+    const batch = await retryWhileBusy(() => store.prepareReembedding(this.#id), signal);
+    const split = { lines: (text: number) => batch.lines(text), maxPassages };
+    const options = { signal, caller: CALLER, waitForRoom: true, split };
+    const texts = batch.texts();
+    const embedded = await embedder.embedPassages(texts, options);
+    const { fingerprint } = embedder;
+    const commit = () => store.commitReembedding(this.#id, batch, { ...embedded, fingerprint });
+    this.#done = await retryWhileBusy(commit, signal);
+    return { isLast: batch.isLast, texts: texts.length };
+  }
+
+  /** Keeps the writers of all processes waiting until the returned function is called. */
+  async #holdWriters(): Promise<() => Promise<void>> {
+    const { store, barriers } = this.#dependencies;
+    const open = await barriers.of(this.#id).close();
+    try {
+      const release = await store.holdWriters?.(this.#id);
+      return async () => {
+        await release?.();
+        open();
+      };
+    } catch (error) {
+      open();
+      throw error;
     }
   }
 

@@ -147,6 +147,11 @@ export interface RecordStore {
   /** Does the part of the switch that can run while writes continue. */
   warmReembedding(id: string): Promise<void>;
   /**
+   * Keeps upserts of other processes waiting until the returned function is called; they are refused as `busy` after some
+   * seconds. Absent in a store that one process uses.
+   */
+  holdWriters?(id: string): Promise<() => Promise<void>>;
+  /**
    * Replaces the vectors of the database by the new ones, and its model by the new one.
    *
    * @throws {StaleError} when records were written after the last batch.

@@ -191,6 +191,7 @@ const useAll = async () => {
   await other.beginReembedding('all', { model: 'o', fingerprint: 'o', dimensions: 2 });
   await other.beginReembedding('all', { model: 'n', fingerprint: 'n', dimensions: 2 });
   await other.reembedding('all');
+  await (await other.holdWriters('all'))();
   await catchUp(2);
   await put('all', [{ id: 4, data: { text: 'later' } }]);
   await expect(other.switchReembedding('all')).rejects.toBeInstanceOf(StaleError);

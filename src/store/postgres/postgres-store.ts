@@ -241,6 +241,10 @@ export class PostgresStore implements RecordStore {
   /** Nothing of the switch can be done before. */
   async warmReembedding(_id: string): Promise<void> {}
 
+  holdWriters(id: string): Promise<() => Promise<void>> {
+    return this.#reembedder.holdWriters(id);
+  }
+
   switchReembedding(id: string): Promise<void> {
     return this.#reembedder.switch(id);
   }

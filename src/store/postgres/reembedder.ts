@@ -24,6 +24,9 @@ import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
 import { replacePassages } from './vectors.js';
 import type { WriterHold } from './writer-hold.js';
 
+/** Milliseconds after which a hold of the writers is renewed. It passes after ten seconds. */
+const RENEW_MS = 3_000;
+
 /** Records of a batch. */
 const BATCH = 256;
 
@@ -172,6 +175,25 @@ export class Reembedder {
       }
       return await countRecords(sql, tables.records);
     });
+  }
+
+  /** See `RecordStore.holdWriters`. */
+  async holdWriters(id: string): Promise<() => Promise<void>> {
+    const locked = (change: (sql: Sql, entry: CatalogEntry) => Promise<void>) =>
+      this.#database.write(async (sql) => change(sql, await this.#catalog.lock(sql, id)));
+    let isReleased = false;
+    const hold = () =>
+      locked(async (sql, entry) => {
+        if (!isReleased) await this.#hold.set(sql, entry);
+      });
+    await hold();
+    // When this fails, the hold passes, and the switch finds what was written.
+    const timer = setInterval(() => void hold().catch(() => undefined), RENEW_MS);
+    return async () => {
+      isReleased = true;
+      clearInterval(timer);
+      await locked((sql, entry) => this.#hold.clear(sql, entry)).catch(() => undefined);
+    };
   }
 
   /**

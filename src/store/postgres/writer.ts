@@ -1,3 +1,4 @@
+import { CosiftError } from '../../errors.js';
 import type { NativeRules, NativeWrites, Prepared } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type { CommitResult, EmbeddedVectors, PreparedRecords, StoreDeleteRequest } from '../record-store.js';
@@ -63,13 +64,18 @@ export class Writer {
   ): Promise<CommitResult> {
     const deadline = this.#hold.deadline();
     for (;;) {
-      const mayWait = performance.now() < deadline;
       const committed = await this.#database.write(async (sql) => {
         const entry = await this.#catalog.lock(sql, id);
-        if (mayWait && (await this.#hold.isHeld(sql, entry))) return undefined;
+        if (await this.#hold.isHeld(sql, entry)) return undefined;
         return await this.#commit(sql, entry, prepared as Prepared, embedded);
       }, signal);
       if (committed !== undefined) return committed;
+      if (performance.now() >= deadline) {
+        throw new CosiftError(
+          'busy',
+          'the database is being embedded with another model: writes wait for it',
+        );
+      }
       await this.#hold.wait(id, deadline, signal);
     }
   }
