@@ -7,6 +7,7 @@
 
 mod arrays;
 mod background;
+mod deferred;
 mod doctor;
 mod engine;
 mod external;
@@ -14,8 +15,10 @@ mod external_searches;
 mod external_values;
 mod external_writes;
 mod failure;
+mod finished_calls;
 mod handles;
 mod module;
 mod options;
+mod page_body;
 mod promise;
 mod results;

@@ -2,23 +2,26 @@
 
 use cosift_engine::{Done, Error};
 use napi::Env;
-use napi::bindgen_prelude::{Either, JsValue, PromiseRaw, Result, ToNapiValue};
+use napi::bindgen_prelude::{Either, PromiseRaw, Result, ToNapiValue};
 
+use crate::deferred::Deferred;
 use crate::failure::NativeFailure;
+use crate::finished_calls::FinishedCalls;
 
 type Outcome<J> = Either<J, NativeFailure>;
-type Resolver<J> = Box<dyn FnOnce(Env) -> Result<Outcome<J>> + Send>;
 
 /// Starts a call of the engine and returns a promise of its result, which is converted on the main thread.
 pub(crate) fn promise<'env, T: Send + 'static, J: From<T> + ToNapiValue + 'static>(
     env: &'env Env,
     start: impl FnOnce(Done<T>),
 ) -> Result<PromiseRaw<'env, Outcome<J>>> {
-    let (deferred, promise) = env.create_deferred::<Outcome<J>, Resolver<J>>()?;
+    let calls = FinishedCalls::of(env)?;
+    let (deferred, promise) = Deferred::new(env)?;
+    calls.begin(env)?;
     start(Box::new(move |result| {
-        deferred.resolve(Box::new(move |_| Ok(outcome(result.map(J::from)))));
+        calls.finish(deferred, result, |result| outcome(result.map(J::from)));
     }));
-    Ok(PromiseRaw::new(env.raw(), promise.raw()))
+    Ok(promise)
 }
 
 /// The value that a result becomes in JavaScript.

@@ -5,6 +5,7 @@ use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 
 use crate::failure::NativeProblem;
+use crate::page_body::PageBody;
 
 /// What a commit did.
 #[napi(object)]
@@ -72,10 +73,11 @@ impl From<TextLine> for NativeTextLine {
 }
 
 /// The response to a search or a query.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct NativePage {
     /// The response body, JSON.
-    pub body: Buffer,
+    #[napi(ts_type = "Buffer")]
+    pub body: PageBody,
     /// Microseconds the scan took.
     pub scan_micros: f64,
     /// Microseconds from arrival in the engine to the answer.
@@ -85,7 +87,7 @@ pub struct NativePage {
 impl From<Page> for NativePage {
     fn from(page: Page) -> Self {
         Self {
-            body: page.body.into(),
+            body: PageBody(page.body),
             scan_micros: page.scan_micros as f64,
             total_micros: page.total_micros as f64,
         }

@@ -19,7 +19,7 @@ use crate::search::shared_scan::SharedScan;
 /// A group of scan threads with one queue.
 pub(crate) struct Group {
     queue: Mutex<Queue>,
-    /// Notified when there may be a new step.
+    /// Notified when another thread queued a step. A thread that queues one and takes the next step itself does not notify.
     work: Condvar,
     metrics: Arc<Metrics>,
     /// The group for expensive searches; `None` in that group itself.
@@ -113,7 +113,8 @@ impl Group {
                 Some(expensive) if search.counts_many() => {
                     expensive.push_bound(search, needs_scan);
                 }
-                _ => self.push_bound(search, needs_scan),
+                // This thread takes the next step now, and wakes another one when there are more.
+                _ => self.queue.lock().push_bound(search, needs_scan),
             },
             Err(panic) => {
                 let reply = reply.lock().take();
@@ -126,7 +127,7 @@ impl Group {
         }
     }
 
-    /// Queues a search that was bound.
+    /// Queues a search that a thread of the other group has bound.
     fn push_bound(&self, search: RunningSearch, needs_scan: bool) {
         self.queue.lock().push_bound(search, needs_scan);
         self.work.notify_one();
@@ -164,8 +165,8 @@ impl Group {
         }
         self.metrics.scanned(std::mem::take(&mut scratch.bytes));
         if scan.finish_part() {
+            // As after a bind, this thread takes the next step now.
             self.queue.lock().end_scan(scan);
-            self.work.notify_all();
         }
     }
 }
