@@ -7,6 +7,8 @@ export interface Values {
   readonly scan_p50_ms?: number;
   /** Processor time of one search, all threads. */
   readonly cpu_p50_ms?: number;
+  /** Processor time of a server for one search, all threads, mean. */
+  readonly cpu_mean_ms?: number;
   /** Ratio of p50 to that of cosift in the same round, median over rounds: 8 means that cosift is eight times faster. */
   readonly times_ours?: number;
   /** Ratio of p50 to that of the same search without a filter. */
@@ -47,6 +49,8 @@ export interface Values {
   /** Ratio of p50 to that of the engine alone. */
   readonly times_engine?: number;
   readonly per_second?: number;
+  /** The fewest searches a second that are accepted. */
+  readonly goal_per_second?: number;
   readonly recall?: number;
   /** The lowest recall of a query. */
   readonly worst_recall?: number;

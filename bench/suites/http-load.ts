@@ -4,20 +4,26 @@ import { Agent, request } from 'node:http';
 import { createInterface } from 'node:readline';
 import { SERVER } from '../built.js';
 
-const ADMIN_KEY = 'bench-admin-key-of-a-server-that-lives-for-minutes';
+export const ADMIN_KEY = 'bench-admin-key-of-a-server-that-lives-for-minutes';
 
 /** A server in a process of its own. */
 export interface Server {
+  readonly port: number;
+  /** Its process. */
+  readonly pid: number;
   /** Sends one request over a kept-alive connection and reads the whole response. */
   post(path: string, body: object): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** Starts `cosift serve` on a data directory, without a rate limit. */
-export async function startServer(directory: string): Promise<Server> {
+export async function startServer(directory: string, options: readonly string[] = []): Promise<Server> {
   const child = spawn(
     process.execPath,
-    [SERVER, 'serve', '--port', '0', '--data', directory, '--log-level', 'error', '--rate-limit', '0'],
+    [
+      ...[SERVER, 'serve', '--port', '0', '--data', directory, '--log-level', 'error', '--rate-limit', '0'],
+      ...options,
+    ],
     {
       env: { ...process.env, COSIFT_ADMIN_KEY: ADMIN_KEY },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -28,11 +34,14 @@ export async function startServer(directory: string): Promise<Server> {
     address = /listening on (http:\S+)/.exec(line)?.[1];
     if (address !== undefined) break;
   }
-  if (address === undefined) throw new Error('the server ended before it listened');
+  if (address === undefined || child.pid === undefined)
+    throw new Error('the server ended before it listened');
   child.stdout.resume();
   const agent = new Agent({ keepAlive: true });
   const url = address;
   return {
+    port: Number(new URL(url).port),
+    pid: child.pid,
     post: (path, body) => post(new URL(path, url), JSON.stringify(body), agent),
     stop: async () => {
       agent.destroy();

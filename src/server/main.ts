@@ -7,6 +7,7 @@ import { type AppOptions, buildApp, CAPACITY } from './app.js';
 import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
 import { storeAdminKey } from './keys/admin-key.js';
 import { EngineLog } from './observability/engine-log.js';
+import { LOG_STREAM } from './observability/log-stream.js';
 import { Preparation } from './preparation.js';
 import { openServiceState, statementTimeoutMs } from './service-state.js';
 import type { ServiceAdmin, ServiceState } from './shared-state.js';
@@ -140,8 +141,7 @@ function appOptions(config: Config, timeouts: Partial<Timeouts> | undefined): Pa
     corsOrigins: config.corsOrigins,
     trustedProxies: config.trustedProxies,
     timeouts: { ...TIMEOUTS, responseMs: config.answerTimeoutSeconds * 1000, ...timeouts },
-    // Standard output is only for the lines that `print` writes.
-    logger: { level: config.logLevel, stream: process.stderr },
+    logger: { level: config.logLevel, stream: LOG_STREAM },
   };
 }
 

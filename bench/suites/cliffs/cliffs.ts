@@ -7,6 +7,7 @@ import { CHANGING } from './changing.js';
 import type { Cliff, Ground } from './cliff.js';
 import { DESCRIPTIONS } from './descriptions.js';
 import { FIRST_COUNTS } from './first-counts.js';
+import { HTTP } from './http.js';
 import { LISTINGS } from './listings.js';
 import { MANY_DATABASES } from './many-databases.js';
 import { MANY_RULES } from './many-rules.js';
@@ -28,6 +29,7 @@ const ALL: readonly Cliff[] = [
   TIES,
   APPROXIMATE,
   MANY_DATABASES,
+  HTTP,
 ];
 
 const LARGE = { records: 500_000, dimensions: 384, seed: SEED };

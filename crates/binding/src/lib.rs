@@ -1,7 +1,8 @@
 //! The engine as a Node-API module: convert, call, convert. No decision is made here.
 //!
 //! Failures cross as values: a promise never rejects, it resolves with the result or a
-//! [`failure::NativeFailure`]. Nothing here calls into JavaScript; the engine's threads resolve promises.
+//! [`failure::NativeFailure`]. The engine's threads queue the calls that they have finished, and the JavaScript thread
+//! settles their promises ([`finished_calls`]).
 
 #![expect(unreachable_pub, reason = "napi exports the items of private modules")]
 

@@ -38,8 +38,8 @@ export function guardAccess(
 
   // The key may have been revoked or have expired while the body arrived.
   app.addHook('preHandler', async (request) => {
-    if (request.routeOptions.config.operation?.body !== undefined)
-      request.caller = await authenticate(keys, request);
+    if (request.routeOptions.config.operation?.body !== undefined && request.caller !== null)
+      request.caller = valid(await keys.find(request.caller.keyId));
   });
 }
 
@@ -115,7 +115,10 @@ async function authenticate(
       'send a key in the header x-api-key, or in authorization after "Bearer"',
     );
   }
-  const caller = await keys.authenticate(key, { acceptsLastRead });
+  return valid(await keys.authenticate(key, { acceptsLastRead }));
+}
+
+function valid(caller: Caller | undefined): Caller {
   if (caller === undefined) throw new CosiftError('unauthorized', 'the key is not valid');
   return caller;
 }
