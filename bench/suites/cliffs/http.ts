@@ -9,8 +9,8 @@ import type { Cliff, CliffCell } from './cliff.js';
 const CONNECTIONS = 16;
 /** Requests of one connection that wait for their responses. */
 const DEPTH = 4;
-const WARM_UP_MS = 2_000;
-const MS = 3_000;
+const WARM_UP_MS = 1_500;
+const MS = 2_500;
 const GOAL = 25_000;
 const TEXTS = ['solar power', 'deep sea fish', 'how do volcanoes form', 'cats and dogs', 'winter sports'];
 const PATHS = ['/v1/databases/demo/search', '/v1/databases/demo/records/search'];
