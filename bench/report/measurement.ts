@@ -38,6 +38,8 @@ export interface Values {
   readonly goal_threads?: number;
   readonly goal_descriptors?: number;
   readonly goal_times_disk?: number;
+  /** Ratio to the time of the same request of pgvector alone, median over the queries. */
+  readonly times_plain?: number;
   /** Ratio of p50 to that of the page alone. */
   readonly times_alone?: number;
   /** Ratio of the time of a scan to that without a lexical weight, median over the queries. */

@@ -9,6 +9,7 @@ import { LEXICAL } from './lexical.js';
 import { OPENING } from './opening.js';
 import { PAGES_BY_DEPTH } from './pages.js';
 import { PEERS } from './peers.js';
+import { POSTGRES } from './postgres/postgres.js';
 import type { Suite } from './session.js';
 import { WRITES } from './writes.js';
 
@@ -26,4 +27,5 @@ export const SUITES: readonly Suite[] = [
   WRITES,
   EMBEDDER,
   LAYERS,
+  POSTGRES,
 ];

@@ -266,6 +266,8 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
         return rows;
       });
     expect(await read(true)).toEqual([{ one: 1 }]);
+    // The end of the transaction.
+    await expect.poll(() => proxy.swallowed).toBeGreaterThan(0);
     proxy.isSilent = false;
     expect(await read(false)).toEqual([{ one: 1 }]);
     proxy.close();
@@ -340,6 +342,8 @@ function messageOf(type: string, body: string): Buffer {
 /** Forwards connections to a port of this machine, until it is silent: then it keeps them open and forwards nothing. */
 class SilentProxy {
   isSilent = false;
+  /** Bytes that were not forwarded. */
+  swallowed = 0;
   /** Changes what the server sends. */
   change: (bytes: Buffer) => Buffer = (bytes) => bytes;
   readonly #server: Server;
@@ -354,7 +358,8 @@ class SilentProxy {
       ] as const) {
         this.#sockets.add(from);
         from.on('data', (bytes) => {
-          if (!this.isSilent) to.write(from === server ? this.change(bytes) : bytes);
+          if (this.isSilent) this.swallowed += bytes.length;
+          else to.write(from === server ? this.change(bytes) : bytes);
         });
         from.on('close', () => this.isSilent || to.destroy());
         from.on('error', () => undefined);

@@ -109,7 +109,7 @@ test('a passage that is missing, a wrong count and a gap in the feed are found',
   expect(passage).toMatchObject({ records: [{ records: 1, ids: [2] }] });
   const more = await after(
     'texts',
-    'INSERT INTO cosift.passages_2_1 SELECT 1, 0, passage_direction, passage_emb FROM cosift.passages_2_1 LIMIT 1',
+    'INSERT INTO cosift.passages_2_1 SELECT 1, 0, passage_emb, passage_direction FROM cosift.passages_2_1 LIMIT 1',
     'DELETE FROM cosift.passages_2_1 WHERE record = 1',
   );
   expect(more).toMatchObject({ records: [{ records: 1, ids: [1] }] });

@@ -172,17 +172,15 @@ export class NodePostgres implements SqlDatabase {
       });
       signal?.throwIfAborted();
       isCommitting = true;
-      if (begin === BEGIN_READ) {
-        // The result is complete. When the transaction cannot be ended, its connection is given up.
-        failure = await rollback(client);
-        return result;
-      }
+      // The result is complete.
+      if (begin === BEGIN_READ) return result;
       await limited(client, 'COMMIT', this.#options.commitTimeoutMs ?? COMMIT_MS).catch((error) => {
         throw new CommitFailure(error);
       });
       return result;
     };
-    let failure: Error | boolean | undefined;
+    // A connection whose state is not known is closed.
+    const end = async () => client.release(await rollback(client));
     let onAbort: () => void = () => undefined;
     const aborted = new Promise<never>((_, reject) => {
       onAbort = () => {
@@ -192,23 +190,23 @@ export class NodePostgres implements SqlDatabase {
       signal?.addEventListener('abort', onAbort, { once: true });
     });
     try {
-      return await Promise.race([attempt(), aborted]);
+      const result = await Promise.race([attempt(), aborted]);
+      // The caller of a read need not wait for the end of its transaction.
+      if (begin === BEGIN_READ) void end();
+      else client.release();
+      return result;
     } catch (error) {
       if (error instanceof CommitFailure && !isAnswer(error.cause)) {
         // A rollback would wait for the answer to the commit.
-        failure = true;
+        client.release(true);
       } else if (signal?.aborted) {
         // The server may not answer. A cancellation may reach the connection after the statement has ended.
         this.#cancel(client);
-        failure = true;
-      } else {
-        failure = await rollback(client);
-      }
+        client.release(true);
+      } else await end();
       throw error;
     } finally {
       signal?.removeEventListener('abort', onAbort);
-      // A connection whose state is not known is closed.
-      client.release(failure);
     }
   }
 

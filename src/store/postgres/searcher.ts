@@ -15,7 +15,7 @@ import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows
 import { marginOf, SAME_SCORE_STEPS } from './scores.js';
 import { arrayOf, type Sql, Values } from './sql.js';
 import { VectorSource } from './vector-source.js';
-import { vectorText } from './vectors.js';
+import { vectorBytes } from './vectors.js';
 
 /** What the engine read of a search. Scores are in steps of 1e-9. */
 interface SearchPlan {
@@ -102,7 +102,7 @@ class Search {
     this.#margin = margin;
     // The error is checked independently of what the search relies on.
     this.#scores = new CandidateScores(sql, tables.records, search, marginOf(settingsOf(entry).dimensions));
-    const common = { sql, tables, restriction, order, vector: vectorText(search.vector()) };
+    const common = { sql, tables, restriction, order, vector: vectorBytes(search.vector()) };
     const kinds = entry.has_passages ? [false, true] : [false];
     this.#sources = kinds.map((isOfPassages) => new VectorSource(common, isOfPassages));
     this.#scan = new MatchScan({

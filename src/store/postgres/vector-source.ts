@@ -37,8 +37,8 @@ export interface SourceSearch {
   tables: RecordTables;
   restriction: Restriction;
   order: MatchOrder;
-  /** The query in the text form of pgvector. */
-  vector: string;
+  /** The query in the binary form of pgvector. */
+  vector: Uint8Array;
 }
 
 /** Finds vectors by their scores in single precision: those of the records with one vector, or with several. */

@@ -2,9 +2,12 @@ import type { NativeScanned } from '../local/binding.js';
 import type { RecordTables } from './schema.js';
 import type { Sql, SqlValue } from './sql.js';
 
-/** A vector in the text form of pgvector. */
-export function vectorText(vector: Float32Array): string {
-  return `[${vector.join(',')}]`;
+/** A vector in the binary form of pgvector: the number of values, two unused bytes, and the values. */
+export function vectorBytes(vector: Float32Array): Uint8Array {
+  const bytes = new DataView(new ArrayBuffer(4 + 4 * vector.length));
+  bytes.setUint16(0, vector.length);
+  for (const [at, value] of vector.entries()) bytes.setFloat32(4 + 4 * at, value);
+  return Buffer.from(bytes.buffer);
 }
 
 /** Replaces the vectors of records with several. `ids` is an array of the records; the vectors of others are left out. */
