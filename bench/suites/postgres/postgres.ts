@@ -6,9 +6,9 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import pg from 'pg';
+import { NO_SERVER, PostgresServer } from '../../../scripts/postgres/server.js';
 import { LIMITS } from '../../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../../src/store/postgres/index.js';
-import { NO_SERVER, PostgresServer } from '../../../test/helpers/postgres/server.js';
 import {
   type Dataset,
   type DatasetKey,

