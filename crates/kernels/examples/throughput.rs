@@ -147,7 +147,7 @@ fn measure_vectors() {
         let vectors = vector.repeat(count);
         let mut out = vec![0.0; DIMS * count];
         let seconds =
-            best(|| (0..100).for_each(|_| rotate(black_box(&matrix), &vectors, &mut out)));
+            best(|| (0..100).for_each(|_| rotate(black_box(&matrix), DIMS, &vectors, &mut out)));
         println!(
             "rotate {count}: {:.1} us a vector",
             seconds * 1e4 / count as f64

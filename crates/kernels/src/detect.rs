@@ -79,22 +79,29 @@ pub fn exact(query: &[i32], record: &[i32]) -> i64 {
     unsafe { (kernel().exact)(query, record) }
 }
 
-/// Multiplies a square matrix, given by rows, with each of the concatenated `vectors`. `out` gets the products in the same
-/// order.
+/// Multiplies a matrix, rows of `dims` components, with each of the concatenated `vectors`. `out` gets the products in the
+/// same order.
 ///
 /// The vectors of a call share the reads of the matrix. The result has the same bits for any number of vectors and on
-/// every CPU. For the bounds of a scan to hold, the rows must be orthonormal to 1e-5.
+/// every CPU. For the bounds of a scan to hold, what the products are used for must be orthonormal to 1e-5.
 ///
 /// # Panics
-/// When the matrix is empty or not square, the length of `vectors` is not a multiple of the dimensions, or `out` has another length.
-pub fn rotate(matrix: &[f32], vectors: &[f32], out: &mut [f32]) {
-    let dims = matrix.len().isqrt();
-    assert!(dims > 0 && dims * dims == matrix.len(), "matrix is square");
+/// When the matrix is empty or has an incomplete row, the length of `vectors` is not a multiple of the dimensions, or
+/// `out` has not one component for each row and vector.
+pub fn rotate(matrix: &[f32], dims: usize, vectors: &[f32], out: &mut [f32]) {
+    assert!(
+        dims > 0 && !matrix.is_empty() && matrix.len().is_multiple_of(dims),
+        "matrix has complete rows"
+    );
     assert!(
         vectors.len().is_multiple_of(dims),
         "vectors have the matrix's dimensions"
     );
-    assert_eq!(out.len(), vectors.len(), "out is as long as vectors");
+    assert_eq!(
+        out.len(),
+        vectors.len() / dims * (matrix.len() / dims),
+        "out has a component for each row and vector"
+    );
     // SAFETY: the kernel is available.
     unsafe { (kernel().rotate)(matrix, dims, vectors, out) }
 }

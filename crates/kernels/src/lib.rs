@@ -41,6 +41,6 @@ pub use detect::{
     exact, find_near, floats_between, integers_between, kernel_name, refine, rotate, scan_codes,
 };
 pub use layout::{BLOCK_RECORDS, Layout, TILE_RECORDS};
-pub use query::Query;
+pub use query::{MAX_LEADING, MAX_ONE_PRODUCT, Query};
 pub use scan::{Candidate, Counted, HigherFloor, Mask, Scan, Wanted};
 pub use steps::Steps;

@@ -313,14 +313,42 @@ impl Band {
 ///
 /// Residuals are computed from the rotated f32 components, which contain the rounding errors of
 /// [`rotate`](crate::rotate): each product is rounded at most three times before its running sum, `dims / 64 + 4` times in
-/// it, and four times after it, by a relative 2^-24 each. The absolute values of the terms sum to at most 1 in each of the
-/// `dims` components, of the query and of the record. The other 5e-5 cover a rotation that is orthonormal to 1e-5, norms
-/// within 1e-5 of 1, bounds rounded to f32, and a dozen f32 roundings of numbers below 2 in the scan.
+/// it, and four times after it, by a relative 2^-24 each. The absolute values of the terms of a product with a row sum to
+/// at most the norm of the row.
+///
+/// - One product with a square matrix has `dims` rows of norm 1.
+/// - A rotation of many dimensions is three products, with matrices `A`, `P` and `G` of spectral norms up to 1, of which
+///   each has at most [`MAX_LEADING`] rows or columns, so their Frobenius norms are at most its square root. The rotated
+///   vector is `A x` and a part of `x` minus `G (P A x + x_1)`, where the norm of the sum is at most 2. In units of the
+///   square root, the error of `A x` is at most that of one product of `dims` terms, and the error of the others at most as
+///   much, once the error of a product of [`MAX_LEADING`] terms for `P`, and twice for `G`.
+///
+/// Both the query and the record have this error. The other 5e-5 cover a rotation that is orthonormal to 1e-5, norms within
+/// 1e-5 of 1, sums, differences and Hadamard transforms of components, bounds rounded to f32, and a dozen f32 roundings of
+/// numbers below 2 in the scan.
 fn rounding_error(dims: usize) -> f64 {
-    let dims = dims as f64;
-    let component = (dims / 64.0 + 11.0) * 2.0_f64.powi(-24);
-    5e-5 + 2.0 * component * dims.sqrt()
+    let one = component_error(dims) * (dims as f64).sqrt();
+    // Stored bases of many dimensions may be square matrices, too.
+    let largest = if dims > MAX_ONE_PRODUCT {
+        let (first, leading) = (component_error(dims), component_error(MAX_LEADING));
+        let three = f64::hypot(first, first + 3.0 * leading) * (MAX_LEADING as f64).sqrt();
+        three.max(one)
+    } else {
+        one
+    };
+    5e-5 + 2.0 * largest
 }
+
+/// The error of a product of so many terms whose absolute values sum to 1.
+fn component_error(terms: usize) -> f64 {
+    (terms as f64 / 64.0 + 11.0) * 2.0_f64.powi(-24)
+}
+
+/// Dimensions up to which a learned rotation is a single product with a square matrix.
+pub const MAX_ONE_PRODUCT: usize = 512;
+
+/// Maximum number of axes of a rotation of more dimensions: the head of a code with a tail has no more.
+pub const MAX_LEADING: usize = 320;
 
 fn norm(squares: impl IntoIterator<Item = f64>) -> f64 {
     squares.into_iter().sum::<f64>().sqrt()

@@ -9,8 +9,10 @@ const LANES: usize = 16;
 const STEP: usize = 4 * LANES;
 /// Vectors that share the read of a row.
 const GROUP: usize = 2;
+/// Components of the rows that all vectors are multiplied with before the next rows: 64 kB, which stay in the cache.
+const PANEL: usize = 1 << 14;
 
-/// Multiplies a square matrix with concatenated vectors. Each row gives one component of `out`.
+/// Multiplies a matrix, rows of `dims` components, with concatenated vectors. Each row gives one component of `out`.
 ///
 /// Each component is 16 running sums of four products at a time, then halved until one is left,
 /// without fused operations, so the result has the same bits on every CPU. The slack of a
@@ -25,17 +27,23 @@ pub(crate) unsafe fn rotate<L: Lanes>(
     vectors: &[f32],
     out: &mut [f32],
 ) {
-    let groups = vectors
-        .chunks(dims * GROUP)
-        .zip(out.chunks_mut(dims * GROUP));
-    for (vectors, out) in groups {
-        // SAFETY: the caller's contract; each call gets slices of as many vectors as its `N`.
-        unsafe {
-            if vectors.len() == dims * GROUP {
-                rotate_group::<L, GROUP>(matrix, dims, vectors, out);
-            } else {
-                for (vector, out) in vectors.chunks_exact(dims).zip(out.chunks_exact_mut(dims)) {
-                    rotate_group::<L, 1>(matrix, dims, vector, out);
+    let width = matrix.len() / dims;
+    let rows = (PANEL / dims).max(1);
+    for (panel, matrix) in matrix.chunks(rows * dims).enumerate() {
+        let groups = vectors
+            .chunks(dims * GROUP)
+            .zip(out.chunks_mut(width * GROUP));
+        for (vectors, out) in groups {
+            let first = panel * rows;
+            // SAFETY: the caller's contract; each call gets slices of as many vectors as its `N`.
+            unsafe {
+                if vectors.len() == dims * GROUP {
+                    rotate_group::<L, GROUP>(matrix, dims, vectors, &mut out[first..], width);
+                } else {
+                    for (vector, out) in vectors.chunks_exact(dims).zip(out.chunks_exact_mut(width))
+                    {
+                        rotate_group::<L, 1>(matrix, dims, vector, &mut out[first..], width);
+                    }
                 }
             }
         }
@@ -43,13 +51,14 @@ pub(crate) unsafe fn rotate<L: Lanes>(
 }
 
 /// # Safety
-/// As for [`rotate`]; there are `N` vectors of `dims`.
+/// As for [`rotate`]; there are `N` vectors of `dims`. The components of the vectors in `out` are `width` apart.
 #[inline(always)]
 unsafe fn rotate_group<L: Lanes, const N: usize>(
     matrix: &[f32],
     dims: usize,
     vectors: &[f32],
     out: &mut [f32],
+    width: usize,
 ) {
     for (component, row) in matrix.chunks_exact(dims).enumerate() {
         let whole = dims - dims % STEP;
@@ -72,7 +81,7 @@ unsafe fn rotate_group<L: Lanes, const N: usize>(
             for (at, (row, vector)) in row[whole..].iter().zip(&vector[whole..]).enumerate() {
                 sums[at % LANES] += row * vector;
             }
-            out[index * dims + component] = total(sums);
+            out[index * width + component] = total(sums);
         }
     }
 }

@@ -70,9 +70,9 @@ fn hold(layout: Layout, vectors: &[f32], seed: u64) -> [f32; 3] {
         .map(|at| matrix[at % dims * dims + at / dims])
         .collect();
     let mut original = vec![0.0; vectors.len()];
-    rotate(&inverse, vectors, &mut original);
+    rotate(&inverse, dims, vectors, &mut original);
     let mut rotated = vec![0.0; vectors.len()];
-    rotate(&matrix, &original, &mut rotated);
+    rotate(&matrix, dims, &original, &mut rotated);
 
     // Only the first half is in the sample, so some of the other vectors are clipped.
     let codec = Codec::new(

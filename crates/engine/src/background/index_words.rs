@@ -110,7 +110,7 @@ mod tests {
             )],
             vectors: Vectors::one(vec![1 << 30]),
         };
-        let basis = Arc::new(Basis::identity(1));
+        let basis = Arc::new(Basis::untrained(1));
         Block::build(RecordRow(2 * at), 1, &[row(0), row(1)], &basis)
     }
 

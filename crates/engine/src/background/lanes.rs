@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// The kinds of jobs. Each kind has a queue of its own, and at most one of its steps runs at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
-    /// Training: a single step that takes minutes in a large database.
+    /// Training: a single step of seconds.
     Training,
     /// Everything else that keeps searches and the next start fast, in steps of seconds.
     Maintenance,

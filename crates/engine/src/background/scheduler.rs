@@ -13,7 +13,7 @@ use crate::background::job::{Job, Step};
 use crate::background::lanes::{Lane, Lanes, Next};
 use crate::runtime::{DatabaseEvents, EventCode, message};
 
-/// The number of threads, on every machine. While one thread trains for minutes, the other runs the jobs and checks of the
+/// The number of threads, on every machine. While one thread trains for seconds, the other runs the jobs and checks of the
 /// other databases. More threads would only take cores from searches.
 const THREADS: usize = 2;
 

@@ -8,10 +8,14 @@ use crate::background::job::{Job, JobResult, Results, Step};
 use crate::record::q30_to_f32;
 use crate::snapshot::{Basis, Snapshot, VectorBuffer};
 
-/// Vectors in the sample.
-const SAMPLE: usize = 8_192;
+/// Components of the sample, so that a training takes seconds for any dimensions. With the most dimensions there are 11
+/// times as many vectors as axes.
+const SAMPLE_COMPONENTS: usize = 1 << 24;
 
-/// Trains a basis in a single step, which takes minutes when vectors have thousands of dimensions.
+/// Maximum number of vectors in the sample.
+const MAX_SAMPLE: usize = 8_192;
+
+/// Trains a basis in a single step, which takes up to five seconds.
 pub(crate) struct Train {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) dimensions: usize,
@@ -41,8 +45,9 @@ impl Train {
     /// Vectors at equal distances in the database, one after the other; `None` when the job was stopped.
     fn sample(&self, stopped: &dyn Fn() -> bool) -> Option<Vec<f32>> {
         let records = self.snapshot.vectors();
-        let distance = records.div_ceil(SAMPLE).max(1);
-        let mut sample = Vec::with_capacity(SAMPLE.min(records) * self.dimensions);
+        let size = MAX_SAMPLE.min(SAMPLE_COMPONENTS / self.dimensions);
+        let distance = records.div_ceil(size).max(1);
+        let mut sample = Vec::with_capacity(size.min(records) * self.dimensions);
         let (mut buffer, mut vector) = (VectorBuffer::default(), Vec::new());
         let living = self
             .snapshot

@@ -128,7 +128,7 @@ impl Memory {
             q30_to_f32(vector, &mut floats);
             let basis = &block.coded.basis;
             let mut expected = Codes::new(basis.layout(), 1);
-            basis.encode(&floats, &mut expected);
+            basis.encode(&basis.rotate(floats.len(), &floats), &mut expected);
             let mut stored = Codes::new(basis.layout(), 1);
             stored.push(&block.coded.codes, slot);
             for (expected, stored) in [

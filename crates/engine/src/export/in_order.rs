@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn rows_come_in_the_order_of_ids_whatever_the_window() {
-        let basis = Arc::new(Basis::identity(1));
+        let basis = Arc::new(Basis::untrained(1));
         let mut snapshot = Snapshot::empty();
         // Blocks in falling, rising and mixed order of ids.
         let ids: Vec<Vec<u64>> = vec![

@@ -1,26 +1,27 @@
 //! The principal axes of a sample of vectors.
 
-use nalgebra::{DMatrix, DVector, SymmetricEigen};
+use cosift_kernels::MAX_ONE_PRODUCT;
+use nalgebra::{DMatrix, SymmetricEigen};
 
-/// Dimensions up to which all axes are computed at once, which takes less than a second.
-const MAX_COMPLETE: usize = 512;
-
-/// Leading axes that are computed beyond [`MAX_COMPLETE`] dimensions: the 320 axes of the largest head of a code, and 32
+/// Leading axes that are computed beyond [`MAX_ONE_PRODUCT`] dimensions: the 320 axes of the largest head of a code, and 32
 /// more, without which the last of the 320 would not converge.
 const LEADING: usize = 352;
 
 /// Power iterations. The axes of embeddings change little after the second.
-const ITERATIONS: usize = 3;
+const ITERATIONS: usize = 2;
 
 /// Vectors, or columns, that are multiplied between two checks of the stop flag.
 pub(crate) const CHUNK: usize = 64;
 
-/// An orthonormal matrix, `dims x dims`. Its columns are the directions in which a sample is longest, longest first.
+/// Columns that are orthonormalized together.
+const COLUMNS: usize = 32;
+
+/// Orthonormal columns of `dims` components: the directions in which a sample is longest, longest first.
 ///
 /// `sample` holds vectors of `dimensions` components, one after the other. It is not centred, because a score is a
-/// product with the whole vector. Beyond [`MAX_COMPLETE`] dimensions only the leading axes are computed, by block power
-/// iteration (<https://arxiv.org/abs/0909.4061>, algorithm 4.4); the other columns complete the basis in no order.
-/// `None` when there is no sample, or when `stop`, which is called often, returns true.
+/// product with the whole vector. There are `dims` columns, but beyond [`MAX_ONE_PRODUCT`] dimensions only the leading
+/// axes, by block power iteration (<https://arxiv.org/abs/0909.4061>, algorithm 4.4). All axes of that many dimensions
+/// would take minutes. `None` when there is no sample, or when `stop`, which is called often, returns true.
 pub(crate) fn principal_axes(
     dimensions: usize,
     dims: usize,
@@ -30,15 +31,14 @@ pub(crate) fn principal_axes(
     if sample.len() < dimensions || stop() {
         return None;
     }
-    if dims <= MAX_COMPLETE {
+    if dims <= MAX_ONE_PRODUCT {
         return Some(sorted(second_moments(dimensions, dims, sample)).0);
     }
-    let leading = leading_axes(dimensions, dims, sample, stop)?;
-    complete(&leading, stop)
+    leading_axes(dimensions, dims, sample, stop)
 }
 
 /// The eigenvectors of a symmetric matrix by falling eigenvalue, and the eigenvalues.
-fn sorted(matrix: DMatrix<f64>) -> (DMatrix<f64>, Vec<f64>) {
+pub(super) fn sorted(matrix: DMatrix<f64>) -> (DMatrix<f64>, Vec<f64>) {
     let eigen = SymmetricEigen::new(matrix);
     let mut order: Vec<usize> = (0..eigen.eigenvalues.len()).collect();
     order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
@@ -69,7 +69,6 @@ fn leading_axes(
 ) -> Option<DMatrix<f64>> {
     let mut noise = Noise(1);
     let mut axes = DMatrix::from_fn(dimensions, LEADING.min(dimensions), |_, _| noise.next());
-    orthonormalize(&mut axes, &mut noise, stop)?;
     let chunks = || {
         sample
             .chunks(CHUNK * dimensions)
@@ -104,76 +103,46 @@ fn leading_axes(
 }
 
 /// Makes the columns orthonormal (Gram-Schmidt, twice). A column that depends on the columns before it is replaced.
-fn orthonormalize(
+pub(super) fn orthonormalize(
     columns: &mut DMatrix<f64>,
     noise: &mut Noise,
     stop: &dyn Fn() -> bool,
 ) -> Option<()> {
-    for at in 0..columns.ncols() {
+    let count = columns.ncols();
+    for start in (0..count).step_by(COLUMNS) {
         if stop() {
             return None;
         }
-        let (before, mut rest) = columns.columns_range_pair_mut(..at, at..);
-        let mut column = rest.column_mut(0);
-        loop {
-            let length = column.norm();
+        let end = count.min(start + COLUMNS);
+        let (before, mut some) = columns.columns_range_pair_mut(..start, start..end);
+        let lengths: Vec<f64> = some.column_iter().map(|column| column.norm()).collect();
+        // A product of matrices needs each of the columns before once, and not once for each of these.
+        if start > 0 {
             for _ in 0..2 {
-                let along = before.tr_mul(&column);
-                column.gemv(-1.0, &before, &along, 1.0);
+                let along = before.transpose() * &some;
+                some.gemm(-1.0, &before, &along, 1.0);
             }
-            let left = column.norm();
-            if left > 1e-6 * length && left > 0.0 {
-                column /= left;
-                break;
+        }
+        for (at, mut length) in (start..end).zip(lengths) {
+            let mut first = start;
+            loop {
+                let (before, mut rest) = columns.columns_range_pair_mut(first..at, at..end);
+                let mut column = rest.column_mut(0);
+                for _ in 0..2 {
+                    let along = before.tr_mul(&column);
+                    column.gemv(-1.0, &before, &along, 1.0);
+                }
+                let left = column.norm();
+                if left > 1e-6 * length && left > 0.0 {
+                    column /= left;
+                    break;
+                }
+                column.iter_mut().for_each(|part| *part = noise.next());
+                (first, length) = (0, column.norm());
             }
-            column.iter_mut().for_each(|part| *part = noise.next());
         }
     }
     Some(())
-}
-
-/// An orthonormal matrix whose first columns are those of `leading`.
-///
-/// The others are the last columns of the product of Householder reflections that turns the first unit vectors into
-/// `leading`, in its compact form `I - W T W^T` (<https://doi.org/10.1137/0910005>).
-fn complete(leading: &DMatrix<f64>, stop: &dyn Fn() -> bool) -> Option<DMatrix<f64>> {
-    let (dims, count) = leading.shape();
-    let mut reflected = leading.clone();
-    let mut vectors = DMatrix::<f64>::zeros(dims, count);
-    let mut factors = DMatrix::<f64>::zeros(count, count);
-    for at in 0..count {
-        if stop() {
-            return None;
-        }
-        let mut vector = DVector::zeros(dims);
-        vector
-            .rows_mut(at, dims - at)
-            .copy_from(&reflected.view((at, at), (dims - at, 1)));
-        let length = vector.norm();
-        vector[at] += length.copysign(vector[at]);
-        // What is left of an orthonormal column has length 1, so neither is zero.
-        let scale = 2.0 / vector.norm_squared();
-        let along = reflected.tr_mul(&vector);
-        reflected.ger(-scale, &vector, &along, 1.0);
-        let overlap = vectors.columns(0, at).tr_mul(&vector);
-        let column = factors.view((0, 0), (at, at)) * overlap * -scale;
-        factors.view_mut((0, at), (at, 1)).copy_from(&column);
-        factors[(at, at)] = scale;
-        vectors.set_column(at, &vector);
-    }
-    let mut whole = DMatrix::zeros(dims, dims);
-    whole.columns_mut(0, count).copy_from(leading);
-    for start in (count..dims).step_by(CHUNK) {
-        if stop() {
-            return None;
-        }
-        let width = CHUNK.min(dims - start);
-        let rows = vectors.rows(start, width).transpose();
-        let mut columns = &vectors * (&factors * rows) * -1.0;
-        (0..width).for_each(|at| columns[(start + at, at)] += 1.0);
-        whole.columns_mut(start, width).copy_from(&columns);
-    }
-    Some(whole)
 }
 
 /// Pseudorandom numbers between -1 and 1, the same every time (SplitMix64).

@@ -1,14 +1,14 @@
 //! The basis in which vectors are coded: rotated so that the first dimensions have the largest variance.
 
 use std::borrow::Cow;
-use std::f64::consts::PI;
 
-use cosift_kernels::{Codec, Codes, Layout, Query, Steps, rotate};
+use cosift_kernels::{Codec, Codes, Layout, MAX_ONE_PRODUCT, Query, Steps};
 use nalgebra::DMatrix;
 
-use crate::snapshot::axes::{CHUNK, principal_axes};
+use crate::snapshot::axes::principal_axes;
 use crate::snapshot::cost;
 use crate::snapshot::file_id::FileId;
+use crate::snapshot::rotation::{Axes, Rotation};
 
 /// How a block's vectors were turned into codes.
 ///
@@ -17,37 +17,35 @@ use crate::snapshot::file_id::FileId;
 #[derive(Debug)]
 pub(crate) struct Basis {
     pub(crate) file_id: FileId,
-    /// Rows by falling variance, `dims x dims` of the layout; `None`: not rotated.
-    rotation: Option<Vec<f32>>,
+    /// `None`: not rotated, as the first codes of a database once were.
+    rotation: Option<Rotation>,
     codec: Codec,
 }
 
 /// Dimensions at full precision in the head of a rotated code.
 const FINE_DIMENSIONS: usize = 64;
 
-/// Coarse dimensions that the head of a rotated code may have.
+/// Coarse dimensions that the head of a rotated code may have; beyond [`MAX_ONE_PRODUCT`] dimensions also all others.
 const COARSE_DIMENSIONS: [usize; 4] = [64, 128, 192, 256];
 
 /// From this mean component along the first axis on, codes along the axis are tried: their error is then less than two thirds
 /// of that of other codes.
 const MIN_ALONG_AXIS: f64 = 0.8;
 
-/// Maximum number of axes of a band that are mixed with each other, so that mixing takes seconds for any dimension.
-const MAX_MIXED: usize = 1024;
-
-/// Maximum number of products that rotating the sample takes for each head that is compared: the whole sample of 8,192
-/// vectors up to 1,448 dimensions, 1,024 vectors of it with 4,096 dimensions.
-const MAX_JUDGED_PRODUCTS: usize = 1 << 34;
+/// Components of the sample that layouts are compared with, so that this takes a second for any dimensions. There are at
+/// least [`MIN_JUDGED`] vectors of them.
+const MAX_JUDGED_COMPONENTS: usize = 3 << 20;
+const MIN_JUDGED: usize = 512;
 
 impl Basis {
-    /// The unrotated basis of `dimensions`: all of a code is its head.
-    pub(crate) fn identity(dimensions: usize) -> Self {
+    /// The basis of `dimensions` that needs no sample: all of a code is its head.
+    pub(crate) fn untrained(dimensions: usize) -> Self {
         let layout =
             Layout::identity(padded(dimensions)).expect("a multiple of 8 up to the largest vector");
         let codec = Codec::new(layout, Steps::train(&layout, &[]));
         Self {
             file_id: FileId::next(),
-            rotation: None,
+            rotation: Some(Rotation::spread(layout.dims())),
             codec,
         }
     }
@@ -55,7 +53,7 @@ impl Basis {
     /// Learns the basis of a sample: its principal axes, with the head that makes searches cheapest.
     ///
     /// `sample` holds unit vectors of `dimensions` components, one after the other, out of `records`. `None`
-    /// when the unrotated codes are as cheap, or when `stop`, called every few hundred million products, returns true.
+    /// when the untrained codes are as cheap, or when `stop`, called every few hundred million products, returns true.
     pub(crate) fn train(
         dimensions: usize,
         sample: &[f32],
@@ -68,29 +66,27 @@ impl Basis {
         if along < 0.0 {
             axes.column_mut(0).neg_mut();
         }
-        let judged = (MAX_JUDGED_PRODUCTS / (dims * dims)).max(1);
+        let axes = Axes::of(axes, stop)?;
+        let judged = (MAX_JUDGED_COMPONENTS / dims).max(MIN_JUDGED);
         let step = (sample.len() / dimensions).div_ceil(judged).max(1);
         let padded: Vec<f32> = sample
             .chunks_exact(dimensions)
             .step_by(step)
-            .flat_map(|vector| pad(vector, dims).into_owned())
+            .flat_map(|vector| pad(dimensions, vector, dims).into_owned())
             .collect();
-        let plain = Self::identity(dimensions).codec;
-        let mut best = (cost::of_search(&plain, &padded, records), None);
-        let mut rotated = vec![0.0; padded.len()];
+        let untrained = Self::untrained(dimensions);
+        let spread = untrained.rotate(dims, &padded);
+        let mut best = (cost::of_search(&untrained.codec, 0, &spread, records), None);
+        let prepared = axes.prepare(dims, padded, stop)?;
         let layouts = COARSE_DIMENSIONS.map(|coarse| Layout::new(dims, FINE_DIMENSIONS, coarse));
+        // The leading axes of so many dimensions may be too few. A head of all dimensions still has half of the bytes.
+        let all = (dims > MAX_ONE_PRODUCT)
+            .then(|| Layout::new(dims, FINE_DIMENSIONS, dims - FINE_DIMENSIONS));
         let along_axis = (along.abs() >= MIN_ALONG_AXIS).then(|| Layout::along_axis(dims));
-        for layout in layouts.into_iter().chain(along_axis).flatten() {
-            let rotation = mixed_within_bands(&axes, &layout, stop)?;
-            let chunk = CHUNK * dims;
-            for (from, to) in padded.chunks(chunk).zip(rotated.chunks_mut(chunk)) {
-                if stop() {
-                    return None;
-                }
-                rotate(&rotation, from, to);
-            }
+        for layout in layouts.into_iter().chain(all).chain(along_axis).flatten() {
+            let (rotation, rotated) = axes.rotate(&layout, &prepared, stop)?;
             let codec = Codec::new(layout, Steps::train(&layout, &rotated));
-            let cost = cost::of_search(&codec, &rotated, records);
+            let cost = cost::of_search(&codec, rotation.bytes(), &rotated, records);
             if cost < best.0 {
                 best = (cost, Some((rotation, codec)));
             }
@@ -104,8 +100,8 @@ impl Basis {
     }
 
     /// Whether the basis was learned from a sample.
-    pub(crate) fn is_rotated(&self) -> bool {
-        self.rotation.is_some()
+    pub(crate) fn is_trained(&self) -> bool {
+        self.rotation.as_ref().is_some_and(Rotation::is_learned)
     }
 
     /// The layout of the codes of this basis.
@@ -113,25 +109,26 @@ impl Basis {
         self.codec.layout()
     }
 
-    /// Appends the code of a unit vector.
-    pub(crate) fn encode(&self, vector: &[f32], codes: &mut Codes) {
-        self.codec
-            .encode(&self.rotated(vector), codes.records(), codes);
+    /// Appends the code of a rotated unit vector.
+    pub(crate) fn encode(&self, rotated: &[f32], codes: &mut Codes) {
+        self.codec.encode(rotated, codes.records(), codes);
     }
 
     /// Prepares a unit vector to be compared with codes of this basis.
     pub(crate) fn query(&self, vector: &[f32]) -> Query {
-        self.codec.query(&self.rotated(vector))
+        self.codec.query(&self.rotate(vector.len(), vector))
     }
 
-    fn rotated<'a>(&self, vector: &'a [f32]) -> Cow<'a, [f32]> {
-        let dims = self.codec.layout().dims();
-        let vector = pad(vector, dims);
+    /// Rotates concatenated vectors of `dimensions` components into vectors of the layout. One call for many vectors takes
+    /// less time.
+    pub(crate) fn rotate<'a>(&self, dimensions: usize, vectors: &'a [f32]) -> Cow<'a, [f32]> {
+        let layout = self.codec.layout();
+        let vectors = pad(dimensions, vectors, layout.dims());
         match &self.rotation {
-            None => vector,
+            None => vectors,
             Some(rotation) => {
-                let mut rotated = vec![0.0; dims];
-                rotate(rotation, &vector, &mut rotated);
+                let mut rotated = vec![0.0; vectors.len()];
+                rotation.apply(&layout, &vectors, &mut rotated);
                 rotated.into()
             }
         }
@@ -148,8 +145,8 @@ impl Basis {
         for step in [steps.fine, steps.coarse, steps.tail] {
             out.extend_from_slice(&step.to_le_bytes());
         }
-        for component in self.rotation.iter().flatten() {
-            out.extend_from_slice(&component.to_le_bytes());
+        if let Some(rotation) = &self.rotation {
+            rotation.to_bytes(&mut out);
         }
         out
     }
@@ -169,19 +166,10 @@ impl Basis {
             0 => Layout::new(dims, fine, coarse)?,
             _ => Layout::along_axis(dims)?,
         };
-        let square =
-            rotation.is_empty() || rotation.len() == dims.checked_mul(dims)?.checked_mul(4)?;
-        if !square {
-            return None;
-        }
-        let rotation = (!rotation.is_empty()).then(|| {
-            rotation
-                .as_chunks::<4>()
-                .0
-                .iter()
-                .map(|&bytes| f32::from_le_bytes(bytes))
-                .collect()
-        });
+        let rotation = match rotation {
+            [] => None,
+            bytes => Some(Rotation::from_bytes(dims, bytes)?),
+        };
         let steps = Steps {
             fine: step(4)?,
             coarse: step(5)?,
@@ -200,12 +188,16 @@ fn padded(dimensions: usize) -> usize {
     dimensions.next_multiple_of(8)
 }
 
-fn pad(vector: &[f32], dims: usize) -> Cow<'_, [f32]> {
-    if vector.len() == dims {
-        return vector.into();
+/// Vectors of `dimensions` components, padded with zeros to `dims` each.
+fn pad(dimensions: usize, vectors: &[f32], dims: usize) -> Cow<'_, [f32]> {
+    if dimensions == dims {
+        return vectors.into();
     }
-    let mut padded = vector.to_vec();
-    padded.resize(dims, 0.0);
+    let mut padded = vec![0.0; vectors.len() / dimensions * dims];
+    let pairs = padded
+        .chunks_exact_mut(dims)
+        .zip(vectors.chunks_exact(dimensions));
+    pairs.for_each(|(padded, vector)| padded[..dimensions].copy_from_slice(vector));
     padded.into()
 }
 
@@ -225,49 +217,5 @@ fn mean_along_first(axes: &DMatrix<f64>, sample: &[f32], dimensions: usize) -> f
     along / (sample.len() / dimensions).max(1) as f64
 }
 
-/// Rows of an orthonormal matrix: the axes, those of each band of a layout mixed with each other.
-///
-/// The few long axes of a band would set the step that all codes of the band are rounded by. Mixed, the components have
-/// about the same length, and codes of the same size have an error smaller by a sixth. `None` when `stop` returns true.
-fn mixed_within_bands(
-    axes: &DMatrix<f64>,
-    layout: &Layout,
-    stop: &dyn Fn() -> bool,
-) -> Option<Vec<f32>> {
-    let mut mixed = axes.clone();
-    let mut start = 0;
-    let bands = if layout.is_along_axis() {
-        [1, layout.fine() - 1, 0]
-    } else {
-        [layout.fine(), layout.coarse(), layout.tail()]
-    };
-    for band in bands {
-        let end = start + band;
-        while start < end {
-            let width = MAX_MIXED.min(end - start);
-            let (axes, cosines) = (axes.columns(start, width), cosines(width));
-            for at in (0..width).step_by(CHUNK) {
-                if stop() {
-                    return None;
-                }
-                let some = CHUNK.min(width - at);
-                let columns = axes * cosines.columns(at, some);
-                mixed.columns_mut(start + at, some).copy_from(&columns);
-            }
-            start += width;
-        }
-    }
-    // Column after column, which are the rows of the rotation.
-    Some(mixed.iter().map(|&part| part as f32).collect())
-}
-
-/// The orthonormal matrix of the discrete cosine transform: every entry of a column has about the same
-/// size, so each axis contributes equally to a component.
-fn cosines(width: usize) -> DMatrix<f64> {
-    let size = width as f64;
-    DMatrix::from_fn(width, width, |axis, wave| {
-        let norm = if wave == 0 { 1.0 } else { 2.0 };
-        let angle = PI / size * (axis as f64 + 0.5) * wave as f64;
-        f64::sqrt(norm / size) * angle.cos()
-    })
-}
+#[cfg(test)]
+mod tests;

@@ -28,8 +28,14 @@ pub(super) struct CodedBuilder<'a> {
     records: usize,
     codes: Codes,
     later: Vec<Codes>,
+    /// The next vectors, which are encoded together.
+    waiting: Vec<f32>,
+    dimensions: usize,
     vector: Vec<f32>,
 }
+
+/// Components of vectors that are encoded together: 512 kB, which stay in the cache of a core with a part of the rotation.
+const WAITING: usize = 1 << 17;
 
 impl<'a> CodedBuilder<'a> {
     /// No codes yet, for `records` records.
@@ -39,21 +45,33 @@ impl<'a> CodedBuilder<'a> {
             records,
             codes: Codes::new(basis.layout(), records),
             later: Vec::new(),
+            waiting: Vec::new(),
+            dimensions: 1,
             vector: Vec::new(),
         }
     }
 
-    /// Adds a vector of Q30 components.
+    /// Adds a vector of Q30 components. All vectors have as many.
     pub(super) fn encode(&mut self, vector: &[i32]) {
         q30_to_f32(vector, &mut self.vector);
-        let vector = std::mem::take(&mut self.vector);
-        let basis = self.basis;
-        basis.encode(&vector, self.next());
-        self.vector = vector;
+        self.dimensions = vector.len();
+        self.waiting.extend_from_slice(&self.vector);
+        if self.waiting.len() + vector.len() > WAITING {
+            self.encode_waiting();
+        }
+    }
+
+    fn encode_waiting(&mut self) {
+        let (waiting, basis) = (std::mem::take(&mut self.waiting), self.basis);
+        let rotated = basis.rotate(self.dimensions, &waiting);
+        for vector in rotated.chunks_exact(basis.layout().dims()) {
+            basis.encode(vector, self.next());
+        }
     }
 
     /// Adds codes of the same basis.
     pub(super) fn append(&mut self, codes: &Codes) {
+        self.encode_waiting();
         for row in 0..codes.records() {
             self.next().push(codes, row);
         }
@@ -72,7 +90,8 @@ impl<'a> CodedBuilder<'a> {
         &mut self.later[last]
     }
 
-    pub(super) fn finish(self) -> Coded {
+    pub(super) fn finish(mut self) -> Coded {
+        self.encode_waiting();
         Coded {
             file_id: FileId::next(),
             basis: Arc::clone(self.basis),

@@ -18,7 +18,7 @@ impl Coding {
     pub(crate) fn untrained(dimensions: usize) -> Self {
         Self {
             dimensions,
-            basis: Arc::new(Basis::identity(dimensions)),
+            basis: Arc::new(Basis::untrained(dimensions)),
             trained_at: 0,
         }
     }

@@ -104,7 +104,7 @@ mod tests {
                 vectors: Vectors::one(vec![1 << 30, 0, 0, 0, 0, 0, 0, 0]),
             })
             .collect();
-        Block::build(RecordRow(0), 8, &rows, &Arc::new(Basis::identity(8)))
+        Block::build(RecordRow(0), 8, &rows, &Arc::new(Basis::untrained(8)))
     }
 
     fn plainly_counted(block: &Block) -> Vec<TypeCounts> {

@@ -44,7 +44,7 @@ impl Snapshot {
     pub(crate) fn rotated(&self) -> usize {
         self.blocks
             .iter()
-            .filter(|block| block.coded.basis.is_rotated())
+            .filter(|block| block.coded.basis.is_trained())
             .map(|block| block.living)
             .sum()
     }

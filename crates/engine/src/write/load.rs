@@ -44,8 +44,8 @@ impl Loader<'_> {
         if let Some(loaded) = self.load_saved() {
             let saved = Saved::of(&loaded.snapshot, loaded.stamp);
             if let Some(basis) = loaded.basis {
-                // A basis without rotation is trained again: the last training may have had too few records, or was cancelled.
-                coding.trained_at = if basis.is_rotated() {
+                // An untrained basis is trained: the last training may have had too few records, or was cancelled.
+                coding.trained_at = if basis.is_trained() {
                     loaded.snapshot.records()
                 } else {
                     0

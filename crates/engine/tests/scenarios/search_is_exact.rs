@@ -127,7 +127,11 @@ fn before_while_and_after_blocks_are_encoded_again() {
     let mut oracle = Oracle::default();
     server.put_known("db", &mut oracle, records(1, 8_000, &vectors, &mut random));
     check(&server, &oracle, &vectors, &mut random, 20);
-    assert_eq!(rotated(&server), 0, "too few records to learn a basis from");
+    assert_eq!(
+        rotated(&server, 384),
+        0,
+        "too few records to learn a basis from"
+    );
     // From here on, the engine learns a basis and encodes block after block in it while searches run.
     server.put_known(
         "db",
@@ -141,13 +145,13 @@ fn before_while_and_after_blocks_are_encoded_again() {
             start.elapsed().as_secs() < 60,
             "the blocks are not encoded again"
         );
-        let coded = rotated(&server);
+        let coded = rotated(&server, 384);
         mixed |= coded > 0 && coded < oracle.records.len() as u64;
         // Write while old blocks are encoded again: the newest block then uses the new basis before the old blocks do.
         let one = records(oracle.records.len() as u64 + 1, 1, &vectors, &mut random);
         server.put_known("db", &mut oracle, one);
         check(&server, &oracle, &vectors, &mut random, 2);
-        if coded > 0 && rotated(&server) == oracle.records.len() as u64 {
+        if coded > 0 && rotated(&server, 384) == oracle.records.len() as u64 {
             break;
         }
     }
@@ -158,16 +162,85 @@ fn before_while_and_after_blocks_are_encoded_again() {
         &mut oracle,
         records(13_000, 2_000, &vectors, &mut random),
     );
-    assert_eq!(rotated(&server), oracle.records.len() as u64);
+    assert_eq!(rotated(&server, 384), oracle.records.len() as u64);
     check(&server, &oracle, &vectors, &mut random, 60);
     server.close();
     let server = Server::open(directory.path());
     assert_eq!(
-        rotated(&server),
+        rotated(&server, 384),
         oracle.records.len() as u64,
         "the basis is kept"
     );
     check(&server, &oracle, &vectors, &mut random, 20);
+    server.close();
+}
+
+#[test]
+fn in_600_dimensions_before_and_after_a_basis_is_learned() {
+    let mut random = Random::new(12);
+    let vectors = Vectors::new(600, &mut random);
+    in_600_dimensions(&mut random, &vectors, |first, count, random| {
+        records(first, count, &vectors, random)
+    });
+}
+
+/// Components of embeddings may be hundreds of times longer than the others. Here they are up to a million times longer, and
+/// some vectors have no others.
+#[test]
+fn where_a_few_components_are_far_longer_than_the_others() {
+    let mut random = Random::new(13);
+    let vectors = Vectors::new(600, &mut random);
+    in_600_dimensions(&mut random, &vectors, |first, count, random| {
+        let longer = |known: Known| {
+            let mut vector = known.vector;
+            let factor = if known.id.is_multiple_of(5) {
+                1e6
+            } else {
+                30.0
+            };
+            for at in [7, 300, 599] {
+                vector[at] *= factor;
+            }
+            if known.id.is_multiple_of(50) {
+                vector.fill(0.0);
+                vector[known.id as usize % 600] = 1.0;
+            }
+            Known::new(known.id, known.data, vector, known.synced)
+        };
+        let made = records(first, count, &vectors, random);
+        made.into_iter().map(longer).collect()
+    });
+}
+
+/// `make` makes a number of records from an id on.
+fn in_600_dimensions(
+    random: &mut Random,
+    vectors: &Vectors,
+    make: impl Fn(u64, usize, &mut Random) -> Vec<Known>,
+) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 600);
+    let mut oracle = Oracle::default();
+    server.put_known("db", &mut oracle, make(1, 1_000, random));
+    check(&server, &oracle, vectors, random, 20);
+    assert_eq!(
+        rotated(&server, 600),
+        0,
+        "too few records to learn a basis from"
+    );
+    server.put_known("db", &mut oracle, make(1_001, 7_400, random));
+    let start = Instant::now();
+    while rotated(&server, 600) < oracle.records.len() as u64 {
+        assert!(start.elapsed().as_secs() < 120, "no basis is learned");
+        check(&server, &oracle, vectors, random, 2);
+    }
+    check(&server, &oracle, vectors, random, 30);
+    server.close();
+    let server = Server::open(directory.path());
+    let records = oracle.records.len() as u64;
+    assert_eq!(rotated(&server, 600), records, "the basis is kept");
+    check(&server, &oracle, vectors, random, 20);
     server.close();
 }
 
@@ -191,11 +264,11 @@ fn and_finds_every_copy_at_a_threshold_of_1() {
 }
 
 /// Records whose codes are in a learned basis.
-fn rotated(server: &Server) -> u64 {
+fn rotated(server: &Server, dimensions: usize) -> u64 {
     let page = server.search(
         "db",
         &json!({ "explain": true, "threshold": 1, "limit": 1 }),
-        &[1.0; 384],
+        &vec![1.0; dimensions],
     );
     page["explain"]["rotated"].as_u64().expect("a number")
 }

@@ -55,7 +55,7 @@ fn the_response_is_the_golden_one() {
             vectors: Vectors::one(vec![1 << 30, 0, 0, 0, 0, 0, 0, 0]),
         })
         .collect();
-    let block = Block::build(RecordRow(0), 8, &rows, &Arc::new(Basis::identity(8)));
+    let block = Block::build(RecordRow(0), 8, &rows, &Arc::new(Basis::untrained(8)));
     let facets = Facet::parse_list(&json!([
         { "column": "country", "limit": 1 },
         { "column": "open" },

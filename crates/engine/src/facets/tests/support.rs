@@ -56,7 +56,7 @@ fn value(random: &mut Random, column: usize) -> Option<OwnedValue> {
 }
 
 pub(crate) fn blocks(random: &mut Random, lens: &[usize], names: &mut ColumnNames) -> Vec<Block> {
-    let basis = Arc::new(Basis::identity(8));
+    let basis = Arc::new(Basis::untrained(8));
     let mut first = 0;
     let mut block = |len: &usize| {
         let rows: Vec<NewRow> = (0..*len)
@@ -107,7 +107,7 @@ pub(crate) fn block_of(numbers: &[f64], created: &[i64]) -> (ColumnNames, Block)
             vectors: Vectors::one(vec![1 << 30, 0, 0, 0, 0, 0, 0, 0]),
         })
         .collect();
-    let basis = Arc::new(Basis::identity(8));
+    let basis = Arc::new(Basis::untrained(8));
     (names, Block::build(RecordRow(0), 8, &rows, &basis))
 }
 

@@ -208,7 +208,7 @@ mod tests {
 
     /// A database of `blocks` blocks of one record each.
     fn database(blocks: u32) -> Arc<Searchable> {
-        let basis = Arc::new(Basis::identity(VECTOR.len()));
+        let basis = Arc::new(Basis::untrained(VECTOR.len()));
         let block = |row: u32| {
             let record = NewRow {
                 id: RecordId(row.into()),

@@ -1,5 +1,7 @@
 use std::cell::Cell;
 
+use nalgebra::DVector;
+
 use super::*;
 
 /// Unit vectors whose variance decreases along hidden axes, as that of embeddings does.
@@ -28,7 +30,7 @@ fn the_leading_axes_hold_as_much_as_those_of_the_full_decomposition() {
     let dimensions = 600;
     let sample = sample(dimensions, 1500);
     let axes = principal_axes(dimensions, 600, &sample, &|| false).expect("a sample");
-    let excess = axes.tr_mul(&axes) - DMatrix::identity(600, 600);
+    let excess = axes.tr_mul(&axes) - DMatrix::identity(LEADING, LEADING);
     assert!(
         excess.amax() < 1e-11,
         "orthonormal within {}",
@@ -56,7 +58,7 @@ fn vectors_of_few_directions_have_axes_too() {
         })
         .collect();
     let axes = principal_axes(601, 608, &sample, &|| false).expect("a sample");
-    let excess = axes.tr_mul(&axes) - DMatrix::identity(608, 608);
+    let excess = axes.tr_mul(&axes) - DMatrix::identity(LEADING, LEADING);
     assert!(
         excess.amax() < 1e-11,
         "orthonormal within {}",
@@ -83,11 +85,11 @@ fn a_stop_takes_effect_after_a_bounded_number_of_products() {
     let sample = sample(dimensions, count);
     let (found, all) = count_checks(dimensions, &sample, usize::MAX);
     assert!(found);
-    // One check for each chunk of vectors in each pass over the sample, and for each column that is orthonormalised.
+    // One check for each chunk of vectors in each pass over the sample, and for columns that are orthonormalized together.
     let passes = (ITERATIONS + 1) * count.div_ceil(CHUNK);
-    let columns = (ITERATIONS + 2) * LEADING + (dimensions - LEADING).div_ceil(CHUNK);
+    let columns = ITERATIONS * LEADING.div_ceil(COLUMNS);
     assert_eq!(all, 1 + passes + columns);
-    for at in [1, 2, LEADING, LEADING + 3, all / 3, all / 2, all - 1, all] {
+    for at in [1, 2, COLUMNS, COLUMNS + 3, all / 3, all / 2, all - 1, all] {
         assert_eq!(
             count_checks(dimensions, &sample, at),
             (false, at),
