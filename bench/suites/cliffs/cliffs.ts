@@ -6,6 +6,7 @@ import { APPROXIMATE } from './approximate.js';
 import { CHANGING } from './changing.js';
 import type { Cliff, Ground } from './cliff.js';
 import { DESCRIPTIONS } from './descriptions.js';
+import { FIRST_BASIS } from './first-basis.js';
 import { FIRST_COUNTS } from './first-counts.js';
 import { HTTP } from './http.js';
 import { LISTINGS } from './listings.js';
@@ -28,6 +29,7 @@ const ALL: readonly Cliff[] = [
   MANY_RULES,
   TIES,
   APPROXIMATE,
+  FIRST_BASIS,
   MANY_DATABASES,
   HTTP,
 ];
