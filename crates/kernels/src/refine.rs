@@ -17,7 +17,7 @@ use crate::scan_codes::CACHE_LINE;
 /// the work on this many rows.
 const AHEAD: usize = 12;
 
-/// Candidates whose dot products are computed before their bounds.
+/// Candidates whose dot products are computed before their bounds: one for each lane.
 const GROUP: usize = 16;
 
 /// Narrows the bounds of each candidate by all of its codes, and drops the candidates that are not wanted.
@@ -60,6 +60,7 @@ unsafe fn refine_by_plane<L: Lanes, P: Part>(
     let rows = codes.plane(P::PLANE).as_ptr();
     let band = P::band(query);
     let factors = P::factors(&query.weights, codes.tail_low_norm());
+    let counts = wanted.counted.is_some();
     let mut kept = 0;
     for first in (0..found.len()).step_by(GROUP) {
         let group = GROUP.min(found.len() - first);
@@ -72,6 +73,7 @@ unsafe fn refine_by_plane<L: Lanes, P: Part>(
         }
         let mut dots = [0; GROUP];
         let mut metas = [RecordMeta::default(); GROUP];
+        let mut bounds = GroupBounds::default();
         for at in 0..group {
             let slot = usize::from(found[first + at].slot);
             // SAFETY: a load of the row begins inside it, since the query's codes are as long and padded to 64, and so
@@ -80,16 +82,111 @@ unsafe fn refine_by_plane<L: Lanes, P: Part>(
                 let row = rows.add(slot * row_bytes);
                 nibbles_dot::<L>(band, |start| L::nibble_codes(row.add(start)))
             };
-            metas[at] = codes.meta(slot);
+            let meta = codes.meta(slot);
+            if counts {
+                bounds.take(at, &found[first + at], &meta);
+            } else {
+                metas[at] = meta;
+            }
         }
+        if !counts {
+            // Nearly all candidates are dropped, so the branches are predicted.
+            for at in 0..group {
+                let mut candidate = found[first + at];
+                factors.narrow(&mut candidate, dots[at], &metas[at]);
+                found[kept] = candidate;
+                kept += usize::from(wanted.keeps(&candidate));
+            }
+            continue;
+        }
+        // Any of three outcomes is likely for a candidate that may be counted, so branches would be mispredicted.
+        // SAFETY: the caller guarantees the CPU.
+        let (kept_lanes, counted) = unsafe {
+            bounds.narrow::<L>(&factors, &dots);
+            bounds.compare::<L>(wanted)
+        };
+        let valid = u16::MAX >> (GROUP - group);
+        wanted.count(&found[first..first + group], counted & valid);
         for at in 0..group {
-            let mut candidate = found[first + at];
-            factors.narrow(&mut candidate, dots[at], &metas[at]);
-            found[kept] = candidate;
-            kept += usize::from(wanted.keeps(&candidate));
+            found[kept] = Candidate {
+                slot: found[first + at].slot,
+                estimate: bounds.estimates[at],
+                error: bounds.errors[at],
+            };
+            kept += usize::from(kept_lanes >> at & 1);
         }
     }
     found.truncate(kept);
+}
+
+/// The bounds of a group of candidates, and what they depend on. Lanes past the end of the group are zeros.
+#[derive(Default)]
+struct GroupBounds {
+    estimates: [f32; GROUP],
+    errors: [f32; GROUP],
+    scales: [f32; GROUP],
+    coarse_residuals: [f32; GROUP],
+    full_residuals: [f32; GROUP],
+}
+
+impl GroupBounds {
+    /// Takes in a candidate, apart from its dot product.
+    #[inline(always)]
+    fn take(&mut self, at: usize, candidate: &Candidate, meta: &RecordMeta) {
+        self.estimates[at] = candidate.estimate;
+        self.scales[at] = f32::from(meta.scale);
+        self.coarse_residuals[at] = f32::from(meta.coarse_residual);
+        self.full_residuals[at] = f32::from(meta.full_residual);
+    }
+
+    /// As [`Factors::narrow`] for each candidate. The order of the operations determines the bits of the result.
+    ///
+    /// # Safety
+    /// The CPU has `L`'s instructions and the caller is compiled for them.
+    #[inline(always)]
+    unsafe fn narrow<L: Lanes>(&mut self, factors: &Factors, dots: &[i32; GROUP]) {
+        // SAFETY: the caller guarantees the CPU; each array has sixteen numbers.
+        unsafe {
+            let scale = L::load(self.scales.as_ptr());
+            let full = L::load(self.full_residuals.as_ptr());
+            let coarse = L::load(self.coarse_residuals.as_ptr());
+            let dot = L::mul(L::splat(factors.dot), L::floats(dots, 0));
+            let estimate = L::add(L::load(self.estimates.as_ptr()), L::mul(scale, dot));
+            let error = L::add(
+                L::add(
+                    L::mul(L::splat(factors.full_residual), full),
+                    L::mul(L::splat(factors.coarse_residual), coarse),
+                ),
+                L::add(
+                    L::mul(L::splat(factors.scale), scale),
+                    L::splat(factors.slack),
+                ),
+            );
+            self.estimates = L::store(estimate);
+            self.errors = L::store(error);
+        }
+    }
+
+    /// A bit for each candidate that is kept, and for each that leaves to be counted, as [`Wanted::keeps`].
+    ///
+    /// # Safety
+    /// As for [`GroupBounds::narrow`].
+    #[inline(always)]
+    unsafe fn compare<L: Lanes>(&self, wanted: &Wanted<'_>) -> (u16, u16) {
+        // SAFETY: as for `narrow`.
+        unsafe {
+            let estimate = L::load(self.estimates.as_ptr());
+            let error = L::load(self.errors.as_ptr());
+            let (lowest, highest) = (L::sub(estimate, error), L::add(estimate, error));
+            let in_range = L::at_least(highest, L::splat(wanted.floor))
+                & L::at_least(L::splat(wanted.ceiling), lowest);
+            let counted = wanted.counted.as_ref().map_or(0, |counted| {
+                L::at_least(lowest, L::splat(counted.lowest))
+                    & !L::at_least(highest, L::splat(counted.below))
+            });
+            (in_range & !counted, in_range & counted)
+        }
+    }
 }
 
 /// A plane that narrows bounds, given the planes before it.

@@ -57,6 +57,19 @@ impl Wanted<'_> {
         !is_counted
     }
 
+    /// Counts the candidates of a group that have a bit in `lanes`.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, group: &[Candidate], mut lanes: u16) {
+        let Some(counted) = &mut self.counted else {
+            return;
+        };
+        while lanes != 0 {
+            let slot = usize::from(group[lanes.trailing_zeros() as usize].slot);
+            counted.slots[slot / 64] |= 1 << (slot % 64);
+            lanes &= lanes - 1;
+        }
+    }
+
     /// Drops the candidates that are not wanted.
     pub fn retain(&mut self, found: &mut Vec<Candidate>) {
         found.retain(|candidate| self.keeps(candidate));
