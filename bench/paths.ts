@@ -9,10 +9,10 @@ export const BENCH_DIRECTORY = fileURLToPath(new URL('.', import.meta.url));
 export const ROOT_DIRECTORY = fileURLToPath(new URL('..', import.meta.url));
 
 /** Runs a function with a new directory, and removes the directory afterwards. */
-export async function inTemporaryDirectory(work: (directory: string) => Promise<void>): Promise<void> {
+export async function inTemporaryDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), 'cosift-bench-'));
   try {
-    await work(directory);
+    return await work(directory);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -10,84 +10,105 @@ const TEXTS = { records: 10_000, dimensions: 8, seed: SEED };
 const TEXT_BYTES = 10_000;
 const WORDS = 4_000;
 
+/** Filters of one group of rules on the title. */
+interface Rules {
+  readonly count: number;
+  readonly condition: 'AND' | 'OR';
+  readonly operator: Operator;
+  readonly value: (random: Random) => string;
+  /** Makes a value that records have, if others have none. Filters have it only while they are checked. */
+  readonly found?: (random: Random) => string;
+  readonly goal: Goal;
+}
+
 /** Searches with filters of many rules. Each search has rules of its own, because selections are cached. */
 export const MANY_RULES: Cliff = {
   name: 'filters with many rules',
   async run({ large, largeData }: Ground) {
     const { title } = largeData.columns;
-    const any = (random: Random) => title[random.below(title.length)] as string;
+    const value = (random: Random) => title[random.below(title.length)] as string;
+    const goal = { goal_p50_ms: 5 };
     const cells = [
-      await measured(large, largeData, rulesOf(1_000, 'OR', 'equals', any), { goal_p50_ms: 5 }),
-      await measured(large, largeData, rulesOf(1_000, 'AND', 'not_equals', any), { goal_p50_ms: 5 }),
+      await measured(large, largeData, { count: 1_000, condition: 'OR', operator: 'equals', value, goal }),
+      await measured(large, largeData, {
+        count: 1_000,
+        condition: 'AND',
+        operator: 'not_equals',
+        value,
+        goal,
+      }),
     ];
     const words = wordsOf(new Random(SEED));
     const pick = (random: Random) => words[random.below(WORDS)] as string;
-    // A word after another one with an end that no text has.
-    const absent = (random: Random) => `${pick(random)} ${pick(random)}0`;
     const textsData = withTexts(openDataset(TEXTS), pick);
     const texts = await large.beside('texts', textsData);
     await large.settle();
-    for (const count of [50, 1_000])
-      cells.push(
-        await measured(texts, textsData, rulesOf(count, 'OR', 'contains', absent), { goal_p50_ms: 100 }),
-      );
+    const substrings = {
+      condition: 'OR',
+      operator: 'contains',
+      // A word after another one with an end that no text has.
+      value: (random: Random) => `${pick(random)} ${pick(random)}0`,
+      found: (random: Random) => firstWords(textsData.columns.title[random.below(TEXTS.records)] as string),
+      goal: { goal_p50_ms: 100 },
+    } as const;
+    for (const count of [50, 1_000]) cells.push(await measured(texts, textsData, { count, ...substrings }));
     return cells;
   },
 };
 
-async function measured(
-  database: Cosift,
-  data: Dataset,
-  rules: (round: number) => Filter,
-  goal: Goal,
-): Promise<CliffCell> {
+async function measured(database: Cosift, data: Dataset, rules: Rules): Promise<CliffCell> {
   const request = { filter: NONE, threshold: 0, limit: LIMIT, page: 0 };
   const query = (round: number) => queryOf(data, (round + 64) % 64);
   for (const round of [0, 1]) {
-    const found = await database.search(query(round), { ...request, filter: rules(round) }, { total: true });
-    const expected = countOf(data, rules(round));
-    if (found.total !== expected) throw new Error(`${rules(round).name}: ${found.total}, not ${expected}`);
+    const filter = filterOf(rules, round, true);
+    const { total } = await database.search(query(round), { ...request, filter }, { total: true });
+    const expected = countOf(data, filter);
+    if (total !== expected) throw new Error(`${filter.name}: ${total}, not ${expected}`);
   }
   // To make up the rules is no part of the search.
-  const filters = Array.from({ length: ROUNDS + 1 }, (_, i) => rules(i + 2));
+  const filters = Array.from({ length: ROUNDS + 1 }, (_, i) => filterOf(rules, i + 2, false));
   const values = await compared(
     (round) => database.search(query(round), request),
     (round) => database.search(query(round), { ...request, filter: filters[round + 1] as Filter }),
     ROUNDS,
-    goal,
+    rules.goal,
   );
   const { records, dimensions } = data;
-  return { cell: `search with ${rules(0).name}`, records, dimensions, values };
+  return { cell: `search with ${nameOf(rules)}`, records, dimensions, values };
 }
 
-/** Filters of one group on the title, with other values in each round. */
-function rulesOf(
-  count: number,
-  condition: 'AND' | 'OR',
-  operator: Operator,
-  value: (random: Random) => string,
-): (round: number) => Filter {
-  return (round) => {
-    const random = new Random(SEED + round);
-    const rules = Array.from({ length: count }, () => ({
-      column: 'title' as const,
-      operator,
-      value: value(random),
-    }));
-    const name = `${count.toLocaleString('en')} ${operator}, ${condition}`;
-    return { name, keeps: 'few or nearly all', group: { condition, rules } };
-  };
+/** A filter of the rules, with other values in each round. */
+function filterOf(rules: Rules, round: number, checked: boolean): Filter {
+  const random = new Random(SEED + round);
+  const { count, condition, operator, value, found = value } = rules;
+  const values = Array.from({ length: count }, (_, i) => (checked && i === 0 ? found : value)(random));
+  // V8 joins the parts of a title when its text is first read. That is no part of the search either.
+  const joined = JSON.parse(JSON.stringify(values)) as string[];
+  const group = { condition, rules: joined.map((value) => ({ column: 'title' as const, operator, value })) };
+  return { name: nameOf(rules), keeps: 'few or nearly all', group };
 }
 
-/** The number of records that pass a filter of {@link rulesOf}. */
+function nameOf({ count, condition, operator }: Rules): string {
+  return `${count.toLocaleString('en')} ${operator}, ${condition}`;
+}
+
+/** The number of records that pass a filter of {@link filterOf}. */
 function countOf({ columns: { title } }: Dataset, { group }: Filter): number {
   const rules = (group?.rules ?? []) as readonly { operator: Operator; value: string }[];
   const values = rules.map(({ value }) => value);
-  if (rules[0]?.operator === 'contains')
-    return title.filter((text) => values.some((value) => text.includes(value))).length;
+  if (rules[0]?.operator === 'contains') {
+    // Texts consist of letters, so none has a value with a digit. To search for each of these would take a minute.
+    const possible = values.filter((value) => !/\d/.test(value));
+    return title.filter((text) => possible.some((value) => text.includes(value))).length;
+  }
   const known = new Set(values);
   const equal = title.filter((text) => known.has(text)).length;
   return rules[0]?.operator === 'equals' ? equal : title.length - equal;
+}
+
+/** The beginning of a text, long enough for few other texts to have it. */
+function firstWords(text: string): string {
+  return text.slice(0, text.indexOf(' ', 16));
 }
 
 function wordsOf(random: Random): string[] {

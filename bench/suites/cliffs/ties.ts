@@ -3,8 +3,10 @@ import { NONE } from '../../data/filters.js';
 import { Random } from '../../data/random.js';
 import { checkPages } from '../../oracle/check.js';
 import { Truth } from '../../oracle/truth.js';
+import { inTemporaryDirectory } from '../../paths.js';
+import { Cosift } from '../../peers/adapters/cosift.js';
 import { LIMIT } from '../session.js';
-import { type Cliff, type CliffCell, compared, type Ground } from './cliff.js';
+import { type Cliff, type CliffCell, compared } from './cliff.js';
 
 const ROUNDS = 40;
 const CHECKED = 4;
@@ -33,21 +35,26 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** Searches of databases whose records tie, or nearly so. */
+/** Searches of databases whose records tie, or nearly so, on one thread. */
 export const TIES: Cliff = {
   name: 'ties and near-ties',
-  async run({ large }: Ground) {
-    const usualData = openDataset(USUAL);
-    const usual = await large.beside('usual', usualData);
-    const kinds: { readonly kind: Kind; readonly data: Dataset }[] = [];
-    for (const kind of KINDS) kinds.push({ kind, data: changed(usualData, kind) });
-    const databases = [];
-    for (const { kind, data } of kinds) databases.push(await large.beside(kind.name, data));
-    await large.settle();
+  run: () => inTemporaryDirectory(ties),
+};
+
+async function ties(directory: string): Promise<CliffCell[]> {
+  const usual = new Cosift(1);
+  const usualData = openDataset(USUAL);
+  try {
+    await usual.load(usualData, directory);
+    const kinds: { readonly kind: Kind; readonly data: Dataset; readonly database: Cosift }[] = [];
+    for (const kind of KINDS) {
+      const data = changed(usualData, kind);
+      kinds.push({ kind, data, database: await usual.beside(kind.name, data) });
+    }
+    await usual.settle();
     const request = { filter: NONE, threshold: THRESHOLD, limit: LIMIT, page: 0 };
     const cells: CliffCell[] = [];
-    for (const [i, { kind, data }] of kinds.entries()) {
-      const database = databases[i] as typeof usual;
+    for (const { kind, data, database } of kinds) {
       const pages = [];
       for (let q = 0; q < CHECKED; q++) pages.push(await database.search(queryOf(data, q), request));
       const truth = new Truth(data, CHECKED, [NONE]);
@@ -58,11 +65,14 @@ export const TIES: Cliff = {
         ROUNDS,
         GOAL,
       );
-      cells.push({ cell: `search, ${kind.cell}`, records: data.records, dimensions: 384, values });
+      const cell = `search on one thread, ${kind.cell}`;
+      cells.push({ cell, records: data.records, dimensions: data.dimensions, values });
     }
     return cells;
-  },
-};
+  } finally {
+    await usual.close();
+  }
+}
 
 /** The dataset of a kind. Its queries are near the vector that its records share, so that these are the best. */
 function changed(usual: Dataset, { name, change }: Kind): Dataset {
