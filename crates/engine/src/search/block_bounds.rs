@@ -122,6 +122,20 @@ impl<'a> BlockBounds<'a> {
         lexical.signal.weight().blend(cosine, highest)
     }
 
+    /// A score that a record reaches with a probability above 0.998.
+    ///
+    /// The error of an estimate is the product of the query and a residual in an arbitrary direction, so its standard
+    /// deviation is the bound of the error, divided by the square root of the number of dimensions.
+    pub(crate) fn likely_lowest(&self, candidate: &Candidate) -> Score {
+        let deviation = candidate.error / (self.block.exact.dimensions() as f32).sqrt();
+        let error = candidate.error.min(LIKELY_DEVIATIONS * deviation);
+        let cosine = Score::no_less(candidate.estimate - error);
+        self.lexical.as_ref().map_or(cosine, |lexical| {
+            let lowest = lexical.lowest(usize::from(candidate.slot));
+            lexical.signal.weight().blend(cosine, lowest)
+        })
+    }
+
     /// The lexical score of a record, if scores have a lexical part.
     pub(crate) fn lexical_score(&self, slot: usize) -> Option<Score> {
         let lexical = self.lexical.as_ref()?;
@@ -163,28 +177,40 @@ impl<'a> BlockBounds<'a> {
     }
 
     /// Takes the `count` candidates with the highest estimates. The others keep their order, so that their codes are read in
-    /// order.
+    /// order. Candidates whose estimate is above the score of the cursor are not taken: most are on earlier pages.
     pub(crate) fn take_best(
         &self,
         candidates: &mut Vec<Candidate>,
         count: usize,
     ) -> Vec<Candidate> {
-        let estimate = |candidate: &Candidate| match &self.lexical {
-            None => candidate.estimate,
-            Some(lexical) => {
-                let lowest = lexical.lowest(usize::from(candidate.slot));
-                let cosine = Score::no_less(candidate.estimate);
-                lexical.signal.weight().blend(cosine, lowest).0 as f32
+        let (_, ceiling) = self.search.needed_scores();
+        let (highest, highest_cosine) = ceiling.map_or((f32::MAX, f32::MAX), |score| {
+            (score.0 as f32, score.value() as f32)
+        });
+        let in_order_of = |candidate: &Candidate| {
+            let (estimate, highest) = match &self.lexical {
+                None => (candidate.estimate, highest_cosine),
+                Some(lexical) => {
+                    let lowest = lexical.lowest(usize::from(candidate.slot));
+                    let cosine = Score::no_less(candidate.estimate);
+                    let score = lexical.signal.weight().blend(cosine, lowest);
+                    (score.0 as f32, highest)
+                }
+            };
+            if estimate > highest {
+                NOT_TAKEN
+            } else {
+                in_order(estimate)
             }
         };
         // Each estimate is computed once, because one with words takes longer than a comparison.
-        let estimates: Vec<i32> = (candidates.iter())
-            .map(|candidate| in_order(estimate(candidate)))
-            .collect();
+        let estimates: Vec<i32> = candidates.iter().map(in_order_of).collect();
         let mut best = BinaryHeap::with_capacity(count + 1);
         for &estimate in &estimates {
             if best.len() < count {
-                best.push(Reverse(estimate));
+                if estimate != NOT_TAKEN {
+                    best.push(Reverse(estimate));
+                }
             } else if let Some(mut least) = best.peek_mut()
                 && estimate > least.0
             {
@@ -209,6 +235,12 @@ impl<'a> BlockBounds<'a> {
         self.lexical.is_some()
     }
 }
+
+/// Standard deviations of the error of an estimate that are exceeded with a probability below 0.002.
+const LIKELY_DEVIATIONS: f32 = 3.0;
+
+/// Less than [`in_order`] of any number.
+const NOT_TAKEN: i32 = i32::MIN;
 
 /// An integer in the order of [`f32::total_cmp`].
 fn in_order(number: f32) -> i32 {

@@ -72,13 +72,27 @@ pub(crate) fn preview(
     }
     refine_codes(block, search, found, &mut best, None);
     let stop_check = &search.outcome.stop_check();
-    lowest.extend(best.iter().filter_map(|candidate| {
-        let bounds = found.bounds.of(candidate);
-        let follows = search.ranking.certainly_follows(&bounds)
-            && (search.scope).passes_deferred(block, usize::from(candidate.slot), stop_check);
-        follows.then_some(bounds.lowest)
-    }));
-    search.ranking.preview_block(block.len(), lowest);
+    best.retain(|candidate| {
+        let slot = usize::from(candidate.slot);
+        search.scope.passes_deferred(block, slot, stop_check)
+    });
+    let bounds = best.iter().map(|candidate| found.bounds.of(candidate));
+    lowest.extend(
+        bounds
+            .filter(|bounds| search.ranking.certainly_follows(bounds))
+            .map(|bounds| bounds.lowest),
+    );
+    search.ranking.preview_block(lowest);
+    if let Some(start) = search.ranking.start() {
+        // Deep down, scores are so close to that of the cursor that the bounds of hardly any record of the page tell on which
+        // side of the cursor it is.
+        let likely = best
+            .iter()
+            .map(|candidate| found.bounds.likely_lowest(candidate));
+        lowest.clear();
+        lowest.extend(likely.filter(|&score| score < start.position().score));
+    }
+    search.ranking.observe_block(block.len(), lowest);
 }
 
 /// Ranks the candidates of pass 1. Returns the bytes of their full codes.

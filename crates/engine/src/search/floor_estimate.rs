@@ -50,10 +50,9 @@ impl FloorEstimate {
         })
     }
 
-    /// Takes in the scores that records of a block of `len` certainly reach, best first. Returns a new estimate when one
-    /// is due.
-    pub(crate) fn observe_block(&mut self, len: usize, lowest: &[Score]) -> Option<Score> {
-        for &score in lowest.iter().take(self.max_of_block(len)) {
+    /// Takes in the scores that records of a block of `len` reach, best first. Returns a new estimate when one is due.
+    pub(crate) fn observe_block(&mut self, len: usize, scores: &[Score]) -> Option<Score> {
+        for &score in scores.iter().take(self.max_of_block(len)) {
             self.best.add(score);
         }
         self.blocks += 1;

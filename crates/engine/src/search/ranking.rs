@@ -110,29 +110,27 @@ impl Ranking {
         self.lock().estimate = FloorEstimate::new(self.size, records);
     }
 
-    /// Raises the floor and its estimate by scores that records of a block of `len` certainly reach, before the block is
-    /// scanned. Empties the list.
-    pub(crate) fn preview_block(&self, len: usize, lowest: &mut Vec<Score>) {
+    /// Raises the floor by scores that records of a block certainly reach, before the block is scanned.
+    pub(crate) fn preview_block(&self, lowest: &[Score]) {
         let mut best = self.lock();
-        for &score in &*lowest {
+        for &score in lowest {
             if let Some(floor) = best.previewed.add(score) {
                 self.floor.fetch_max(floor.0, Relaxed);
             }
         }
-        drop(best);
-        self.observe_block(len, lowest);
     }
 
-    /// Improves the estimate of the floor by scores that records of a block of `len` certainly reach. Empties the list.
-    pub(crate) fn observe_block(&self, len: usize, lowest: &mut Vec<Score>) {
+    /// Improves the estimate of the floor by scores that records of a block of `len` reach, certainly or by their estimates.
+    /// Empties the list.
+    pub(crate) fn observe_block(&self, len: usize, scores: &mut Vec<Score>) {
         let mut best = self.lock();
         if let Some(estimate) = &mut best.estimate {
-            lowest.sort_unstable_by_key(|&score| Reverse(score));
-            if let Some(floor) = estimate.observe_block(len, lowest) {
+            scores.sort_unstable_by_key(|&score| Reverse(score));
+            if let Some(floor) = estimate.observe_block(len, scores) {
                 self.estimated_floor.fetch_max(floor.0, Relaxed);
             }
         }
-        lowest.clear();
+        scores.clear();
     }
 
     /// Whether the floor has reached its estimate, once every block was scanned: then no record that was left out

@@ -2,7 +2,9 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::common::{Known, Oracle, Random, Server, Vectors, random_data, random_filter, time};
+use crate::common::{
+    Known, Oracle, Random, Server, Vectors, hits, random_data, random_filter, time,
+};
 
 const HOUR: i64 = 3_600_000;
 
@@ -348,4 +350,41 @@ fn for_repeated_filters() {
         }
     }
     server.close();
+}
+
+#[test]
+fn on_a_page_by_a_cursor_that_no_cache_knows() {
+    let mut random = Random::new(21);
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 32);
+    let vectors = Vectors::new(32, &mut random);
+    let mut oracle = Oracle::default();
+    // So many that a search estimates the lowest score of its page from the first blocks.
+    let made = records(1, 36_000, &vectors, &mut random);
+    server.put_known("db", &mut oracle, made);
+    for round in 0..6 {
+        let query = random_query(&oracle, &vectors, &mut random);
+        let mut request = json!({ "variant": "b", "threshold": 0.0 });
+        if round % 3 == 2 {
+            request["filter"] = random_filter(&mut random, 2);
+        }
+        let expected = oracle.search(&request, &query);
+        for depth in [1, 50, 1_000, 5_000] {
+            request["limit"] = json!(depth);
+            let before = server.search("db", &request, &query);
+            let mut page = request.clone();
+            page["limit"] = json!(50);
+            page["cursor"] = before["pagination"]["next_cursor"].clone();
+            if page["cursor"].is_null() {
+                continue;
+            }
+            let found = hits(&server.search("db", &page, &query));
+            assert_eq!(
+                found,
+                expected[depth..expected.len().min(depth + 50)],
+                "{page}"
+            );
+        }
+    }
 }
