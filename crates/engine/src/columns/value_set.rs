@@ -43,6 +43,7 @@ const BITS_PER_VALUE: usize = 64;
 impl ValueSet {
     pub(crate) fn new<'a>(values: impl Iterator<Item = Value<'a>>) -> Self {
         let mut set = Self::default();
+        let (count, _) = values.size_hint();
         for value in values {
             match value {
                 Value::Boolean(boolean) => set.booleans[usize::from(boolean)] = true,
@@ -52,6 +53,9 @@ impl ValueSet {
                     }
                 }
                 Value::Text(text) => {
+                    if set.texts.is_empty() {
+                        set.texts.texts.reserve(count);
+                    }
                     set.texts.texts.insert(text.as_bytes().into());
                 }
                 Value::Null => {}

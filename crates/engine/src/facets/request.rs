@@ -71,7 +71,7 @@ impl Facet {
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer.
-    pub(crate) fn of(request: &RequestReader) -> Result<Vec<Self>, Error> {
+    pub(crate) fn of(request: &RequestReader<'_>) -> Result<Vec<Self>, Error> {
         request
             .get("facets")
             .map_or(Ok(Vec::new()), Self::parse_list)

@@ -97,6 +97,11 @@ impl Operator {
     pub(crate) fn is_unary(self) -> bool {
         matches!(self, Self::IsEmpty | Self::IsNotEmpty)
     }
+
+    /// Whether it is the exact complement of a positive operator.
+    pub(crate) fn is_negative(self) -> bool {
+        matches!(self, Self::NotEquals | Self::NotContains | Self::IsNotEmpty)
+    }
 }
 
 /// One comparison of a column with a value.

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use memchr::memmem::Finder;
-
-use crate::columns::{ColumnId, ColumnNames, Comparison};
-use crate::filter::ast::{Condition, Filter, Group, Node};
+use crate::columns::{ColumnId, ColumnNames};
+use crate::filter::ast::{Condition, Filter, Group, Node, Operator, Rule};
 use crate::filter::bound::{BoundFilter, BoundNode, BoundRule, BoundRules};
+use crate::filter::explanation::{ExplainedFilter, ExplainedNode};
 use crate::filter::membership::Membership;
 use crate::filter::multi_pattern::{MultiPattern, Quantifier};
-use crate::filter::predicate::Predicate;
-use crate::record::Value;
+use crate::record::{OwnedValue, Value};
 
 impl Filter {
     /// Looks up the columns. A column that no record ever had is missing in every record.
@@ -20,28 +18,31 @@ impl Filter {
             root: bind_group(&self.root, names),
         }
     }
+
+    /// As [`Filter::bind`], to explain the rules one by one.
+    pub(crate) fn bind_explained(&self, names: &ColumnNames) -> ExplainedFilter {
+        ExplainedFilter {
+            root: explained_group(&self.root, names),
+        }
+    }
+}
+
+fn explained_group(group: &Group, names: &ColumnNames) -> ExplainedNode {
+    let nodes = group.rules.iter().map(|node| match node {
+        Node::Group(group) => explained_group(group, names),
+        Node::Rule(rule) => ExplainedNode::Rule(BoundRule::new(rule, names)),
+    });
+    ExplainedNode::Group {
+        condition: group.condition,
+        nodes: nodes.collect(),
+    }
 }
 
 fn bind_group(group: &Group, names: &ColumnNames) -> BoundNode {
-    let rules: Vec<Arc<BoundNode>> = group
-        .rules
-        .iter()
-        .map(|node| match node {
-            Node::Group(group) => bind_group(group, names),
-            Node::Rule(rule) => {
-                let (predicate, negated) = Predicate::of(rule);
-                BoundNode::Rule(BoundRule {
-                    column: names.id(&rule.column),
-                    predicate,
-                    negated,
-                })
-            }
-        })
-        .map(Arc::new)
-        .collect();
+    let mut nodes = Vec::with_capacity(group.rules.len());
+    flatten(group, group.condition, &mut nodes);
     let rules = BoundRules {
-        combined: combine(&flattened(&rules, group.condition), group.condition),
-        given: rules,
+        nodes: combine(&nodes, group.condition, names),
     };
     match group.condition {
         Condition::And => BoundNode::All(rules),
@@ -49,95 +50,90 @@ fn bind_group(group: &Group, names: &ColumnNames) -> BoundNode {
     }
 }
 
-/// The rules of a group, with those of nested groups that combine them in the same way, or that have a single rule.
-fn flattened(rules: &[Arc<BoundNode>], condition: Condition) -> Vec<Arc<BoundNode>> {
-    let mut flat = Vec::with_capacity(rules.len());
-    for rule in rules {
-        match (&**rule, condition) {
-            (BoundNode::All(nested), Condition::And) | (BoundNode::Any(nested), Condition::Or) => {
-                flat.extend(flattened(&nested.given, condition));
+/// Adds the rules of a group, with those of nested groups that combine them in the same way, or that have a single rule.
+fn flatten<'a>(group: &'a Group, condition: Condition, nodes: &mut Vec<&'a Node>) {
+    for node in &group.rules {
+        match node {
+            Node::Group(nested) if nested.condition == condition || nested.rules.len() == 1 => {
+                flatten(nested, condition, nodes);
             }
-            (BoundNode::All(nested) | BoundNode::Any(nested), _) if nested.given.len() == 1 => {
-                flat.extend(flattened(&nested.given, condition));
-            }
-            _ => flat.push(Arc::clone(rule)),
+            _ => nodes.push(node),
         }
     }
-    flat
 }
 
-/// Replaces rules that compare the same column with different values, or search it for different substrings, by one node.
-fn combine(rules: &[Arc<BoundNode>], condition: Condition) -> Vec<Arc<BoundNode>> {
-    // The indexes of the rules that can be combined, by column and negation.
-    let mut searches: BTreeMap<(Option<ColumnId>, bool), Vec<usize>> = BTreeMap::new();
-    let mut comparisons: BTreeMap<(Option<ColumnId>, bool), Vec<usize>> = BTreeMap::new();
-    for (at, rule) in rules.iter().enumerate() {
-        if let BoundNode::Rule(BoundRule {
-            column, negated, ..
-        }) = &**rule
-        {
-            let key = (*column, *negated);
-            if finder(rule).is_some() {
-                searches.entry(key).or_default().push(at);
-            // De Morgan: "not equal to a and not equal to b" is the complement of "equal to a or equal to b".
-            } else if equal_value(rule).is_some() && *negated == (condition == Condition::And) {
-                comparisons.entry(key).or_default().push(at);
+/// What a node for several rules compares a column with, by column and negation, and these rules.
+type Combinable<'a, T> = BTreeMap<(Option<ColumnId>, bool), Vec<(&'a Rule, T)>>;
+
+/// Binds the rules of a group. Those that compare the same column with different values, or search it for different
+/// substrings, become one node.
+fn combine(nodes: &[&Node], condition: Condition, names: &ColumnNames) -> Vec<Arc<BoundNode>> {
+    let mut searches: Combinable<'_, &str> = BTreeMap::new();
+    let mut comparisons: Combinable<'_, Value<'_>> = BTreeMap::new();
+    let mut others = Vec::new();
+    for node in nodes {
+        let rule = match node {
+            Node::Rule(rule) => rule,
+            Node::Group(group) => {
+                others.push(Arc::new(bind_group(group, names)));
+                continue;
             }
+        };
+        let key = || (names.id(&rule.column), rule.operator.is_negative());
+        if let Some(substring) = substring(rule) {
+            searches.entry(key()).or_default().push((rule, substring));
+        } else if let Some(value) = equal_value(rule, condition) {
+            comparisons.entry(key()).or_default().push((rule, value));
+        } else {
+            others.push(bind_rule(rule, names));
         }
     }
-    let mut combined: Vec<Arc<BoundNode>> = Vec::new();
-    let mut is_combined = vec![false; rules.len()];
-    let mut add = |node: BoundNode, places: Vec<usize>| {
-        combined.push(Arc::new(node));
-        places.into_iter().for_each(|at| is_combined[at] = true);
-    };
-    for ((column, negated), places) in searches {
+    let mut combined = Vec::new();
+    for ((column, negated), rules) in searches {
         // De Morgan: "a is not contained and b is not contained" is the complement of "a or b is contained".
         let quantifier = if (condition == Condition::And) != negated {
             Quantifier::All
         } else {
             Quantifier::Any
         };
-        let finders = places.iter().filter_map(|&at| finder(&rules[at]));
-        let finders = finders.map(Arc::clone).collect();
-        if let Some(search) = MultiPattern::new(column, quantifier, negated, finders) {
-            add(BoundNode::MultiPattern(search), places);
+        let substrings = rules.iter().map(|(_, substring)| *substring);
+        match MultiPattern::new(column, quantifier, negated, substrings) {
+            Some(search) => combined.push(Arc::new(BoundNode::MultiPattern(search))),
+            None => others.extend(rules.iter().map(|(rule, _)| bind_rule(rule, names))),
         }
     }
-    for ((column, negated), places) in comparisons {
-        let values = places.iter().filter_map(|&at| equal_value(&rules[at]));
-        if let Some(membership) = Membership::new(column, values.collect(), negated) {
-            add(BoundNode::Membership(membership), places);
+    for ((column, negated), rules) in comparisons {
+        let values = rules.iter().map(|(_, value)| *value);
+        match Membership::new(column, values, negated) {
+            Some(membership) => combined.push(Arc::new(BoundNode::Membership(membership))),
+            None => others.extend(rules.iter().map(|(rule, _)| bind_rule(rule, names))),
         }
     }
-    let others = rules
-        .iter()
-        .zip(&is_combined)
-        .filter(|(_, is_combined)| !**is_combined);
-    combined.extend(others.map(|(rule, _)| Arc::clone(rule)));
+    combined.append(&mut others);
     combined
 }
 
-/// The value that a rule compares a column with for equality.
-fn equal_value(node: &BoundNode) -> Option<Value<'_>> {
-    let BoundNode::Rule(BoundRule { predicate, .. }) = node else {
-        return None;
-    };
-    match predicate {
-        Predicate::Boolean(boolean) => Some(Value::Boolean(*boolean)),
-        Predicate::Number(Comparison::Equal, number) => Some(Value::Number(*number)),
-        Predicate::Equals(text) => Some(Value::Text(text)),
+fn bind_rule(rule: &Rule, names: &ColumnNames) -> Arc<BoundNode> {
+    Arc::new(BoundNode::Rule(BoundRule::new(rule, names)))
+}
+
+/// The substring that a rule searches for. `None` for the empty substring, which every string contains.
+fn substring(rule: &Rule) -> Option<&str> {
+    match (rule.operator, &rule.value) {
+        (Operator::Contains | Operator::NotContains, Some(OwnedValue::Text(text))) => {
+            Some(&**text).filter(|text| !text.is_empty())
+        }
         _ => None,
     }
 }
 
-/// The substring search of a rule. `None` for the empty substring, which every string contains.
-fn finder(node: &BoundNode) -> Option<&Arc<Finder<'static>>> {
-    match node {
-        BoundNode::Rule(BoundRule {
-            predicate: Predicate::Contains(finder),
-            ..
-        }) if !finder.needle().is_empty() => Some(finder),
-        _ => None,
-    }
+/// The value of a rule that compares for equality, if a group with this condition can combine such rules.
+fn equal_value(rule: &Rule, condition: Condition) -> Option<Value<'_>> {
+    let combined = match condition {
+        // De Morgan: "not equal to a and not equal to b" is the complement of "equal to a or equal to b".
+        Condition::And => Operator::NotEquals,
+        Condition::Or => Operator::Equals,
+    };
+    let value = rule.value.as_ref().filter(|_| rule.operator == combined)?;
+    Some(value.borrow()).filter(|value| *value != Value::Null)
 }

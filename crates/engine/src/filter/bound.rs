@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::columns::{Column, ColumnId, Columns};
+use crate::columns::{Column, ColumnId, ColumnNames, Columns};
+use crate::filter::ast::Rule;
 use crate::filter::membership::Membership;
 use crate::filter::multi_pattern::MultiPattern;
 use crate::filter::predicate::Predicate;
+use crate::record::Value;
+use crate::runtime::{StopCheck, Stopped};
 
 /// A filter whose column names are resolved. Its evaluation fails only when it is stopped.
 #[derive(Clone, Debug)]
@@ -35,17 +38,35 @@ pub(super) struct BoundRule {
     pub(super) negated: bool,
 }
 
-/// The rules of a group.
+/// The nodes of a group to evaluate, without groups that only nest their rules, and with rules combined where one pass can
+/// evaluate several.
 #[derive(Clone, Debug)]
 pub(super) struct BoundRules {
-    /// The rules in the order of the request, for explanations.
-    pub(super) given: Vec<Arc<BoundNode>>,
-    /// The nodes to evaluate: equivalent to `given`, without groups that only nest their rules, and with rules combined where
-    /// one pass can evaluate several.
-    pub(super) combined: Vec<Arc<BoundNode>>,
+    pub(super) nodes: Vec<Arc<BoundNode>>,
 }
 
 impl BoundRule {
+    /// Looks up the column of a rule.
+    pub(super) fn new(rule: &Rule, names: &ColumnNames) -> Self {
+        Self {
+            column: names.id(&rule.column),
+            predicate: Predicate::of(rule),
+            negated: rule.operator.is_negative(),
+        }
+    }
+
+    /// Whether the rule holds for a record.
+    pub(super) fn matches(
+        &self,
+        columns: &Columns,
+        slot: usize,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<bool, Stopped> {
+        let value = self.column.and_then(|id| columns.value(slot, id));
+        stop_check.before_testing(text_of(value).map_or(0, str::len))?;
+        Ok(self.predicate.holds(value) != self.negated)
+    }
+
     /// The column in this block; `None` if no record of the block has it.
     pub(super) fn column_in<'a>(&self, columns: &'a Columns) -> Option<&'a Column> {
         self.column.and_then(|id| columns.column(id))
@@ -60,7 +81,7 @@ impl BoundNode {
             Self::MultiPattern(rules) => rules.cost(columns),
             Self::Membership(rules) => rules.cost(columns),
             Self::All(rules) | Self::Any(rules) => {
-                let costs = rules.combined.iter().map(|node| node.cost(columns));
+                let costs = rules.nodes.iter().map(|node| node.cost(columns));
                 costs.sum()
             }
         }
@@ -72,7 +93,7 @@ impl BoundNode {
             Self::Rule(rule) => rule.predicate.match_cost(rule.column_in(columns)),
             Self::MultiPattern(_) | Self::Membership(_) => 0.0,
             Self::All(rules) | Self::Any(rules) => {
-                let costs = rules.combined.iter().map(|node| node.match_cost(columns));
+                let costs = rules.nodes.iter().map(|node| node.match_cost(columns));
                 costs.fold(0.0, f64::max)
             }
         }
@@ -84,11 +105,19 @@ impl BoundRules {
     /// undecided.
     pub(super) fn cheapest_first(&self, columns: &Columns) -> Vec<&BoundNode> {
         let mut order: Vec<(f64, &BoundNode)> = self
-            .combined
+            .nodes
             .iter()
             .map(|node| (node.cost(columns), &**node))
             .collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         order.into_iter().map(|(_, node)| node).collect()
+    }
+}
+
+/// The string that a record has in a column.
+pub(super) fn text_of(value: Option<Value<'_>>) -> Option<&str> {
+    match value {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
     }
 }

@@ -1,9 +1,7 @@
 //! Evaluation of a bound filter: on the records of a block, or on one record.
 
 use crate::columns::{Columns, Mask};
-use crate::filter::bound::{BoundFilter, BoundNode, BoundRules};
-use crate::filter::explanation::Explanation;
-use crate::record::Value;
+use crate::filter::bound::{BoundFilter, BoundNode, text_of};
 use crate::runtime::{StopCheck, Stopped};
 
 impl BoundFilter {
@@ -34,22 +32,6 @@ impl BoundFilter {
         stop_check: &StopCheck<'_>,
     ) -> Result<bool, Stopped> {
         self.root.matches(columns, slot, stop_check)
-    }
-
-    /// Which rules and groups hold for one record, with JSON pointers relative to the filter.
-    ///
-    /// # Errors
-    /// [`Stopped`].
-    ///
-    /// # Panics
-    /// When `slot` is not a record of `columns`, or the filter is a part that [`BoundFilter::split`] made.
-    pub(crate) fn explain(
-        &self,
-        columns: &Columns,
-        slot: usize,
-        stop_check: &StopCheck<'_>,
-    ) -> Result<Explanation, Stopped> {
-        self.root.explain(columns, slot, String::new(), stop_check)
     }
 
     /// Estimated nanoseconds that [`BoundFilter::mask`] takes for this block.
@@ -107,18 +89,14 @@ impl BoundNode {
         stop_check: &StopCheck<'_>,
     ) -> Result<bool, Stopped> {
         match self {
-            Self::Rule(rule) => {
-                let value = rule.column.and_then(|id| columns.value(slot, id));
-                stop_check.before_testing(text_of(value).map_or(0, str::len))?;
-                Ok(rule.predicate.holds(value) != rule.negated)
-            }
+            Self::Rule(rule) => rule.matches(columns, slot, stop_check),
             Self::MultiPattern(rules) => {
                 let value = rules.column().and_then(|id| columns.value(slot, id));
                 rules.matches(text_of(value), stop_check)
             }
             Self::Membership(rules) => Ok(rules.matches(columns, slot)),
             Self::All(rules) => {
-                for node in &rules.combined {
+                for node in &rules.nodes {
                     if !node.matches(columns, slot, stop_check)? {
                         return Ok(false);
                     }
@@ -126,7 +104,7 @@ impl BoundNode {
                 Ok(true)
             }
             Self::Any(rules) => {
-                for node in &rules.combined {
+                for node in &rules.nodes {
                     if node.matches(columns, slot, stop_check)? {
                         return Ok(true);
                     }
@@ -134,48 +112,5 @@ impl BoundNode {
                 Ok(false)
             }
         }
-    }
-
-    fn explain(
-        &self,
-        columns: &Columns,
-        slot: usize,
-        pointer: String,
-        stop_check: &StopCheck<'_>,
-    ) -> Result<Explanation, Stopped> {
-        let outcomes = |rules: &BoundRules| {
-            let rules = rules.given.iter().enumerate();
-            rules
-                .map(|(at, rule)| {
-                    let pointer = format!("{pointer}/rules/{at}");
-                    rule.explain(columns, slot, pointer, stop_check)
-                })
-                .collect::<Result<Vec<Explanation>, Stopped>>()
-        };
-        let (held, rules) = match self {
-            Self::Rule(_) | Self::MultiPattern(_) | Self::Membership(_) => {
-                (self.matches(columns, slot, stop_check)?, Vec::new())
-            }
-            Self::All(rules) => {
-                let rules = outcomes(rules)?;
-                (rules.iter().all(|rule| rule.held), rules)
-            }
-            Self::Any(rules) => {
-                let rules = outcomes(rules)?;
-                (rules.iter().any(|rule| rule.held), rules)
-            }
-        };
-        Ok(Explanation {
-            held,
-            pointer,
-            rules,
-        })
-    }
-}
-
-fn text_of(value: Option<Value<'_>>) -> Option<&str> {
-    match value {
-        Some(Value::Text(text)) => Some(text),
-        _ => None,
     }
 }

@@ -1,6 +1,74 @@
 //! Why a record passed a filter or did not.
 
+use crate::columns::Columns;
+use crate::filter::ast::Condition;
+use crate::filter::bound::BoundRule;
 use crate::json;
+use crate::runtime::{StopCheck, Stopped};
+
+/// A filter bound to the columns of a database, with each rule and group as the request gives it.
+#[derive(Debug)]
+pub(crate) struct ExplainedFilter {
+    pub(super) root: ExplainedNode,
+}
+
+#[derive(Debug)]
+pub(super) enum ExplainedNode {
+    Rule(BoundRule),
+    Group {
+        condition: Condition,
+        nodes: Vec<ExplainedNode>,
+    },
+}
+
+impl ExplainedFilter {
+    /// Which rules and groups hold for one record, with JSON pointers relative to the filter.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    ///
+    /// # Panics
+    /// When `slot` is not a record of `columns`.
+    pub(crate) fn explain(
+        &self,
+        columns: &Columns,
+        slot: usize,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<Explanation, Stopped> {
+        self.root.explain(columns, slot, String::new(), stop_check)
+    }
+}
+
+impl ExplainedNode {
+    fn explain(
+        &self,
+        columns: &Columns,
+        slot: usize,
+        pointer: String,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<Explanation, Stopped> {
+        let (held, rules) = match self {
+            Self::Rule(rule) => (rule.matches(columns, slot, stop_check)?, Vec::new()),
+            Self::Group { condition, nodes } => {
+                let mut rules = Vec::with_capacity(nodes.len());
+                for (at, node) in nodes.iter().enumerate() {
+                    let pointer = format!("{pointer}/rules/{at}");
+                    rules.push(node.explain(columns, slot, pointer, stop_check)?);
+                }
+                let held = match condition {
+                    Condition::And => rules.iter().all(|rule| rule.held),
+                    Condition::Or => rules.iter().any(|rule| rule.held),
+                };
+                (held, rules)
+            }
+        };
+        Ok(Explanation {
+            held,
+            pointer,
+            rules,
+        })
+    }
+}
 
 /// The outcome of a rule or group for one record.
 #[derive(Clone, Debug, PartialEq, Eq)]

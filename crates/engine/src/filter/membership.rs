@@ -24,14 +24,14 @@ pub(super) struct Membership {
 
 impl Membership {
     /// `None` if there are too few values.
-    pub(super) fn new(
+    pub(super) fn new<'v>(
         column: Option<ColumnId>,
-        values: Vec<Value<'_>>,
+        values: impl ExactSizeIterator<Item = Value<'v>>,
         negated: bool,
     ) -> Option<Self> {
         (values.len() >= MIN_VALUES).then(|| Self {
             column,
-            values: Arc::new(ValueSet::new(values.into_iter())),
+            values: Arc::new(ValueSet::new(values)),
             negated,
         })
     }

@@ -1,5 +1,8 @@
 //! Filters from JSON.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use crate::filter::ast::{Condition, Filter, Group, Node, Operator, Rule};
 use crate::filter::suggest::did_you_mean;
 use crate::json::{self, Json, check_column};
@@ -26,7 +29,7 @@ impl Filter {
     /// # Errors
     /// Every problem found, with pointers relative to the filter such as `/rules/1/operator`.
     pub(crate) fn parse(
-        json: &Json,
+        json: &Json<'_>,
         limits: &FilterLimits,
         default_condition: Option<Condition>,
     ) -> Result<Self, Vec<ValidationError>> {
@@ -36,7 +39,7 @@ impl Filter {
             rules: 0,
             problems: ValidationErrors::default(),
         };
-        let root = parser.group(json, "", 1);
+        let root = parser.group(json, Place { within: None }, 1);
         let problems = parser.problems;
         // If there is no group, there is a problem that says why.
         let root = root.unwrap_or(Group {
@@ -44,6 +47,22 @@ impl Filter {
             rules: Vec::new(),
         });
         problems.or(Self { root })
+    }
+}
+
+/// The JSON pointer of a group or rule. It is written only for a problem, because most filters have none.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    /// The place of the group that holds it, and its index there; `None` for the outermost group.
+    within: Option<(&'a Place<'a>, usize)>,
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.within {
+            Some((group, at)) => write!(out, "{group}/rules/{at}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -55,29 +74,29 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn report(
-        &mut self,
-        pointer: impl Into<String>,
-        code: ValidationCode,
-        detail: impl Into<String>,
-    ) {
+    fn report(&mut self, pointer: String, code: ValidationCode, detail: impl Into<String>) {
         self.problems.push(ValidationError {
-            pointer: pointer.into(),
+            pointer,
             code,
             detail: detail.into(),
         });
     }
 
-    fn wrong_type(&mut self, pointer: String, expected: &str, found: &Json) {
+    fn wrong_type(&mut self, pointer: String, expected: &str, found: &Json<'_>) {
         let detail = format!("expected {expected}, found {}", found.type_name());
         self.report(pointer, ValidationCode::WrongType, detail);
     }
 
     /// Reports members that are not among `known`.
-    fn check_members(&mut self, members: &[(String, Json)], pointer: &str, known: &[&str]) {
+    fn check_members(
+        &mut self,
+        members: &[(Cow<'_, str>, Json<'_>)],
+        pointer: Place<'_>,
+        known: &[&str],
+    ) {
         for (name, _) in members
             .iter()
-            .filter(|(name, _)| !known.contains(&name.as_str()))
+            .filter(|(name, _)| !known.contains(&name.as_ref()))
         {
             let detail = format!("unknown member {name:?}{}", did_you_mean(name, known));
             let problem = ValidationError::new(ValidationCode::UnknownMember, detail).within(name);
@@ -89,19 +108,19 @@ impl Parser<'_> {
         }
     }
 
-    fn missing(&mut self, pointer: &str, member: &str) {
+    fn missing(&mut self, pointer: Place<'_>, member: &str) {
         let detail = format!("the member {member:?} is required");
-        self.report(pointer, ValidationCode::MissingMember, detail);
+        self.report(pointer.to_string(), ValidationCode::MissingMember, detail);
     }
 
-    fn group(&mut self, json: &Json, pointer: &str, depth: usize) -> Option<Group> {
+    fn group(&mut self, json: &Json<'_>, pointer: Place<'_>, depth: usize) -> Option<Group> {
         let Json::Object(members) = json else {
-            self.wrong_type(pointer.to_owned(), "an object", json);
+            self.wrong_type(pointer.to_string(), "an object", json);
             return None;
         };
         if depth > self.limits.depth {
             let detail = format!("groups are nested deeper than {} levels", self.limits.depth);
-            self.report(pointer, ValidationCode::TooDeep, detail);
+            self.report(pointer.to_string(), ValidationCode::TooDeep, detail);
             return None;
         }
         self.check_members(members, pointer, &["condition", "rules"]);
@@ -133,13 +152,16 @@ impl Parser<'_> {
                 return None;
             }
         };
-        let mut nodes = Vec::new();
+        let mut nodes = Vec::with_capacity(rules.len());
         for (at, rule) in rules.iter().enumerate() {
             // A filter with too many rules is not parsed further.
             if self.rules > self.limits.rules {
                 return None;
             }
-            nodes.extend(self.node(rule, &format!("{pointer}/rules/{at}"), depth));
+            let place = Place {
+                within: Some((&pointer, at)),
+            };
+            nodes.extend(self.node(rule, place, depth));
         }
         Some(Group {
             condition: condition?,
@@ -147,21 +169,24 @@ impl Parser<'_> {
         })
     }
 
-    fn condition(&mut self, json: &Json, pointer: &str) -> Option<Condition> {
-        let pointer = format!("{pointer}/condition");
+    fn condition(&mut self, json: &Json<'_>, pointer: Place<'_>) -> Option<Condition> {
         let Json::Text(name) = json else {
-            self.wrong_type(pointer, "a string", json);
+            self.wrong_type(format!("{pointer}/condition"), "a string", json);
             return None;
         };
         let condition = Condition::from_name(name);
         if condition.is_none() {
             let detail = "a condition is \"AND\" or \"OR\"";
-            self.report(pointer, ValidationCode::UnknownCondition, detail);
+            self.report(
+                format!("{pointer}/condition"),
+                ValidationCode::UnknownCondition,
+                detail,
+            );
         }
         condition
     }
 
-    fn node(&mut self, json: &Json, pointer: &str, depth: usize) -> Option<Node> {
+    fn node(&mut self, json: &Json<'_>, pointer: Place<'_>, depth: usize) -> Option<Node> {
         let is_group = matches!(json, Json::Object(members)
             if member(members, "rules").is_some() || member(members, "condition").is_some());
         if is_group {
@@ -171,15 +196,15 @@ impl Parser<'_> {
         }
     }
 
-    fn rule(&mut self, json: &Json, pointer: &str) -> Option<Rule> {
+    fn rule(&mut self, json: &Json<'_>, pointer: Place<'_>) -> Option<Rule> {
         let Json::Object(members) = json else {
-            self.wrong_type(pointer.to_owned(), "an object", json);
+            self.wrong_type(pointer.to_string(), "an object", json);
             return None;
         };
         self.rules += 1;
         if self.rules > self.limits.rules {
             let detail = format!("a filter has at most {} rules", self.limits.rules);
-            self.report(pointer, ValidationCode::TooManyRules, detail);
+            self.report(pointer.to_string(), ValidationCode::TooManyRules, detail);
             return None;
         }
         self.check_members(members, pointer, &["column", "operator", "value"]);
@@ -213,10 +238,14 @@ impl Parser<'_> {
         })
     }
 
-    fn column(&mut self, members: &[(String, Json)], pointer: &str) -> Option<String> {
+    fn column(
+        &mut self,
+        members: &[(Cow<'_, str>, Json<'_>)],
+        pointer: Place<'_>,
+    ) -> Option<String> {
         match member(members, "column") {
             Some(Json::Text(name)) => match check_column(name) {
-                Ok(()) => return Some(name.clone()),
+                Ok(()) => return Some(name.to_string()),
                 Err(problem) => {
                     self.report(format!("{pointer}/column"), problem.code, problem.detail);
                 }
@@ -227,7 +256,11 @@ impl Parser<'_> {
         None
     }
 
-    fn operator(&mut self, members: &[(String, Json)], pointer: &str) -> Option<Operator> {
+    fn operator(
+        &mut self,
+        members: &[(Cow<'_, str>, Json<'_>)],
+        pointer: Place<'_>,
+    ) -> Option<Operator> {
         match member(members, "operator") {
             Some(Json::Text(name)) => {
                 let operator = Operator::from_name(name);
@@ -250,8 +283,12 @@ impl Parser<'_> {
         None
     }
 
-    fn value(&mut self, operator: Operator, json: &Json, pointer: &str) -> Option<OwnedValue> {
-        let pointer = format!("{pointer}/value");
+    fn value(
+        &mut self,
+        operator: Operator,
+        json: &Json<'_>,
+        pointer: Place<'_>,
+    ) -> Option<OwnedValue> {
         let any = matches!(operator, Operator::Equals | Operator::NotEquals);
         let numeric = matches!(
             operator,
@@ -264,10 +301,14 @@ impl Parser<'_> {
             Json::Text(text) if !numeric => {
                 if text.len() > self.limits.value_bytes {
                     let detail = format!("a value has at most {} bytes", self.limits.value_bytes);
-                    self.report(pointer, ValidationCode::ValueTooLong, detail);
+                    self.report(
+                        format!("{pointer}/value"),
+                        ValidationCode::ValueTooLong,
+                        detail,
+                    );
                     return None;
                 }
-                return Some(OwnedValue::Text(text.as_str().into()));
+                return Some(OwnedValue::Text(text.as_ref().into()));
             }
             Json::Number(number) if any || numeric => return Some(OwnedValue::Number(*number)),
             Json::Boolean(boolean) if any => return Some(OwnedValue::Boolean(*boolean)),
@@ -278,12 +319,12 @@ impl Parser<'_> {
             (_, true) => "a number",
             _ => "a string",
         };
-        self.wrong_type(pointer, expected, json);
+        self.wrong_type(format!("{pointer}/value"), expected, json);
         None
     }
 }
 
-fn member<'a>(members: &'a [(String, Json)], name: &str) -> Option<&'a Json> {
+fn member<'m, 'a>(members: &'m [(Cow<'a, str>, Json<'a>)], name: &str) -> Option<&'m Json<'a>> {
     members
         .iter()
         .find(|(known, _)| known == name)

@@ -1,7 +1,5 @@
 //! The predicate of a rule, evaluated on one value or on a column of a block.
 
-use std::sync::Arc;
-
 use memchr::memmem::Finder;
 
 use crate::columns::{Column, Comparison, Mask, Texts};
@@ -21,14 +19,14 @@ pub(super) enum Predicate {
     Equals(Box<str>),
     StartsWith(Box<str>),
     EndsWith(Box<str>),
-    Contains(Arc<Finder<'static>>),
+    Contains(Box<Finder<'static>>),
     /// Never holds: the operator does not take this type of value. The parser refuses such rules.
     Never,
 }
 
 impl Predicate {
-    /// The predicate of a rule, and whether the rule is its complement.
-    pub(super) fn of(rule: &Rule) -> (Self, bool) {
+    /// The predicate of a rule; its complement for a negative operator.
+    pub(super) fn of(rule: &Rule) -> Self {
         let number = |comparison| match rule.value {
             Some(OwnedValue::Number(number)) => Self::Number(comparison, number),
             _ => Self::Never,
@@ -37,26 +35,22 @@ impl Predicate {
             Some(OwnedValue::Text(text)) => predicate(text),
             _ => Self::Never,
         };
-        let contains = |text: &str| Self::Contains(Arc::new(Finder::new(text).into_owned()));
         match rule.operator {
-            Operator::Equals | Operator::NotEquals => {
-                let predicate = match &rule.value {
-                    Some(OwnedValue::Boolean(boolean)) => Self::Boolean(*boolean),
-                    Some(OwnedValue::Number(_)) => number(Comparison::Equal),
-                    _ => text(|text| Self::Equals(text.into())),
-                };
-                (predicate, rule.operator == Operator::NotEquals)
+            Operator::Equals | Operator::NotEquals => match &rule.value {
+                Some(OwnedValue::Boolean(boolean)) => Self::Boolean(*boolean),
+                Some(OwnedValue::Number(_)) => number(Comparison::Equal),
+                _ => text(|text| Self::Equals(text.into())),
+            },
+            Operator::GreaterThan => number(Comparison::Greater),
+            Operator::GreaterThanOrEquals => number(Comparison::GreaterOrEqual),
+            Operator::LessThan => number(Comparison::Less),
+            Operator::LessThanOrEquals => number(Comparison::LessOrEqual),
+            Operator::Contains | Operator::NotContains => {
+                text(|text| Self::Contains(Box::new(Finder::new(text).into_owned())))
             }
-            Operator::GreaterThan => (number(Comparison::Greater), false),
-            Operator::GreaterThanOrEquals => (number(Comparison::GreaterOrEqual), false),
-            Operator::LessThan => (number(Comparison::Less), false),
-            Operator::LessThanOrEquals => (number(Comparison::LessOrEqual), false),
-            Operator::Contains => (text(contains), false),
-            Operator::NotContains => (text(contains), true),
-            Operator::StartsWith => (text(|text| Self::StartsWith(text.into())), false),
-            Operator::EndsWith => (text(|text| Self::EndsWith(text.into())), false),
-            Operator::IsEmpty => (Self::Empty, false),
-            Operator::IsNotEmpty => (Self::Empty, true),
+            Operator::StartsWith => text(|text| Self::StartsWith(text.into())),
+            Operator::EndsWith => text(|text| Self::EndsWith(text.into())),
+            Operator::IsEmpty | Operator::IsNotEmpty => Self::Empty,
         }
     }
 

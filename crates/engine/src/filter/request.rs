@@ -1,6 +1,9 @@
 //! The members that several kinds of requests have.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::error::Error;
 use crate::filter::ast::{Condition, Filter};
@@ -18,30 +21,47 @@ const MAX_LIMIT: usize = 10_000;
 pub(crate) type FilterKey = [u8; 16];
 
 /// Reads the members that several kinds of requests have.
-pub(crate) struct RequestReader {
-    pub(crate) members: Map<String, Value>,
-    /// The JSON text of each filter, because a filter may be long and its text is needed several times.
-    filters: Vec<(&'static str, String)>,
+pub(crate) struct RequestReader<'a> {
+    /// All members except filters.
+    pub(crate) members: BTreeMap<String, Value>,
+    filters: Vec<FilterText<'a>>,
     limits: FilterLimits,
 }
 
-impl RequestReader {
-    pub(crate) fn new(json: &str, limits: &Limits) -> Result<Self, Error> {
-        match serde_json::from_str(json) {
-            Ok(Value::Object(members)) => {
-                let filters = FILTER_MEMBERS.into_iter().filter_map(|name| {
-                    let filter = members.get(name).filter(|filter| !filter.is_null());
-                    Some((name, filter?.to_string()))
-                });
-                Ok(Self {
-                    filters: filters.collect(),
-                    members,
-                    limits: limits.filter,
-                })
+/// A filter that is present and not null. A filter may be long, so it is parsed once, straight from its text.
+struct FilterText<'a> {
+    /// The name of its member.
+    name: String,
+    json: &'a str,
+    hash: [u8; 16],
+}
+
+impl<'a> RequestReader<'a> {
+    pub(crate) fn new(json: &'a str, limits: &Limits) -> Result<Self, Error> {
+        let invalid = |error: serde_json::Error| {
+            if error.is_data() {
+                Error::invalid("invalid_request", "", "must be an object")
+            } else {
+                Error::invalid("invalid_json", "", error.to_string())
             }
-            Ok(_) => Err(Error::invalid("invalid_request", "", "must be an object")),
-            Err(error) => Err(Error::invalid("invalid_json", "", error.to_string())),
+        };
+        let texts: BTreeMap<String, &'a RawValue> = serde_json::from_str(json).map_err(invalid)?;
+        let mut reader = Self {
+            members: BTreeMap::new(),
+            filters: Vec::new(),
+            limits: limits.filter,
+        };
+        for (name, text) in texts {
+            let json = text.get();
+            if !FILTER_MEMBERS.contains(&name.as_str()) {
+                let value = serde_json::from_str(json).map_err(invalid)?;
+                reader.members.insert(name, value);
+            } else if json != "null" {
+                let hash = content_hash(&[json.as_bytes()]);
+                reader.filters.push(FilterText { name, json, hash });
+            }
         }
+        Ok(reader)
     }
 
     /// Equal for requests with the same filters, `None` without any.
@@ -52,16 +72,23 @@ impl RequestReader {
 
     /// A hash of the members whose names `counts` accepts.
     pub(crate) fn hash_of(&self, counts: impl Fn(&str) -> bool) -> [u8; 16] {
-        let members: Vec<String> = self
-            .members
-            .iter()
-            .filter(|(name, _)| counts(name))
-            .map(|(name, value)| match self.filter_text(name) {
-                Some(text) => format!("{name}={text}"),
-                None => format!("{name}={value}"),
-            })
-            .collect();
-        content_hash(&members.iter().map(String::as_bytes).collect::<Vec<_>>())
+        let mut parts: Vec<Vec<u8>> = Vec::new();
+        for (name, value) in &self.members {
+            if counts(name) {
+                parts.push(format!("{name}={value}").into_bytes());
+            }
+        }
+        for FilterText { name, hash, .. } in &self.filters {
+            if counts(name) {
+                parts.extend([name.clone().into_bytes(), hash.to_vec()]);
+            }
+        }
+        content_hash(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    }
+
+    /// Whether the request has a filter of its own.
+    pub(crate) fn has_filter(&self) -> bool {
+        self.filters.iter().any(|filter| filter.name == "filter")
     }
 
     /// A member that is present and not null.
@@ -129,22 +156,15 @@ impl RequestReader {
 
     /// The filter of one member.
     pub(crate) fn filter_of(&self, name: &str, variant: Variant) -> Result<Option<Filter>, Error> {
-        let Some(json) = self.filter_text(name) else {
+        let Some(text) = self.filters.iter().find(|filter| filter.name == name) else {
             return Ok(None);
         };
         let filter = Filter::from_json(
-            json.as_bytes(),
+            text.json.as_bytes(),
             &self.limits,
             Condition::default_of(variant),
         );
         filter.map(Some).map_err(|problems| below(name, problems))
-    }
-
-    /// The JSON text of a filter that is present and not null.
-    fn filter_text(&self, name: &str) -> Option<&str> {
-        let mut filters = self.filters.iter();
-        let found = filters.find(|(filter, _)| *filter == name);
-        found.map(|(_, text)| text.as_str())
     }
 
     pub(crate) fn time_range(&self) -> Result<TimeRange, Error> {
@@ -180,11 +200,11 @@ impl RequestReader {
         Ok(window)
     }
 
-    fn typed<'a, T>(
-        &'a self,
+    fn typed<'v, T>(
+        &'v self,
         name: &str,
         what: &str,
-        read: impl FnOnce(&'a Value) -> Option<T>,
+        read: impl FnOnce(&'v Value) -> Option<T>,
     ) -> Result<Option<T>, Error> {
         self.get(name)
             .map(|value| {

@@ -29,7 +29,7 @@ impl BoundFilter {
         stop_check: &StopCheck<'_>,
     ) -> Result<(Self, Option<Self>), Stopped> {
         let nodes = match &self.root {
-            BoundNode::All(rules) => rules.combined.clone(),
+            BoundNode::All(rules) => rules.nodes.clone(),
             other => vec![Arc::new(other.clone())],
         };
         let (mut deferred, mut others) = (Vec::new(), Vec::new());
@@ -40,11 +40,8 @@ impl BoundFilter {
                 others.push(node);
             }
         }
-        let all = |combined: Vec<Arc<BoundNode>>| Self {
-            root: BoundNode::All(BoundRules {
-                given: Vec::new(),
-                combined,
-            }),
+        let all = |nodes: Vec<Arc<BoundNode>>| Self {
+            root: BoundNode::All(BoundRules { nodes }),
         };
         let deferred = (!deferred.is_empty()).then(|| all(deferred));
         Ok((all(others), deferred))

@@ -1,11 +1,13 @@
 //! JSON values as a tree, for small documents such as filters.
 
+use std::borrow::Cow;
+
 use crate::json::reader::{Reader, Shape};
 use crate::record::ValidationError;
 
-/// A JSON value; members keep their order, and no name occurs twice.
+/// A JSON value; members keep their order, and no name occurs twice. Strings without escapes are those of the document.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Json {
+pub(crate) enum Json<'a> {
     /// `null`
     Null,
     /// `true` or `false`
@@ -13,14 +15,14 @@ pub(crate) enum Json {
     /// A finite number.
     Number(f64),
     /// A string.
-    Text(String),
+    Text(Cow<'a, str>),
     /// An array.
-    Array(Vec<Json>),
+    Array(Vec<Json<'a>>),
     /// An object.
-    Object(Vec<(String, Json)>),
+    Object(Vec<(Cow<'a, str>, Json<'a>)>),
 }
 
-impl Json {
+impl Json<'_> {
     /// The name of the type with its article, for messages.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
@@ -40,19 +42,19 @@ impl Json {
 /// # Errors
 /// The first [`ValidationError`]: malformed text, too deep nesting, a duplicate name, a lone surrogate, or a number outside
 /// the range of a double.
-pub(crate) fn parse(bytes: &[u8], max_depth: usize) -> Result<Json, ValidationError> {
+pub(crate) fn parse(bytes: &[u8], max_depth: usize) -> Result<Json<'_>, ValidationError> {
     let mut reader = Reader::new(bytes, max_depth)?;
     let value = value(&mut reader)?;
     reader.end()?;
     Ok(value)
 }
 
-fn value(reader: &mut Reader<'_>) -> Result<Json, ValidationError> {
+fn value<'a>(reader: &mut Reader<'a>) -> Result<Json<'a>, ValidationError> {
     Ok(match reader.shape()? {
         Shape::Null => reader.null().map(|()| Json::Null)?,
         Shape::Boolean => Json::Boolean(reader.boolean()?),
         Shape::Number => Json::Number(reader.number()?),
-        Shape::Text => Json::Text(reader.string()?.into_owned()),
+        Shape::Text => Json::Text(reader.string()?),
         Shape::Array => {
             let mut elements = Vec::new();
             reader.array(|reader, _| {
@@ -64,7 +66,7 @@ fn value(reader: &mut Reader<'_>) -> Result<Json, ValidationError> {
         Shape::Object => {
             let mut members = Vec::new();
             reader.object(|reader, name| {
-                members.push((name.as_ref().to_owned(), value(reader)?));
+                members.push((name.clone(), value(reader)?));
                 Ok(())
             })?;
             Json::Object(members)

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::columns::ColumnNames;
 use crate::error::Error;
-use crate::filter::{BoundFilter, Filter, RequestReader};
+use crate::filter::{BoundFilter, ExplainedFilter, Filter, RequestReader};
 use crate::record::{Score, Variant};
 use crate::runtime::{StopCheck, Stopped};
 use crate::snapshot::{Block, Snapshot};
@@ -23,7 +23,7 @@ pub(crate) struct Explain {
 /// An [`Explain`] bound to a snapshot.
 #[derive(Debug)]
 pub(crate) struct BoundExplain {
-    own: Option<BoundFilter>,
+    own: Option<ExplainedFilter>,
     forced: Option<BoundFilter>,
 }
 
@@ -32,7 +32,10 @@ impl Explain {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a filter that does not parse.
-    pub(crate) fn parse(request: &RequestReader, variant: Variant) -> Result<Option<Self>, Error> {
+    pub(crate) fn parse(
+        request: &RequestReader<'_>,
+        variant: Variant,
+    ) -> Result<Option<Self>, Error> {
         if !request.flag("explain")? {
             return Ok(None);
         }
@@ -50,10 +53,10 @@ impl Explain {
 
     /// Binds the filters to the columns of a snapshot.
     pub(crate) fn bind(&self, names: &ColumnNames) -> BoundExplain {
-        let bind = |filter: &Option<Filter>| filter.as_ref().map(|filter| filter.bind(names));
+        let (own, forced) = (self.own.as_ref(), self.forced.as_ref());
         BoundExplain {
-            own: bind(&self.own),
-            forced: bind(&self.forced),
+            own: own.map(|filter| filter.bind_explained(names)),
+            forced: forced.map(|filter| filter.bind(names)),
         }
     }
 }

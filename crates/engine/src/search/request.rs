@@ -129,7 +129,7 @@ impl LexicalRequest {
     ///
     /// # Errors
     /// [`Error::Invalid`].
-    fn parse(request: &RequestReader) -> Result<Option<Self>, Error> {
+    fn parse(request: &RequestReader<'_>) -> Result<Option<Self>, Error> {
         let invalid = |detail: &str| Error::invalid("invalid_request", "/search/lexical", detail);
         let Some(lexical) = request.members.get("lexical") else {
             return Ok(None);

@@ -67,7 +67,7 @@ impl Deletion {
                 ));
             }
         };
-        let chosen = request.get("filter").is_some() || request.get("time_range").is_some();
+        let chosen = request.has_filter() || request.get("time_range").is_some();
         if ids.is_some() == chosen {
             return Err(Error::invalid(
                 "invalid_request",

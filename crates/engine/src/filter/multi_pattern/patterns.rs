@@ -18,13 +18,18 @@ pub(in crate::filter) enum Quantifier {
 #[derive(Clone, Debug)]
 pub(super) struct Patterns {
     pub(super) quantifier: Quantifier,
-    pub(super) finders: Vec<Arc<Finder<'static>>>,
+    pub(super) finders: Arc<[Finder<'static>]>,
     /// The length of the shortest.
     pub(super) shortest: usize,
 }
 
 impl Patterns {
-    pub(super) fn new(quantifier: Quantifier, finders: Vec<Arc<Finder<'static>>>) -> Self {
+    pub(super) fn new<'p>(
+        quantifier: Quantifier,
+        patterns: impl ExactSizeIterator<Item = &'p str>,
+    ) -> Self {
+        let finders = patterns.map(|pattern| Finder::new(pattern).into_owned());
+        let finders: Arc<[Finder<'static>]> = finders.collect();
         let lengths = finders.iter().map(|finder| finder.needle().len());
         Self {
             quantifier,
@@ -41,7 +46,7 @@ impl Patterns {
         stop_check: &StopCheck<'_>,
     ) -> Result<Mask, Stopped> {
         let mut left = within.clone();
-        for finder in &self.finders {
+        for finder in self.finders.iter() {
             if left.is_empty() {
                 break;
             }
@@ -64,7 +69,7 @@ impl Patterns {
         stop_check: &StopCheck<'_>,
     ) -> Result<bool, Stopped> {
         let needs_all = self.quantifier == Quantifier::All;
-        for finder in &self.finders {
+        for finder in self.finders.iter() {
             stop_check.before_testing(text.len())?;
             let found = finder.find(text).is_some();
             if found != needs_all {

@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use memchr::memmem::Finder;
-
 use crate::columns::{ColumnId, Columns, Mask, Texts};
 use crate::filter::multi_pattern::grams::SCAN_COST;
 use crate::filter::multi_pattern::matcher::{Matcher, Tables};
@@ -36,15 +34,15 @@ pub(in crate::filter) struct MultiPattern {
 
 impl MultiPattern {
     /// `None` if there are too few patterns. No pattern may be empty.
-    pub(in crate::filter) fn new(
+    pub(in crate::filter) fn new<'p>(
         column: Option<ColumnId>,
         quantifier: Quantifier,
         negated: bool,
-        finders: Vec<Arc<Finder<'static>>>,
+        patterns: impl ExactSizeIterator<Item = &'p str>,
     ) -> Option<Self> {
-        (finders.len() >= MIN_PATTERNS).then(|| Self {
+        (patterns.len() >= MIN_PATTERNS).then(|| Self {
             column,
-            patterns: Patterns::new(quantifier, finders),
+            patterns: Patterns::new(quantifier, patterns),
             negated,
             tables: Arc::default(),
         })

@@ -1,9 +1,6 @@
 //! A multi-pattern search agrees with separate searches for each pattern.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-use memchr::memmem::Finder;
 
 use crate::columns::{ColumnNames, ColumnsBuilder, Mask, Texts};
 use crate::filter::ast::{Condition, Filter, Group, Node, Operator, Rule};
@@ -123,10 +120,11 @@ fn many_patterns_are_found_as_by_separate_searches() {
                 }
             }
         }
-        let finders = patterns.iter().filter(|pattern| !pattern.is_empty());
-        let finders = finders.map(|pattern| Arc::new(Finder::new(pattern).into_owned()));
-        let column = names.id("text");
-        if let Some(search) = MultiPattern::new(column, Quantifier::Any, false, finders.collect()) {
+        let substrings: Vec<&str> = (patterns.iter().map(String::as_str))
+            .filter(|pattern| !pattern.is_empty())
+            .collect();
+        let (column, substrings) = (names.id("text"), substrings.into_iter());
+        if let Some(search) = MultiPattern::new(column, Quantifier::Any, false, substrings) {
             let text = column.and_then(|id| columns.column(id)?.text());
             let bytes = text.map_or(0, Texts::searched_bytes);
             together += usize::from(search.tables_for(bytes, []).is_some());

@@ -50,7 +50,7 @@ impl Sort {
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer.
-    pub(crate) fn parse(request: &RequestReader) -> Result<Self, Error> {
+    pub(crate) fn parse(request: &RequestReader<'_>) -> Result<Self, Error> {
         let Some(sort) = request.get("sort") else {
             return Ok(Self {
                 by: SortBy::Synced,

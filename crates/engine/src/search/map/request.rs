@@ -17,7 +17,7 @@ impl MapRequest {
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer.
-    pub(crate) fn of(request: &RequestReader) -> Result<Option<Self>, Error> {
+    pub(crate) fn of(request: &RequestReader<'_>) -> Result<Option<Self>, Error> {
         let Some(map) = request.get("map") else {
             return Ok(None);
         };

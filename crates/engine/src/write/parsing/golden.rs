@@ -13,14 +13,14 @@ struct Case {
     problems: Vec<(String, String)>,
 }
 
-fn text(json: &Json, name: &str) -> String {
+fn text(json: &Json<'_>, name: &str) -> String {
     match member(json, name) {
-        Json::Text(text) => text.clone(),
+        Json::Text(text) => text.to_string(),
         other => panic!("{other:?} is no string"),
     }
 }
 
-fn member<'a>(json: &'a Json, name: &str) -> &'a Json {
+fn member<'m, 'a>(json: &'m Json<'a>, name: &str) -> &'m Json<'a> {
     let Json::Object(members) = json else {
         panic!("{json:?} is no object")
     };
@@ -35,7 +35,7 @@ fn cases() -> Vec<Case> {
     let Json::Array(cases) = parse(CASES, 8).expect("the file is JSON") else {
         panic!("a list")
     };
-    let case = |json: &Json| {
+    let case = |json: &Json<'_>| {
         let Json::Array(problems) = member(json, "problems") else {
             panic!("a list")
         };
