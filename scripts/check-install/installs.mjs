@@ -80,8 +80,7 @@ async function checkYarn(project, { url, tools, npm }) {
     const settings = { npmRegistryServer: url, unsafeHttpWhitelist: ['127.0.0.1'], npmMinimalAgeGate: 0 };
     const own = { globalFolder: join(tools, 'global'), enableTelemetry: false, nodeLinker: 'pnp' };
     project.write('.yarnrc.yml', JSON.stringify({ ...settings, ...own }));
-    // Without these two files, Yarn looks for a project in the directories above.
-    project.write('package.json', JSON.stringify({ private: true }));
+    // Without it, Yarn looks for a project in the directories above.
     project.write('yarn.lock', '');
     await yarn('add', 'cosift', '@cosift/model-minilm', '@cosift/onnxruntime');
   });

@@ -15,6 +15,8 @@ export class Project {
     this.bin = join(directory, 'node_modules/.bin');
     this.npmFile = npmFile;
     this.nodeFile = nodeFile;
+    // Without it, package managers look for a project in the directories above.
+    this.write('package.json', JSON.stringify({ private: true }));
   }
 
   write(file, content) {
