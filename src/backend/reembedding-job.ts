@@ -17,6 +17,8 @@ const BUSY_MS = 500;
 const SPARE_TEXTS = 2_000;
 /** How often the time of writers is halved. */
 const MAX_SLOWED = 4;
+/** Milliseconds that writers have between two batches at least: those of other processes look every 50 ms. */
+const MIN_GAP_MS = 150;
 
 export interface ReembeddingDependencies {
   store: RecordStore;
@@ -174,8 +176,8 @@ export class ReembeddingJob {
    *
    * Writers that are faster than the embedding would keep it from ending. So writers wait while a batch is embedded
    * as soon as twice the texts were embedded, and each time that this was not enough, they get half the time between two
-   * batches. It returns without having embedded all records when that does not help, either: the switch keeps writers
-   * waiting until the rest is embedded.
+   * batches. When even the shortest time is too much, records remain: the switch keeps writers waiting until these are
+   * embedded.
    */
   async #catchUp(embedder: Embedder, records: number): Promise<void> {
     const expected = 2 * records + SPARE_TEXTS;
@@ -187,11 +189,15 @@ export class ReembeddingJob {
       try {
         const { isLast, texts } = await this.#embedBatch(embedder);
         if (isLast) return;
-        embedded += texts;
+        // Records without text take time, too.
+        embedded += Math.max(texts, 1);
       } finally {
         await release?.();
       }
-      if (slowed > 0) await sleep((performance.now() - begun) / 2 ** slowed, this.#stopped.signal);
+      if (slowed > 0) {
+        const elapsed = performance.now() - begun;
+        await sleep(Math.max(elapsed / 2 ** slowed, MIN_GAP_MS), this.#stopped.signal);
+      }
     }
   }
 
@@ -218,8 +224,9 @@ export class ReembeddingJob {
     try {
       const release = await store.holdWriters?.(this.#id);
       return async () => {
-        await release?.();
+        // The writers of this process need not wait for the store, which knows whose hold it is.
         open();
+        await release?.();
       };
     } catch (error) {
       open();

@@ -23,7 +23,7 @@ describe.skipIf(NO_SERVER !== undefined)(
     test('that writes faster than texts are embedded does not keep a re-embedding from its end', async () => {
       const store = { url: await server.createDatabase() };
       let [written, held] = [0, 0];
-      let wake = () => {};
+      let wakes: (() => void)[] = [];
       /** A model that embeds a text only after two records were written, unless writes have to wait. */
       const slow = {
         dimensions: 2,
@@ -33,7 +33,7 @@ describe.skipIf(NO_SERVER !== undefined)(
           while (written < wanted) {
             const before = written;
             await new Promise<void>((resolve) => {
-              wake = resolve;
+              wakes.push(resolve);
               setTimeout(resolve, HELD_MS);
             });
             if (written === before) {
@@ -58,7 +58,8 @@ describe.skipIf(NO_SERVER !== undefined)(
         });
         await writing.upsertBatch('db', Buffer.from(JSON.stringify({ records })));
         written += records.length;
-        wake();
+        for (const wake of wakes) wake();
+        wakes = [];
       };
       while (written < RECORDS) await write();
       let running = true;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isCode } from '../../src/errors.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { StaleError } from '../../src/store/stale-error.js';
@@ -86,7 +87,8 @@ describe.skipIf(NO_SERVER !== undefined)(
         while (running) {
           // The vectors of the other model no longer fit after the switch: the text is embedded again.
           await put(writing, id, written + 1).catch((error) => {
-            if (!(error instanceof StaleError)) throw error;
+            // On a very slow machine, a commit may have waited too long.
+            if (!(error instanceof StaleError || isCode(error, 'busy'))) throw error;
           });
           written += 1;
           onWritten();

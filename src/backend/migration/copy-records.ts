@@ -13,7 +13,7 @@ export interface CopyResult {
   records: number;
   /** Records that were different in the target, or were there alone. */
   written: number;
-  /** Reads what was written again; whether the target has it, and so is equal to the source as the pass read it. */
+  /** Reads the written records again. Resolves with whether the target has them, and so equals the source of the pass. */
   verify: () => Promise<boolean>;
   /** SHA-256 over all lines of the source: identities, data, times and exact vectors. */
   checksum: string;

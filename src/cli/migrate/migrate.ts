@@ -52,7 +52,7 @@ export async function migrate({ from, to, key }: MigrateOptions): Promise<void> 
  * because it may have a password.
  */
 function checkPlace(option: string, place: string, allowed: ((place: string) => boolean)[]): void {
-  // With one slash, too: nobody names a directory so.
+  // Also with one slash, because no directory has such a name.
   const isUrl = /^([a-z][a-z0-9+.-]+:\/\/|(postgres(ql)?|https?):)/i.test(place);
   if (isUrl ? allowed.some((isAllowed) => isAllowed(place)) : place !== '') return;
   const urls = allowed.includes(isServiceUrl) ? `${STORE_URL}, or ${SERVICE_URL}` : STORE_URL;

@@ -93,16 +93,20 @@ export class IssuedKeys implements KeyStore {
    * @throws {CosiftError} `unauthorized` when an earlier change revoked the key of `caller`.
    */
   async #change(caller: Caller, change: (keys: Map<string, KeyEntry>) => void): Promise<void> {
-    await this.#changes.run(caller.keyId, () =>
-      this.#storage.change((stored) => {
+    await this.#changes.run(caller.keyId, async () => {
+      let changed: StoredKey[] = [];
+      await this.#storage.change((stored) => {
         const keys = byId(stored);
         const isValid =
           caller.keyId === ADMIN.keyId || (keys.has(caller.keyId) && Date.now() < caller.expiresAt);
         if (!isValid) throw new CosiftError('unauthorized', 'the key is not valid');
         change(keys);
-        return [...keys.values()].map((key) => key.stored);
-      }),
-    );
+        changed = [...keys.values()].map((key) => key.stored);
+        return changed;
+      });
+      // A key that was revoked here must not be among those that were read last.
+      this.#keys = { stored: changed, byId: byId(changed) };
+    });
   }
 
   /** The current keys; those that were read last while the store cannot be reached, or does not answer in time. */

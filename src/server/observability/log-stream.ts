@@ -1,6 +1,7 @@
 /** Lines of this turn of the event loop. */
 let lines = '';
 let isFlushedAtExit = false;
+let isExiting = false;
 
 /**
  * Writes the log to standard error, because standard output is only for the lines that `print` writes.
@@ -10,12 +11,18 @@ let isFlushedAtExit = false;
  */
 export const LOG_STREAM = {
   write(line: string): void {
-    if (!isFlushedAtExit) process.once('exit', flush);
+    if (!isFlushedAtExit) process.once('exit', flushAtExit);
     isFlushedAtExit = true;
-    if (lines === '') setImmediate(flush);
+    if (lines === '' && !isExiting) setImmediate(flush);
     lines += line;
+    if (isExiting) flush();
   },
 };
+
+function flushAtExit(): void {
+  isExiting = true;
+  flush();
+}
 
 function flush(): void {
   if (lines === '') return;

@@ -24,7 +24,7 @@ import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
 import { replacePassages } from './vectors.js';
 import type { WriterHold } from './writer-hold.js';
 
-/** Milliseconds after which a hold of the writers is renewed. It passes after ten seconds. */
+/** Milliseconds after which a hold of the writers is renewed. A hold expires after ten seconds. */
 const RENEW_MS = 3_000;
 
 /** Records of a batch. */
@@ -187,12 +187,20 @@ export class Reembedder {
         if (!isReleased) await this.#hold.set(sql, entry);
       });
     await hold();
-    // When this fails, the hold passes, and the switch finds what was written.
-    const timer = setInterval(() => void hold().catch(() => undefined), RENEW_MS);
+    // One at a time: a renewal may have to wait for the switch, and takes a connection meanwhile. When it fails, the hold
+    // expires, and the switch finds what was written.
+    let isRenewing = false;
+    const renew = async () => {
+      if (isRenewing) return;
+      isRenewing = true;
+      await hold().catch(() => undefined);
+      isRenewing = false;
+    };
+    const timer = setInterval(() => void renew(), RENEW_MS);
     return async () => {
       isReleased = true;
       clearInterval(timer);
-      await locked((sql, entry) => this.#hold.clear(sql, entry)).catch(() => undefined);
+      await locked((sql, entry) => this.#hold.release(sql, entry)).catch(() => undefined);
     };
   }
 

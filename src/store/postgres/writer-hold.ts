@@ -39,6 +39,15 @@ export class WriterHold {
     ]);
   }
 
+  /** Ends the hold of this process. Another process may hold the database by now. */
+  async release(sql: Sql, { number }: CatalogEntry): Promise<void> {
+    await sql.run(
+      `UPDATE cosift.databases SET held_by = NULL, held_until = NULL
+      WHERE number = $1::bigint AND held_by = $2::text`,
+      [number, this.#owner],
+    );
+  }
+
   /** Whether another process holds a database that the transaction has locked. */
   async isHeld(sql: Sql, entry: CatalogEntry): Promise<boolean> {
     // No statement more for the usual commit.
@@ -58,7 +67,7 @@ export class WriterHold {
     return performance.now() + HOLD_MS;
   }
 
-  /** Waits outside of a transaction until the hold of a database has passed, or `deadline`. */
+  /** Waits outside of a transaction until the hold of a database has expired, or `deadline`. */
   async wait(id: string, deadline: number, signal: AbortSignal | undefined): Promise<void> {
     const text = `SELECT 1 FROM cosift.databases
       WHERE id = $1::text AND held_by <> $2::text AND held_until > clock_timestamp()`;
