@@ -32,7 +32,7 @@ export async function debianKey(say: (text: string) => void): Promise<DatasetKey
       say(`embedding package descriptions: ${start} of ${texts.length}, once`);
       chunks.push(bytesOf((await embedder.embedPassages(texts.slice(start, start + BATCH))).vectors));
     }
-    for (const text of QUERY_TEXTS) chunks.push(bytesOf(await embedder.embedQuery(text)));
+    for (const text of QUERY_TEXTS) chunks.push(bytesOf(new Float32Array(await embedder.embedQuery(text))));
     writeFileSync(`${path}.${process.pid}`, Buffer.concat(chunks));
     renameSync(`${path}.${process.pid}`, path);
   } finally {

@@ -29,23 +29,32 @@ export class PipelinedLoad {
     { connections, depth }: { connections: number; depth: number },
   ): Promise<PipelinedLoad> {
     const load = new PipelinedLoad(requests);
-    for (let i = 0; i < connections; i++) {
-      const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-      await once(socket, 'connect');
-      load.#sockets.push(socket);
-      socket.on('error', (error) => load.#fail(error));
-      socket.on('close', () => load.#stopped || load.#fail(new Error('the server closed a connection')));
-      load.#read(socket);
-      load.#send(socket, depth);
+    try {
+      for (let i = 0; i < connections; i++) {
+        const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+        load.#sockets.push(socket);
+        await once(socket, 'connect');
+        socket.on('error', (error) => load.#fail(error));
+        socket.on('close', () => load.#stopped || load.#fail(new Error('the server closed a connection')));
+        load.#read(socket);
+        load.#send(socket, depth);
+      }
+      return load;
+    } catch (error) {
+      load.#close();
+      throw error;
     }
-    return load;
   }
 
   /** @throws the first error of a connection or a response. */
   async stop(): Promise<void> {
+    this.#close();
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #close(): void {
     this.#stopped = true;
     for (const socket of this.#sockets) socket.destroy();
-    if (this.#failure !== undefined) throw this.#failure;
   }
 
   #send(socket: Socket, count: number): void {

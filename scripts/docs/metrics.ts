@@ -55,7 +55,7 @@ async function scrape(): Promise<Metric[]> {
   const metrics = new Metrics(backend, inFlight);
   metrics.observeRequest('livez', 200, 0);
   metrics.observePage({ embedMs: 1, searchMs: 1, totalMs: 1 });
-  const text = await metrics.text(undefined);
+  const text = await metrics.text('', undefined);
   return [...text.matchAll(/^# HELP (\w+) (.*)\n# TYPE \w+ (\w+)\n((?:[^#\n].*\n)*)/gm)].map(
     ([, name = '', help = '', type = '', samples = '']) => ({ name, help, type, labels: labelsOf(samples) }),
   );

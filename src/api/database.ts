@@ -235,8 +235,9 @@ export interface Database<T extends Columns<T> = Data> {
   follow(request?: FollowRequest, options?: CallOptions): AsyncGenerator<Change, never, undefined>;
 
   /**
-   * Gives every record a vector of another model, and waits until that is done. Searches and writes continue meanwhile;
-   * the database switches to the new vectors at once. If the process ends first, its next start continues the
+   * Gives every record a vector of another model, and waits until that is done. Searches and writes continue meanwhile,
+   * but writes that are faster than the embedding are slowed, and a write that waits for ten seconds fails with `busy`.
+   * The database switches to the new vectors at once. If the process ends first, its next start continues the
    * re-embedding.
    *
    * @throws {CosiftError} `invalid_request` when there is no such model.

@@ -25,8 +25,8 @@ export interface Backend {
   loadModels(): Promise<{ model: string; error: unknown }[]>;
   /** Returns whether requests are served. It must be cheap, because every request calls it. */
   readiness(): Promise<Readiness>;
-  /** Returns the state of every database, including those that could not be opened. */
-  databases(): Promise<DatabaseState[]>;
+  /** Returns the state of every database, including those that could not be opened. Aborting `signal` ends the call. */
+  databases(signal?: AbortSignal): Promise<DatabaseState[]>;
 
   listDatabases(options?: DescribeOptions): Promise<DatabaseDescription[]>;
   /** Creates a database. A database that exists with the same settings is returned as it is. */
@@ -80,7 +80,7 @@ export interface Backend {
   /** Returns the JSON of one record; `recordId` is an integer, a UUID or `key:` and a key. */
   record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array>;
   /** Deletes nothing once `signal` is aborted before the commit. */
-  deleteRecords(id: string, request: DeleteRequest, options?: ScopedOptions): Promise<{ deleted: number }>;
+  deleteRecords(id: string, request: DeleteRequest, options?: DeleteOptions): Promise<{ deleted: number }>;
 
   search(id: string, request: SearchRequest, options: PageOptions): Promise<PageReply>;
   query(id: string, request: QueryRequest, options: PageOptions): Promise<PageReply>;
@@ -147,7 +147,15 @@ export interface DescribeOptions {
   caller?: string;
 }
 
-export interface BatchOptions {
+/** Options of a write that may have to wait for a re-embedding. */
+export interface WaitOptions {
+  /** Called when the write has to wait, so that the caller gives up what other writes need. */
+  onWait?: (() => void) | undefined;
+}
+
+export type DeleteOptions = ScopedOptions & WaitOptions;
+
+export interface BatchOptions extends WaitOptions {
   signal?: AbortSignal;
   /** The vectors of records that come without a vector, one after the other. */
   vectors?: Float32Array;
@@ -155,7 +163,7 @@ export interface BatchOptions {
   caller?: string;
 }
 
-export type PatchOptions = Pick<BatchOptions, 'signal' | 'caller'>;
+export type PatchOptions = Pick<BatchOptions, 'signal' | 'caller' | 'onWait'>;
 
 export type UpsertBatch = Backend['upsertBatch'];
 

@@ -2,7 +2,7 @@ import { CosiftError } from '../errors.js';
 import type { CommitResult, EmbeddedVectors, PreparedRecords, RecordStore } from '../store/record-store.js';
 import { StaleError } from '../store/stale-error.js';
 import type { EmbedTexts } from './database-embedder.js';
-import type { WriteBarrier } from './write-barrier.js';
+import type { WriteBarrier, WriteOptions } from './write-barrier.js';
 
 /** The database that the records of a call are written to. */
 export interface Destination {
@@ -17,8 +17,7 @@ export interface Destination {
   refresh: () => Promise<unknown>;
 }
 
-export interface CommitOptions {
-  signal?: AbortSignal | undefined;
+export interface CommitOptions extends WriteOptions {
   /** Called right before the commit. An error that `check` throws ends the call. */
   check?: (() => void | Promise<void>) | undefined;
 }
@@ -39,7 +38,7 @@ const NO_TEXTS: EmbeddedVectors = { vectors: new Float32Array() };
 export async function commitRecords(
   destination: Destination,
   prepared: PreparedRecords,
-  { signal, check }: CommitOptions = {},
+  { signal, onWait, check }: CommitOptions = {},
   embedded?: EmbeddedVectors,
 ): Promise<CommitResult> {
   const { store, id, barrier, refresh } = destination;
@@ -48,10 +47,11 @@ export async function commitRecords(
     const current = given ?? (await embedTexts(destination, prepared, signal));
     signal?.throwIfAborted();
     try {
-      return await barrier().run(async () => {
+      const write = async () => {
         await check?.();
         return await store.commit(id, prepared, current, signal);
-      }, signal);
+      };
+      return await barrier().run(write, { signal, onWait });
     } catch (error) {
       if (!(error instanceof StaleError)) throw error;
       if (attempt === MAX_ATTEMPTS) {

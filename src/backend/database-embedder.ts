@@ -85,7 +85,7 @@ export class DatabaseEmbedder {
       return { vector, fingerprint };
     }
     const embedder = await this.#embedderOf(id, model as string, fingerprint);
-    const vector = new Float64Array(await embedder.embedQuery(search.text, options));
+    const vector = await embedder.embedQuery(search.text, options);
     return { vector, fingerprint: embedder.fingerprint };
   }
 

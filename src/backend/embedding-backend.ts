@@ -2,7 +2,6 @@ import { CallTracker } from '../async/call-tracker.js';
 import { FairLimiter } from '../async/fair-limiter.js';
 import { LinkedAbort } from '../async/linked-abort.js';
 import { SingleFlight } from '../async/single-flight.js';
-import { within } from '../async/within.js';
 import { CosiftError, isCode, type Problem } from '../errors.js';
 import type {
   DatabaseDescription,
@@ -25,6 +24,7 @@ import type {
   BatchOptions,
   ChangesRequest,
   DatabaseState,
+  DeleteOptions,
   DescribeOptions,
   ExportRequest,
   LinesOptions,
@@ -50,8 +50,8 @@ import { WriteBarriers } from './write-barrier.js';
 
 /** Exports in progress, because each keeps the records of its moment in memory. */
 const MAX_EXPORTS = 32;
-/** Milliseconds that statistics wait for the store. Prometheus waits ten seconds for a response. */
-const PROGRESS_MS = 5_000;
+/** Milliseconds that statistics wait for the store. Programs that ask for metrics wait for seconds only. */
+const PROGRESS_MS = 2_000;
 
 export interface EmbeddingBackendOptions {
   limits: Limits;
@@ -131,8 +131,8 @@ export class EmbeddingBackend implements Backend {
     return { ready: reasons.length === 0, reasons };
   }
 
-  async databases(): Promise<DatabaseState[]> {
-    const databases = await this.#store.progress();
+  async databases(signal?: AbortSignal): Promise<DatabaseState[]> {
+    const databases = await this.#readProgress(false, signal);
     return databases.map(({ id, loaded, writable, records, problem }) => ({
       id,
       loaded,
@@ -248,7 +248,7 @@ export class EmbeddingBackend implements Backend {
   async deleteRecords(
     id: string,
     request: DeleteRequest,
-    options: ScopedOptions = {},
+    options: DeleteOptions = {},
   ): Promise<{ deleted: number }> {
     using _call = this.#calls.begin();
     return await this.#writer.deleteRecords(id, request, options);
@@ -330,15 +330,19 @@ export class EmbeddingBackend implements Backend {
 
   /** The databases; undefined while the store cannot be reached, or does not answer in time. */
   async #progressIfReached(): Promise<DatabaseProgress[] | undefined> {
+    const late = AbortSignal.timeout(PROGRESS_MS);
     try {
-      return await within(
-        PROGRESS_MS,
-        this.#progress.run('', () => this.#store.progress()),
-      );
+      return await this.#readProgress(true, late);
     } catch (error) {
-      if (isCode(error, 'store_failed') || isCode(error, 'timed_out')) return undefined;
+      if (late.aborted || isCode(error, 'store_failed') || isCode(error, 'timed_out')) return undefined;
       throw error;
     }
+  }
+
+  /** Callers at the same time share one reading, which ends when all of them have left. */
+  #readProgress(sizes: boolean, signal: AbortSignal | undefined): Promise<DatabaseProgress[]> {
+    const read = (left: AbortSignal) => this.#store.progress({ sizes, signal: left });
+    return this.#progress.run(sizes ? 'with sizes' : 'without', read, signal);
   }
 
   takeEvents(): StoreEvents {

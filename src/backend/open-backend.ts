@@ -76,6 +76,7 @@ export async function openStore(
   return new PostgresStore(new NodePostgres({ ...common, url }), limits, {
     replica:
       replica === undefined ? undefined : new NodePostgres({ ...common, url: replica, isReplica: true }),
+    probes: new NodePostgres({ ...common, url, maxConnections: 1 }),
     distribution,
   });
 }

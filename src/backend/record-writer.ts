@@ -2,7 +2,7 @@ import { FairLimiter } from '../async/fair-limiter.js';
 import { CosiftError } from '../errors.js';
 import type { DeleteRequest, LineEvent } from '../schema/index.js';
 import type { RecordStore } from '../store/record-store.js';
-import type { BatchOptions, LinesOptions, PatchOptions, ScopedOptions } from './backend.js';
+import type { BatchOptions, DeleteOptions, LinesOptions, PatchOptions } from './backend.js';
 import type { ChangeFeed } from './change-feed.js';
 import { commitRecords, type Destination } from './commit-records.js';
 import type { DatabaseEmbedder, WriteOrigin } from './database-embedder.js';
@@ -44,6 +44,7 @@ export class RecordWriter {
     const prepared = await store.prepareBatch(id, body, options.vectors);
     const { created, changed, unchanged, results } = await commitRecords(destination, prepared, {
       signal: options.signal,
+      onWait: options.onWait,
     });
     feed.notify(id);
     const counts = `,"created":${created},"changed":${changed},"unchanged":${unchanged},"truncated":0}`;
@@ -55,16 +56,16 @@ export class RecordWriter {
     id: string,
     recordId: string,
     body: Uint8Array,
-    { signal, caller }: PatchOptions = {},
+    { signal, caller, onWait }: PatchOptions = {},
   ): Promise<Uint8Array> {
     const { store, feed } = this.#dependencies;
     const destination = this.#destination(id, { caller, waitForRoom: false });
     const prepared = await store.preparePatch(id, recordId, body);
     const commitAgain = async () =>
-      commitRecords(destination, await store.preparePatch(id, recordId, body), { signal });
+      commitRecords(destination, await store.preparePatch(id, recordId, body), { signal, onWait });
     const { record } =
       prepared.texts().length === 0
-        ? await commitRecords(destination, prepared, { signal })
+        ? await commitRecords(destination, prepared, { signal, onWait })
         : await this.#textPatches.run(`${id}/${recordId}`, commitAgain, signal);
     feed.notify(id);
     if (record === undefined) throw new CosiftError('internal', 'the store returned no patched record');
@@ -90,12 +91,13 @@ export class RecordWriter {
   async deleteRecords(
     id: string,
     request: DeleteRequest,
-    { scope, signal }: ScopedOptions,
+    { scope, signal, onWait }: DeleteOptions,
   ): Promise<{ deleted: number }> {
     const { store, infos, barriers, feed } = this.#dependencies;
     await infos.get(id);
     const deletion = { ...request, forced_filter: scope?.forcedFilter };
-    const deleted = await barriers.of(id).run(() => store.deleteRecords(id, deletion, signal), signal);
+    const remove = () => store.deleteRecords(id, deletion, signal);
+    const deleted = await barriers.of(id).run(remove, { signal, onWait });
     if (deleted > 0) feed.notify(id);
     return { deleted };
   }

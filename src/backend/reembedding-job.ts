@@ -1,3 +1,4 @@
+import { LinkedAbort } from '../async/linked-abort.js';
 import { sleep } from '../async/sleep.js';
 import type { Embedder } from '../embedding/index.js';
 import { CosiftError, isCode } from '../errors.js';
@@ -17,7 +18,9 @@ const BUSY_MS = 500;
 const SPARE_TEXTS = 2_000;
 /** How often the time of writers is halved. */
 const MAX_SLOWED = 4;
-/** Milliseconds that writers have between two batches at least: those of other processes look every 50 ms. */
+/** Milliseconds that slowed writers wait at a time, however long a text takes. */
+const HELD_MS = 1_000;
+/** Milliseconds that writers have in between at least: those of other processes look every 50 ms. */
 const MIN_GAP_MS = 150;
 
 export interface ReembeddingDependencies {
@@ -174,30 +177,42 @@ export class ReembeddingJob {
   /**
    * Embeds the records that have no new vector yet, of which there are about `records`.
    *
-   * Writers that are faster than the embedding would keep it from ending. So writers wait while a batch is embedded
-   * as soon as twice the texts were embedded, and each time that this was not enough, they get half the time between two
-   * batches. When even the shortest time is too much, records remain: the switch keeps writers waiting until these are
-   * embedded.
+   * Writers that are faster than the embedding would keep it from ending. So writers are slowed as soon as twice the
+   * texts were embedded, and each time that this was not enough, they get half the time. When even the shortest time is
+   * too much, records remain: the switch keeps writers waiting until these are embedded.
    */
   async #catchUp(embedder: Embedder, records: number): Promise<void> {
     const expected = 2 * records + SPARE_TEXTS;
-    for (let embedded = 0; ; ) {
-      const slowed = Math.floor(embedded / expected);
-      if (slowed > MAX_SLOWED) return;
-      const begun = performance.now();
-      const release = slowed === 0 ? undefined : await this.#holdWriters();
-      try {
+    const pace = { slowed: 0 };
+    let slowing: Promise<void> | undefined;
+    using caughtUp = new LinkedAbort(this.#stopped.signal);
+    try {
+      for (let embedded = 0; ; ) {
+        pace.slowed = Math.floor(embedded / expected);
+        if (pace.slowed > MAX_SLOWED) return;
+        if (pace.slowed > 0) slowing ??= this.#slowWriters(pace, caughtUp.signal);
         const { isLast, texts } = await this.#embedBatch(embedder);
         if (isLast) return;
         // Records without text take time, too.
         embedded += Math.max(texts, 1);
-      } finally {
-        await release?.();
       }
-      if (slowed > 0) {
-        const elapsed = performance.now() - begun;
-        await sleep(Math.max(elapsed / 2 ** slowed, MIN_GAP_MS), this.#stopped.signal);
-      }
+    } finally {
+      caughtUp.abort();
+      await slowing;
+    }
+  }
+
+  /**
+   * Lets writers wait and write in turns until `signal` is aborted, also while a batch is embedded. Each step of
+   * `slowed` halves the time in which they write. It never rejects: writers are not slowed while the store cannot hold
+   * them.
+   */
+  async #slowWriters(pace: { slowed: number }, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const release = await this.#holdWriters().catch(() => undefined);
+      await sleep(HELD_MS, signal).catch(() => undefined);
+      await release?.();
+      await sleep(Math.max(HELD_MS / 2 ** pace.slowed, MIN_GAP_MS), signal).catch(() => undefined);
     }
   }
 

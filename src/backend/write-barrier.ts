@@ -1,8 +1,19 @@
+import { FairLimiter } from '../async/fair-limiter.js';
+import { LinkedAbort } from '../async/linked-abort.js';
 import { unlessAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
+import { heldTooLong, MAX_HELD_MS } from '../store/held-writes.js';
+import type { WaitOptions } from './backend.js';
 
 /** Writes that may wait at a closed barrier; a further write is refused as busy. */
 const MAX_WAITING = 1024;
+/** Writes that run at once after they waited, so that they leave room for others. */
+const MAX_RESUMED = 4;
+
+export interface WriteOptions extends WaitOptions {
+  /** Ends the wait. */
+  signal?: AbortSignal | undefined;
+}
 
 /** Runs the writes of a database at once while it is open, and lets them wait while it is closed. */
 export class WriteBarrier {
@@ -10,25 +21,45 @@ export class WriteBarrier {
   #waiting = 0;
   #closed: Promise<void> | undefined;
   #onIdle: (() => void) | undefined;
+  /** The writes that wait, and those that have waited and run. */
+  readonly #resumed = new FairLimiter({ total: MAX_RESUMED, perCaller: MAX_RESUMED });
 
   /**
-   * Runs `write` once the barrier is open. A write whose signal is aborted no longer waits.
+   * Runs `write` once the barrier is open.
    *
-   * @throws {CosiftError} `busy` when too many writes wait; the signal's reason.
+   * @throws {CosiftError} `busy` when too many writes wait, or this one has waited for {@link MAX_HELD_MS}; the signal's
+   * reason.
    */
-  async run<T>(write: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    while (this.#closed !== undefined) {
-      if (this.#waiting >= MAX_WAITING) {
-        throw new CosiftError('busy', `too many writes are waiting (limit ${MAX_WAITING})`);
-      }
-      this.#waiting += 1;
-      try {
-        await (signal === undefined ? this.#closed : unlessAborted(this.#closed, signal));
-      } finally {
-        this.#waiting -= 1;
-      }
-    }
+  async run<T>(write: () => Promise<T>, { signal, onWait }: WriteOptions = {}): Promise<T> {
     signal?.throwIfAborted();
+    if (this.#closed === undefined) return this.#run(write);
+    if (this.#waiting >= MAX_WAITING) {
+      throw new CosiftError('busy', `too many writes are waiting (limit ${MAX_WAITING})`);
+    }
+    onWait?.();
+    const late = new AbortController();
+    using stop = new LinkedAbort(late.signal, signal);
+    const timer = setTimeout(() => late.abort(heldTooLong()), MAX_HELD_MS);
+    let isWaiting = true;
+    const endWait = () => {
+      clearTimeout(timer);
+      if (isWaiting) this.#waiting -= 1;
+      isWaiting = false;
+    };
+    const untilOpen = async () => {
+      while (this.#closed !== undefined) await unlessAborted(this.#closed, stop.signal);
+      endWait();
+      return this.#run(write);
+    };
+    this.#waiting += 1;
+    try {
+      return await this.#resumed.run('', untilOpen, stop.signal);
+    } finally {
+      endWait();
+    }
+  }
+
+  async #run<T>(write: () => Promise<T>): Promise<T> {
     this.#running += 1;
     try {
       return await write();

@@ -84,7 +84,7 @@ export const SETTINGS: readonly Setting[] = [
     env: 'COSIFT_STORE_CONNECTIONS',
     help:
       'connections to the store, and as many to its replica, for requests about records; further requests wait; keys, ' +
-      'webhooks, notifications and cancellations take up to 8 more',
+      'webhooks, notifications, probes and cancellations take up to 10 more',
     default: STORE_CONNECTIONS,
     // Each of up to 8 exports keeps one.
     parse: integer(9, 1_000),
@@ -114,7 +114,7 @@ export const SETTINGS: readonly Setting[] = [
     flag: '--store-distribution',
     env: 'COSIFT_STORE_DISTRIBUTION',
     help:
-      'how Citus spreads the tables of databases that are created or embedded again: each database on one worker ' +
+      'how Citus spreads the tables of databases that are created: each database on one worker ' +
       '(`database`), or its records over all workers (`id`); the same for all services of a store',
     defaultText: 'not at all',
     parse: oneOf(['database', 'id']),

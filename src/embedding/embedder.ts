@@ -53,11 +53,12 @@ export interface Embedder {
   /** Number of values of a vector. */
   readonly dimensions: number;
   /**
-   * The vector of a search text. It is cached, and concurrent calls with the same text share one inference.
+   * The vector of a search text, as doubles, like the vectors of callers. It is cached, and concurrent calls with the same
+   * text share one inference.
    *
    * @throws {CosiftError} `invalid_request` for a text with more tokens than the model takes.
    */
-  embedQuery(text: string, options?: EmbedOptions): Promise<Float32Array>;
+  embedQuery(text: string, options?: EmbedOptions): Promise<Float64Array>;
   /**
    * The vectors of record texts in the order of `texts`. A text without tokens, such as one of only spaces, has a vector
    * of zeros. A text that is longer than the window of the model is split into passages, which have a vector each.

@@ -29,7 +29,7 @@ export class QueuedEmbedder implements Embedder {
     this.#cache = cache;
   }
 
-  async embedQuery(text: string, { signal, caller }: EmbedOptions = {}): Promise<Float32Array> {
+  async embedQuery(text: string, { signal, caller }: EmbedOptions = {}): Promise<Float64Array> {
     const cached = this.#cache.get(text);
     if (cached !== undefined || this.#inferences.has(text)) {
       this.#cacheHits += 1;
@@ -39,7 +39,7 @@ export class QueuedEmbedder implements Embedder {
     const vector =
       cached ?? (await this.#inferences.run(text, (stop) => this.#runQuery(text, caller, stop), signal));
     // A copy, because a caller may change its vector, and the cached one is shared.
-    return vector.slice();
+    return new Float64Array(vector);
   }
 
   async embedPassages(texts: readonly string[], options: PassageOptions = {}): Promise<TextVectors> {

@@ -179,8 +179,8 @@ export interface RecordStore {
    */
   examine?(id: string, call: ExamineCall): Promise<Examination>;
 
-  /** Returns the state and the size of every database, including those that could not be opened. */
-  progress(): Promise<DatabaseProgress[]>;
+  /** Returns the state of every database, including those that could not be opened. */
+  progress(options?: ProgressOptions): Promise<DatabaseProgress[]>;
   stats(): Promise<StoreStats>;
   /** Removes and returns the events since the last call. It works after `close`, too, because closing adds events. */
   takeEvents(): StoreEvents;
@@ -396,6 +396,13 @@ export interface Examination {
   sample: { id: number; text: string; vector: number[] }[];
 }
 
+export interface ProgressOptions {
+  /** Ends the call. */
+  signal?: AbortSignal | undefined;
+  /** Whether the sizes on disk are wanted, which some stores read file by file. Default: false. */
+  sizes?: boolean | undefined;
+}
+
 /** The state and the size of a database. */
 export interface DatabaseProgress {
   id: string;
@@ -405,7 +412,8 @@ export interface DatabaseProgress {
   /** While the database is being loaded, the records that are loaded already. */
   records: number;
   memoryBytes: number;
-  diskBytes: number;
+  /** Absent where it was not asked for, or has not been read yet. */
+  diskBytes?: number | undefined;
   /** Why the database could not be opened, or `drop_failed` when it could not be dropped. Such a database is not served. */
   problem?: { code: string; detail: string };
 }

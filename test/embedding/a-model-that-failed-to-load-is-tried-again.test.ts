@@ -59,7 +59,7 @@ test('by a worker that takes the place of another', async () => {
     });
     renameSync(`${graph}.away`, graph);
     const { vectors } = await untilDone(() => embedder.embedPassages(['a text']));
-    expect(vectors).toEqual(before);
+    expect(Float64Array.from(vectors)).toEqual(before);
   } finally {
     await embedder.close();
   }

@@ -24,7 +24,7 @@ async function withModel<T>(model: SmallModel, body: (embedder: Embedder) => Pro
 
 const fingerprintOf = (model: SmallModel) => withModel(model, async ({ fingerprint }) => fingerprint);
 
-function expectClose(vector: Float32Array, expected: readonly number[]): void {
+function expectClose(vector: Float32Array | Float64Array, expected: readonly number[]): void {
   const norm = Math.hypot(...expected);
   expect(vector).toHaveLength(expected.length);
   for (const [i, value] of expected.entries()) expect(vector[i]).toBeCloseTo(value / norm, 6);

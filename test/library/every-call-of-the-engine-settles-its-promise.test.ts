@@ -14,12 +14,14 @@ import { LocalStore } from '../../src/store/local/index.js';
 const NATIVE = fileURLToPath(new URL('../../native/', import.meta.url));
 const BINDING = path.join(NATIVE, readdirSync(NATIVE).find((name) => name.endsWith('.node'))!);
 const RECORDS = 200;
+/** A page that the thread of the caller does not make itself, although the database is small. */
+const REQUEST = { variant: 'integer', threshold: 0, limit: 100, embedded_by: null } as const;
 
 // The binding itself, in an environment that ends: the classes above it would close the engine.
 const OPEN = `
   const { openEngine, StopFlag } = require(binding);
   const engine = openEngine(directory, { threads: 2, limits });
-  const request = JSON.stringify({ variant: 'b', threshold: 0, limit: 1, embedded_by: null });
+  const request = JSON.stringify({ variant: 'b', threshold: 0, limit: 100, embedded_by: null });
   const search = () => engine.search('db', request, new Float64Array([1, 0]), new StopFlag());
 `;
 const SEARCH_IN_WORKER = `
@@ -82,10 +84,9 @@ test('calls that run at the same time get each its own result or error', async (
 
 test('more searches at once than the queue takes are answered or refused as busy', async () => {
   const store = await filled();
-  const request = { variant: 'integer', threshold: 0, limit: 1, embedded_by: null } as const;
   const search = async () => {
     try {
-      return Buffer.from((await store.search('db', request, new Float64Array([1, 0]))).body).toString();
+      return Buffer.from((await store.search('db', REQUEST, new Float64Array([1, 0]))).body).toString();
     } catch (error) {
       return (error as { code: string }).code;
     }
@@ -95,6 +96,23 @@ test('more searches at once than the queue takes are answered or refused as busy
   expect(pages.length).toBeGreaterThanOrEqual(4_096);
   expect(new Set(pages).size).toBe(1);
   expect(JSON.parse(pages[0]!).results[0].id).toBe(1);
+  await store.close();
+});
+
+test('a call that is aborted stops no later one', async () => {
+  const store = await filled();
+  const search = (signal?: AbortSignal) => store.search('db', REQUEST, new Float64Array([1, 0]), signal);
+  for (let round = 0; round < 20; round++) {
+    const leaving = new AbortController();
+    const left = [1, 2, 3].map(() => search(leaving.signal));
+    const stayed = search();
+    // The native calls have begun then.
+    await new Promise((resolve) => setImmediate(resolve));
+    leaving.abort();
+    await Promise.allSettled(left);
+    expect((await stayed).body.length).toBeGreaterThan(0);
+    expect((await Promise.all([1, 2, 3, 4].map(() => search()))).length).toBe(4);
+  }
   await store.close();
 });
 
@@ -114,7 +132,7 @@ test('a worker thread may end while its searches run', async () => {
 test('a process waits for its calls, and not for an engine without calls', async () => {
   await (await filled()).close();
   const call = promisify(execFile)(process.execPath, ['-e', SEARCH_AND_GO, JSON.stringify(opening())]);
-  expect((await call).stdout).toBe('1\n');
+  expect((await call).stdout).toBe('100\n');
 });
 
 /** Opens the directory once the engine of the worker thread has released it. */

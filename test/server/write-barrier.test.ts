@@ -42,9 +42,12 @@ test('a closed gate keeps a limited number waiting, and none that gave up', asyn
   const open = await barrier.close();
   let passed = 0;
   const pass = (signal?: AbortSignal) =>
-    barrier.run(async () => {
-      passed += 1;
-    }, signal);
+    barrier.run(
+      async () => {
+        passed += 1;
+      },
+      { signal },
+    );
   const stop = new AbortController();
   const gaveUp = pass(stop.signal);
   const waiting = Array.from({ length: 1023 }, () => pass());
@@ -63,9 +66,12 @@ test('a write that is aborted while the barrier is closed rejects at once and ma
   const written: number[] = [];
   const stop = new AbortController();
   const write = (i: number, signal?: AbortSignal) =>
-    barrier.run(async () => {
-      written.push(i);
-    }, signal);
+    barrier.run(
+      async () => {
+        written.push(i);
+      },
+      { signal },
+    );
   const waiting = Array.from({ length: 1024 }, (_, i) => write(i, i === 0 ? stop.signal : undefined));
   await expect(write(1024)).rejects.toMatchObject({ code: 'busy' });
   stop.abort(new Error('the caller went away'));
@@ -74,6 +80,40 @@ test('a write that is aborted while the barrier is closed rejects at once and ma
   open();
   await Promise.all(waiting);
   expect(written.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 1024 }, (_, i) => i + 1));
+});
+
+test('of the writes that waited, four run at once, and those that come later are not behind them', async () => {
+  const barrier = new WriteBarrier();
+  const open = await barrier.close();
+  const log: string[] = [];
+  let waited = 0;
+  const writes = Array.from({ length: 6 }, (_, at) => {
+    let end = () => {};
+    const ends = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const write = async () => {
+      log.push(`${at} begins`);
+      await ends;
+    };
+    const onWait = () => {
+      waited += 1;
+    };
+    return { end, done: barrier.run(write, { onWait }) };
+  });
+  expect(waited).toBe(6);
+  open();
+  await expect.poll(() => log).toHaveLength(4);
+  await barrier.run(async () => {
+    log.push('later');
+  });
+  writes[2]?.end();
+  await writes[2]?.done;
+  await expect.poll(() => log).toHaveLength(6);
+  for (const { end } of writes) end();
+  await Promise.all(writes.map(({ done }) => done));
+  const begun = [0, 1, 2, 3].map((at) => `${at} begins`);
+  expect(log).toEqual([...begun, 'later', '4 begins', '5 begins']);
 });
 
 test('a deletion that is aborted while the barrier is closed rejects at once and deletes nothing', async () => {

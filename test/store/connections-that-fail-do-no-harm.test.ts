@@ -1,5 +1,4 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect as connectTo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inspect } from 'node:util';
@@ -11,6 +10,7 @@ import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { LimitedDatabase } from '../../src/store/postgres/limited-database.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+import { SilentProxy } from '../helpers/postgres/silent-proxy.js';
 
 const PASSWORD = 'hidden-password';
 
@@ -87,6 +87,16 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     for (let cause = error; cause !== undefined; cause = cause.cause) {
       expect(JSON.stringify([cause.message, cause.stack, { ...cause }])).not.toContain(PASSWORD);
     }
+  });
+
+  test('a transaction fails with its first error, whichever statement is waited for', async () => {
+    const failure = connect(url).read(async (sql) => {
+      await sql.run('SET LOCAL statement_timeout = 10');
+      const slow = sql.run('SELECT pg_sleep(600)');
+      slow.catch(() => undefined);
+      return await sql.run('SELECT 1');
+    });
+    await expect(failure).rejects.toMatchObject({ code: 'timed_out' });
   });
 
   test('a password that is wrong, and one that is missing, are explained', async () => {
@@ -235,6 +245,74 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     proxy.close();
   });
 
+  test('a cancellation that is lost does not keep later ones from the server', async () => {
+    const proxy = await SilentProxy.listen(Number(new URL(url).port));
+    const database = connect(changed((target) => Object.assign(target, { port: String(proxy.port) })));
+    const asleep = async () => {
+      const { rows } = await administrator.query(
+        "SELECT pid FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(601)' AND state = 'active'",
+      );
+      return rows.length;
+    };
+    const cancel = async (before: () => void) => {
+      const stop = new AbortController();
+      const sleeping = database.read((sql) => sql.run('SELECT pg_sleep(601)'), stop.signal);
+      const ended = expect(sleeping).rejects.toThrow('the caller left');
+      await expect.poll(asleep).toBe(1);
+      before();
+      stop.abort(new Error('the caller left'));
+      await ended;
+    };
+    // The connection of the cancellations is made, and then one is lost.
+    await cancel(() => undefined);
+    await expect.poll(asleep).toBe(0);
+    await cancel(() => {
+      proxy.isSilent = true;
+    });
+    await expect.poll(() => proxy.swallowed).toBeGreaterThan(0);
+    await administrator.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(601)'",
+    );
+    await expect.poll(asleep).toBe(0);
+    proxy.isSilent = false;
+    await cancel(() => undefined);
+    await expect.poll(asleep, { timeout: 60_000 }).toBe(0);
+    await database.close();
+    proxy.close();
+  }, 120_000);
+
+  test('an aborted call ends its connection to a server that does not answer', async () => {
+    const proxy = await SilentProxy.listen(Number(new URL(url).port));
+    const database = connect(changed((target) => Object.assign(target, { port: String(proxy.port) })));
+    const stop = new AbortController();
+    const call = database.read(async (sql) => {
+      await sql.run('SELECT 1');
+      proxy.isSilent = true;
+      await sql.run('SELECT 2');
+    }, stop.signal);
+    await expect.poll(() => proxy.swallowed).toBeGreaterThan(0);
+    expect(proxy.callers[0]?.destroyed).toBe(false);
+    stop.abort(new Error('the caller left'));
+    await expect(call).rejects.toThrow('the caller left');
+    await expect.poll(() => proxy.callers[0]?.destroyed).toBe(true);
+    proxy.close();
+  });
+
+  test('a read whose transaction does not begin fails', async () => {
+    const proxy = await SilentProxy.listen(Number(new URL(url).port));
+    const database = connect(changed((target) => Object.assign(target, { port: String(proxy.port) })));
+    // The statement after it succeeds.
+    proxy.changeSent = (bytes) => Buffer.from(bytes.toString('latin1').replace('BEGIN', 'BEGUN'), 'latin1');
+    let rows: unknown;
+    const read = database.read(async (sql) => {
+      rows = await sql.run('SELECT 1 AS one');
+      return rows;
+    });
+    await expect(read).rejects.toBeInstanceOf(CosiftError);
+    expect(rows).toEqual([{ one: 1 }]);
+    proxy.close();
+  });
+
   test('a commit that is not confirmed is reported as such, in its time', async () => {
     const proxy = await SilentProxy.listen(Number(new URL(url).port));
     const target = changed((target) => Object.assign(target, { port: String(proxy.port) }));
@@ -337,48 +415,4 @@ function messageOf(type: string, body: string): Buffer {
   const length = Buffer.alloc(4);
   length.writeInt32BE(4 + body.length);
   return Buffer.concat([Buffer.from(type), length, Buffer.from(body)]);
-}
-
-/** Forwards connections to a port of this machine, until it is silent: then it keeps them open and forwards nothing. */
-class SilentProxy {
-  isSilent = false;
-  /** Bytes that were not forwarded. */
-  swallowed = 0;
-  /** Changes what the server sends. */
-  change: (bytes: Buffer) => Buffer = (bytes) => bytes;
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-
-  private constructor(target: number) {
-    this.#server = createServer((caller) => {
-      const server = connectTo(target, '127.0.0.1');
-      for (const [from, to] of [
-        [caller, server],
-        [server, caller],
-      ] as const) {
-        this.#sockets.add(from);
-        from.on('data', (bytes) => {
-          if (this.isSilent) this.swallowed += bytes.length;
-          else to.write(from === server ? this.change(bytes) : bytes);
-        });
-        from.on('close', () => this.isSilent || to.destroy());
-        from.on('error', () => undefined);
-      }
-    });
-  }
-
-  static async listen(target: number): Promise<SilentProxy> {
-    const proxy = new SilentProxy(target);
-    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
-    return proxy;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  close(): void {
-    this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
-  }
 }

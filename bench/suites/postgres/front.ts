@@ -8,11 +8,14 @@ import { SERVER } from '../../built.js';
 export interface Used {
   /** From the heads of requests to the ends of their responses. */
   requests: number;
+  /** While at least one statement runs. */
   statements: number;
   cpu: number;
 }
 
 let [requests, statements] = [0, 0];
+/** The statements that are running, and when the first of them began. */
+let [running, since] = [0, 0];
 const { emit } = Server.prototype;
 Server.prototype.emit = function (this: Server, event: string | symbol, ...args: unknown[]) {
   if (event === 'request') {
@@ -26,14 +29,16 @@ Server.prototype.emit = function (this: Server, event: string | symbol, ...args:
 } as typeof emit;
 const { query } = pg.Client.prototype;
 pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
-  const begun = performance.now();
+  const now = performance.now();
   const result = (query as (...args: unknown[]) => unknown).apply(this, args);
   // Nobody waits for it.
+  if (!(result instanceof Promise)) return result;
   if (args[0] instanceof Object && 'text' in args[0] && args[0].text === 'ROLLBACK') return result;
+  if (running++ === 0) since = now;
   const end = () => {
-    statements += performance.now() - begun;
+    if (--running === 0) statements += performance.now() - since;
   };
-  if (result instanceof Promise) result.then(end, end);
+  result.then(end, end);
   return result;
 } as typeof query;
 

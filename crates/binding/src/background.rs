@@ -1,4 +1,4 @@
-//! Calls that run on the threads of Node.js, because they may take long.
+//! Calls that may take long, which run on the threads of Node.js.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,8 +6,9 @@ use cosift_engine::Error;
 use napi::bindgen_prelude::{Either, PromiseRaw, Result, ToNapiValue};
 use napi::{Env, Task};
 
+use crate::deferred::Deferred;
 use crate::failure::NativeFailure;
-use crate::promise::promise;
+use crate::promise::{outcome, promise};
 
 /// Runs `work` on another thread and returns a promise of its result, which is converted on the main thread.
 pub(crate) fn background<'env, T: Send + 'static, J: From<T> + ToNapiValue + 'static>(
@@ -16,17 +17,40 @@ pub(crate) fn background<'env, T: Send + 'static, J: From<T> + ToNapiValue + 'st
 ) -> Result<PromiseRaw<'env, Either<J, NativeFailure>>> {
     let mut spawned = Ok(());
     let promised = promise(env, |done| {
-        let run = move || {
-            let result = catch_unwind(AssertUnwindSafe(work));
-            done(result.unwrap_or_else(|_| {
-                Err(Error::Internal {
-                    detail: "a call of the binding panicked".to_owned(),
-                })
-            }));
-        };
+        let run = move || done(caught(work));
         spawned = env.spawn(Background(Some(Box::new(run)))).map(|_| ());
     });
     spawned.and(promised)
+}
+
+/// Runs `work` on this thread if it is short: passing it to another thread and back would take longer. Otherwise as
+/// [`background`].
+pub(crate) fn background_unless_short<'env, T, J>(
+    env: &'env Env,
+    is_short: bool,
+    work: impl FnOnce() -> std::result::Result<T, Error> + Send + 'static,
+) -> Result<PromiseRaw<'env, Either<J, NativeFailure>>>
+where
+    T: Send + 'static,
+    J: From<T> + ToNapiValue + 'static,
+{
+    if !is_short {
+        return background(env, work);
+    }
+    let (deferred, promise) = Deferred::new(env)?;
+    deferred.settle(env, outcome(caught(work).map(J::from)));
+    Ok(promise)
+}
+
+fn caught<T>(
+    work: impl FnOnce() -> std::result::Result<T, Error>,
+) -> std::result::Result<T, Error> {
+    let result = catch_unwind(AssertUnwindSafe(work));
+    result.unwrap_or_else(|_| {
+        Err(Error::Internal {
+            detail: "a call of the binding panicked".to_owned(),
+        })
+    })
 }
 
 struct Background(Option<Box<dyn FnOnce() + Send>>);

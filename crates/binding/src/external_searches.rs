@@ -7,7 +7,7 @@ use napi::Env;
 use napi::bindgen_prelude::{Buffer, Either, Float32Array, PromiseRaw, Result, Uint8Array};
 use napi_derive::napi;
 
-use crate::background::background;
+use crate::background::{background, background_unless_short};
 use crate::external_values::{NativePageContent, NativeRow, NativeStoredVectors, components, rows};
 use crate::failure::NativeFailure;
 use crate::promise::outcome;
@@ -82,8 +82,10 @@ impl NativeSearch {
         content: NativePageContent,
         scores: Vec<u32>,
     ) -> Result<PromiseRaw<'env, Either<Buffer, NativeFailure>>> {
-        let (search, page) = (Arc::clone(&self.search), content.try_into());
-        background(env, move || search.page(&page?, &scores))
+        let search = Arc::clone(&self.search);
+        let is_short = !search.explains() && content.is_short();
+        let page = content.try_into();
+        background_unless_short(env, is_short, move || search.page(&page?, &scores))
     }
 }
 
@@ -122,8 +124,10 @@ impl NativeQuery {
         env: &'env Env,
         content: NativePageContent,
     ) -> Result<PromiseRaw<'env, Either<Buffer, NativeFailure>>> {
-        let (query, page) = (Arc::clone(&self.query), content.try_into());
-        background(env, move || query.page(&page?))
+        let query = Arc::clone(&self.query);
+        let is_short = !query.explains() && content.is_short();
+        let page = content.try_into();
+        background_unless_short(env, is_short, move || query.page(&page?))
     }
 }
 

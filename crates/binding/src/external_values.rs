@@ -98,6 +98,22 @@ pub struct NativePageContent {
     pub scan_ms: f64,
 }
 
+/// Bytes of data that are written to a page in about a tenth of a millisecond.
+const SHORT_BYTES: usize = 32_768;
+
+/// Rows that take as long, however short their data is.
+const SHORT_ROWS: usize = 128;
+
+impl NativePageContent {
+    /// Whether the page is written in so little time that the thread of JavaScript can do so, unless it explains its rows.
+    pub(crate) fn is_short(&self) -> bool {
+        let bytes: usize = self.rows.iter().map(|row| row.data.len()).sum();
+        self.rows.len() <= SHORT_ROWS
+            && bytes <= SHORT_BYTES
+            && self.rows.iter().all(|row| row.vector.is_none())
+    }
+}
+
 impl TryFrom<NativePageContent> for ExternalPage {
     type Error = Error;
 

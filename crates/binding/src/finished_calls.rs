@@ -23,7 +23,8 @@ thread_local! {
 /// The finished calls of one environment.
 ///
 /// All calls share one threadsafe function. The first finished call wakes the JavaScript thread, which settles the
-/// promises of all calls that have finished by then, in the order in which they finished.
+/// promises of all calls that have finished by then, in the order in which they finished. A call that has finished when
+/// its start returns wakes no thread: the JavaScript thread, which starts it, settles its promise.
 pub(crate) struct FinishedCalls(Mutex<State>);
 
 struct State {
@@ -31,7 +32,22 @@ struct State {
     wake: Option<Wake>,
     /// Calls whose promises are not settled.
     in_progress: usize,
+    /// Whether the JavaScript thread is starting a call. It settles the finished calls afterwards.
+    is_starting: bool,
     finished: Vec<Settle>,
+}
+
+/// A call that the JavaScript thread is starting.
+pub(crate) struct Starting<'env> {
+    calls: Arc<FinishedCalls>,
+    env: &'env Env,
+}
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        self.calls.lock().is_starting = false;
+        self.calls.settle(self.env);
+    }
 }
 
 impl FinishedCalls {
@@ -52,6 +68,7 @@ impl FinishedCalls {
         let calls = Arc::new(Self(Mutex::new(State {
             wake: None,
             in_progress: 0,
+            is_starting: false,
             finished: Vec::new(),
         })));
         let woken = Arc::downgrade(&calls);
@@ -76,8 +93,8 @@ impl FinishedCalls {
         Ok(calls)
     }
 
-    /// Counts a call that begins, on the JavaScript thread.
-    pub(crate) fn begin(&self, env: &Env) -> Result<()> {
+    /// Counts a call that begins, on the JavaScript thread. The call is started before the returned value is dropped.
+    pub(crate) fn begin<'env>(self: &Arc<Self>, env: &'env Env) -> Result<Starting<'env>> {
         let mut state = self.lock();
         if state.in_progress == 0
             && let Some(wake) = &mut state.wake
@@ -89,7 +106,9 @@ impl FinishedCalls {
             wake.refer(env)?;
         }
         state.in_progress += 1;
-        Ok(())
+        state.is_starting = true;
+        let calls = Arc::clone(self);
+        Ok(Starting { calls, env })
     }
 
     /// Has the promise of a call settled with `result`, which `convert` makes a value of JavaScript. Callable on any thread.
@@ -101,7 +120,12 @@ impl FinishedCalls {
     ) {
         let settle: Settle = Box::new(move |env| deferred.settle(env, convert(result)));
         let mut state = self.lock();
-        let State { wake, finished, .. } = &mut *state;
+        let State {
+            wake,
+            finished,
+            is_starting,
+            ..
+        } = &mut *state;
         let Some(wake) = wake else {
             drop(state);
             // The result is dropped without the lock, because it may be the last handle of the engine.
@@ -109,7 +133,7 @@ impl FinishedCalls {
         };
         finished.push(settle);
         // The others in the queue have woken the thread, and it takes this one with them.
-        if finished.len() == 1 {
+        if finished.len() == 1 && !*is_starting {
             wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
     }
@@ -118,6 +142,9 @@ impl FinishedCalls {
     fn settle(&self, env: &Env) {
         let finished = std::mem::take(&mut self.lock().finished);
         let settled = finished.len();
+        if settled == 0 {
+            return;
+        }
         for settle in finished {
             settle(env);
         }

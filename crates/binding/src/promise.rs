@@ -17,7 +17,7 @@ pub(crate) fn promise<'env, T: Send + 'static, J: From<T> + ToNapiValue + 'stati
 ) -> Result<PromiseRaw<'env, Outcome<J>>> {
     let calls = FinishedCalls::of(env)?;
     let (deferred, promise) = Deferred::new(env)?;
-    calls.begin(env)?;
+    let _starting = calls.begin(env)?;
     start(Box::new(move |result| {
         calls.finish(deferred, result, |result| outcome(result.map(J::from)));
     }));

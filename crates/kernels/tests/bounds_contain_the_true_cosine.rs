@@ -31,6 +31,55 @@ fn of_codes_without_a_rest() {
 }
 
 #[test]
+fn of_steps_that_suit_no_vector() {
+    let layout = Layout::new(200, 24, 72).expect("valid bands");
+    let dims = layout.dims();
+    let mut vectors = vectors(&mut Random(0xC0_51FE), dims);
+    for (at, vector) in vectors.chunks_exact_mut(dims).enumerate() {
+        match at % 5 {
+            // All of the length in one dimension.
+            0 => {
+                vector.fill(0.0);
+                vector[at * 3 % dims] = if at % 2 == 0 { 1.0 } else { -1.0 };
+            }
+            // Numbers below the smallest normal one, and zeros.
+            1 => vector.fill(if at % 2 == 0 { 1e-40 } else { 0.0 }),
+            // All of the length in the coarse band, and the same in each of its dimensions.
+            2 => {
+                vector.fill(0.0);
+                vector[24..96].fill(1.0 / 72_f32.sqrt());
+            }
+            _ => {}
+        }
+    }
+    // With a step of a millionth, even the largest scale clips nearly all components of the band. With a step of 1025, the
+    // smallest scale makes the same components of the coarse band 7.5 steps long, so that rounding their codes to high
+    // nibbles would more than double them.
+    for [fine, coarse, tail] in [
+        [1e-6, 0.01, 1025.0],
+        [1025.0, 1e-6, 0.01],
+        [0.01, 1025.0, 1e-6],
+    ] {
+        let steps = Steps { fine, coarse, tail };
+        hold_with(&Codec::new(layout, steps), &vectors, &vectors);
+    }
+}
+
+#[test]
+fn of_a_sample_with_dimensions_of_zeros() {
+    let layout = Layout::new(200, 24, 72).expect("valid bands");
+    let dims = layout.dims();
+    let vectors = vectors(&mut Random(0xC0_51FF), dims);
+    let mut sample = vectors[..RECORDS / 2 * dims].to_vec();
+    for vector in sample.chunks_exact_mut(dims) {
+        vector.iter_mut().step_by(3).for_each(|value| *value = 0.0);
+        vector[layout.fine()..].fill(0.0);
+    }
+    let codec = Codec::new(layout, Steps::train(&layout, &sample));
+    hold_with(&codec, &vectors, &vectors);
+}
+
+#[test]
 fn of_codes_along_an_axis() {
     let layout = Layout::along_axis(384).expect("valid dimensions");
     let mut random = Random(0xC0_51FB);
@@ -79,6 +128,13 @@ fn hold(layout: Layout, vectors: &[f32], seed: u64) -> [f32; 3] {
         layout,
         Steps::train(&layout, &rotated[..RECORDS / 2 * dims]),
     );
+    hold_with(&codec, &original, &rotated)
+}
+
+/// As [`hold`], with vectors before and after their rotation.
+fn hold_with(codec: &Codec, original: &[f32], rotated: &[f32]) -> [f32; 3] {
+    let layout = codec.layout();
+    let dims = layout.dims();
     let mut codes = Codes::new(layout, RECORDS);
     for (slot, vector) in rotated.chunks_exact(dims).enumerate() {
         codec.encode(vector, slot, &mut codes);

@@ -109,7 +109,7 @@ export class InFlight {
       const kind = kindOf(request);
       const release = kind && this.#limiters[kind].take(keyOf(request));
       const resources = new RequestResources();
-      if (release) resources.add(release);
+      if (release) resources.addPlace(release);
       request.resources = resources;
       onClose(request, reply, () => resources.abandon());
       return done();

@@ -13,6 +13,7 @@ export class RequestResources {
   readonly #releases: (() => void)[] = [];
   /** One for the request itself, and one for each {@link hold}. */
   #holders = 1;
+  #place: (() => void) | undefined;
   #running = false;
   #ended = false;
 
@@ -20,6 +21,17 @@ export class RequestResources {
   add(release: () => void): void {
     if (this.#holders === 0) release();
     else this.#releases.push(release);
+  }
+
+  /** Like {@link add}, for the place of the request among those of its kind. */
+  addPlace(release: () => void): void {
+    this.#place = release;
+    this.add(release);
+  }
+
+  /** Gives up the place before the other resources. */
+  yieldPlace(): void {
+    this.#place?.();
   }
 
   /** Keeps the resources until the returned function is called. */

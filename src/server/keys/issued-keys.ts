@@ -13,7 +13,9 @@ import { newKey } from './new-key.js';
 /** Changes of one key that may wait. */
 const MAX_WAITING = 64;
 /** Milliseconds after which the keys that were read last may be used instead. */
-const READ_MS = 2_000;
+const READ_MS = 1_000;
+/** Milliseconds for which the keys that were read last may be used: another service may have revoked one of them since. */
+const LAST_READ_MS = 3_600_000;
 
 /** The issued keys of a service, in a storage. */
 export class IssuedKeys implements KeyStore {
@@ -21,6 +23,8 @@ export class IssuedKeys implements KeyStore {
   readonly #adminHash: Buffer;
   /** The keys that the storage returned last, in the form in which requests need them. */
   #keys: { stored: readonly StoredKey[]; byId: ReadonlyMap<string, KeyEntry> } | undefined;
+  /** When they were known to be current, in milliseconds since 1970. */
+  #readAt = 0;
   /** The storage has one change at a time. Keys take turns, so that no key delays its own revocation. */
   readonly #changes = new FairLimiter({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
 
@@ -37,7 +41,7 @@ export class IssuedKeys implements KeyStore {
     if (sameHash(hash, this.#adminHash)) return ADMIN;
     const keyId = keyIdOf(key);
     if (keyId === undefined) return undefined;
-    const keys = acceptsLastRead ? await this.#currentOrLast() : await this.#current();
+    const keys = acceptsLastRead ? await this.#currentOrLast(now) : await this.#current();
     const found = keys.get(keyId);
     if (found === undefined || !sameHash(hash, found.hash) || now >= found.caller.expiresAt) return undefined;
     return found.caller;
@@ -106,25 +110,31 @@ export class IssuedKeys implements KeyStore {
       });
       // A key that was revoked here must not be among those that were read last.
       this.#keys = { stored: changed, byId: byId(changed) };
+      this.#readAt = Date.now();
     });
   }
 
-  /** The current keys; those that were read last while the store cannot be reached, or does not answer in time. */
-  async #currentOrLast(): Promise<ReadonlyMap<string, KeyEntry>> {
-    const last = this.#keys?.byId;
-    if (last === undefined) return await this.#current();
+  /**
+   * The current keys; those that were read within the last hour while the store cannot be reached, or does not answer in
+   * time.
+   */
+  async #currentOrLast(now: number): Promise<ReadonlyMap<string, KeyEntry>> {
+    if (this.#keys === undefined || now - this.#readAt > LAST_READ_MS) return await this.#current();
     try {
-      return (await within(READ_MS, this.#current())) ?? last;
+      const current = await within(READ_MS, this.#current());
+      if (current !== undefined) return current;
     } catch (error) {
-      if (isCode(error, 'store_failed') || isCode(error, 'timed_out')) return last;
-      throw error;
+      if (!isCode(error, 'store_failed') && !isCode(error, 'timed_out')) throw error;
     }
+    // A key may have been revoked here while the storage was asked.
+    return this.#keys.byId;
   }
 
   async #current(): Promise<ReadonlyMap<string, KeyEntry>> {
     // Without the stored keys no key is valid, because some of the earlier keys may be revoked by now.
     const stored = await this.#storage.read();
     if (this.#keys?.stored !== stored) this.#keys = { stored, byId: byId(stored) };
+    this.#readAt = Date.now();
     return this.#keys.byId;
   }
 }

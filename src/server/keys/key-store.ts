@@ -10,8 +10,8 @@ import type { Caller } from './caller.js';
 export interface KeyStore {
   /**
    * Returns the caller whose secret is `key`; undefined for a key that is unknown, revoked or expired. `now` is in
-   * milliseconds since 1970. With `acceptsLastRead`, the keys that were read last are valid while the store cannot be
-   * reached.
+   * milliseconds since 1970. With `acceptsLastRead`, the keys that were read within the last hour are valid while the
+   * store cannot be reached.
    *
    * @throws {CosiftError} `damaged` while the issued keys cannot be read, unless `key` is the admin key.
    */

@@ -30,7 +30,7 @@ export function addBackendMetrics(registers: Registry[], stats: ReadStats): void
     });
   gauge(
     'cosift_store_up',
-    '1 if the store answered within five seconds, else 0: the metrics of databases are then missing.',
+    '1 if the store answered within two seconds, else 0: the metrics of databases are then missing.',
     ({ databases }) => Number(databases !== undefined),
   );
   gauge('cosift_scan_queue_length', 'Searches that wait for a scan.', ({ searches }) => searches.waiting);

@@ -1,10 +1,16 @@
+import { setImmediate } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { FairLimiter } from '../../async/fair-limiter.js';
+import { SingleFlight } from '../../async/single-flight.js';
 import type { Backend, BackendStats, PageReply } from '../../backend/index.js';
 import type { InFlight } from '../admission/in-flight.js';
 import type { OperationId } from '../operations/table.js';
 import { addBackendMetrics } from './backend-metrics.js';
 
 const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+
+/** Maximum number of scrapes of one key that may wait. */
+const MAX_WAITING = 64;
 
 /** Prometheus metrics by operation, stage and database. They never contain a key or a text. */
 export class Metrics {
@@ -13,7 +19,11 @@ export class Metrics {
   readonly #latency: Histogram<'operation'>;
   readonly #stages: Histogram<'stage'>;
   readonly #backend: Backend;
-  /** Read once in each scrape, so that all numbers are of the same moment. */
+  /** Scrapes of the same time share a reading, so that none waits for the store longer than one reading takes. */
+  readonly #readings = new SingleFlight<BackendStats>();
+  /** One at a time, because a scrape blocks the event loop for milliseconds. */
+  readonly #scrapes = new FairLimiter({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
+  /** Those of the scrape that is being written, so that all its numbers are of the same moment. */
   #stats: BackendStats | undefined;
 
   constructor(backend: Backend, inFlight: InFlight) {
@@ -44,8 +54,8 @@ export class Metrics {
     new Gauge({
       name: 'cosift_in_flight',
       help:
-        'Requests in flight by `kind`: `searches` (and queries), `reads`, `writes`, `streams` (streamed upserts), ' +
-        '`waits` (requests for changes), `exports`.',
+        'Requests in flight by `kind`: `searches` (and queries), `reads`, `writes` (without those that wait for a ' +
+        're-embedding), `streams` (streamed upserts), `waits` (requests for changes), `exports`.',
       labelNames: ['kind'],
       registers,
       collect() {
@@ -79,11 +89,20 @@ export class Metrics {
     this.#stages.observe({ stage: 'total' }, totalMs / 1000);
   }
 
-  /** All metrics as text. With `databases`, only the metrics with a label `database`, for these databases. */
-  async text(databases: ReadonlySet<string> | undefined): Promise<string> {
-    this.#stats = await this.#backend.stats();
-    const text = await this.#registry.metrics();
-    return databases === undefined ? text : ofDatabases(text, databases);
+  /**
+   * All metrics as text. With `databases`, only the metrics with a label `database`, for these databases. Callers take
+   * turns.
+   *
+   * @throws {CosiftError} `busy` when too many scrapes of the caller wait.
+   */
+  async text(caller: string, databases: ReadonlySet<string> | undefined): Promise<string> {
+    const stats = await this.#readings.run('', () => this.#backend.stats());
+    return await this.#scrapes.run(caller, async () => {
+      await setImmediate();
+      this.#stats = stats;
+      const text = await this.#registry.metrics();
+      return databases === undefined ? text : ofDatabases(text, databases);
+    });
   }
 }
 

@@ -21,7 +21,7 @@ export function doctorHandlers({ backend, keys, inFlight }: Dependencies): Handl
           problems: [{ detail: 'the keys cannot be read' }],
           advice: 'put a sound copy of keys.json in its place, or remove it and issue the keys again',
         };
-    const ids = (await backend.databases()).map(({ id }) => id).filter(sees);
+    const ids = (await backend.databases(signal)).map(({ id }) => id).filter(sees);
     yield* backend.examine(ids, { signal });
   }
 

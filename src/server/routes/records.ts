@@ -19,7 +19,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       return sendJson(
         reply,
         await withAbortAndTimeout(request, reply, timeouts.writeMs, (signal) =>
-          backend.upsertBatch(id, body, { signal, caller: callerOf(request).keyId }),
+          backend.upsertBatch(id, body, { signal, caller: callerOf(request).keyId, ...yielding(request) }),
         ),
       );
     },
@@ -46,7 +46,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       const id = databaseOf(request);
       const { keyId: caller, actions } = callerOf(request);
       const record = await withAbortAndTimeout(request, reply, timeouts.writeMs, (signal) =>
-        backend.patchRecord(id, String(rid), patch, { signal, caller }),
+        backend.patchRecord(id, String(rid), patch, { signal, caller, ...yielding(request) }),
       );
       return actions.has('records.read')
         ? sendJson(reply, record)
@@ -57,7 +57,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       const rid = recordIdOf(request);
       const id = databaseOf(request);
       const { deleted } = await withAbortAndTimeout(request, reply, timeouts.responseMs, (signal) =>
-        backend.deleteRecords(id, { ids: [rid] }, { scope: scopeOf(request), signal }),
+        backend.deleteRecords(id, { ids: [rid] }, { scope: scopeOf(request), signal, ...yielding(request) }),
       );
       if (deleted === 0) throw new CosiftError('record_not_found', `there is no record ${rid}`);
       return reply.code(204).send();
@@ -67,10 +67,15 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       const deletion = checkDeleteRequest(request.body, limits, request.bodyBytes);
       const id = databaseOf(request);
       return withAbortAndTimeout(request, reply, timeouts.responseMs, (signal) =>
-        backend.deleteRecords(id, deletion, { scope: scopeOf(request), signal }),
+        backend.deleteRecords(id, deletion, { scope: scopeOf(request), signal, ...yielding(request) }),
       );
     },
   };
+}
+
+/** Lets a write that waits for a re-embedding of its database give up its place among the writes of all databases. */
+function yielding(request: FastifyRequest): { onWait: () => void } {
+  return { onWait: () => request.resources?.yieldPlace() };
 }
 
 function recordIdOf(request: FastifyRequest): number | string {

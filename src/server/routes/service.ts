@@ -1,6 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
-import { FairLimiter } from '../../async/fair-limiter.js';
+import { within } from '../../async/within.js';
 import { isCode } from '../../errors.js';
 import { callerOf, findCaller, sees } from '../admission/access.js';
 import { sendTagged, type TaggedBody, tagged } from '../http/etag.js';
@@ -9,8 +8,8 @@ import { DOCS_POLICY, docsPage } from '../openapi/docs-page.js';
 import { openApiDocument } from '../openapi/document.js';
 import type { Dependencies, Handlers } from './dependencies.js';
 
-/** Maximum number of scrapes of one key that may wait. */
-const MAX_WAITING = 64;
+/** Milliseconds that readiness waits for the store and the keys. A probe waits for seconds only. */
+const READY_MS = 2_000;
 
 /** Handlers of health, metrics and the OpenAPI document. */
 export function serviceHandlers({
@@ -22,8 +21,6 @@ export function serviceHandlers({
   inFlight,
 }: Dependencies): Handlers {
   let document: { json: TaggedBody; page: TaggedBody } | undefined;
-  // One at a time, because a scrape blocks the event loop for milliseconds.
-  const scrapes = new FairLimiter({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
   const described = () => {
     if (document === undefined) {
       const openApi = openApiDocument(limits);
@@ -35,13 +32,19 @@ export function serviceHandlers({
     return document;
   };
 
-  /** The caller if its key is valid. Unreadable keys give undefined, because they must not make the service unready. */
-  const knownCaller = async (request: FastifyRequest) => {
-    try {
-      return await findCaller(request, keys);
-    } catch {
-      return undefined;
-    }
+  /**
+   * The caller if its key is valid, and whether the keys can be read in time. Unreadable keys give no caller, because they
+   * must not make the service unready.
+   */
+  const readKeys = async (request: FastifyRequest) => {
+    const [caller, isReadable = false] = await Promise.all([
+      within(READY_MS, findCaller(request, keys)).catch(() => undefined),
+      within(
+        READY_MS,
+        keys.failure().then((failure) => failure === undefined),
+      ),
+    ]);
+    return { caller, isReadable };
   };
 
   return {
@@ -54,24 +57,27 @@ export function serviceHandlers({
         return reply.code(503).send({ status: 'not_ready', reasons: ['the server is stopping'] });
       }
       const { ready, reasons } = await readiness();
-      const databases = await backend.databases().catch((error) => {
-        if (isCode(error, 'store_failed')) return undefined;
-        throw error;
-      });
-      if (databases === undefined) {
+      const late = AbortSignal.timeout(READY_MS);
+      const [databases, { caller, isReadable }] = await Promise.all([
+        backend.databases(late).catch((error) => {
+          if (isCode(error, 'store_failed')) return 'the store cannot be reached';
+          if (late.aborted || isCode(error, 'timed_out')) return 'the store does not answer';
+          throw error;
+        }),
+        readKeys(request),
+      ]);
+      if (typeof databases === 'string') {
         reply.header('retry-after', '1');
-        return reply.code(503).send({ status: 'not_ready', reasons: ['the store cannot be reached'] });
+        return reply.code(503).send({ status: 'not_ready', reasons: [databases] });
       }
       // This operation needs no key, so only callers that may see a database get its name.
-      const caller = await knownCaller(request);
       const problems = databases.flatMap(({ id, loaded, writable, problem }) => {
         const name = caller !== undefined && sees(caller, id) ? `database "${id}"` : 'a database';
         if (problem?.code === 'drop_failed') return [`${name} could not be dropped: drop it again`];
         if (problem !== undefined) return [`${name} could not be opened (${problem.code})`];
         return loaded && !writable ? [`${name} refuses writes until the next start`] : [];
       });
-      if ((await keys.failure()) !== undefined)
-        problems.push('the keys cannot be read: only the admin key is valid');
+      if (!isReadable) problems.push('the keys cannot be read: only the admin key is valid');
       if (ready) return { status: 'ok', ...(problems.length > 0 && { reasons: problems }) };
       const progress = {
         databases: databases.length,
@@ -84,10 +90,7 @@ export function serviceHandlers({
 
     async metrics(request, reply) {
       const { keyId, databases } = callerOf(request);
-      const text = await scrapes.run(keyId, async () => {
-        await setImmediate();
-        return metrics.text(databases);
-      });
+      const text = await metrics.text(keyId, databases);
       return reply.header('content-type', metrics.contentType).send(text);
     },
 

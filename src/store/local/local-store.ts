@@ -1,3 +1,4 @@
+import { endOfTurn } from '../../async/end-of-turn.js';
 import { CosiftError } from '../../errors.js';
 import { type Limits, parseJson } from '../../schema/index.js';
 import type {
@@ -138,6 +139,8 @@ export class LocalStore implements RecordStore {
     signal?: AbortSignal,
   ): Promise<StorePage> {
     const text = engineRequest(request);
+    // The native call carries out a search of a small database.
+    await endOfTurn();
     return pageOf(unwrap(await withStopFlag(signal, (stop) => this.#native.search(id, text, vector, stop))));
   }
 

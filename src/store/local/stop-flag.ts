@@ -1,5 +1,8 @@
 import { native, type StopFlag } from './binding.js';
 
+/** Flags of calls that are done, which nobody set: to make a flag takes longer than some calls. */
+const unused: StopFlag[] = [];
+
 /** Runs a native call that stops within milliseconds once the signal is aborted. The call then rejects. */
 export async function withStopFlag<T>(
   signal: AbortSignal | undefined,
@@ -19,12 +22,17 @@ export async function withStopFlagUntilDone<T>(
   call: (stop: StopFlag) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
-  const flag = new (native().StopFlag)();
-  const stop = () => flag.stop();
+  const flag = unused.pop() ?? new (native().StopFlag)();
+  let isSet = false;
+  const stop = () => {
+    isSet = true;
+    flag.stop();
+  };
   signal?.addEventListener('abort', stop, { once: true });
   try {
     return await call(flag);
   } finally {
     signal?.removeEventListener('abort', stop);
+    if (!isSet) unused.push(flag);
   }
 }

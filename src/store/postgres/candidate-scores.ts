@@ -46,8 +46,8 @@ export class CandidateScores {
   }
 
   /** The score of a vector of which {@link of} was called. */
-  ofVector({ id, number, direction }: Candidate): number {
-    if (number === undefined) return this.#ofVectors.get(hex(direction)) as number;
+  ofVector({ id, number, key }: Candidate): number {
+    if (number === undefined) return this.#ofVectors.get(key) as number;
     return this.#ofRecords.get(id)?.[number] as number;
   }
 
@@ -74,9 +74,8 @@ export class CandidateScores {
 
   async #compute(rows: readonly Candidate[]): Promise<void> {
     const unknown = new Map<string, Uint8Array>();
-    for (const { direction, exact } of rows) {
+    for (const { key, exact } of rows) {
       if (exact === undefined) continue;
-      const key = hex(direction);
       if (!this.#ofVectors.has(key)) unknown.set(key, exact);
     }
     const scores = unwrap(this.#search.cosines([...unknown.values()]));
@@ -102,8 +101,3 @@ export class CandidateScores {
 
 /** Records whose vectors are read at a time. */
 const READ_AT_ONCE = 500;
-
-/** Bytes as the key of a map. */
-export function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
-}

@@ -5,7 +5,7 @@ import { type NativeRules, native } from '../local/binding.js';
 import { engineLimits } from '../local/engine-limits.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoredDatabase, StoreSettings } from '../record-store.js';
-import { type Distribution, distribute } from './distribution.js';
+import { type Distribution, distribute, distributeLike } from './distribution.js';
 import { hasHnswIndex } from './hnsw-index.js';
 import { changeTable, type RecordTables, recordTables } from './schema.js';
 import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
@@ -39,6 +39,12 @@ export interface CatalogEntry {
   held_by: string | null;
 }
 
+/** What the reads of records need to know of a database. Nearly all commits leave it as it is. */
+export type ReadEntry = Pick<
+  CatalogEntry,
+  'number' | 'id' | 'epoch' | 'generation' | 'settings' | 'has_passages'
+>;
+
 /** How the counts of a column change. */
 export interface ColumnChange {
   name: string;
@@ -64,10 +70,12 @@ export class Catalog {
   readonly #limits: Limits;
   /** The rules of each database with the settings that they were made for. */
   readonly #rules = new Map<string, { key: string; rules: NativeRules }>();
+  /** Each database as a transaction saw it last. */
+  readonly #seen = new Map<string, ReadEntry>();
   readonly #distribution: Distribution | undefined;
   #vectorType: number | undefined;
 
-  /** `distribution` is that of new tables; undefined where there is no Citus. */
+  /** `distribution` is that of the tables of new databases; undefined where there is no Citus. */
   constructor(limits: Limits, distribution?: Distribution) {
     this.#limits = limits;
     this.#distribution = distribution;
@@ -75,7 +83,9 @@ export class Catalog {
 
   /** @throws {CosiftError} `database_not_found` */
   async find(sql: Sql, id: string): Promise<CatalogEntry> {
-    return this.#checked(await this.findIfExists(sql, id), id);
+    const entry = this.#checked(await this.findIfExists(sql, id), id);
+    this.#seen.set(id, entry);
+    return entry;
   }
 
   async findIfExists(sql: Sql, id: string): Promise<CatalogEntry | undefined> {
@@ -99,8 +109,13 @@ export class Catalog {
     return await sql.run<CatalogEntry>('SELECT * FROM cosift.databases ORDER BY id');
   }
 
+  /** A database as a transaction saw it some time ago; undefined if none has. */
+  seen(id: string): ReadEntry | undefined {
+    return this.#seen.get(id);
+  }
+
   /** The rules of the engine for the records of a database. */
-  rulesOf({ id, epoch, settings }: CatalogEntry): NativeRules {
+  rulesOf({ id, epoch, settings }: ReadEntry): NativeRules {
     const key = `${epoch} ${settings}`;
     const known = this.#rules.get(id);
     if (known?.key === key) return known.rules;
@@ -151,7 +166,7 @@ export class Catalog {
     return { created: true, entry };
   }
 
-  /** Creates the tables of records: with that of the change feed, or in the places of the `current` records. */
+  /** Creates the tables of records: with that of the change feed, or where the table of the `current` records is. */
   async createTables(
     sql: Sql,
     tables: RecordTables,
@@ -161,7 +176,8 @@ export class Catalog {
     const changes = 'changes' in others ? others.changes : undefined;
     const ofChanges = changes === undefined ? [] : changeTable(changes);
     for (const statement of [...recordTables(tables, dimensions), ...ofChanges]) await sql.run(statement);
-    await distribute(sql, this.#distribution, tables, others);
+    if ('changes' in others) await distribute(sql, this.#distribution, tables, others.changes);
+    else await distributeLike(sql, others.current, tables);
   }
 
   async drop(sql: Sql, id: string): Promise<void> {
@@ -176,6 +192,8 @@ export class Catalog {
     await discardTables(sql, tables);
     await sql.run('DELETE FROM cosift.columns WHERE database = $1::bigint', number);
     await sql.run('DELETE FROM cosift.databases WHERE number = $1::bigint', number);
+    this.#rules.delete(id);
+    this.#seen.delete(id);
   }
 
   /** The members are in the order of the embedded engine. */
@@ -187,6 +205,7 @@ export class Catalog {
     );
     const { embed, model, fingerprint, dimensions, approximate, lexical } = settingsOf(entry);
     const { passages, without_text } = await vectorCounts(sql, entry);
+    const disk_bytes = (await this.diskBytes(sql, [entry])).get(entry.number) ?? 0;
     const indexed = approximate && (await hasHnswIndex(sql, recordsOf(entry)));
     return {
       approximate: approximate ?? false,
@@ -201,7 +220,7 @@ export class Catalog {
       model,
       passages,
       records: entry.records,
-      sizes: { ...NO_MEMORY, disk_bytes: await this.diskBytes(sql, entry) },
+      sizes: { ...NO_MEMORY, disk_bytes },
       times: {
         created_at: native().timeText(entry.created_at),
         last_write_at: native().timeText(entry.last_write_at),
@@ -218,14 +237,20 @@ export class Catalog {
     };
   }
 
-  /** Bytes of the tables of a database with their indexes. */
-  async diskBytes(sql: Sql, entry: CatalogEntry): Promise<number> {
-    const [row] = await sql.run<{ bytes: number }>(
-      `SELECT pg_total_relation_size($1::text::regclass) + pg_total_relation_size($2::text::regclass)
-        + pg_total_relation_size($3::text::regclass) AS bytes`,
-      [recordsOf(entry), tablesOf(entry).passages, changesOf(entry)],
+  /** Bytes of the tables of databases with their indexes, by the numbers of the databases. */
+  async diskBytes(sql: Sql, entries: readonly CatalogEntry[]): Promise<ReadonlyMap<number, number>> {
+    const tables = entries.flatMap((entry) =>
+      [...Object.values(tablesOf(entry)), changesOf(entry)].map((name) => ({ number: entry.number, name })),
     );
-    return row?.bytes ?? 0;
+    // A table that was removed meanwhile has no size.
+    const rows = await sql.run<{ number: number; bytes: number | null }>(
+      `SELECT number, pg_total_relation_size(to_regclass(name)) AS bytes
+      FROM unnest($1::bigint[], $2::text[]) AS t (number, name)`,
+      [arrayOf(tables.map(({ number }) => number)), arrayOf(tables.map(({ name }) => name))],
+    );
+    const bytes = new Map<number, number>();
+    for (const row of rows) bytes.set(row.number, (bytes.get(row.number) ?? 0) + (row.bytes ?? 0));
+    return bytes;
   }
 
   /** The columns that the records of a database have or had. */
@@ -265,6 +290,7 @@ export class Catalog {
   #checked(entry: CatalogEntry | undefined, id: string): CatalogEntry {
     if (entry !== undefined) return entry;
     this.#rules.delete(id);
+    this.#seen.delete(id);
     throw databaseNotFound(id);
   }
 }

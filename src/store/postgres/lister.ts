@@ -2,7 +2,7 @@ import type { NativeQuery } from '../local/binding.js';
 import { engineRequest } from '../local/engine-request.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StorePage, StoreQueryRequest } from '../record-store.js';
-import { type Catalog, type CatalogEntry, recordsOf } from './catalog.js';
+import { type Catalog, type ReadEntry, recordsOf } from './catalog.js';
 import { countMatches, countVisible, whereSql } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
 import type { RecordReader } from './record-reader.js';
@@ -56,7 +56,7 @@ export class Lister {
 
   async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {
     const start = performance.now();
-    const work = async (sql: Sql, entry: CatalogEntry) => {
+    const work = async (sql: Sql, entry: ReadEntry) => {
       const query = unwrap(this.#catalog.rulesOf(entry).query(engineRequest(request)));
       return await pageOf(sql, entry, request, query);
     };
@@ -67,7 +67,7 @@ export class Lister {
 
 async function pageOf(
   sql: Sql,
-  entry: CatalogEntry,
+  entry: ReadEntry,
   request: StoreQueryRequest,
   query: NativeQuery,
 ): Promise<Uint8Array> {

@@ -1,4 +1,4 @@
-import { type CandidateScores, hex } from './candidate-scores.js';
+import type { CandidateScores } from './candidate-scores.js';
 import type { Match, MatchOrder } from './match-order.js';
 import { leastCosine, MAX_STEPS, publishedSteps, STEP } from './scores.js';
 import type { Candidate, VectorSource } from './vector-source.js';
@@ -20,6 +20,8 @@ export interface ScannedSearch {
   margin: number;
   /** Whether a few matches may be missing. */
   isApproximate: boolean;
+  /** Called with records that are probably matches, before their exact scores are computed. */
+  onLikely: (ids: readonly number[]) => void;
 }
 
 /** Which matches are looked for. */
@@ -109,7 +111,11 @@ export class MatchScan {
         ({ bound }) => bound >= threshold && (last === undefined || bound >= last.score),
       );
       if (open.length === 0) return matches.slice(0, need);
-      for (const scan of open) await this.#addRows(found, scan, range, await this.#read(scan, range));
+      for (const scan of open) {
+        const rows = await this.#read(scan, range);
+        this.#search.onLikely(rows.slice(0, need).map(({ id }) => id));
+        await this.#addRows(found, scan, range, rows);
+      }
     }
   }
 
@@ -183,8 +189,8 @@ export class MatchScan {
     const { scores } = this.#search;
     const exact = await scores.of(rows);
     const many = frequent(rows);
-    for (const [at, { id, uuid, direction }] of rows.entries()) {
-      if (!many.has(hex(direction))) this.#add(found, range, { id, uuid, score: exact[at] as number });
+    for (const [at, { id, uuid, key }] of rows.entries()) {
+      if (!many.has(key)) this.#add(found, range, { id, uuid, score: exact[at] as number });
     }
     for (const at of many.values()) {
       const row = rows[at] as Candidate;
@@ -266,8 +272,7 @@ function matchesOf(rows: readonly Candidate[], scores: readonly number[], score:
 function frequent(rows: readonly Candidate[]): Map<string, number> {
   const counts = new Map<string, number>();
   const many = new Map<string, number>();
-  for (const [at, { direction }] of rows.entries()) {
-    const key = hex(direction);
+  for (const [at, { key }] of rows.entries()) {
     const count = (counts.get(key) ?? 0) + 1;
     counts.set(key, count);
     if (count === MANY) many.set(key, at);

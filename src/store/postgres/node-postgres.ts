@@ -34,6 +34,8 @@ const ANSWER_MS = 600_000;
 const COMMIT_MS = 30_000;
 /** Milliseconds after which a connection that does not confirm the end of a transaction is closed. */
 const ROLLBACK_MS = 5_000;
+/** Milliseconds after which a connection that does not confirm a cancellation is closed, so that others can be sent. */
+const CANCEL_MS = 5_000;
 /** Milliseconds after which a close ends connections whose server does not answer. */
 const CLOSE_MS = 5_000;
 /** Milliseconds after which a transaction is not repeated. */
@@ -46,8 +48,10 @@ const MAX_REPLICA_ATTEMPTS = 2;
 const REPLACED = '42P01';
 /** A prepared statement whose table another version of cosift has migrated. */
 const OUTDATED = '0A000';
-/** A process whose machine is lost must not keep its locks until the server notices that the connection is lost, too. */
+/** A statement that was not run because one before it in its transaction failed. */
+const NOT_RUN = '25P02';
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+/** A process whose machine is lost must not keep its locks until the server notices that the connection is lost, too. */
 const BEGIN_WRITE = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '60s'";
 
 /** The type of integers of 64 bits. */
@@ -74,10 +78,14 @@ export class NodePostgres implements SqlDatabase {
     this.#pool = new pg.Pool({
       ...this.#settings,
       max: maxConnections,
+      // One connection is kept: when the server has no more to give, what is asked for from time to time needs none.
+      min: 1,
       connectionTimeoutMillis: isReplica ? CONNECT_REPLICA_MS : CONNECT_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       query_timeout: (statementTimeoutMs ?? 0) + ANSWER_MS,
+      // Statements are sent without waiting for those before them.
+      pipeline: true,
       ...(statementTimeoutMs !== undefined && { statement_timeout: statementTimeoutMs }),
       types: {
         getTypeParser: (oid: number, format?: 'text' | 'binary') =>
@@ -88,6 +96,7 @@ export class NodePostgres implements SqlDatabase {
       ...this.#settings,
       max: 1,
       connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: CANCEL_MS,
     });
     for (const pool of [this.#pool, this.#canceller]) {
       // An idle connection that fails is replaced; the next statement reports what is wrong.
@@ -164,16 +173,25 @@ export class NodePostgres implements SqlDatabase {
     if (this.#isClosed) throw new CosiftError('not_ready', 'the store is closed');
     const client = await this.#connect(signal);
     let isCommitting = false;
+    let firstFailure: unknown;
+    const sql: Sql = {
+      run: async (text, values = []) => {
+        try {
+          return await run(client, this.#names.of(text), text, values);
+        } catch (error) {
+          firstFailure ??= error;
+          throw error;
+        }
+      },
+    };
     const attempt = async () => {
       signal?.throwIfAborted();
+      if (begin === BEGIN_READ) return await beginAndRead(client, () => work(sql));
+      // A statement that writes must not run outside of the transaction, so it waits for the begin.
       await client.query(begin);
-      const result = await work({
-        run: (text, values = []) => run(client, this.#names.of(text), text, values),
-      });
+      const result = await work(sql);
       signal?.throwIfAborted();
       isCommitting = true;
-      // The result is complete.
-      if (begin === BEGIN_READ) return result;
       await limited(client, 'COMMIT', this.#options.commitTimeoutMs ?? COMMIT_MS).catch((error) => {
         throw new CommitFailure(error);
       });
@@ -191,20 +209,20 @@ export class NodePostgres implements SqlDatabase {
     });
     try {
       const result = await Promise.race([attempt(), aborted]);
-      // The caller of a read need not wait for the end of its transaction.
-      if (begin === BEGIN_READ) void end();
+      // The caller of a read need not wait for the end of its transaction, and uses the result first.
+      if (begin === BEGIN_READ) setImmediate(end);
       else client.release();
       return result;
     } catch (error) {
       if (error instanceof CommitFailure && !isAnswer(error.cause)) {
         // A rollback would wait for the answer to the commit.
-        client.release(true);
+        discard(client);
       } else if (signal?.aborted) {
         // The server may not answer. A cancellation may reach the connection after the statement has ended.
         this.#cancel(client);
-        client.release(true);
+        discard(client);
       } else await end();
-      throw error;
+      throw codeOf(error) === NOT_RUN ? (firstFailure ?? error) : error;
     } finally {
       signal?.removeEventListener('abort', onAbort);
     }
@@ -233,6 +251,32 @@ export class NodePostgres implements SqlDatabase {
 
 /** The members of a client that its types leave out. */
 type ConnectedClient = pg.PoolClient & { processID: number | null; connection: { stream: Socket } };
+
+/** Closes a connection that may be waiting for its server. */
+function discard(client: pg.PoolClient): void {
+  client.release(true);
+  (client as ConnectedClient).connection.stream.destroy();
+}
+
+/** Begins a transaction that reads. The first statement of `work` is sent together with the begin. */
+async function beginAndRead<T>(client: pg.PoolClient, work: () => Promise<T>): Promise<T> {
+  const { stream } = (client as ConnectedClient).connection;
+  let begun: Promise<unknown>;
+  let worked: Promise<T>;
+  stream.cork();
+  try {
+    begun = client.query(BEGIN_READ);
+    // When it fails, `work` may fail first.
+    begun.catch(() => undefined);
+    worked = work();
+  } finally {
+    stream.uncork();
+  }
+  const result = await worked;
+  // Without a transaction, the statements may have seen different moments.
+  await begun;
+  return result;
+}
 
 async function run<Row>(
   client: pg.PoolClient,

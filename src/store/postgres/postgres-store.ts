@@ -10,6 +10,7 @@ import type {
   Examination,
   ExamineCall,
   PreparedRecords,
+  ProgressOptions,
   RecordRequest,
   RecordStore,
   ReembeddingBatch,
@@ -27,11 +28,13 @@ import type {
   StoreStats,
 } from '../record-store.js';
 import { Catalog, recordsOf, removeUnusedTables, settingsOf } from './catalog.js';
+import { DiskSizes } from './disk-sizes.js';
 import type { Distribution } from './distribution.js';
 import { Examiner } from './examiner.js';
 import { Exporter } from './exporter.js';
 import { adoptFeed } from './feed-adopter.js';
 import { FeedReader } from './feed-reader.js';
+import { LimitedDatabase } from './limited-database.js';
 import { Lister } from './lister.js';
 import { RecordReader } from './record-reader.js';
 import { Reembedder } from './reembedder.js';
@@ -44,11 +47,15 @@ import { announce, CHANNEL, Writer } from './writer.js';
 import { WriterHold } from './writer-hold.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+/** Milliseconds that a transaction for many callers may take. Usually it is one. */
+const LIMIT_MS = 5_000;
 
 export interface PostgresStoreOptions {
   /** A copy of the database that follows it. */
   replica?: SqlDatabase | undefined;
-  /** How Citus spreads new tables. Default: not at all. */
+  /** Connections to the same database that searches and writes do not wait for. Default: those of searches and writes. */
+  probes?: SqlDatabase | undefined;
+  /** How Citus spreads the tables of new databases. Default: not at all. */
   distribution?: Distribution | undefined;
 }
 
@@ -58,7 +65,11 @@ const NO_LIMIT = 1_073_741_824;
 /** The record store in a PostgreSQL database with pgvector. */
 export class PostgresStore implements RecordStore {
   readonly #database: SqlDatabase;
+  /** For what callers wait for together: a statement that is never answered must not keep all later callers waiting. */
+  readonly #limited: SqlDatabase;
   readonly #replica: SqlDatabase | undefined;
+  /** Tells whether the store answers, also while all other connections are busy. */
+  readonly #probes: SqlDatabase;
   readonly #catalog: Catalog;
   readonly #writer: Writer;
   readonly #searcher: Searcher;
@@ -68,14 +79,22 @@ export class PostgresStore implements RecordStore {
   readonly #examiner: Examiner;
   readonly #reembedder: Reembedder;
   readonly reembeddingLeases: PostgresReembeddingLeases;
+  readonly #sizes: DiskSizes;
   readonly #searches = { running: 0, answered: 0 };
   readonly #commits = { running: 0, count: 0, totalMs: 0 };
 
-  constructor(database: SqlDatabase, limits: Limits, { replica, distribution }: PostgresStoreOptions = {}) {
+  constructor(
+    database: SqlDatabase,
+    limits: Limits,
+    { replica, probes = database, distribution }: PostgresStoreOptions = {},
+  ) {
     const keepChangesMs = limits.change_retention_days * DAY_MS;
     this.#database = database;
+    this.#limited = new LimitedDatabase(database, LIMIT_MS);
     this.#replica = replica;
+    this.#probes = new LimitedDatabase(probes, LIMIT_MS);
     this.#catalog = new Catalog(limits, distribution);
+    this.#sizes = new DiskSizes(this.#limited, this.#catalog);
     const hold = new WriterHold(database);
     this.#writer = new Writer(database, this.#catalog, hold, keepChangesMs);
     const reader = new RecordReader(database, this.#catalog, replica);
@@ -122,7 +141,7 @@ export class PostgresStore implements RecordStore {
   }
 
   async databaseInfo(id: string): Promise<DatabaseInfo> {
-    return await this.#database.read(async (sql) => settingsOf(await this.#catalog.find(sql, id)));
+    return await this.#limited.read(async (sql) => settingsOf(await this.#catalog.find(sql, id)));
   }
 
   async dropDatabase(id: string): Promise<void> {
@@ -257,16 +276,17 @@ export class PostgresStore implements RecordStore {
     return this.#examiner.examine(id, call);
   }
 
-  async progress(): Promise<DatabaseProgress[]> {
-    return await this.#database.read(async (sql) => {
-      const progress: DatabaseProgress[] = [];
-      for (const entry of await this.#catalog.list(sql)) {
-        const diskBytes = await this.#catalog.diskBytes(sql, entry);
-        const { id, records } = entry;
-        progress.push({ id, loaded: true, writable: true, records, memoryBytes: 0, diskBytes });
-      }
-      return progress;
-    });
+  async progress({ signal, sizes = false }: ProgressOptions = {}): Promise<DatabaseProgress[]> {
+    const entries = await this.#probes.read((sql) => this.#catalog.list(sql), signal);
+    const bytes = sizes ? await this.#sizes.of(entries) : undefined;
+    return entries.map(({ id, records }, at) => ({
+      id,
+      loaded: true,
+      writable: true,
+      records,
+      memoryBytes: 0,
+      diskBytes: bytes?.[at],
+    }));
   }
 
   async stats(): Promise<StoreStats> {
@@ -283,8 +303,9 @@ export class PostgresStore implements RecordStore {
   }
 
   async close(): Promise<void> {
-    await this.#replica?.close();
-    await this.#database.close();
+    // A server that hangs ends each of them only after seconds.
+    const databases = [this.#replica, this.#probes, this.#database];
+    await Promise.all(databases.map((database) => database?.close()));
   }
 
   async #measured<T>(write: () => Promise<T>): Promise<T> {

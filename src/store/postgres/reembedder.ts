@@ -205,8 +205,8 @@ export class Reembedder {
   }
 
   /**
-   * @throws {StaleError} when records were written after the last batch. Other processes then wait with their commits,
-   * so that the next attempt does not find new records again.
+   * @throws {StaleError} when records were written after the last batch. The writers of other processes are then held
+   * until the caller releases its hold, or until the hold expires.
    */
   async switch(id: string): Promise<void> {
     const isSwitched = await this.#database.write(async (sql) => {

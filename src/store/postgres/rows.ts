@@ -31,8 +31,9 @@ export const VECTORS = 'exact, passages';
 
 /** A record as the engine takes it. */
 export function nativeRow(row: RecordRow & RowVectors & { hash?: Uint8Array }): NativeRow {
-  const { exact, passages } = row;
-  return { ...row, key: keyText(row.key), vector: exact ?? undefined, passages: passages ?? undefined };
+  const { id, uuid, key, data, hash, created, changed, synced, exact, passages } = row;
+  const [vector, long] = [exact ?? undefined, passages ?? undefined];
+  return { id, uuid, key: keyText(key), data, hash, created, changed, synced, vector, passages: long };
 }
 
 /** A key, which is stored as bytes because it may contain any character. */

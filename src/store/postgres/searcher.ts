@@ -3,17 +3,18 @@ import { engineRequest } from '../local/engine-request.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StorePage, StoreSearchRequest } from '../record-store.js';
 import { CandidateScores } from './candidate-scores.js';
-import { type Catalog, type CatalogEntry, settingsOf, tablesOf } from './catalog.js';
+import { type Catalog, type ReadEntry, settingsOf, tablesOf } from './catalog.js';
 import { countVisible } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
 import { LexicalMatches } from './lexical-matches.js';
 import { MatchCounter, type MatchCounts } from './match-counter.js';
 import { type Match, MatchOrder } from './match-order.js';
+import { MatchRows } from './match-rows.js';
 import { MatchScan, type MovedCursor } from './match-scan.js';
 import type { RecordReader } from './record-reader.js';
-import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
+import { nativeRow, type RowVectors, VECTORS } from './rows.js';
 import { marginOf, SAME_SCORE_STEPS } from './scores.js';
-import { arrayOf, type Sql, Values } from './sql.js';
+import { type Sql, Values } from './sql.js';
 import { VectorSource } from './vector-source.js';
 import { vectorBytes } from './vectors.js';
 
@@ -56,7 +57,7 @@ export class Searcher {
     signal?: AbortSignal,
   ): Promise<StorePage> {
     const start = performance.now();
-    const work = async (sql: Sql, entry: CatalogEntry) => {
+    const work = async (sql: Sql, entry: ReadEntry) => {
       const search = unwrap(this.#catalog.rulesOf(entry).search(engineRequest(request), vector));
       const margin = this.#marginOf(settingsOf(entry).dimensions);
       return await new Search(sql, entry, request, search, margin).page();
@@ -79,15 +80,10 @@ class Search {
   readonly #margin: number;
   /** The records with one vector, and those with several if there are any. */
   readonly #sources: readonly VectorSource[];
+  readonly #rows: MatchRows;
   readonly #scan: MatchScan;
 
-  constructor(
-    sql: Sql,
-    entry: CatalogEntry,
-    request: StoreSearchRequest,
-    search: NativeSearch,
-    margin: number,
-  ) {
+  constructor(sql: Sql, entry: ReadEntry, request: StoreSearchRequest, search: NativeSearch, margin: number) {
     const tables = tablesOf(entry);
     this.#sql = sql;
     this.#table = tables.records;
@@ -105,18 +101,21 @@ class Search {
     const common = { sql, tables, restriction, order, vector: vectorBytes(search.vector()) };
     const kinds = entry.has_passages ? [false, true] : [false];
     this.#sources = kinds.map((isOfPassages) => new VectorSource(common, isOfPassages));
+    const { map, passages, lexical, explain } = this.#plan;
+    this.#rows = new MatchRows(sql, tables.records, map || passages || (lexical && explain));
     this.#scan = new MatchScan({
       sources: this.#sources,
       order,
       scores: this.#scores,
       margin,
       isApproximate: request.approximate === true,
+      onLikely: (ids) => this.#rows.begin(ids),
     });
   }
 
   async page(): Promise<Uint8Array> {
     const start = performance.now();
-    const { threshold, total, facets, explain, lexical, map, passages } = this.#plan;
+    const { threshold, total, facets, explain, lexical } = this.#plan;
     const counts = total || facets;
     let matches: Match[] = [];
     let counted: MatchCounts | undefined;
@@ -132,7 +131,7 @@ class Search {
       matches = await this.#matches(threshold);
       if (counts) counted = await this.#counter().of(threshold);
     }
-    const rows = await this.#rows(matches, map || passages || (lexical && explain));
+    const rows = await this.#rows.of(matches);
     const content = {
       rows: rows.map(nativeRow),
       total: total ? (counted?.total ?? 0) : undefined,
@@ -203,16 +202,5 @@ class Search {
         ? { facets: this.#request.facets ?? [], counter: this.#search.facets() }
         : undefined,
     });
-  }
-
-  /** The rows of matches, in their order. */
-  async #rows(matches: readonly Match[], withVectors: boolean): Promise<RecordRow[]> {
-    if (matches.length === 0) return [];
-    const rows = await this.#sql.run<RecordRow>(
-      `SELECT ${ROW}${withVectors ? `, ${VECTORS}` : ''} FROM ${this.#table} WHERE id = ANY($1::bigint[])`,
-      [arrayOf(matches.map(({ id }) => id))],
-    );
-    const byId = new Map(rows.map((row) => [row.id, row]));
-    return matches.map(({ id }) => byId.get(id) as RecordRow);
   }
 }

@@ -1,6 +1,9 @@
 /** Runs statements in one transaction. */
 export interface Sql {
-  /** Runs a statement with bound values and returns its rows. */
+  /**
+   * Runs a statement with bound values and returns its rows. It may be sent before earlier ones have ended; they run in the
+   * order of the calls, and after one that fails, none of the others runs.
+   */
   run<Row = unknown>(text: string, values?: readonly SqlValue[]): Promise<Row[]>;
 }
 

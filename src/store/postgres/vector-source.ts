@@ -11,6 +11,8 @@ export interface Candidate {
   /** Its score in single precision, which differs from the exact score by at most the margin. */
   s: number;
   direction: Uint8Array;
+  /** The direction as the key of a map. */
+  key: string;
   /** The exact vector of a record with one. */
   exact?: Uint8Array;
   /** The number of the passage, of a record with several. */
@@ -151,11 +153,13 @@ export class VectorSource {
     const ordered = order.length === 0 ? '' : `ORDER BY ${order.join(', ')}`;
     const limit = size === undefined ? '' : `LIMIT ${values.bind(size)}::integer`;
     const own = this.isOfPassages ? 'number' : 'exact';
-    return await sql.run<Candidate>(
+    const rows = await sql.run<Candidate>(
       `SELECT id, uuid, ${s} AS s, ${this.#directionSql} AS direction, ${own} FROM ${this.#from}
       WHERE ${all.join(' AND ')} ${ordered} ${limit}`,
       values.list,
     );
+    for (const row of rows) row.key = hex(row.direction);
+    return rows;
   }
 
   get #from(): string {
@@ -186,4 +190,8 @@ export class VectorSource {
     if (last.number === undefined) return after;
     return `(${after} OR (id = ${values.bind(last.id)}::bigint AND number > ${values.bind(last.number)}::bigint))`;
   }
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { sleep } from '../../async/sleep.js';
+import { MAX_HELD_MS } from '../held-writes.js';
 import type { CatalogEntry } from './catalog.js';
 import type { Sql, SqlDatabase } from './sql.js';
 
 /** How long a process keeps the writers of others waiting, unless it sets the hold again. */
-const HOLD_MS = 10_000;
-const HOLD = `${HOLD_MS} milliseconds`;
+const HOLD = '10 seconds';
 /** Milliseconds between two looks of a writer at the hold. */
 const LOOK_MS = 50;
 
@@ -64,7 +64,7 @@ export class WriterHold {
 
   /** The time by `performance.now()` until which a commit that begins now waits at most. */
   deadline(): number {
-    return performance.now() + HOLD_MS;
+    return performance.now() + MAX_HELD_MS;
   }
 
   /** Waits outside of a transaction until the hold of a database has expired, or `deadline`. */

@@ -1,4 +1,4 @@
-import { CosiftError } from '../../errors.js';
+import { heldTooLong } from '../held-writes.js';
 import type { NativeRules, NativeWrites, Prepared } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type { CommitResult, EmbeddedVectors, PreparedRecords, StoreDeleteRequest } from '../record-store.js';
@@ -70,12 +70,7 @@ export class Writer {
         return await this.#commit(sql, entry, prepared as Prepared, embedded);
       }, signal);
       if (committed !== undefined) return committed;
-      if (performance.now() >= deadline) {
-        throw new CosiftError(
-          'busy',
-          'the database is being embedded with another model: writes wait for it',
-        );
-      }
+      if (performance.now() >= deadline) throw heldTooLong();
       await this.#hold.wait(id, deadline, signal);
     }
   }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::api::describe::describe;
+use crate::api::describe::{describe, write_description};
 use crate::api::directory_scan::is_database_id;
 use crate::api::engine::Engine;
 use crate::error::{Done, Error};
@@ -48,10 +48,13 @@ impl Engine {
         let engine = Arc::clone(self);
         self.run(done, move || {
             let loaded = engine.catalog.loaded();
-            let described: Vec<Vec<u8>> =
-                loaded.iter().map(|database| describe(database)).collect();
             let mut response = vec![b'['];
-            response.extend(described.join(&b','));
+            for (at, database) in loaded.iter().enumerate() {
+                if at > 0 {
+                    response.push(b',');
+                }
+                write_description(database, &mut response);
+            }
             response.push(b']');
             Ok(response)
         });

@@ -3,12 +3,22 @@
 use serde_json::json;
 
 use crate::api::database::Database;
-use crate::columns::TypeCounts;
-use crate::json::{write_integer, write_string, write_time};
+use crate::columns::{ColumnId, TypeCounts};
+use crate::json::{write_integer, write_time};
 use crate::snapshot::{Block, BlockMemory, Snapshot};
 
-/// Describes a database as JSON: records, settings, columns with their types, sizes and times.
+/// Bytes that a column with a short name takes in a description.
+const COLUMN_BYTES: usize = 56;
+
+/// Describes a database as JSON.
 pub(crate) fn describe(database: &Database) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_description(database, &mut out);
+    out
+}
+
+/// Appends the description of a database as JSON: records, settings, columns with their types, sizes and times.
+pub(crate) fn write_description(database: &Database, out: &mut Vec<u8>) {
     let snapshot = database.snapshot();
     let memory = memory(database);
     let mut members = database.current_settings().to_json();
@@ -42,13 +52,13 @@ pub(crate) fn describe(database: &Database) -> Vec<u8> {
         "times".into(),
         json!({ "created_at": time(database.created_at), "last_write_at": time(database.last_write_at()) }),
     );
-    let mut out = serde_json::Value::Object(members).to_string().into_bytes();
+    let members = serde_json::Value::Object(members).to_string();
     // There may be thousands of columns, so they are written without an intermediate value.
-    out.pop();
+    out.reserve(members.len() + COLUMN_BYTES * snapshot.names.len());
+    out.extend_from_slice(&members.as_bytes()[..members.len() - 1]);
     out.extend_from_slice(b",\"columns\":[");
-    write_columns(&snapshot, &mut out);
+    write_columns(&snapshot, out);
     out.extend_from_slice(b"]}");
-    out
 }
 
 /// Appends the columns that living records have, with their types and numbers of records, in order of their ids.
@@ -58,7 +68,7 @@ fn write_columns(snapshot: &Snapshot, out: &mut Vec<u8>) {
         block.add_type_counts(&mut totals);
     }
     let mut is_first = true;
-    for ((_, name), types) in snapshot.names.iter().zip(totals) {
+    for (id, types) in (0..).map(ColumnId).zip(totals) {
         if types.records() == 0 {
             continue;
         }
@@ -66,7 +76,7 @@ fn write_columns(snapshot: &Snapshot, out: &mut Vec<u8>) {
             out.push(b',');
         }
         out.extend_from_slice(b"{\"name\":");
-        write_string(name, out);
+        out.extend_from_slice(snapshot.names.quoted(id));
         out.extend_from_slice(b",\"types\":[");
         for (count, name) in [
             (types.texts, "\"string\","),

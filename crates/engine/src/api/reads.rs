@@ -78,12 +78,12 @@ impl Engine {
             if search.lexical.is_some() && !database.is_lexical() {
                 return Err(not_lexical());
             }
-            Ok((database, search, to_unit_q30(vector)?))
+            // Only what is searched is kept: the last handle of a database must not end with a search of the caller.
+            Ok((Arc::clone(&database.searchable), search, to_unit_q30(vector)?))
         });
         match checked {
-            Ok((database, search, vector)) => {
-                self.searches
-                    .submit(Arc::clone(&database.searchable), search, vector, stop, done)
+            Ok((searchable, search, vector)) => {
+                self.searches.submit(searchable, search, vector, stop, done)
             }
             Err(error) => done(Err(error)),
         }

@@ -171,6 +171,17 @@ impl Column {
         self.texts.as_ref()
     }
 
+    /// How many of the `records` of the block hold each type.
+    pub(crate) fn counts(&self, records: usize) -> TypeCounts {
+        let rows = self.slots.as_ref().map_or(records, |slots| slots.len());
+        TypeCounts {
+            nulls: self.nulls.count(rows),
+            booleans: self.booleans.count(rows),
+            numbers: self.has_number.count(rows),
+            texts: self.has_text.count(rows),
+        }
+    }
+
     /// How many of the records of `within` hold each type.
     pub(crate) fn counts_within(&self, within: &Mask) -> TypeCounts {
         let rows = self.rows(within);
@@ -182,6 +193,11 @@ impl Column {
             numbers: count(&self.has_number),
             texts: count(&self.has_text),
         }
+    }
+
+    /// Bytes of the strings of all records.
+    pub(super) fn text_bytes(&self) -> usize {
+        self.texts.as_ref().map_or(0, Texts::bytes_of_rows)
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {

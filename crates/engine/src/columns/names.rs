@@ -46,6 +46,12 @@ impl ColumnNames {
         &self.table.names[id.0 as usize].member
     }
 
+    /// The name as JSON, quoted and escaped.
+    pub(crate) fn quoted(&self, id: ColumnId) -> &[u8] {
+        let member = self.member(id);
+        &member[..member.len() - 1]
+    }
+
     /// The id of the column. A new name gets the next id.
     pub(crate) fn insert(&mut self, name: &str) -> ColumnId {
         if let Some(id) = self.id(name) {

@@ -28,6 +28,15 @@ impl RowSet {
         }
     }
 
+    /// The number of rows in the set; there are `rows` in all.
+    pub(crate) fn count(&self, rows: usize) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::All => rows as u32,
+            Self::Some(words) => words.iter().map(|word| word.count_ones()).sum(),
+        }
+    }
+
     /// The rows of `mask` that are in this set.
     pub(crate) fn within(&self, mask: &Mask) -> Mask {
         match self {

@@ -20,6 +20,8 @@ pub(crate) struct Columns {
     record_shapes: Integers,
     /// Bytes on the heap, once they were counted.
     memory: OnceLock<usize>,
+    /// Bytes of the strings of all records, once they were counted.
+    texts: OnceLock<usize>,
 }
 
 impl Columns {
@@ -35,6 +37,7 @@ impl Columns {
             shapes,
             record_shapes,
             memory: OnceLock::new(),
+            texts: OnceLock::new(),
         }
     }
 
@@ -63,6 +66,12 @@ impl Columns {
             .filter_map(move |&id| Some((id, self.column(id)?.value(slot)?)))
     }
 
+    /// How many of the records hold each type in each column, by ascending id of the column.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (ColumnId, TypeCounts)> {
+        let columns = self.columns.iter();
+        columns.map(|(id, column)| (*id, column.counts(self.len)))
+    }
+
     /// How many of the records of `within` hold each type in each column, by ascending id of the column.
     pub(crate) fn counts_within(
         &self,
@@ -80,6 +89,12 @@ impl Columns {
     /// Bytes on the heap.
     pub(crate) fn memory_bytes(&self) -> usize {
         *self.memory.get_or_init(|| self.count_memory())
+    }
+
+    /// Bytes of the strings of all records. A string that is stored once for several records counts for each of them.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let count = || self.columns.iter().map(|(_, column)| column.text_bytes());
+        *self.texts.get_or_init(|| count().sum())
     }
 
     fn count_memory(&self) -> usize {
@@ -166,6 +181,7 @@ impl Columns {
             shapes,
             record_shapes,
             memory: OnceLock::new(),
+            texts: OnceLock::new(),
         })
     }
 }

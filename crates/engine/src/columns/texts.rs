@@ -180,6 +180,17 @@ impl Texts {
         self.strings().text_bytes()
     }
 
+    /// Bytes of the strings of all rows: a string that several rows have counts for each of them.
+    pub(crate) fn bytes_of_rows(&self) -> usize {
+        match self {
+            Self::Plain(strings) => strings.text_bytes(),
+            Self::Coded { codes, entries } => codes
+                .iter()
+                .map(|code| entries.bytes(code as usize).len())
+                .sum(),
+        }
+    }
+
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Self::Plain(strings) => strings.memory_bytes(),

@@ -108,6 +108,11 @@ impl ExternalRules {
 }
 
 impl ExternalSearch {
+    /// Whether the response explains how it was found.
+    pub fn explains(&self) -> bool {
+        self.search.explain.is_some()
+    }
+
     /// What the store needs to select records, JSON.
     pub fn plan(&self) -> String {
         self.search.plan().to_string()
@@ -232,6 +237,11 @@ pub struct ExternalQuery {
 }
 
 impl ExternalQuery {
+    /// Whether the response explains how it was found.
+    pub fn explains(&self) -> bool {
+        self.query.explain.is_some()
+    }
+
     /// What the store needs to select records, JSON.
     pub fn plan(&self) -> String {
         self.query.plan().to_string()

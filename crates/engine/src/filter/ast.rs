@@ -115,6 +115,17 @@ pub(crate) struct Rule {
     pub(crate) value: Option<OwnedValue>,
 }
 
+impl Rule {
+    /// Bytes of the name and the value.
+    fn bytes(&self) -> usize {
+        let value = match &self.value {
+            Some(OwnedValue::Text(text)) => text.len(),
+            _ => 0,
+        };
+        self.column.len() + value
+    }
+}
+
 /// Rules and groups under one condition; never empty once parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Group {
@@ -122,6 +133,20 @@ pub(crate) struct Group {
     pub(crate) condition: Condition,
     /// In the order they were given.
     pub(crate) rules: Vec<Node>,
+}
+
+impl Group {
+    /// Subtracts the rules and groups of the group and their bytes; `None` if that is too much.
+    fn take_from(&self, nodes: &mut usize, bytes: &mut usize) -> Option<()> {
+        for node in &self.rules {
+            *nodes = nodes.checked_sub(1)?;
+            match node {
+                Node::Group(group) => group.take_from(nodes, bytes)?,
+                Node::Rule(rule) => *bytes = bytes.checked_sub(rule.bytes())?,
+            }
+        }
+        Some(())
+    }
 }
 
 /// An element of a group.
@@ -153,5 +178,10 @@ impl Filter {
                 rules,
             },
         }
+    }
+
+    /// Whether the filter has at most this many rules and groups, and at most this many bytes of names and values.
+    pub(crate) fn fits(&self, mut nodes: usize, mut bytes: usize) -> bool {
+        self.root.take_from(&mut nodes, &mut bytes).is_some()
     }
 }

@@ -2,6 +2,7 @@
 
 mod clock;
 mod events;
+mod give_way;
 mod metrics;
 mod open_files;
 mod panics;
@@ -12,6 +13,7 @@ mod turn_threads;
 pub(crate) use clock::now_ms;
 pub(crate) use events::{DatabaseEvents, EventQueue};
 pub use events::{Event, EventCode, EventLevel, TakenEvents};
+pub(crate) use give_way::give_way;
 pub use metrics::MetricsReading;
 pub(crate) use metrics::{Metrics, WaitingWrite};
 pub(crate) use open_files::max_open_files;

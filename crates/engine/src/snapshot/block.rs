@@ -8,6 +8,7 @@ use crate::columns::{BLOCK_RECORDS, Columns, Integers, Mask, TypeCounts};
 use crate::disk::FileError;
 use crate::lexical::{BlockIndex, BlockWords, TextColumns};
 use crate::record::{Passage, Passages, RecordId, RecordKey, RecordRow, RecordUuid, Vectors};
+use crate::runtime::give_way;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::block_memory::BlockMemory;
 use crate::snapshot::body::Body;
@@ -106,6 +107,7 @@ impl Block {
         let later = [left, right].map(|block| (block, block.len()..block.body.rows()));
         for (block, rows) in records.into_iter().chain(later) {
             for row in rows {
+                give_way();
                 exact.push(block.exact.vector(row, &mut buffer)?);
             }
         }

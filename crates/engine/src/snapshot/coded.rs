@@ -7,6 +7,7 @@ use cosift_kernels::Codes;
 use crate::columns::BLOCK_RECORDS;
 use crate::disk::FileError;
 use crate::record::q30_to_f32;
+use crate::runtime::give_way;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::body::Body;
 use crate::snapshot::exact_vectors::{ExactVectors, VectorBuffer};
@@ -34,8 +35,9 @@ pub(super) struct CodedBuilder<'a> {
     vector: Vec<f32>,
 }
 
-/// Components of vectors that are encoded together: 512 kB, which stay in the cache of a core with a part of the rotation.
-const WAITING: usize = 1 << 17;
+/// Components of vectors that are encoded together: 256 kB, which stay in the cache of a core with a part of the rotation.
+/// With 384 dimensions, to rotate them takes less than a millisecond, in which no other thread gets the core.
+const WAITING: usize = 1 << 16;
 
 impl<'a> CodedBuilder<'a> {
     /// No codes yet, for `records` records.
@@ -65,6 +67,7 @@ impl<'a> CodedBuilder<'a> {
         let (waiting, basis) = (std::mem::take(&mut self.waiting), self.basis);
         let rotated = basis.rotate(self.dimensions, &waiting);
         for vector in rotated.chunks_exact(basis.layout().dims()) {
+            give_way();
             basis.encode(vector, self.next());
         }
     }
@@ -73,6 +76,7 @@ impl<'a> CodedBuilder<'a> {
     pub(super) fn append(&mut self, codes: &Codes) {
         self.encode_waiting();
         for row in 0..codes.records() {
+            give_way();
             self.next().push(codes, row);
         }
     }

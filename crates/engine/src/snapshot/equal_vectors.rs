@@ -3,6 +3,7 @@
 use hashbrown::HashMap;
 
 use crate::columns::{BLOCK_RECORDS, Mask};
+use crate::runtime::give_way;
 
 /// Fewer records with the same vector are scored one by one.
 const MIN_RECORDS: usize = 16;
@@ -25,6 +26,7 @@ impl EqualVectors {
         let mut records: Vec<(usize, usize)> = Vec::new();
         let mut counts: Vec<usize> = Vec::new();
         for (slot, vector) in vectors {
+            give_way();
             let place = *places.entry(vector).or_insert(counts.len());
             if place == counts.len() {
                 counts.push(0);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::disk::{FileError, SharedPartsFile};
+use crate::runtime::give_way;
 use crate::snapshot::body::Body;
 use crate::store::Reader;
 
@@ -67,6 +68,7 @@ impl VectorsInMemory {
             self.vectors.len() * 4 + self.vectors.len() / self.dimensions * CRC_BYTES,
         );
         for vector in self.vectors.chunks_exact(self.dimensions) {
+            give_way();
             let start = out.len();
             vector
                 .iter()
@@ -191,6 +193,11 @@ impl ExactVectors {
         if let Self::File(rows) = self {
             rows.file.keep_open();
         }
+    }
+
+    /// Whether no vector is in a file.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        matches!(self, Self::Memory(_))
     }
 
     /// Components of a vector.

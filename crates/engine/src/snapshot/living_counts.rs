@@ -23,11 +23,24 @@ impl LivingCounts {
         block: &Columns,
         alive: &Mask,
     ) {
+        // A reader of an older snapshot may come later. It knows records that were deleted since.
+        let kept_is_newer = |kept: &Self| !alive.without(&kept.alive).is_empty();
+        if kept.as_ref().is_none_or(kept_is_newer) {
+            *kept = Some(Self::of_all(block));
+        }
         if !kept.as_mut().is_some_and(|kept| kept.update(block, alive)) {
             *kept = Some(Self::new(block, alive));
         }
         for &(id, types) in kept.iter().flat_map(|kept| &kept.columns) {
             totals[id.0 as usize] += types;
+        }
+    }
+
+    /// The counts before the first delete, which the columns know.
+    fn of_all(block: &Columns) -> Self {
+        Self {
+            alive: Mask::full(block.len()),
+            columns: block.counts().collect(),
         }
     }
 
@@ -38,12 +51,11 @@ impl LivingCounts {
         }
     }
 
-    /// Subtracts the records that are no longer alive. Returns `false`, and changes nothing, if that takes longer than to
-    /// count all records.
+    /// Subtracts the records that are no longer alive; `alive` has no others. Returns `false`, and changes nothing, if that
+    /// takes longer than to count all records.
     fn update(&mut self, block: &Columns, alive: &Mask) -> bool {
         let deleted = self.alive.without(alive);
-        // A reader of an older snapshot may come later. It knows records that were deleted since.
-        if deleted.count() > MAX_READ || !alive.without(&self.alive).is_empty() {
+        if deleted.count() > MAX_READ {
             return false;
         }
         for slot in deleted.iter() {

@@ -35,6 +35,11 @@ impl PublishedCell {
         self.0.read()
     }
 
+    /// As [`PublishedCell::read`]; `None` if a writer publishes now. It never waits.
+    pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, Published>> {
+        self.0.try_read()
+    }
+
     /// Publishes what `change` makes of the current state.
     pub(crate) fn update(&self, change: impl FnOnce(&mut Published)) {
         change(&mut self.0.write());

@@ -10,7 +10,7 @@ use crate::snapshot::Masks;
 use crate::snapshot::block::Block;
 use crate::snapshot::view::Snapshot;
 
-/// Nanoseconds above which a filter is expensive: its evaluation takes longer than 20 ms.
+/// Nanoseconds above which a filter is expensive: it takes so long that other requests must not wait for it.
 pub(crate) const EXPENSIVE_NS: f64 = 20e6;
 
 /// A filter and a time range, bound to a snapshot.
@@ -70,9 +70,9 @@ impl Selection {
         Ok(expensive)
     }
 
-    /// Whether the filter takes so long that other requests must not wait for it. It is evaluated on all records of the
-    /// snapshot, and then rule by rule on `explained` of them.
-    pub(crate) fn is_expensive(&self, snapshot: &Snapshot, explained: usize) -> bool {
+    /// Whether the filter takes longer than `max_ns` nanoseconds. It is evaluated on all records of the snapshot, and then
+    /// rule by rule on `explained` of them.
+    pub(crate) fn takes_longer(&self, max_ns: f64, snapshot: &Snapshot, explained: usize) -> bool {
         let Some(filter) = &self.filter else {
             return false;
         };
@@ -83,7 +83,7 @@ impl Selection {
                 cost += whole;
             }
             let of_record = whole / block.len().max(1) as f64;
-            if cost + of_record * explained as f64 > EXPENSIVE_NS {
+            if cost + of_record * explained as f64 > max_ns {
                 return true;
             }
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::disk::Disk;
+use crate::runtime::give_way;
 use crate::store::acknowledged::AcknowledgedFile;
 use crate::store::batch::Batch;
 use crate::store::continuity::StoreStatus;
@@ -66,6 +67,7 @@ impl Store {
                 }
                 let mut batch = Batch::begin(transaction, start)?;
                 for write in writes {
+                    give_way();
                     batch.apply(write)?;
                 }
                 let state = batch.state();

@@ -6,6 +6,7 @@ use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::json::{write_integer, write_key};
 use crate::record::{RecordKey, UuidMaker, ValidationCode, ValidationError, Vectors};
+use crate::runtime::give_way;
 use crate::settings::Settings;
 use crate::write::check_columns::check_columns;
 use crate::write::embedded::{Embedded, TextVectors};
@@ -119,6 +120,7 @@ pub(crate) fn stage_commit(
     let mut stale = false;
     stage.reserve(&prepared.records);
     for (at, record) in prepared.records.iter().enumerate() {
+        give_way();
         if record.check_vector(settings).is_err() {
             continue;
         }

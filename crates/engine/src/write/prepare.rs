@@ -8,6 +8,7 @@ use crate::limits::Limits;
 use crate::record::{
     RecordId, RecordUuid, ValidationError, Vectors, former_record_hash, record_hash, to_unit_q30,
 };
+use crate::runtime::give_way;
 use crate::settings::Settings;
 use crate::snapshot::{Published, PublishedCell};
 use crate::store::Reader;
@@ -134,6 +135,7 @@ fn check(
     mut new: NewRecord,
     max_passages: usize,
 ) -> Result<PreparedRecord, ValidationError> {
+    give_way();
     let vector = match new.passages.take() {
         Some(passages) => {
             VectorSource::Given(check_passages(settings, &new, passages, max_passages)?)

@@ -25,6 +25,7 @@ mod records_without_text_are_never_found;
 mod restarts_bring_everything_back;
 mod scores_are_canonical;
 mod search_is_exact;
+mod small_searches_wake_no_thread;
 mod the_best_passage_decides;
 mod the_change_feed_forgets_what_is_old;
 mod the_change_feed_hides_what_a_filter_hides;

@@ -57,8 +57,10 @@ impl<A: Copy + PartialEq, T: Copy> PageCache<A, T> {
         let mut entries = self.entries.lock();
         entries.retain(|entry| entry.source.is_alive());
         let mut ahead = 0;
+        // The page after the last one is most often among the records of the last scan.
         for entry in entries
             .iter()
+            .rev()
             .filter(|entry| entry.source.is(search, snapshot))
         {
             let start = if entry.after == after {

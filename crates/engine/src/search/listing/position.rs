@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::record::IdKey;
-use crate::search::listing::sort_key::SortKey;
+use crate::search::listing::sort_key::{Rank, SortKey};
 
 /// A position in the order of a listing: the sort key in its direction, then the identity, ascending.
 ///
@@ -13,6 +13,18 @@ pub(crate) struct ListingPosition<'a> {
     pub(crate) key: SortKey<'a>,
     pub(crate) descending: bool,
     pub(crate) id: IdKey,
+}
+
+impl ListingPosition<'_> {
+    /// The rank of the sort key.
+    pub(crate) fn rank(&self) -> Rank {
+        self.key.rank(self.descending)
+    }
+
+    /// The rank of what follows the first `depth` bytes of a text, see [`SortKey::rank_after`].
+    pub(crate) fn rank_after(&self, depth: usize) -> Option<Rank> {
+        self.key.rank_after(depth, self.descending)
+    }
 }
 
 impl Ord for ListingPosition<'_> {

@@ -11,7 +11,7 @@ use crate::runtime::{StopCheck, StopFlag};
 use crate::search::caches::{CachedPage, Counted};
 use crate::search::explain::{BoundExplain, Report};
 use crate::search::listing::cursor::{LOST_CURSOR, invalid_cursor};
-use crate::search::listing::first_records::FirstRecords;
+use crate::search::listing::first_records::{FirstRecords, RankedRecord};
 use crate::search::listing::key_range::KeyRange;
 use crate::search::listing::position::ListingPosition;
 use crate::search::listing::request::Query;
@@ -19,7 +19,7 @@ use crate::search::map::MapPoints;
 use crate::search::page::{Page, PageContent};
 use crate::search::running::MAX_COUNTED;
 use crate::search::searchable::Searchable;
-use crate::snapshot::{Block, Selection, Snapshot};
+use crate::snapshot::{Block, EXPENSIVE_NS, Selection, Snapshot};
 
 /// A filter-only request, bound to a snapshot.
 pub(crate) struct BoundQuery {
@@ -86,7 +86,8 @@ impl BoundQuery {
             return true;
         }
         let explained = self.query.explain.as_ref().map_or(0, |_| self.query.limit);
-        self.selection.is_expensive(&self.snapshot, explained)
+        self.selection
+            .takes_longer(EXPENSIVE_NS, &self.snapshot, explained)
     }
 
     /// Runs the query.
@@ -216,6 +217,8 @@ impl BoundQuery {
         let stop_check = &StopCheck::new(&self.stop);
         let facets = FacetCounter::bind(&query.facets, &snapshot.names);
         let sort = query.sort.bind(&snapshot.names);
+        let start = self.start.as_ref();
+        let start_rank = start.map(|start| start.position().rank());
         let mut first = FirstRecords::new(size);
         let mut total = 0;
         for block in &snapshot.blocks {
@@ -227,27 +230,30 @@ impl BoundQuery {
             facets.count(block, &mask);
             let keys = sort.keys(block);
             KeyRange::new(
-                self.start.as_ref().map(|start| &start.position().key),
-                first.last().map(|last| &last.key),
+                start.map(|start| &start.position().key),
+                first.last().map(|last| &last.record.position.key),
                 sort.is_descending(),
             )
             .narrow(&keys, &mut mask);
             for slot in mask.iter() {
-                // The value alone decides about most of the records that are left.
+                // The rank alone decides about most of the records that are left.
                 let key = keys.at(slot);
-                let start = self.start.as_ref();
-                if start.is_some_and(|start| sort.compare(&key, &start.position().key).is_lt()) {
-                    continue;
-                }
-                let last = first.last();
-                if last.is_some_and(|last| sort.compare(&key, &last.key).is_gt()) {
+                let rank = key.rank(sort.is_descending());
+                if start_rank.is_some_and(|start| rank < start)
+                    || first.last().is_some_and(|last| rank > last.rank)
+                {
                     continue;
                 }
                 let id = IdKey::new(query.variant, block.id(slot), block.uuid(slot));
                 let position = sort.position_of(key, id);
-                if start.is_none_or(|start| start.admits(&position)) {
-                    let row = block.row(slot);
-                    first.push(Ranked { position, row });
+                if start.is_some_and(|start| !start.admits(&position)) {
+                    continue;
+                }
+                let row = block.row(slot);
+                let record = Ranked { position, row };
+                let record = RankedRecord { rank, record };
+                if first.last().is_none_or(|last| record < *last) {
+                    first.push(record);
                 }
             }
         }

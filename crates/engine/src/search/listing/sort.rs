@@ -1,7 +1,5 @@
 //! The order of a listing, as a request asks for it.
 
-use std::cmp::Ordering;
-
 use serde_json::{Value, json};
 
 use crate::columns::{Column, ColumnId, ColumnNames, Integers};
@@ -130,11 +128,6 @@ impl BoundSort<'_> {
             descending: self.sort.descending,
             id,
         }
-    }
-
-    /// The order of two values.
-    pub(crate) fn compare(&self, a: &SortKey<'_>, b: &SortKey<'_>) -> Ordering {
-        a.compare(b, self.sort.descending)
     }
 
     pub(crate) fn is_descending(&self) -> bool {

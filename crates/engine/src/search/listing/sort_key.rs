@@ -11,6 +11,27 @@ use crate::record::{Value, content_hash};
 /// Bytes of a value's digest. A record whose value changed keeps its digest with a probability of 2^-64.
 pub(crate) const DIGEST_BYTES: usize = 8;
 
+/// Bytes of a text that a [`Rank`] holds.
+pub(crate) const RANKED_BYTES: usize = 14;
+
+/// Orders values as [`SortKey::compare`] does. Only texts that begin with the same bytes have the same rank and differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank(u128);
+
+impl Rank {
+    /// From the most significant byte on: the type of the value, 14 bytes, and how many of these the value has. Without
+    /// the last, a text would equal itself with zeros after it.
+    fn new(kind: u8, bytes: &[u8], descending: bool) -> Self {
+        let len = bytes.len().min(RANKED_BYTES);
+        let mut rank = [0; 16];
+        rank[0] = kind;
+        rank[1..=len].copy_from_slice(&bytes[..len]);
+        rank[15] = len as u8;
+        let rank = u128::from_be_bytes(rank);
+        Self(if descending { !rank } else { rank })
+    }
+}
+
 /// A value that records are ordered by.
 #[derive(Clone, Debug)]
 pub(crate) enum SortKey<'a> {
@@ -40,6 +61,33 @@ impl<'a> SortKey<'a> {
             Some(Value::Number(value)) => Self::Number(value),
             Some(Value::Text(value)) => Self::Text(Cow::Borrowed(value)),
         }
+    }
+
+    /// The rank of the value in this direction.
+    pub(crate) fn rank(&self, descending: bool) -> Rank {
+        match self {
+            Self::Time(time) => {
+                let bits = (*time as u64) ^ (1 << 63);
+                Rank::new(self.kind(), &bits.to_be_bytes(), descending)
+            }
+            Self::Number(number) => {
+                // Positive numbers are ordered like their bits, negative ones the other way round.
+                let bits = number.to_bits();
+                let bits = bits ^ (((bits as i64 >> 63) as u64) | (1 << 63));
+                Rank::new(self.kind(), &bits.to_be_bytes(), descending)
+            }
+            Self::Boolean(value) => Rank::new(self.kind(), &[u8::from(*value)], descending),
+            Self::Text(text) => Rank::new(self.kind(), text.as_bytes(), descending),
+            Self::Missing => Rank(u128::MAX),
+        }
+    }
+
+    /// The rank of what follows the first `depth` bytes of a text; `None` for a shorter text, and for other types. Texts are
+    /// compared by it when they have the same first `depth` bytes.
+    pub(crate) fn rank_after(&self, depth: usize, descending: bool) -> Option<Rank> {
+        let Self::Text(text) = self else { return None };
+        let rest = text.as_bytes().get(depth..)?;
+        Some(Rank::new(self.kind(), rest, descending))
     }
 
     /// The order of two values: by type, then by value. Records without a value come last in either direction.

@@ -34,6 +34,7 @@ impl RunningSearch {
             stop,
             arrived,
             masks,
+            found: _,
             reply,
         } = waiting;
         let snapshot = Arc::clone(&scope.snapshot);

@@ -7,7 +7,7 @@ use crate::filter::BoundFilter;
 use crate::record::RecordRow;
 use crate::runtime::{StopCheck, Stopped};
 use crate::search::request::Search;
-use crate::search::running::waiting::WaitingSearch;
+use crate::search::running::waiting::{Found, WaitingSearch};
 use crate::snapshot::{Block, Selection, Snapshot};
 
 /// A snapshot, and the part of it that filter and time range select.
@@ -23,24 +23,21 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// Binds the filters of a search to the newest snapshot.
+    /// Binds the filters of a search to the snapshot that was found small, or to the newest.
     pub(crate) fn of(waiting: &mut WaitingSearch) -> Self {
         let WaitingSearch {
             database,
             request,
             stop,
             masks,
+            found,
             ..
         } = waiting;
-        let (snapshot, cursor_row) = {
-            let published = database.published.read();
-            let snapshot = Arc::clone(&published.snapshot);
-            let row = request.cursor.and_then(|cursor| {
-                let index = &published.index;
-                index.find(&snapshot, request.variant, cursor.id)
-            });
-            (snapshot, row)
-        };
+        let found = found.take();
+        let Found {
+            snapshot,
+            cursor_row,
+        } = found.unwrap_or_else(|| Found::new(&database.published.read(), request));
         let mut selection = Selection::bind(&snapshot, request.filter.as_ref(), request.time_range);
         selection.require_vector();
         // Callers can make cursors of their own: a record that is hidden from the caller must not decide a position.
@@ -58,13 +55,14 @@ impl Scope {
         }
     }
 
-    /// Whether the search takes so long that other searches must not wait for this one.
-    pub(crate) fn is_expensive(&self, request: &Search) -> bool {
+    /// Whether the filter of the search takes longer than `max_ns` nanoseconds, or the search makes a map.
+    pub(crate) fn takes_longer(&self, max_ns: f64, request: &Search) -> bool {
         if request.map.is_some() {
             return true;
         }
         let explained = request.explain.as_ref().map_or(0, |_| request.limit);
-        self.selection.is_expensive(&self.snapshot, explained)
+        self.selection
+            .takes_longer(max_ns, &self.snapshot, explained)
     }
 
     /// Defers the rules that are cheaper to evaluate on the best candidates than on all records.

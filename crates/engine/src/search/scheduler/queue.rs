@@ -244,6 +244,7 @@ mod tests {
             stop: Arc::clone(stop),
             arrived: Instant::now(),
             masks: None,
+            found: None,
             reply: Box::new(|_| ()),
         };
         let scope = Scope::of(&mut waiting);

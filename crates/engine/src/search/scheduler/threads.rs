@@ -7,16 +7,25 @@ use std::time::Instant;
 use parking_lot::Mutex;
 
 use crate::runtime::{Metrics, StopFlag};
+use crate::search::block_scan::Scratch;
 use crate::search::request::Search;
 use crate::search::running::{Reply, WaitingSearch};
 use crate::search::scheduler::stats::SearchStats;
-use crate::search::scheduler::worker::Group;
+use crate::search::scheduler::worker::{Group, Slower};
 use crate::search::searchable::Searchable;
+use crate::snapshot::EXPENSIVE_NS;
+
+/// Nanoseconds that the filter of a small search may take.
+const SMALL_NS: f64 = 20e3;
 
 /// The scan threads.
 ///
-/// Searches whose filter takes long have threads of their own, so that no other search waits for them.
+/// Searches whose filter takes long have threads of their own, so that no other search waits for them. A small search has
+/// no thread at all: its caller carries it out, because to wake a thread, and to wake the caller, takes longer.
 pub(crate) struct SearchScheduler {
+    small: Group,
+    /// The buffers of the caller that carries out a small search.
+    scratch: Mutex<Scratch>,
     group: Arc<Group>,
     expensive: Arc<Group>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -30,8 +39,15 @@ impl SearchScheduler {
     /// The system's error when a thread can't be started.
     pub(crate) fn start(threads: usize, metrics: Arc<Metrics>) -> std::io::Result<Self> {
         let expensive = Arc::new(Group::new(Arc::clone(&metrics), None));
-        let group = Arc::new(Group::new(metrics, Some(Arc::clone(&expensive))));
+        let slower = |group: &Arc<Group>, max_ns| {
+            let group = Arc::clone(group);
+            Some(Slower { group, max_ns })
+        };
+        let group = Group::new(Arc::clone(&metrics), slower(&expensive, EXPENSIVE_NS));
+        let group = Arc::new(group);
         Ok(Self {
+            small: Group::new(metrics, slower(&group, SMALL_NS)),
+            scratch: Mutex::default(),
             threads: Mutex::new(start_threads(&group, threads, "cosift-scan")?),
             expensive_threads: Mutex::new(start_threads(&expensive, threads, "cosift-heavy")?),
             group,
@@ -39,7 +55,8 @@ impl SearchScheduler {
         })
     }
 
-    /// Queues a search. `reply` is called once: on a scan thread, or by this call when the search is refused.
+    /// Carries out a small search, and queues another. `reply` is called once: by this call when the search is small or
+    /// refused, otherwise on a scan thread.
     pub(crate) fn submit(
         &self,
         database: Arc<Searchable>,
@@ -48,19 +65,30 @@ impl SearchScheduler {
         stop: StopFlag,
         reply: Reply,
     ) {
-        self.group.submit(WaitingSearch {
+        let mut search = WaitingSearch {
             database,
             request,
             vector,
             stop,
             arrived: Instant::now(),
             masks: None,
+            found: None,
             reply,
-        });
+        };
+        // A caller must not wait for the small searches of other callers.
+        if let Some(mut scratch) = self.scratch.try_lock()
+            && search.is_small()
+        {
+            self.small.submit(search);
+            self.small.run_queued(&mut scratch);
+        } else {
+            self.group.submit(search);
+        }
     }
 
     pub(crate) fn stats(&self) -> SearchStats {
         let mut stats = SearchStats::default();
+        self.small.add_to(&mut stats);
         self.group.add_to(&mut stats);
         self.expensive.add_to(&mut stats);
         stats
@@ -68,6 +96,7 @@ impl SearchScheduler {
 
     /// Answers the queued searches and ends the threads.
     pub(crate) fn close(&self) {
+        self.small.close();
         // The first group hands searches to the second until its threads end, so it is closed first.
         for (group, threads) in [
             (&self.group, &self.threads),
@@ -100,4 +129,86 @@ fn start_threads(
                 .spawn(move || group.run())
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::limits::Limits;
+    use crate::search::running::Scope;
+    use crate::snapshot::{Published, PublishedCell};
+
+    fn database() -> Arc<Searchable> {
+        let published = Arc::new(PublishedCell::new(Published::empty()));
+        Arc::new(Searchable::new(published, None, None))
+    }
+
+    fn request() -> Search {
+        Search::parse("{}", &Limits::default()).expect("a request")
+    }
+
+    #[test]
+    fn no_caller_waits_for_a_writer() {
+        let searches = SearchScheduler::start(1, Arc::default()).expect("threads start");
+        let database = database();
+        let (replied, reply) = channel();
+        let submit = || {
+            let replied = replied.clone();
+            let done = Box::new(move |_| {
+                // The test may have failed already.
+                let _ = replied.send(thread::current().id());
+            });
+            searches.submit(
+                Arc::clone(&database),
+                request(),
+                vec![1 << 30],
+                StopFlag::default(),
+                done,
+            );
+        };
+        submit();
+        assert_eq!(reply.recv(), Ok(thread::current().id()));
+        let (returned, submitted) = channel();
+        thread::scope(|scope| {
+            database.published.update(|_| {
+                scope.spawn(|| {
+                    submit();
+                    let _ = returned.send(thread::current().id());
+                });
+                let caller = submitted.recv_timeout(Duration::from_secs(30));
+                caller.expect("the call returns while the writer publishes");
+            });
+        });
+        assert!(reply.recv().is_ok());
+        searches.close();
+    }
+
+    #[test]
+    fn a_small_search_is_bound_to_the_snapshot_that_was_found_small() {
+        let database = database();
+        let small = database.published.snapshot();
+        let mut search = WaitingSearch {
+            database: Arc::clone(&database),
+            request: request(),
+            vector: vec![1 << 30],
+            stop: StopFlag::default(),
+            arrived: Instant::now(),
+            masks: None,
+            found: None,
+            reply: Box::new(|_| ()),
+        };
+        assert!(search.is_small());
+        database
+            .published
+            .update(|published| *published = Published::empty());
+        let scope = Scope::of(&mut search);
+        assert!(Arc::ptr_eq(&scope.snapshot, &small));
+        // It was handed over.
+        let scope = Scope::of(&mut search);
+        assert!(Arc::ptr_eq(&scope.snapshot, &database.published.snapshot()));
+    }
 }

@@ -1,4 +1,5 @@
-//! What each scan thread does: it takes the next step from the queue and carries it out.
+//! What each scan thread does: it takes the next step from the queue and carries it out. The callers of small searches do
+//! the same.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,23 +17,30 @@ use crate::search::scheduler::queue::{Queue, Step};
 use crate::search::scheduler::stats::SearchStats;
 use crate::search::shared_scan::SharedScan;
 
-/// A group of scan threads with one queue.
+/// The threads that take steps from one queue.
 pub(crate) struct Group {
     queue: Mutex<Queue>,
     /// Notified when another thread queued a step. A thread that queues one and takes the next step itself does not notify.
     work: Condvar,
     metrics: Arc<Metrics>,
-    /// The group for expensive searches; `None` in that group itself.
-    expensive: Option<Arc<Self>>,
+    /// Where searches go that take too long for this group; `None` in the group that takes all.
+    slower: Option<Slower>,
+}
+
+/// The group to which another group hands searches over.
+pub(crate) struct Slower {
+    pub(crate) group: Arc<Group>,
+    /// Nanoseconds that the filter of a search may take in the group that hands over.
+    pub(crate) max_ns: f64,
 }
 
 impl Group {
-    pub(crate) fn new(metrics: Arc<Metrics>, expensive: Option<Arc<Self>>) -> Self {
+    pub(crate) fn new(metrics: Arc<Metrics>, slower: Option<Slower>) -> Self {
         Self {
             queue: Mutex::default(),
             work: Condvar::new(),
             metrics,
-            expensive,
+            slower,
         }
     }
 
@@ -61,20 +69,36 @@ impl Group {
     /// Carries out steps until the group is closed and its queue is empty.
     pub(crate) fn run(&self) {
         let mut scratch = Scratch::default();
-        while let Some(step) = self.next_step() {
+        while let Some(step) = self.wait_for_step() {
+            self.carry_out(step, &mut scratch);
+        }
+    }
+
+    /// Carries out steps until none is left to take now.
+    pub(crate) fn run_queued(&self, scratch: &mut Scratch) {
+        loop {
+            // The queue is locked in a statement of its own, because a step locks it, too.
+            let step = self.queue.lock().next_step();
             match step {
-                Step::Answer(search) => {
-                    answer(&search);
-                    self.queue.lock().count_answer();
-                }
-                Step::Bind(search) => self.bind(*search, &mut scratch),
-                Step::Scan(scan, part) => self.scan(&scan, part, &mut scratch),
+                Some(step) => self.carry_out(step, scratch),
+                None => return,
             }
         }
     }
 
+    fn carry_out(&self, step: Step, scratch: &mut Scratch) {
+        match step {
+            Step::Answer(search) => {
+                answer(&search);
+                self.queue.lock().count_answer();
+            }
+            Step::Bind(search) => self.bind(*search, scratch),
+            Step::Scan(scan, part) => self.scan(&scan, part, scratch),
+        }
+    }
+
     /// Waits for a step; `None` once the group is closed and its queue is empty.
-    fn next_step(&self) -> Option<Step> {
+    fn wait_for_step(&self) -> Option<Step> {
         let mut queue = self.queue.lock();
         loop {
             if let Some(step) = queue.next_step() {
@@ -109,9 +133,9 @@ impl Group {
         self.metrics.scanned(std::mem::take(&mut scratch.bytes));
         match bound {
             Ok(None) => {}
-            Ok(Some((search, needs_scan))) => match &self.expensive {
-                Some(expensive) if search.counts_many() => {
-                    expensive.push_bound(search, needs_scan);
+            Ok(Some((search, needs_scan))) => match &self.slower {
+                Some(slower) if search.counts_many() => {
+                    slower.group.push_bound(search, needs_scan);
                 }
                 // This thread takes the next step now, and wakes another one when there are more.
                 _ => self.queue.lock().push_bound(search, needs_scan),
@@ -133,17 +157,17 @@ impl Group {
         self.work.notify_one();
     }
 
-    /// Binds a search. Returns it and whether it needs a scan, or `None` for an expensive search, which is handed to the
-    /// other group.
+    /// Binds a search. Returns it and whether it needs a scan, or `None` for a search that takes too long, which is handed
+    /// to the slower group.
     fn bind_or_hand_over(
         &self,
         mut search: WaitingSearch,
         scratch: &mut Scratch,
     ) -> Option<(RunningSearch, bool)> {
         let mut scope = Scope::of(&mut search);
-        match &self.expensive {
-            Some(expensive) if scope.is_expensive(&search.request) => {
-                expensive.submit(search);
+        match &self.slower {
+            Some(slower) if scope.takes_longer(slower.max_ns, &search.request) => {
+                slower.group.submit(search);
                 return None;
             }
             Some(_) => {}

@@ -1,0 +1,123 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { STORE_CONNECTIONS } from '../../src/schema/open-options.js';
+import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+import { SilentProxy } from '../helpers/postgres/silent-proxy.js';
+import { Service } from './service.js';
+
+describe.skipIf(NO_SERVER !== undefined)(
+  `a service whose PostgreSQL keeps its connections and does not answer${NO_SERVER ? ` (${NO_SERVER})` : ''}`,
+  () => {
+    let server: PostgresServer;
+    let proxy: SilentProxy;
+    let service: Service;
+    let url: string;
+    beforeAll(async () => {
+      server = await PostgresServer.start();
+      url = await server.createDatabase();
+      const store = new URL(url);
+      proxy = await SilentProxy.listen(Number(store.port));
+      store.port = String(proxy.port);
+      service = await Service.start({ store: store.href });
+    }, 120_000);
+    afterAll(async () => {
+      await service?.stop();
+      proxy?.close();
+      await server?.stop();
+    }, 60_000);
+
+    const scrapeOf = async (headers?: Record<string, string>) => {
+      const { status, text } = await service.call('GET', '/metrics', undefined, headers);
+      const [, up] = /^cosift_store_up ([01])$/m.exec(text) ?? [];
+      const [, bytes] = /^cosift_database_disk_bytes\{database="db"\} (\d+)$/m.exec(text) ?? [];
+      return { status, up, bytes: Number(bytes) };
+    };
+
+    test('tells that it is up while the size of a database cannot be read', async () => {
+      await service.call('PUT', '/v1/databases/db', { dimensions: 2 });
+      const administrator = new pg.Client({ connectionString: url });
+      await administrator.connect();
+      try {
+        // As `VACUUM FULL` does.
+        await administrator.query('BEGIN; LOCK TABLE cosift.changes_1 IN ACCESS EXCLUSIVE MODE');
+        expect(await scrapeOf()).toEqual({ status: 200, up: '1', bytes: Number.NaN });
+        await administrator.query('COMMIT');
+        const bytes = async () => (await scrapeOf()).bytes;
+        await expect.poll(bytes, { timeout: 60_000 }).toBeGreaterThan(0);
+      } finally {
+        await administrator.end();
+      }
+    }, 120_000);
+
+    test('is ready while its connections for requests are all busy', async () => {
+      await service.call('PUT', '/v1/databases/busy', { dimensions: 2 });
+      const search = () =>
+        service.call('POST', '/v1/databases/busy/records/search', { search: { vector: [1, 0] } });
+      expect(await search()).toMatchObject({ status: 200 });
+      const [administrator, observer] = [1, 2].map(() => new pg.Client({ connectionString: url })) as [
+        pg.Client,
+        pg.Client,
+      ];
+      await Promise.all([administrator.connect(), observer.connect()]);
+      try {
+        const { rows } = await administrator.query("SELECT number FROM cosift.databases WHERE id = 'busy'");
+        await administrator.query(
+          `BEGIN; LOCK TABLE cosift.records_${rows[0].number}_1 IN ACCESS EXCLUSIVE MODE`,
+        );
+        const searches = Array.from({ length: 2 * STORE_CONNECTIONS }, search);
+        const waiting = async () => {
+          // A transaction would see the same activity again and again.
+          const { rows: found } = await observer.query(
+            "SELECT count(*)::integer AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
+          );
+          return found[0].count;
+        };
+        await expect.poll(waiting, { timeout: 60_000 }).toBe(STORE_CONNECTIONS);
+        expect(await service.call('GET', '/readyz')).toMatchObject({ status: 200 });
+        expect(await scrapeOf()).toMatchObject({ status: 200, up: '1' });
+        await administrator.query('COMMIT');
+        for (const { status } of await Promise.all(searches)) expect(status).toBe(200);
+      } finally {
+        await Promise.all([administrator.end(), observer.end()]);
+      }
+    }, 120_000);
+
+    // Nothing is answered through the proxy while it is silent, so a response that waits for the store never comes.
+    test('says so at /readyz and /metrics, and goes on when PostgreSQL answers', async () => {
+      await service.call('PUT', '/v1/databases/db', { dimensions: 2 });
+      const issued = await service.call('POST', '/v1/keys', {
+        name: 'prometheus',
+        databases: '*',
+        actions: ['databases.manage'],
+      });
+      const prometheus = { 'x-api-key': issued.body.key };
+      const scrape = () => scrapeOf(prometheus);
+      expect(await scrape()).toEqual({ status: 200, up: '1', bytes: expect.any(Number) });
+      expect((await scrape()).bytes).toBeGreaterThan(0);
+      proxy.isSilent = true;
+      // The model of a database that this service does not know is read from the store.
+      const embeds = { search: { vector: [1, 0] } };
+      // It asks for the databases, and waits for as long as its caller does.
+      const doctor = service.call('POST', '/v1/doctor');
+      const lost = service.call('POST', '/v1/databases/other/records/search', embeds);
+      const hung = [1, 2, 3].map(() => scrape());
+      const { status, body, headers } = await service.call('GET', '/readyz', undefined, prometheus);
+      expect({ status, body }).toEqual({
+        status: 503,
+        body: { status: 'not_ready', reasons: ['the store does not answer'] },
+      });
+      expect(headers.get('retry-after')).toBe('1');
+      expect(await Promise.all(hung)).toEqual(hung.map(() => ({ status: 200, up: '0', bytes: Number.NaN })));
+      expect(await service.call('GET', '/livez')).toMatchObject({ status: 200 });
+      proxy.isSilent = false;
+      // What the connections had asked for stays lost.
+      const ready = async () => (await service.call('GET', '/readyz')).status;
+      await expect.poll(ready, { timeout: 60_000 }).toBe(200);
+      await expect.poll(scrape, { timeout: 60_000 }).toMatchObject({ up: '1' });
+      expect((await doctor).text).toContain('the database took too long');
+      expect(await lost).toMatchObject({ status: 503, body: { code: 'timed_out' } });
+      const again = await service.call('POST', '/v1/databases/other/records/search', embeds);
+      expect(again).toMatchObject({ status: 404, body: { code: 'database_not_found' } });
+    }, 120_000);
+  },
+);

@@ -1,0 +1,72 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EmbeddingsServer } from '../helpers/embeddings-server.js';
+import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+import { Service } from './service.js';
+
+/** More than one key may have in progress, which is three quarters of all. */
+const WRITES = 12;
+
+describe.skipIf(NO_SERVER !== undefined)(
+  `writes that wait for a re-embedding${NO_SERVER ? ` (${NO_SERVER})` : ''}`,
+  () => {
+    let server: PostgresServer;
+    let model: EmbeddingsServer;
+    let service: Service;
+    let administrator: pg.Client;
+    beforeAll(async () => {
+      server = await PostgresServer.start();
+      model = await EmbeddingsServer.start();
+      const store = await server.createDatabase();
+      service = await Service.start({ store, models: `first=${model.source()}` });
+      administrator = new pg.Client({ connectionString: store });
+      await administrator.connect();
+    }, 120_000);
+    afterAll(async () => {
+      await administrator?.end();
+      await service?.stop();
+      await model?.stop();
+      await server?.stop();
+    }, 60_000);
+
+    const put = (database: string, id: number) =>
+      service.call('POST', `/v1/databases/${database}/records`, {
+        records: [{ id, data: { text: 'a tower' }, vector: [1, 0] }],
+      });
+    const waiting = async () => {
+      const { text } = await service.call('GET', '/metrics');
+      return Number(/^cosift_in_flight\{kind="writes"\} (\d+)$/m.exec(text)?.[1]);
+    };
+
+    test('keep no writes to other databases from being done, and end as busy', async () => {
+      for (const id of ['db', 'other']) await service.call('PUT', `/v1/databases/${id}`, { dimensions: 2 });
+      expect(await put('db', 1)).toMatchObject({ status: 200 });
+      // The switch of the model needs this table.
+      await administrator.query('BEGIN; LOCK TABLE cosift.unused_tables IN ACCESS EXCLUSIVE MODE');
+      const path = '/v1/databases/db/reembedding';
+      expect(await service.call('POST', path, { model: 'first' })).toMatchObject({ status: 202 });
+      const state = async () => (await service.call('GET', path)).body.state;
+      await expect.poll(state, { timeout: 60_000 }).toBe('switching');
+      const held = Array.from({ length: WRITES }, (_, at) =>
+        at % 2 === 0 ? put('db', at + 2) : service.call('DELETE', `/v1/databases/db/records/${at}`),
+      );
+      // Each has given up its place while it waits.
+      let ended = 0;
+      for (const write of held) void write.then(() => (ended += 1));
+      for (let at = 0; at < 2 * WRITES; at += 1) {
+        expect(await put('other', at + 1)).toMatchObject({ status: 200 });
+      }
+      await expect.poll(waiting).toBe(0);
+      expect(ended).toBe(0);
+      for (const { status, body, headers } of await Promise.all(held)) {
+        expect({ status, code: body.code }).toEqual({ status: 503, code: 'busy' });
+        expect(body.detail).toContain('embedded with another model');
+        expect(headers.get('retry-after')).toBe('1');
+      }
+      const last = service.call('DELETE', '/v1/databases/db/records/1');
+      await administrator.query('COMMIT');
+      await expect.poll(state, { timeout: 60_000 }).toBe('done');
+      expect(await last).toMatchObject({ status: 204 });
+    }, 120_000);
+  },
+);
