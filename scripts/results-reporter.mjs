@@ -8,7 +8,7 @@ const HANGS_MS = Number(process.env.TEST_HANGS_MS ?? 10 * 60_000);
 export default class ResultsReporter {
   /** The modules that run, with the timer of each. */
   #running = new Map();
-  #ended = [];
+  #ended = new Set();
 
   onTestModuleStart(module) {
     this.#watch(module, 'its start');
@@ -25,7 +25,7 @@ export default class ResultsReporter {
   onTestModuleEnd(module) {
     clearTimeout(this.#running.get(module));
     this.#running.delete(module);
-    this.#ended.push(module);
+    this.#ended.add(module);
   }
 
   onTestRunEnd(modules, unhandledErrors) {
@@ -35,6 +35,8 @@ export default class ResultsReporter {
 
   #watch(module, event) {
     clearTimeout(this.#running.get(module));
+    // Vitest reports the batches of events concurrently: the end of a file may come before that of its last test.
+    if (this.#ended.has(module)) return;
     this.#running.set(
       module,
       setTimeout(() => this.#endRun(module, event), HANGS_MS),

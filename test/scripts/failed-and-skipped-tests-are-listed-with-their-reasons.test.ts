@@ -3,8 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { cargoResults } from '../../scripts/cargo-results.mjs';
+import ResultsReporter from '../../scripts/results-reporter.mjs';
 
 test('of cargo: failed tests with their panic; skipped ones, unless another test runs them', () => {
   const output = [
@@ -71,6 +72,24 @@ test('of vitest: a file that hangs ends the run, and is named', () => {
   );
   expect(status, output).toBe(1);
   expect(results.failed).toEqual([expect.stringMatching(/^hangs\.test\.mjs: hangs after /)]);
+});
+
+test('of vitest: a file whose end is reported before that of its last test has ended', () => {
+  vi.useFakeTimers();
+  const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+  try {
+    const reporter = new ResultsReporter();
+    const module = { relativeModuleId: 'some.test.mjs' };
+    reporter.onTestModuleStart(module);
+    reporter.onTestCaseReady({ module, fullName: 'last' });
+    reporter.onTestModuleEnd(module);
+    reporter.onTestCaseResult({ module, fullName: 'last' });
+    expect(vi.getTimerCount()).toBe(0);
+    expect(exit).not.toHaveBeenCalled();
+  } finally {
+    exit.mockRestore();
+    vi.useRealTimers();
+  }
 });
 
 /** Runs the files of a new directory with the reporter. */

@@ -1,3 +1,4 @@
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -8,8 +9,8 @@ use super::*;
 use crate::disk::{DataLock, RealDisk};
 use crate::error::Done;
 use crate::record::RecordRow;
-use crate::snapshot::IdentityIndex;
-use crate::write::{Deletion, DeletionMatches, Format};
+use crate::snapshot::{Coding, IdentityIndex, Snapshot};
+use crate::write::{Deletion, DeletionMatches, Format, replay};
 use crate::{Committed, Embedded, Engine, EventCode, Limits, StopFlag};
 
 fn call<T: Send + 'static>(start: impl FnOnce(Done<T>)) -> Receiver<Result<T, Error>> {
@@ -253,4 +254,26 @@ fn a_database_without_records_closes_without_a_failure() {
     wait(|done| engine.create_database("empty".into(), settings, done)).expect("created");
     engine.close();
     assert!(engine.take_events().events.is_empty(), "nothing went wrong");
+}
+
+#[test]
+fn a_load_tells_of_its_records_and_ends_when_told() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let engine = with_database(directory.path());
+    put(&engine, 1..101, &json!({})).expect("committed");
+    let database = engine.database("db").expect("it is there");
+    let load = |progress: &dyn Fn(usize) -> bool| {
+        let coding = Coding::untrained(2);
+        let nothing = Snapshot::empty();
+        let reader = &database.reader;
+        replay(&database.settings, &coding, None, nothing, reader, progress)
+    };
+    let told = RefCell::new(Vec::new());
+    load(&|records| {
+        told.borrow_mut().push(records);
+        true
+    })
+    .expect("loaded");
+    assert_eq!(told.take(), (0..=100).collect::<Vec<usize>>());
+    assert!(matches!(load(&|records| records < 50), Err(Error::Closed)));
 }
