@@ -19,7 +19,7 @@ pub(crate) unsafe fn nibbles_dot<L: Lanes>(
     unsafe {
         let mut sums = L::zero();
         for start in (0..codes.low.len()).step_by(64) {
-            let (first, second) = nibbles(start);
+            let (first, second) = nibbles(start.min(codes.last_load));
             sums = L::dot(sums, first, L::operand(codes.low.as_ptr().add(start)));
             sums = L::dot(sums, second, L::operand(codes.high.as_ptr().add(start)));
         }

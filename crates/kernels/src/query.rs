@@ -36,13 +36,18 @@ pub(crate) struct BandCodes {
     pub(crate) tail: NibbleCodes,
 }
 
-/// Codes of a band that a record stores in nibbles.
+/// Codes of a band that a record stores in nibbles, for each 64 bytes that are loaded of a row.
+///
+/// The last load of a row of more than 64 bytes ends with the row, so that no cache line of the next row is read. Bytes that
+/// the load before had are multiplied with zeros, as are those behind a shorter row.
 #[derive(Clone, Debug)]
 pub(crate) struct NibbleCodes {
-    /// Codes of the dimensions that a record stores in the low half of a byte, padded with zeros to 64.
+    /// Codes of the dimensions that a record stores in the low half of a byte.
     pub(crate) low: Vec<i8>,
-    /// Codes of the dimensions that a record stores in the high half of a byte, padded with zeros to 64.
+    /// Codes of the dimensions that a record stores in the high half of a byte.
     pub(crate) high: Vec<i8>,
+    /// Where the last load of a row begins.
+    pub(crate) last_load: usize,
     /// Sum of the codes. The nibbles of a record are its codes plus 8.
     pub(crate) sum: i32,
 }
@@ -206,9 +211,20 @@ impl BandCodes {
 
 impl NibbleCodes {
     fn new(codes: &[i8]) -> Self {
+        let row_bytes = codes.len() / 2;
+        let last_load = row_bytes.saturating_sub(64);
+        let [low, high] = [0, 4].map(|first| {
+            let mut half = every_other_four(codes, first);
+            if last_load > 0 {
+                let (loaded, padding) = (half.len() - 64, half.len() - row_bytes);
+                half[loaded..].rotate_right(padding);
+            }
+            half
+        });
         Self {
-            low: every_other_four(codes, 0),
-            high: every_other_four(codes, 4),
+            low,
+            high,
+            last_load,
             sum: sum(codes),
         }
     }

@@ -87,7 +87,16 @@ fn row(codes: &Codes, plane: Plane, slot: usize) -> Vec<i8> {
 
 /// The codes of a band in the order of dimensions.
 fn in_order(band: &NibbleCodes) -> Vec<i8> {
-    let groups = band.low.chunks(4).zip(band.high.chunks(4));
+    let [low, high] = [&band.low, &band.high].map(|half| {
+        let mut half = half.clone();
+        if band.last_load > 0 {
+            let padding = half.len() - 64 - band.last_load;
+            let last = half.len() - 64;
+            half[last..].rotate_left(padding);
+        }
+        half
+    });
+    let groups = low.chunks(4).zip(high.chunks(4));
     groups
         .flat_map(|(low, high)| [low, high].concat())
         .collect()

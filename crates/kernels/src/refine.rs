@@ -4,6 +4,8 @@
 //! most candidates, so the others are read for few. Candidates whose bounds still cross the floor or the ceiling go to
 //! pass 3.
 
+use std::marker::PhantomData;
+
 use crate::codes::{Codes, RecordMeta};
 use crate::dots::nibbles_dot;
 use crate::lanes::Lanes;
@@ -52,54 +54,82 @@ unsafe fn refine_by_plane<L: Lanes, P: Part>(
     wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
 ) {
-    let layout = codes.layout();
-    let row_bytes = layout.plane_bytes(P::PLANE);
-    if row_bytes == 0 {
+    if codes.layout().plane_bytes(P::PLANE) == 0 {
         return;
     }
-    let rows = codes.plane(P::PLANE).as_ptr();
-    let band = P::band(query);
+    // SAFETY: the caller guarantees it.
+    unsafe {
+        if wanted.counted.is_some() {
+            refine_groups::<L, P>(codes, query, wanted, found);
+        } else {
+            refine_each::<L, P>(codes, query, wanted, found);
+        }
+    }
+}
+
+/// As [`refine_by_plane`] where no candidate leaves to be counted. Nearly all are dropped, so the branches are predicted.
+///
+/// # Safety
+/// As for [`refine`].
+#[inline(always)]
+unsafe fn refine_each<L: Lanes, P: Part>(
+    codes: &Codes,
+    query: &Query,
+    wanted: &Wanted<'_>,
+    found: &mut Vec<Candidate>,
+) {
+    let (floor, ceiling) = (wanted.floor, wanted.ceiling);
+    let rows = Rows::<P>::of(codes, query);
     let factors = P::factors(&query.weights, codes.tail_low_norm());
-    let counts = wanted.counted.is_some();
+    let mut kept = 0;
+    for index in 0..found.len() {
+        if let Some(next) = found.get(index + AHEAD) {
+            // SAFETY: the caller guarantees the CPU.
+            unsafe { rows.prefetch::<L>(next) };
+        }
+        let mut candidate = found[index];
+        // SAFETY: the caller guarantees it.
+        let dot = unsafe { rows.dot::<L>(&candidate) };
+        let meta = codes.meta(usize::from(candidate.slot));
+        factors.narrow(&mut candidate, dot, &meta);
+        if candidate.may_lie_in(floor, ceiling) {
+            found[kept] = candidate;
+            kept += 1;
+        }
+    }
+    found.truncate(kept);
+}
+
+/// As [`refine_by_plane`] where candidates leave to be counted. Any of three outcomes is likely for each, so branches would
+/// be mispredicted.
+///
+/// # Safety
+/// As for [`refine`].
+#[inline(always)]
+unsafe fn refine_groups<L: Lanes, P: Part>(
+    codes: &Codes,
+    query: &Query,
+    wanted: &mut Wanted<'_>,
+    found: &mut Vec<Candidate>,
+) {
+    let rows = Rows::<P>::of(codes, query);
+    let factors = P::factors(&query.weights, codes.tail_low_norm());
     let mut kept = 0;
     for first in (0..found.len()).step_by(GROUP) {
         let group = GROUP.min(found.len() - first);
         for next in found.iter().skip(first + AHEAD).take(GROUP) {
-            let row = usize::from(next.slot) * row_bytes;
-            for line in (0..row_bytes).step_by(CACHE_LINE) {
-                // SAFETY: inside the row, which is that of a record; the caller guarantees the CPU.
-                unsafe { L::prefetch(rows.add(row + line)) };
-            }
+            // SAFETY: the caller guarantees the CPU.
+            unsafe { rows.prefetch::<L>(next) };
         }
         let mut dots = [0; GROUP];
-        let mut metas = [RecordMeta::default(); GROUP];
         let mut bounds = GroupBounds::default();
         for at in 0..group {
-            let slot = usize::from(found[first + at].slot);
-            // SAFETY: a load of the row begins inside it, since the query's codes are as long and padded to 64, and so
-            // ends inside the overread. The bytes past the row are multiplied with zeros of the query.
-            dots[at] = unsafe {
-                let row = rows.add(slot * row_bytes);
-                nibbles_dot::<L>(band, |start| L::nibble_codes(row.add(start)))
-            };
-            let meta = codes.meta(slot);
-            if counts {
-                bounds.take(at, &found[first + at], &meta);
-            } else {
-                metas[at] = meta;
-            }
+            let candidate = found[first + at];
+            // SAFETY: the caller guarantees it.
+            dots[at] = unsafe { rows.dot::<L>(&candidate) };
+            let meta = codes.meta(usize::from(candidate.slot));
+            bounds.take(at, &candidate, &meta);
         }
-        if !counts {
-            // Nearly all candidates are dropped, so the branches are predicted.
-            for at in 0..group {
-                let mut candidate = found[first + at];
-                factors.narrow(&mut candidate, dots[at], &metas[at]);
-                found[kept] = candidate;
-                kept += usize::from(wanted.keeps(&candidate));
-            }
-            continue;
-        }
-        // Any of three outcomes is likely for a candidate that may be counted, so branches would be mispredicted.
         // SAFETY: the caller guarantees the CPU.
         let (kept_lanes, counted) = unsafe {
             bounds.narrow::<L>(&factors, &dots);
@@ -117,6 +147,51 @@ unsafe fn refine_by_plane<L: Lanes, P: Part>(
         }
     }
     found.truncate(kept);
+}
+
+/// The rows of a plane, and the query's codes for them.
+struct Rows<'a, P> {
+    first: *const u8,
+    row_bytes: usize,
+    band: &'a NibbleCodes,
+    plane: PhantomData<P>,
+}
+
+impl<'a, P: Part> Rows<'a, P> {
+    #[inline(always)]
+    fn of(codes: &'a Codes, query: &'a Query) -> Self {
+        Self {
+            first: codes.plane(P::PLANE).as_ptr(),
+            row_bytes: codes.layout().plane_bytes(P::PLANE),
+            band: P::band(query),
+            plane: PhantomData,
+        }
+    }
+
+    /// # Safety
+    /// As for [`refine`].
+    #[inline(always)]
+    unsafe fn prefetch<L: Lanes>(&self, candidate: &Candidate) {
+        let row = usize::from(candidate.slot) * self.row_bytes;
+        for line in (row / CACHE_LINE * CACHE_LINE..row + self.row_bytes).step_by(CACHE_LINE) {
+            // SAFETY: a line with bytes of the row, which is that of a record; the caller guarantees the CPU.
+            unsafe { L::prefetch(self.first.add(line)) };
+        }
+    }
+
+    /// The dot product of the query with the row of a candidate.
+    ///
+    /// # Safety
+    /// As for [`refine`].
+    #[inline(always)]
+    unsafe fn dot<L: Lanes>(&self, candidate: &Candidate) -> i32 {
+        // SAFETY: a load of the row begins inside it, since the query's codes are as long and padded to 64, and so ends
+        // inside the overread. The bytes past the row are multiplied with zeros of the query.
+        unsafe {
+            let row = self.first.add(usize::from(candidate.slot) * self.row_bytes);
+            nibbles_dot::<L>(self.band, |start| L::nibble_codes(row.add(start)))
+        }
+    }
 }
 
 /// The bounds of a group of candidates, and what they depend on. Lanes past the end of the group are zeros.

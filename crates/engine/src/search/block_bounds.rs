@@ -1,12 +1,10 @@
 //! Bounds of the scores of the records of one block, for one search.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use cosift_kernels::{Candidate, Counted, HigherFloor, Mask};
 
 use crate::lexical::{BlockMatches, LexicalQuery};
 use crate::record::{SCORE_STEPS, Score};
+use crate::search::best_estimates::{BestEstimates, in_order, in_order_up_to};
 use crate::search::bounds::{ScoreBounds, ScoreRange, upper_bound};
 use crate::search::lexical_signal::LexicalSignal;
 use crate::search::running::RunningSearch;
@@ -183,51 +181,52 @@ impl<'a> BlockBounds<'a> {
         candidates: &mut Vec<Candidate>,
         count: usize,
     ) -> Vec<Candidate> {
+        let mut best = self.best(candidates, count);
+        let mut taken = Vec::with_capacity(count);
+        let mut kept = 0;
+        for at in 0..candidates.len() {
+            let candidate = candidates[at];
+            let is_taken = best.takes(at);
+            if is_taken {
+                taken.push(candidate);
+            }
+            candidates[kept] = candidate;
+            kept += usize::from(!is_taken);
+        }
+        candidates.truncate(kept);
+        taken
+    }
+
+    /// As [`BlockBounds::take_best`], and leaves the candidates as they are.
+    pub(crate) fn copy_best(&self, candidates: &[Candidate], count: usize) -> Vec<Candidate> {
+        let mut best = self.best(candidates, count);
+        let numbered = candidates.iter().enumerate();
+        numbered
+            .filter_map(|(at, candidate)| best.takes(at).then_some(*candidate))
+            .collect()
+    }
+
+    fn best(&self, candidates: &[Candidate], count: usize) -> BestEstimates {
         let (_, ceiling) = self.search.needed_scores();
-        let (highest, highest_cosine) = ceiling.map_or((f32::MAX, f32::MAX), |score| {
-            (score.0 as f32, score.value() as f32)
-        });
-        let in_order_of = |candidate: &Candidate| {
-            let (estimate, highest) = match &self.lexical {
-                None => (candidate.estimate, highest_cosine),
-                Some(lexical) => {
+        // Each estimate is computed once, because one with words takes longer than a comparison.
+        let estimates: Vec<i32> = match (&self.lexical, ceiling) {
+            (None, None) => candidates.iter().map(|c| in_order(c.estimate)).collect(),
+            (None, Some(ceiling)) => {
+                let highest = ceiling.value() as f32;
+                let estimates = candidates.iter().map(|candidate| candidate.estimate);
+                estimates.map(|e| in_order_up_to(e, highest)).collect()
+            }
+            (Some(lexical), ceiling) => {
+                let highest = ceiling.map_or(f32::MAX, |score| score.0 as f32);
+                let estimates = candidates.iter().map(|candidate| {
                     let lowest = lexical.lowest(usize::from(candidate.slot));
                     let cosine = Score::no_less(candidate.estimate);
-                    let score = lexical.signal.weight().blend(cosine, lowest);
-                    (score.0 as f32, highest)
-                }
-            };
-            if estimate > highest {
-                NOT_TAKEN
-            } else {
-                in_order(estimate)
+                    lexical.signal.weight().blend(cosine, lowest).0 as f32
+                });
+                estimates.map(|e| in_order_up_to(e, highest)).collect()
             }
         };
-        // Each estimate is computed once, because one with words takes longer than a comparison.
-        let estimates: Vec<i32> = candidates.iter().map(in_order_of).collect();
-        let mut best = BinaryHeap::with_capacity(count + 1);
-        for &estimate in &estimates {
-            if best.len() < count {
-                if estimate != NOT_TAKEN {
-                    best.push(Reverse(estimate));
-                }
-            } else if let Some(mut least) = best.peek_mut()
-                && estimate > least.0
-            {
-                *least = Reverse(estimate);
-            }
-        }
-        let least = best.peek().map_or(i32::MAX, |least| least.0);
-        let mut taken = Vec::with_capacity(count);
-        let mut estimates = estimates.into_iter();
-        candidates.retain(|candidate| {
-            let is_best = estimates.next() >= Some(least) && taken.len() < count;
-            if is_best {
-                taken.push(*candidate);
-            }
-            !is_best
-        });
-        taken
+        BestEstimates::of(estimates, count)
     }
 
     /// Whether scores have a lexical part.
@@ -238,15 +237,6 @@ impl<'a> BlockBounds<'a> {
 
 /// Standard deviations of the error of an estimate that are exceeded with a probability below 0.002.
 const LIKELY_DEVIATIONS: f32 = 3.0;
-
-/// Less than [`in_order`] of any number.
-const NOT_TAKEN: i32 = i32::MIN;
-
-/// An integer in the order of [`f32::total_cmp`].
-fn in_order(number: f32) -> i32 {
-    let bits = number.to_bits().cast_signed();
-    bits ^ ((bits >> 31).cast_unsigned() >> 1).cast_signed()
-}
 
 impl Lexical<'_> {
     /// A lexical score that a record certainly reaches.

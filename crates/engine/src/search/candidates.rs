@@ -65,11 +65,12 @@ pub(crate) fn preview(
     if search.counts_all() {
         return;
     }
-    let mut best = candidates.to_vec();
     let size = search.ranking.size();
-    if best.len() > size {
-        best = found.bounds.take_best(&mut best, size);
-    }
+    let mut best = if candidates.len() > size {
+        found.bounds.copy_best(candidates, size)
+    } else {
+        candidates.to_vec()
+    };
     refine_codes(block, search, found, &mut best, None);
     let stop_check = &search.outcome.stop_check();
     best.retain(|candidate| {

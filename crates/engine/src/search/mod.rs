@@ -10,6 +10,7 @@
 //! page and its explanation with searches. Either may be answered with a [`map`] instead of a page.
 
 mod answer;
+mod best_estimates;
 mod best_scores;
 mod block_bounds;
 mod block_scan;
