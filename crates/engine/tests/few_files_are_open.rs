@@ -138,7 +138,11 @@ fn whatever_the_number_of_databases() {
         assert_eq!(found(&engine, name), [1, 2, 3, 4], "{name}");
     }
     engine.close();
-    assert_eq!(engine.take_events().to_json()["events"], json!([]));
+    let events = engine.take_events().to_json();
+    let mut events = events["events"].as_array().expect("events").clone();
+    // All databases are written to at once, and a disk may be slow.
+    events.retain(|event| event["code"] != "slow_commit");
+    assert_eq!(events, [] as [Value; 0]);
     fs::remove_dir_all(&copies).expect("removed");
 
     // The names of the logs: a close leaves none.

@@ -39,8 +39,12 @@ fn threads() -> usize {
 
 /// Waits until the process has `expected` threads: the system lists a thread for a moment after it was joined.
 fn wait_for_threads(expected: usize) {
+    wait_until_threads(|threads| threads == expected);
+}
+
+fn wait_until_threads(is_expected: impl Fn(usize) -> bool) {
     let start = Instant::now();
-    while threads() != expected {
+    while !is_expected(threads()) {
         assert!(start.elapsed() < LIMIT, "{} threads", threads());
         std::thread::yield_now();
     }
@@ -80,14 +84,14 @@ fn and_every_database_is_checked_after_a_start() {
     }
     // The first database has started one of the threads of the writers, at least.
     let max = with_one + MAX_WRITERS - 1;
-    assert!(threads() <= max, "{} threads", threads());
+    wait_until_threads(|threads| threads <= max);
     engine.close();
     wait_for_threads(without);
 
     // Every database now has its records checked.
     let engine = open(directory.path());
     while !all_are_checked(&engine) {
-        assert!(threads() <= max, "{} threads", threads());
+        wait_until_threads(|threads| threads <= max);
     }
     engine.close();
     let events = engine.take_events().to_json();

@@ -121,16 +121,19 @@ impl Committer {
         Ok(true)
     }
 
-    /// Publishes the snapshot that `build` makes of the current one.
+    /// Publishes the snapshot that `build` makes of the current one, if it differs.
     pub(crate) fn publish<T>(
         &mut self,
         build: impl FnOnce(&mut SnapshotBuilder, &mut Coding) -> T,
     ) -> T {
         let mut next = SnapshotBuilder::of(&self.snapshot());
         let built = build(&mut next, &mut self.coding);
-        self.shared
-            .published
-            .update(|published| next.publish(published));
+        // Searches need not wait for nothing.
+        if next.is_changed() {
+            self.shared
+                .published
+                .update(|published| next.publish(published));
+        }
         built
     }
 

@@ -40,11 +40,13 @@ impl SnapshotBuilder {
         }
     }
 
-    /// Publishes the snapshot to readers, if it differs from the published one.
+    /// Whether the snapshot differs from the original.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Publishes the snapshot to readers.
     pub(crate) fn publish(self, published: &mut Published) {
-        if !self.changed {
-            return;
-        }
         let snapshot = Arc::new(self.snapshot);
         let Published {
             snapshot: current,

@@ -8,7 +8,7 @@ use crate::common::{Known, Random, Server};
 const DIMENSIONS: usize = 4096;
 
 /// A close saves several hundred megabytes. It does not wait for the basis.
-const CLOSED: Duration = Duration::from_secs(40);
+const CLOSED: Duration = Duration::from_secs(120);
 
 fn closed_in_time(server: Server) {
     let start = Instant::now();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::common::{Known, Oracle, Random, Server, Vectors, random_data};
@@ -270,10 +271,15 @@ fn a_lost_log_refuses_the_database_and_no_other() {
     let server = Server::open(world.path());
     server.create("db", DIMENSIONS);
     server.create("other", DIMENSIONS);
+    // What a reader sees of the log stays in it, also when nothing is written for a while.
+    let reader = Connection::open(world.store("db")).expect("opened");
+    let read = "BEGIN; SELECT count(*) FROM sqlite_schema";
+    reader.execute_batch(read).expect("read");
     server.put("db", &world.records(1..=30));
     server.put("other", &world.records(1..=30));
     let killed = tempfile::tempdir().expect("a directory");
     copy(world.path(), killed.path());
+    drop(reader);
     server.close();
     fs::remove_file(killed.path().join("databases/db/records.sqlite-wal")).expect("deleted");
     let server = Server::open(killed.path());

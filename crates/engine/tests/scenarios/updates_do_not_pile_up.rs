@@ -104,7 +104,7 @@ fn when_most_records_are_deleted() {
             break;
         }
         assert!(
-            start.elapsed().as_secs() < 30,
+            start.elapsed().as_secs() < 300,
             "{memory} bytes of {before} are still held"
         );
     }
