@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client } from '../../src/client/index.js';
 import { open } from '../../src/library/cosift.js';
@@ -197,22 +198,44 @@ describe.skipIf(NO_SERVER !== undefined)(
       await fill(lines(1, COUNT));
       await source.close();
       const store = await server.createDatabase();
-      const first = new Command(['migrate', '--from', data, '--to', store]);
       const count = async () => {
         const target = await open({ store });
         try {
           return (await target.database('many').describe()).records;
-        } catch {
-          return 0;
         } finally {
           await target.close();
         }
       };
-      await expect.poll(count, { timeout: 60_000 }).toBeGreaterThan(0);
-      first.child.kill('SIGINT');
-      expect(await first.ended()).toBe(130);
-      expect(first.stderr).toContain('run the same command to go on');
-      expect(await count()).toBeLessThan(COUNT);
+      // Creates the tables.
+      await (await open({ store })).close();
+      const administrator = new pg.Client({ connectionString: store });
+      await administrator.connect();
+      try {
+        // The commit that would store more than half of the records waits for the administrator.
+        await administrator.query(`
+          SELECT pg_advisory_lock(1);
+          CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN NEW; END';
+          CREATE TRIGGER wait BEFORE UPDATE ON cosift.databases FOR EACH ROW
+            WHEN (NEW.records > ${COUNT / 2}) EXECUTE FUNCTION wait()`);
+        const first = new Command(['migrate', '--from', data, '--to', store]);
+        const waiting = async () => {
+          const { rows } = await administrator.query(
+            "SELECT count(*)::integer AS count FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND NOT granted",
+          );
+          return rows[0].count;
+        };
+        await expect.poll(waiting, { timeout: 60_000 }).toBe(1);
+        first.child.kill('SIGINT');
+        await administrator.query('SELECT pg_advisory_unlock(1)');
+        expect(await first.ended()).toBe(130);
+        expect(first.stderr).toContain('run the same command to go on');
+        expect(await count()).toBeGreaterThanOrEqual(COUNT / 2);
+        expect(await count()).toBeLessThan(COUNT);
+        await administrator.query('DROP FUNCTION wait CASCADE');
+      } finally {
+        await administrator.end();
+      }
 
       const changed = await open(data);
       await changed.database('many').delete({ ids: [1, 2] });
