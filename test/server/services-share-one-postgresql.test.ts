@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 import { KEY, serve } from '../helpers/processes.js';
-import { Receiver } from './receiver.js';
+import { DELIVERY_TIMES, Receiver } from './receiver.js';
 import { fan, Service } from './service.js';
 
 const ADMIN_KEY = 'the-admin-key-of-both-services';
@@ -15,9 +15,12 @@ describe.skipIf(NO_SERVER !== undefined)(
     const closing: (() => unknown)[] = [];
 
     const begin = async () => {
-      const deliveryTimes = { responseMs: 2_000, firstRetryMs: 5, maxRetryMs: 50 };
       const flags = { store, webhookAllow: '127.0.0.1' };
-      const service = await Service.start(flags, { deliveryTimes }, { COSIFT_ADMIN_KEY: ADMIN_KEY });
+      const service = await Service.start(
+        flags,
+        { deliveryTimes: DELIVERY_TIMES },
+        { COSIFT_ADMIN_KEY: ADMIN_KEY },
+      );
       let stopped: Promise<void> | undefined;
       const stop = () => {
         stopped ??= service.stop();
@@ -51,9 +54,7 @@ describe.skipIf(NO_SERVER !== undefined)(
         (await other.call('POST', '/v1/databases/fan/search', SEARCH, { 'x-api-key': key })).status;
       await expect.poll(search).toBe(200);
       expect((await one.call('DELETE', `/v1/keys/${key_id}`)).status).toBe(204);
-      const revokedAt = performance.now();
-      await expect.poll(search, { interval: 20 }).toBe(401);
-      expect(performance.now() - revokedAt).toBeLessThan(5_000);
+      await expect.poll(search).toBe(401);
       expect((await other.call('GET', '/v1/keys')).body.keys).toEqual([]);
     });
 
@@ -151,7 +152,8 @@ describe.skipIf(NO_SERVER !== undefined)(
     test('connections and the time of a statement are limited by settings', async () => {
       const url = await server.createDatabase();
       const name = new URL(url).pathname.slice(1);
-      const settings = { store: url, storeConnections: 9, storeStatementTimeoutSeconds: 1 };
+      // Statements that do not wait for the lock end within this time on a slow machine, too.
+      const settings = { store: url, storeConnections: 9, storeStatementTimeoutSeconds: 10 };
       const service = await Service.start(settings);
       closing.push(() => service.stop());
       await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });
@@ -170,7 +172,10 @@ describe.skipIf(NO_SERVER !== undefined)(
       const isLocked = `SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep%' AND wait_event = 'PgSleep'`;
       await expect.poll(() => server.run(isLocked)).toBe('1');
       const { status, body } = await service.call('POST', '/v1/databases/fan/records', { records: fan(31) });
-      expect([status, body.type]).toEqual([503, expect.stringContaining('timed_out')]);
+      expect({ status, body }).toMatchObject({
+        status: 503,
+        body: { code: 'timed_out', detail: 'the database took too long' },
+      });
       await server.run(
         `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep%' AND wait_event = 'PgSleep'`,
       );
@@ -178,7 +183,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect((await service.call('POST', '/v1/databases/fan/records', { records: fan(31) })).status).toBe(
         200,
       );
-    });
+    }, 120_000);
 
     test('a backup is refused with the tool that makes one', async () => {
       const service = await begin();
