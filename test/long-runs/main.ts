@@ -17,7 +17,7 @@ try {
       ? await KillRun.run(server, { fronts: first, servers: second }, (done) => {
           if (done % 10 === 0) console.error(`${done} kills`);
         })
-      : await runMixedLoad(server, { seconds: first, seed: 1 });
+      : await runMixedLoad(server, { seconds: first, operations: 1, seed: 1 });
   console.log(JSON.stringify(report, null, 2));
 } finally {
   await server.stop();

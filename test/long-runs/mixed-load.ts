@@ -20,13 +20,21 @@ const WORKERS = 4;
 const IDS = 200;
 const PAGE = 20;
 
+interface LoadOptions {
+  /** How long the workers run at least. */
+  seconds: number;
+  /** How many writes, and how many comparisons, each worker makes at least. */
+  operations: number;
+  seed: number;
+}
+
 /**
- * Runs writes, patches, deletions, searches and listings at two fronts for some time. Each worker has records of its own,
- * sends each request to any front, and compares every response with an oracle.
+ * Runs writes, patches, deletions, searches and listings at two fronts. Each worker has records of its own, sends each
+ * request to any front, and compares every response with an oracle. A difference ends its worker.
  */
 export async function runMixedLoad(
   server: PostgresServer,
-  { seconds, seed }: { seconds: number; seed: number },
+  { seconds, operations, seed }: LoadOptions,
 ): Promise<LoadReport> {
   const store = await server.createDatabase();
   const fronts: Front[] = [];
@@ -35,7 +43,7 @@ export async function runMixedLoad(
     await fronts[0]?.call('PUT', 'load', { dimensions: DIMENSIONS });
     const until = performance.now() + seconds * 1_000;
     const workers = Array.from({ length: WORKERS }, (_, n) => new Worker(fronts, n, seed));
-    await Promise.all(workers.map((worker) => worker.run(until)));
+    await Promise.all(workers.map((worker) => worker.run(until, operations)));
     return {
       writes: workers.reduce((sum, { writes }) => sum + writes, 0),
       compared: workers.reduce((sum, { compared }) => sum + compared, 0),
@@ -63,8 +71,10 @@ class Worker {
     this.#vectors = Array.from({ length: 20 }, () => randomVector(this.#random));
   }
 
-  async run(until: number): Promise<void> {
-    while (performance.now() < until && this.differences.length === 0) {
+  async run(until: number, operations: number): Promise<void> {
+    const isDone = () =>
+      performance.now() >= until && this.writes >= operations && this.compared >= operations;
+    while (!isDone() && this.differences.length === 0) {
       const kind = this.#random.below(10);
       if (kind < 4) await this.#upsert();
       else if (kind === 4) await this.#patch();

@@ -33,6 +33,8 @@ describe.skipIf(NO_SERVER !== undefined)(
       return { status, up, bytes: Number(bytes) };
     };
 
+    const ready = async () => (await service.call('GET', '/readyz')).status;
+
     test('tells that it is up while the size of a database cannot be read', async () => {
       await service.call('PUT', '/v1/databases/db', { dimensions: 2 });
       const administrator = new pg.Client({ connectionString: url });
@@ -40,7 +42,8 @@ describe.skipIf(NO_SERVER !== undefined)(
       try {
         // As `VACUUM FULL` does.
         await administrator.query('BEGIN; LOCK TABLE cosift.changes_1 IN ACCESS EXCLUSIVE MODE');
-        expect(await scrapeOf()).toEqual({ status: 200, up: '1', bytes: Number.NaN });
+        const withoutSize = { status: 200, up: '1', bytes: Number.NaN };
+        await expect.poll(scrapeOf, { timeout: 60_000 }).toEqual(withoutSize);
         await administrator.query('COMMIT');
         const bytes = async () => (await scrapeOf()).bytes;
         await expect.poll(bytes, { timeout: 60_000 }).toBeGreaterThan(0);
@@ -73,8 +76,10 @@ describe.skipIf(NO_SERVER !== undefined)(
           return found[0].count;
         };
         await expect.poll(waiting, { timeout: 60_000 }).toBe(STORE_CONNECTIONS);
-        expect(await service.call('GET', '/readyz')).toMatchObject({ status: 200 });
-        expect(await scrapeOf()).toMatchObject({ status: 200, up: '1' });
+        // A service that used the busy connections would not be ready before the lock is released.
+        await expect.poll(ready, { timeout: 60_000 }).toBe(200);
+        await expect.poll(scrapeOf, { timeout: 60_000 }).toMatchObject({ status: 200, up: '1' });
+        expect(await waiting()).toBe(STORE_CONNECTIONS);
         await administrator.query('COMMIT');
         for (const { status } of await Promise.all(searches)) expect(status).toBe(200);
       } finally {
@@ -92,8 +97,8 @@ describe.skipIf(NO_SERVER !== undefined)(
       });
       const prometheus = { 'x-api-key': issued.body.key };
       const scrape = () => scrapeOf(prometheus);
-      expect(await scrape()).toEqual({ status: 200, up: '1', bytes: expect.any(Number) });
-      expect((await scrape()).bytes).toBeGreaterThan(0);
+      await expect.poll(scrape, { timeout: 60_000 }).toMatchObject({ status: 200, up: '1' });
+      await expect.poll(async () => (await scrape()).bytes, { timeout: 60_000 }).toBeGreaterThan(0);
       proxy.isSilent = true;
       // The model of a database that this service does not know is read from the store.
       const embeds = { search: { vector: [1, 0] } };
@@ -111,7 +116,6 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect(await service.call('GET', '/livez')).toMatchObject({ status: 200 });
       proxy.isSilent = false;
       // What the connections had asked for stays lost.
-      const ready = async () => (await service.call('GET', '/readyz')).status;
       await expect.poll(ready, { timeout: 60_000 }).toBe(200);
       await expect.poll(scrape, { timeout: 60_000 }).toMatchObject({ up: '1' });
       expect((await doctor).text).toContain('the database took too long');
