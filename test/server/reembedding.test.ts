@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setImmediate as otherWork } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import type { Reembedding } from '../../src/schema/index.js';
+import { HeldModel } from '../helpers/held-model.js';
 import { firstTokenModel, shortModel } from '../helpers/model-variant.js';
 import { at, Service } from './service.js';
 
@@ -14,6 +16,12 @@ const models = {
   short: shortModel(path.join(root, 'short')),
 };
 const PATH = '/v1/databases/db/reembedding';
+/** Records of a batch. It ends with the write that reaches 256 records, and `fill` writes 100 at a time. */
+const BATCH = 300;
+/** Requests to a held model that embed one batch, 32 texts at a time. */
+const BATCH_REQUESTS = 10;
+/** Requests to a held model that a process has not loaded yet, until it has embedded one batch. */
+const FIRST_BATCH_REQUESTS = 1 + BATCH_REQUESTS;
 const SUBJECTS = ['a tower', 'a river', 'an engine', 'a comet', 'a falcon', 'a violin', 'a glacier'];
 const PLACES = ['in the mountains', 'by the sea', 'in an old town', 'under the ice', 'far from everything'];
 
@@ -62,21 +70,55 @@ async function until(service: Service, wanted: (state: Reembedding) => boolean):
 
 const isDone = ({ state }: Reembedding) => state === 'done';
 
+/** Waits until the model holds a request. The batches before that request are stored. */
+async function untilHeld(model: HeldModel): Promise<void> {
+  while (!model.isWaiting) await otherWork();
+}
+
+/** Stops a service, and waits until the model has seen the end of the requests that it held. */
+async function stopHeld(service: Service, model: HeldModel): Promise<void> {
+  await service.stop();
+  while (model.isWaiting) await otherWork();
+}
+
 test('searches and writes go on, and see the one model or the other, never both', async () => {
-  const service = await Service.start({ models });
+  const model = await HeldModel.start();
+  const service = await Service.start({ models: { first: model.source } });
   try {
     await fill(service, 900);
     const old = await pages(service);
+    model.allow(FIRST_BATCH_REQUESTS);
     const begun = await service.call('POST', PATH, { model: 'first' });
     expect(begun).toMatchObject({
       status: 202,
       body: { model: 'first', from: 'all-MiniLM-L6-v2', state: 'running', records: 900 },
     });
+    await untilHeld(model);
+
+    let last = 10_000;
+    const write = async () => {
+      const written = records(last, 5, 'late');
+      const answers = [
+        await service.call('POST', '/v1/databases/db/records', { records: written }),
+        await service.call('POST', '/v1/databases/db/records/delete', { ids: [last + 4] }),
+      ];
+      for (const { status, text } of answers) expect(status, text).toBe(200);
+      last += 5;
+    };
+    for (let round = 0; round < 3; round += 1) {
+      await write();
+      expect(await pages(service)).toEqual(old);
+    }
+    const own = { id: 9_999, data: { text: 'a jazz quiz', group: 'late' } };
+    const late = await service.call('POST', '/v1/databases/db/records', { records: [own] });
+    expect(late.status, late.text).toBe(200);
+    const held = await service.call('GET', PATH);
+    expect(held.body).toMatchObject({ state: 'running', done: BATCH, records: 900 + 3 * 4 + 1 });
 
     let over = false;
     const searching = async (at: number) => {
-      const seen = [];
-      while (!over) {
+      const seen: string[] = [];
+      while (!over || seen.at(-1) === old[at]) {
         const answer = await service.call('POST', '/v1/databases/db/search', SEARCHES[at]);
         expect(answer.status, answer.text).toBe(200);
         seen.push(answer.text);
@@ -84,47 +126,32 @@ test('searches and writes go on, and see the one model or the other, never both'
       return seen;
     };
     const writing = async () => {
-      let last = 10_000;
-      while (!over) {
-        const written = records(last, 5, 'late');
-        const answers = [
-          await service.call('POST', '/v1/databases/db/records', { records: written }),
-          await service.call('POST', '/v1/databases/db/records/delete', { ids: [last + 4] }),
-        ];
-        for (const { status, text } of answers) expect(status, text).toBe(200);
-        last += 5;
-      }
-      return last;
+      while (!over) await write();
     };
-    const running = [writing(), ...SEARCHES.map((_, i) => searching(i))] as const;
+    const searches = SEARCHES.map((_, i) => searching(i));
+    const writes = writing();
+    model.allow(Number.POSITIVE_INFINITY);
     const states = await until(service, isDone);
     over = true;
-    const [last, ...searched] = (await Promise.all(running)) as [number, ...string[][]];
+    const searched = await Promise.all(searches);
+    await writes;
 
     const now = await pages(service);
     for (const [i, seen] of searched.entries()) {
-      expect(now[i]).not.toBe(old[i]);
-      const first = seen.findIndex((page) => page !== old[i]);
-      const change = first < 0 ? seen.length : first;
-      expect(change, 'searches before the change').toBeGreaterThan(2);
+      const change = seen.findIndex((page) => page !== old[i]);
       for (const page of seen.slice(change)) expect(page).toBe(now[i]);
     }
     const done = states.filter(({ state }) => state !== 'done').map(({ done }) => done);
     expect(done).toEqual(done.toSorted((a, b) => a - b));
-    expect(new Set(done).size).toBeGreaterThan(2);
 
-    const written = (last - 10_000) / 5;
-    expect(written).toBeGreaterThan(2);
     const { body } = await service.call('GET', '/v1/databases/db');
-    expect(body).toMatchObject({ model: 'first', records: 900 + written * 4 });
+    expect(body).toMatchObject({ model: 'first', records: 901 + ((last - 10_000) / 5) * 4 });
     expect(body).not.toHaveProperty('reembedding');
-    // Found by its own text: it has a vector of this model.
-    const own = { search: { text: `text: ${text(last - 2)}\ngroup: late`, threshold: 0.5 } };
+    // A record that was written meanwhile has a vector of the new model: its own text finds it.
     const near = await service.call('POST', '/v1/databases/db/search', {
-      ...own,
-      filter: { rules: [{ column: 'group', operator: 'equals', value: 'late' }] },
+      search: { text: `text: ${own.data.text}\ngroup: late`, threshold: 0.999 },
     });
-    expect(near.body.results.map(({ id }: { id: number }) => id).slice(0, 3)).toContain(last - 2);
+    expect(near.body.results).toMatchObject([{ id: own.id }]);
     const again = await service.call('POST', PATH, { model: 'first' });
     expect(again).toMatchObject({ status: 202, body: { state: 'done', done: body.records } });
     const same = await service.call('POST', '/v1/databases/db/records', {
@@ -138,33 +165,41 @@ test('searches and writes go on, and see the one model or the other, never both'
 
 test('it goes on after a restart, waits where its model is missing, and can be cancelled', async () => {
   const data = path.join(root, 'data');
-  let service = await Service.start({ data, models, embedWorkers: 1 });
+  const [first, second] = [await HeldModel.start(), await HeldModel.start()];
+  const held = { ...models, first: first.source, second: second.source };
+  let service = await Service.start({ data, models: held });
   await fill(service, 900);
   const old = await pages(service);
+  first.allow(FIRST_BATCH_REQUESTS);
   await service.call('POST', PATH, { model: 'first' });
   const other = await service.call('POST', PATH, { model: 'short' });
   expect(other).toMatchObject({ status: 409, body: { code: 'reembedding_running' } });
-  const middle = (await until(service, ({ done }) => done > 0)).at(-1)!;
-  expect(middle.done).toBeLessThan(900);
-  await service.stop();
+  await untilHeld(first);
+  const { body: middle } = await service.call('GET', PATH);
+  expect(middle).toMatchObject({ state: 'running', done: BATCH, records: 900 });
+  await stopHeld(service, first);
 
   service = await Service.start({ data });
   expect(await pages(service)).toEqual(old);
   const waiting = await service.call('GET', PATH);
   expect(waiting.body).toMatchObject({ state: 'waiting', problem: { code: 'model_mismatch' } });
-  expect(waiting.body.started_at).toBe(middle.started_at);
-  expect(waiting.body.done).toBeGreaterThanOrEqual(middle.done);
+  expect(waiting.body).toMatchObject({ started_at: middle.started_at, done: BATCH });
   const described = await service.call('GET', '/v1/databases/db');
   expect(described.body.reembedding).toEqual(waiting.body);
   await service.stop();
 
-  service = await Service.start({ data, models, embedWorkers: 1 });
-  const states = await until(service, isDone);
-  expect(states[0]!.done).toBeGreaterThanOrEqual(middle.done);
+  first.allow(FIRST_BATCH_REQUESTS);
+  service = await Service.start({ data, models: held });
+  await untilHeld(first);
+  expect((await service.call('GET', PATH)).body).toMatchObject({ state: 'running', done: 2 * BATCH });
+  first.allow(Number.POSITIVE_INFINITY);
+  await until(service, isDone);
   expect(await pages(service)).not.toEqual(old);
 
-  await service.call('POST', PATH, { model: 'all-MiniLM-L6-v2' });
-  await until(service, ({ done }) => done > 0);
+  second.allow(FIRST_BATCH_REQUESTS);
+  await service.call('POST', PATH, { model: 'second' });
+  await untilHeld(second);
+  expect((await service.call('GET', PATH)).body).toMatchObject({ state: 'running', done: BATCH });
   expect((await service.call('DELETE', PATH)).status).toBe(204);
   expect(await service.call('GET', PATH)).toMatchObject({
     status: 404,
@@ -178,16 +213,20 @@ test('it goes on after a restart, waits where its model is missing, and can be c
   await service.call('POST', PATH, { model: 'all-MiniLM-L6-v2' });
   await until(service, isDone);
   expect(await pages(service)).toEqual(old);
-  await service.call('POST', PATH, { model: 'short' });
+  await service.call('POST', PATH, { model: 'second' });
+  expect((await service.call('GET', PATH)).body.state).toBe('running');
   expect((await service.call('DELETE', '/v1/databases/db')).status).toBe(204);
   expect((await service.call('GET', PATH)).status).toBe(404);
   await service.stop();
 }, 120_000);
 
 test('a re-embedding is known until its database is dropped, also when a drop fails', async () => {
-  const service = await Service.start({ models, embedWorkers: 1 });
+  const model = await HeldModel.start();
+  const service = await Service.start({ models: { first: model.source } });
   try {
     await fill(service, 100);
+    // The model is loaded, and embeds nothing.
+    model.allow(1);
     await service.call('POST', PATH, { model: 'first' });
     // A file at the path to which the directory will be renamed.
     const obstacle = path.join(service.directory, 'databases/.dropped-db');
