@@ -1,5 +1,7 @@
-import { cpSync, mkdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { openBackend } from '../../../src/backend/index.js';
 import { Cosift } from '../../../src/library/cosift.js';
 import { writeChecked } from '../../../src/server/files/checked-file.js';
@@ -10,6 +12,21 @@ import { WEBHOOKS_FILE } from '../../../src/server/webhooks/webhook-file.js';
 import { SeededRandom } from './random.js';
 
 const DIMENSIONS = 16;
+
+/** A log with all commits of {@link WRITE_AND_DIE} has more bytes, about 450,000. */
+const MIN_LOG_BYTES = 350_000;
+
+const LIBRARY = fileURLToPath(new URL('../../../dist/index.js', import.meta.url));
+
+/** Commits each array of records of its input to the database `killed`, and kills its process. */
+const WRITE_AND_DIE = `
+  import { readFileSync } from 'node:fs';
+  import { open } from ${JSON.stringify(LIBRARY)};
+  const batches = JSON.parse(readFileSync(0, 'utf8'));
+  const cosift = await open(process.argv[1]);
+  for (const records of batches) await cosift.database('killed').upsert(records);
+  process.kill(process.pid, 'SIGKILL');
+`;
 
 /** Makes a data directory with all that a doctor may find damaged; `directory` must not exist. */
 export async function makeDirectory(directory: string): Promise<void> {
@@ -38,14 +55,22 @@ export async function makeDirectory(directory: string): Promise<void> {
     })),
   );
   await cosift.close();
-  // A process that is killed leaves its last commits in the log.
-  const again = new Cosift(await openBackend({ directory: live, embedWorkers: 1 }));
-  const killed = again.database('killed');
-  for (let batch = 0; batch < 4; batch++) {
-    await killed.upsert(Array.from({ length: 50 }, (_, at) => record(batch * 50 + at + 1)));
-  }
+  // A process that is killed leaves its last commits in the log. On a busy machine, it may have been idle for so long
+  // before that it has moved commits from the log into the main file.
+  const log = path.join(live, 'databases/killed/records.sqlite-wal');
+  do {
+    const batches = Array.from({ length: 4 }, (_, batch) =>
+      Array.from({ length: 50 }, (_, at) => record(batch * 50 + at + 1)),
+    );
+    const options = { input: JSON.stringify(batches), encoding: 'utf8' } as const;
+    const { signal, stderr } = spawnSync(
+      process.execPath,
+      ['--input-type=module', '-e', WRITE_AND_DIE, live],
+      options,
+    );
+    if (signal !== 'SIGKILL') throw new Error(stderr);
+  } while (statSync(log).size < MIN_LOG_BYTES);
   cpSync(live, directory, { recursive: true });
-  await again.close();
   const { keyId, key } = generateKey();
   await writeSecret(path.join(directory, 'admin.key'), `${generateKey().key}\n`);
   await writeChecked(
