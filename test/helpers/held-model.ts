@@ -37,6 +37,11 @@ export class HeldModel {
     this.#respond();
   }
 
+  /** The texts of each request so far, those that wait included. */
+  get requests(): readonly (readonly string[])[] {
+    return this.#endpoint.requests.map(({ body }) => body.input);
+  }
+
   get isWaiting(): boolean {
     return this.#waiting.size > 0;
   }

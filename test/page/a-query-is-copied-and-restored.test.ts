@@ -85,11 +85,14 @@ test('a link restores the whole query, and has no key', async ({ open, service }
 });
 
 /** Clicks the button, and returns the text in the clipboard once the page says that `name` is copied. */
-async function copiedBy({ page }: Tab, button: string, name: string): Promise<string> {
+async function copiedBy(tab: Tab, button: string, name: string): Promise<string> {
+  const { page } = tab;
+  // The page says so for two seconds of its clock.
+  await tab.pauseClock();
+  await page.getByRole('button', { name: button, exact: true }).click();
   const live = page.locator('.copy [aria-live]').filter({ hasText: `${name} copied` });
-  // The page says so for two seconds, so the wait begins before the click.
-  const said = live.waitFor({ state: 'attached' });
-  await Promise.all([said, page.getByRole('button', { name: button, exact: true }).click()]);
+  await live.waitFor({ state: 'attached' });
+  await page.clock.resume();
   return page.evaluate<string>('navigator.clipboard.readText()');
 }
 

@@ -194,9 +194,12 @@ test('a response that is cut off is no response, and the page tries again', asyn
       return new Response(new ReadableStream({ start: (body) => body.error(new TypeError('cut off')) }));
     };
   });
-  // The page tries again after two seconds, so the wait begins before the request.
-  const notice = page.getByRole('heading', { name: 'No connection to the service' }).waitFor();
-  await Promise.all([notice, page.getByRole('searchbox').fill('a lake')]);
+  // The page tries again after two seconds of its clock, which stands still once the request has begun.
+  await tab.pauseClock();
+  await page.getByRole('searchbox').fill('a lake');
+  await page.clock.runFor(1_000);
+  await page.getByRole('heading', { name: 'No connection to the service' }).waitFor();
+  await page.clock.resume();
   await tab.status(/matches ·/);
 });
 

@@ -100,6 +100,13 @@ export class Tab {
     return (await line.textContent()) ?? '';
   }
 
+  /** Stops the clock of the page: no timer fires until the test lets the clock run. */
+  async pauseClock(): Promise<void> {
+    await this.page.clock.install();
+    // The clock can only be stopped at a later time.
+    await this.page.clock.pauseAt((await this.page.evaluate(() => Date.now())) + 60_000);
+  }
+
   /** Fails when an accessibility rule is violated. `state` names what the page shows. */
   async checkAccessibility(state: string): Promise<void> {
     await this.page.evaluate(AXE);
