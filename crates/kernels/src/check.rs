@@ -13,10 +13,10 @@ use crate::steps::Steps;
 /// Whether an available kernel returns the same bits as the reference.
 ///
 /// This check runs before a kernel is selected, so that a fault of a CPU or an operating system cannot give wrong results.
-/// Its few records cover every band and every group size of queries.
+/// Its few records cover every band, rows of one load and of more, and every group size of queries.
 pub(crate) fn agrees_with_reference(kernel: &Kernel) -> bool {
     const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
-    let banded = Layout::new(160, 64, 64).expect("valid bands");
+    let banded = Layout::new(320, 64, 64).expect("valid bands");
     agrees_on(kernel, banded, 37, 23, SEED)
 }
 
@@ -269,6 +269,25 @@ mod tests {
     use super::{Random, agrees_on, skipped};
     use crate::detect::KERNELS;
     use crate::layout::Layout;
+
+    /// Loads of 64 bytes read these rows of the tail and of the coarse band.
+    #[test]
+    fn every_kernel_agrees_on_rows_of_any_number_of_loads() {
+        for row_bytes in [4, 32, 60, 64, 68, 96, 124, 128, 132, 192] {
+            let tail = Layout::new(8 + 2 * row_bytes, 8, 0);
+            let both = Layout::new(4 * row_bytes, 0, 2 * row_bytes);
+            for layout in [tail, both] {
+                let layout = layout.expect("valid bands");
+                for kernel in KERNELS.iter().filter(|kernel| (kernel.available)()) {
+                    assert!(
+                        agrees_on(kernel, layout, 50, 9, row_bytes as u64),
+                        "{} differs: {layout:?}",
+                        kernel.name
+                    );
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_kernel_agrees_with_the_reference_bit_for_bit() {

@@ -15,12 +15,12 @@ pub struct Codes {
     largest_tail_low: u32,
 }
 
-/// Readable bytes after the last row. Kernels read 64 bytes at a time, so they read past the end of a row. The bytes past
-/// the end are multiplied with zeros of the query.
+/// Readable bytes after the last row. Kernels read 64 bytes at a time, so they read past the end of a shorter row. The bytes
+/// past the end are multiplied with zeros of the query.
 pub(crate) const ROW_OVERREAD: usize = 64;
 
 /// The scale, residuals and norm of one record, in units of 1/65535.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct RecordMeta {
     pub(crate) scale: u16,
     /// In a layout along an axis: the axis residual.

@@ -39,7 +39,7 @@ pub(crate) struct BandCodes {
 /// Codes of a band that a record stores in nibbles, for each 64 bytes that are loaded of a row.
 ///
 /// The last load of a row of more than 64 bytes ends with the row, so that no cache line of the next row is read. Bytes that
-/// the load before had are multiplied with zeros, as are those behind a shorter row.
+/// the previous load already covered have zero codes, as have those behind a shorter row.
 #[derive(Clone, Debug)]
 pub(crate) struct NibbleCodes {
     /// Codes of the dimensions that a record stores in the low half of a byte.
@@ -382,4 +382,29 @@ fn sum(codes: &[i8]) -> i32 {
 fn padded(mut codes: Vec<i8>) -> Vec<i8> {
     codes.resize(codes.len().next_multiple_of(64), 0);
     codes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NibbleCodes;
+
+    #[test]
+    fn every_nibble_of_a_row_meets_its_code_once() {
+        for row_bytes in [4, 60, 64, 68, 96, 124, 128, 132, 192] {
+            let codes: Vec<i8> = (0..2 * row_bytes).map(|at| (at % 127 + 1) as i8).collect();
+            let band = NibbleCodes::new(&codes);
+            let mut met = vec![[0; 2]; row_bytes.max(64)];
+            for start in (0..band.low.len()).step_by(64) {
+                for at in start..start + 64 {
+                    let byte = start.min(band.last_load) + at - start;
+                    met[byte][0] += i32::from(band.low[at]);
+                    met[byte][1] += i32::from(band.high[at]);
+                }
+            }
+            let code = |at| codes.get(at).map_or(0, |&code| i32::from(code));
+            let expected = |byte: usize| [0, 4].map(|half| code(byte / 4 * 8 + half + byte % 4));
+            let expected: Vec<[i32; 2]> = (0..met.len()).map(expected).collect();
+            assert_eq!(met, expected, "{row_bytes} bytes");
+        }
+    }
 }

@@ -185,8 +185,8 @@ impl<'a, P: Part> Rows<'a, P> {
     /// As for [`refine`].
     #[inline(always)]
     unsafe fn dot<L: Lanes>(&self, candidate: &Candidate) -> i32 {
-        // SAFETY: a load of the row begins inside it, since the query's codes are as long and padded to 64, and so ends
-        // inside the overread. The bytes past the row are multiplied with zeros of the query.
+        // SAFETY: a row of up to 64 bytes is one load, which ends inside the overread. The last load of a longer row ends
+        // with the row.
         unsafe {
             let row = self.first.add(usize::from(candidate.slot) * self.row_bytes);
             nibbles_dot::<L>(self.band, |start| L::nibble_codes(row.add(start)))

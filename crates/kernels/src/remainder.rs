@@ -120,8 +120,8 @@ unsafe fn dots<L: Lanes>(
         let bytes = layout.plane_bytes(plane);
         codes.plane(plane)[slot * bytes..].as_ptr()
     });
-    // SAFETY: a load of a row begins inside it and so ends inside the overread. The bytes past a band are multiplied with
-    // zeros of the query.
+    // SAFETY: a row of up to 64 bytes is one load, which ends inside the overread. The last load of a longer row ends with the
+    // row.
     let nibbles = |plane: Plane, band| unsafe {
         nibbles_dot::<L>(band, |start| {
             L::nibble_codes(rows[plane as usize].add(start))

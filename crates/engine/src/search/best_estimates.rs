@@ -1,13 +1,13 @@
-//! Which of the estimates of candidates are the highest.
+//! The candidates with the highest estimates.
 
 use std::cmp::Reverse;
 
-/// The highest of some estimates, and which of them these are.
+/// Estimates, and how to tell the highest of them from the others.
 pub(super) struct BestEstimates {
     estimates: Vec<i32>,
-    /// All above this are taken.
-    least: i32,
-    /// How many that are equal to it are still taken.
+    /// All estimates above this are taken.
+    min: i32,
+    /// How many estimates equal to `min` are still taken.
     ties: usize,
 }
 
@@ -19,26 +19,26 @@ impl BestEstimates {
         if ranked.len() <= count {
             return Self {
                 estimates,
-                least: NOT_TAKEN,
+                min: NOT_TAKEN,
                 ties: 0,
             };
         }
-        let (higher, &mut least, _) = ranked.select_nth_unstable_by_key(count, |&e| Reverse(e));
-        let higher = higher.iter().filter(|&&estimate| estimate > least);
+        let (higher, &mut min, _) = ranked.select_nth_unstable_by_key(count, |&e| Reverse(e));
+        let higher = higher.iter().filter(|&&estimate| estimate > min);
         Self {
             ties: count - higher.count(),
-            least,
+            min,
             estimates,
         }
     }
 
-    /// Whether the estimate at `at` is taken. Asked once for each, in their order.
+    /// Whether the estimate at `at` is taken. Call it once for each estimate, in order: a call may use up a tie.
     #[inline(always)]
     pub(super) fn takes(&mut self, at: usize) -> bool {
         let estimate = self.estimates[at];
-        let is_tie = estimate == self.least && self.ties > 0;
+        let is_tie = estimate == self.min && self.ties > 0;
         self.ties -= usize::from(is_tie);
-        estimate > self.least || is_tie
+        estimate > self.min || is_tie
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_are_taken_and_the_first_of_equal_ones() {
+    fn the_highest_estimates_are_taken_and_the_first_of_equal_ones() {
         assert_eq!(taken(&[5, 9, 5, 7, 5], 3), [0, 1, 3]);
         assert_eq!(taken(&[5, 5, 7], 2), [0, 2]);
         assert_eq!(taken(&[1, 2], 2), [0, 1]);
@@ -78,15 +78,25 @@ mod tests {
     }
 
     #[test]
-    fn those_above_the_cursor_are_not_taken() {
-        let estimates = [0.5, 0.9, 0.7, -0.1].map(|number| in_order_up_to(number, 0.8));
-        assert_eq!(taken(&estimates, 2), [0, 2]);
+    fn estimates_above_the_cursor_are_not_taken() {
+        let estimates = [-0.1, 0.9, 0.5, 0.7].map(|number| in_order_up_to(number, 0.8));
+        assert_eq!(taken(&estimates, 2), [2, 3]);
         assert_eq!(taken(&estimates, 4), [0, 2, 3]);
     }
 
     #[test]
     fn integers_are_in_the_order_of_their_numbers() {
-        let numbers = [f32::MIN, -1.0, -0.5, 0.0, 0.25, 1.0, f32::MAX];
-        assert!(numbers.map(in_order).is_sorted());
+        let numbers = [
+            f32::NEG_INFINITY,
+            f32::MIN,
+            -1.0,
+            -0.0,
+            0.0,
+            0.25,
+            1.0,
+            f32::MAX,
+        ];
+        assert!(numbers.map(in_order).is_sorted_by(|a, b| a < b));
+        assert!(in_order(f32::NEG_INFINITY) > NOT_TAKEN);
     }
 }

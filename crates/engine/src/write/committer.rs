@@ -128,7 +128,7 @@ impl Committer {
     ) -> T {
         let mut next = SnapshotBuilder::of(&self.snapshot());
         let built = build(&mut next, &mut self.coding);
-        // Searches need not wait for nothing.
+        // An unchanged snapshot takes no lock, so no search waits for it.
         if next.is_changed() {
             self.shared
                 .published

@@ -271,7 +271,7 @@ fn a_lost_log_refuses_the_database_and_no_other() {
     let server = Server::open(world.path());
     server.create("db", DIMENSIONS);
     server.create("other", DIMENSIONS);
-    // What a reader sees of the log stays in it, also when nothing is written for a while.
+    // An open read transaction prevents a checkpoint from moving later commits into the main file.
     let reader = Connection::open(world.store("db")).expect("opened");
     let read = "BEGIN; SELECT count(*) FROM sqlite_schema";
     reader.execute_batch(read).expect("read");

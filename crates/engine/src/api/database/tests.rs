@@ -2,6 +2,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -257,7 +258,7 @@ fn a_database_without_records_closes_without_a_failure() {
 }
 
 #[test]
-fn a_load_tells_of_its_records_and_ends_when_told() {
+fn a_load_reports_its_progress_and_ends_when_told_to() {
     let directory = tempfile::tempdir().expect("a directory");
     let engine = with_database(directory.path());
     put(&engine, 1..101, &json!({})).expect("committed");
@@ -276,4 +277,22 @@ fn a_load_tells_of_its_records_and_ends_when_told() {
     .expect("loaded");
     assert_eq!(told.take(), (0..=100).collect::<Vec<usize>>());
     assert!(matches!(load(&|records| records < 50), Err(Error::Closed)));
+}
+
+#[test]
+fn a_writer_with_nothing_to_publish_waits_for_no_reader() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let engine = with_database(directory.path());
+    put(&engine, 1..2, &json!({})).expect("committed");
+    let database = engine.database("db").expect("it is there");
+    let reading = database.published().read();
+    // The second call is answered after all that the writer does because of the first.
+    for _ in 0..2 {
+        let request = json!({ "variant": "b", "ids": [7] }).to_string();
+        let outcome = call(|done| engine.delete("db", &request, StopFlag::default(), done));
+        let deleted = outcome.recv_timeout(Duration::from_secs(60));
+        let deleted = deleted.expect("the writer does not wait for the reader");
+        assert_eq!(deleted.expect("deleted"), 0);
+    }
+    drop(reading);
 }
