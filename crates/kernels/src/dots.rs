@@ -1,7 +1,7 @@
 //! Dot products of a query with the codes of one record.
 
 use crate::lanes::Lanes;
-use crate::query::NibbleCodes;
+use crate::nibble_codes::NibbleCodes;
 
 /// The offset of a stored nibble: the nibble is its code plus 8.
 pub(crate) const NIBBLE_OFFSET: i32 = 8;

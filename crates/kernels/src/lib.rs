@@ -21,6 +21,7 @@ mod layout;
 mod near;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+mod nibble_codes;
 mod nibbles;
 mod query;
 mod reference;

@@ -1,6 +1,7 @@
 //! A query prepared for every kernel.
 
 use crate::layout::{Layout, UNIT};
+use crate::nibble_codes::{NibbleCodes, sum};
 use crate::steps::{MAX_CODE, Steps};
 
 /// A unit vector as 8-bit codes and the weights that turn integer dot products into bounds.
@@ -34,22 +35,6 @@ pub(crate) struct BandCodes {
     pub(crate) fine_sum: i32,
     pub(crate) coarse: NibbleCodes,
     pub(crate) tail: NibbleCodes,
-}
-
-/// Codes of a band that a record stores in nibbles, for each 64 bytes that are loaded of a row.
-///
-/// The last load of a row of more than 64 bytes ends with the row, so that no cache line of the next row is read. Bytes that
-/// the previous load already covered have zero codes, as have those behind a shorter row.
-#[derive(Clone, Debug)]
-pub(crate) struct NibbleCodes {
-    /// Codes of the dimensions that a record stores in the low half of a byte.
-    pub(crate) low: Vec<i8>,
-    /// Codes of the dimensions that a record stores in the high half of a byte.
-    pub(crate) high: Vec<i8>,
-    /// Where the last load of a row begins.
-    pub(crate) last_load: usize,
-    /// Sum of the codes. The nibbles of a record are its codes plus 8.
-    pub(crate) sum: i32,
 }
 
 /// Factors of the bounds of pass 3, in the units of [`Weights`].
@@ -209,27 +194,6 @@ impl BandCodes {
     }
 }
 
-impl NibbleCodes {
-    fn new(codes: &[i8]) -> Self {
-        let row_bytes = codes.len() / 2;
-        let last_load = row_bytes.saturating_sub(64);
-        let [low, high] = [0, 4].map(|first| {
-            let mut half = every_other_four(codes, first);
-            if last_load > 0 {
-                let (loaded, padding) = (half.len() - 64, half.len() - row_bytes);
-                half[loaded..].rotate_right(padding);
-            }
-            half
-        });
-        Self {
-            low,
-            high,
-            last_load,
-            sum: sum(codes),
-        }
-    }
-}
-
 /// The residual of a query's bands, quantised, and its factors.
 fn remainder(steps: Steps, bands: &[Band; 3], rounding: f64) -> (BandCodes, RemainderWeights) {
     let remainders =
@@ -263,17 +227,6 @@ const FINER: f64 = 254.0;
 
 /// The largest product with the axis, in units of the fine dot product. Its sum with the other products fits an i32.
 const MAX_AXIS_DOT: f64 = (1 << 28) as f64;
-
-/// The codes that are multiplied with the low (`first` is 0) or the high (`first` is 4) half of bytes: four of every eight.
-fn every_other_four(codes: &[i8], first: usize) -> Vec<i8> {
-    let groups = codes.chunks_exact(8);
-    padded(
-        groups
-            .flat_map(|group| &group[first..first + 4])
-            .copied()
-            .collect(),
-    )
-}
 
 /// One band of a query, quantised with its own step.
 struct Band {
@@ -373,38 +326,4 @@ fn norm(squares: impl IntoIterator<Item = f64>) -> f64 {
 /// An f32 above a number.
 fn above(value: f64) -> f32 {
     (value as f32).next_up()
-}
-
-fn sum(codes: &[i8]) -> i32 {
-    codes.iter().map(|&code| i32::from(code)).sum()
-}
-
-fn padded(mut codes: Vec<i8>) -> Vec<i8> {
-    codes.resize(codes.len().next_multiple_of(64), 0);
-    codes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::NibbleCodes;
-
-    #[test]
-    fn every_nibble_of_a_row_meets_its_code_once() {
-        for row_bytes in [4, 60, 64, 68, 96, 124, 128, 132, 192] {
-            let codes: Vec<i8> = (0..2 * row_bytes).map(|at| (at % 127 + 1) as i8).collect();
-            let band = NibbleCodes::new(&codes);
-            let mut met = vec![[0; 2]; row_bytes.max(64)];
-            for start in (0..band.low.len()).step_by(64) {
-                for at in start..start + 64 {
-                    let byte = start.min(band.last_load) + at - start;
-                    met[byte][0] += i32::from(band.low[at]);
-                    met[byte][1] += i32::from(band.high[at]);
-                }
-            }
-            let code = |at| codes.get(at).map_or(0, |&code| i32::from(code));
-            let expected = |byte: usize| [0, 4].map(|half| code(byte / 4 * 8 + half + byte % 4));
-            let expected: Vec<[i32; 2]> = (0..met.len()).map(expected).collect();
-            assert_eq!(met, expected, "{row_bytes} bytes");
-        }
-    }
 }

@@ -2,7 +2,8 @@
 
 use crate::codes::Codes;
 use crate::layout::{Plane, TILE_RECORDS};
-use crate::query::{NibbleCodes, Query};
+use crate::nibble_codes::NibbleCodes;
+use crate::query::Query;
 use crate::refine::{CoarseLow, Part, TailHigh, TailLow};
 use crate::remainder::Dots;
 use crate::scan::{Candidate, Scan, Wanted};
