@@ -4,8 +4,6 @@
 //! most candidates, so the others are read for few. Candidates whose bounds still cross the floor or the ceiling go to
 //! pass 3.
 
-use std::marker::PhantomData;
-
 use crate::codes::{Codes, RecordMeta};
 use crate::dots::nibbles_dot;
 use crate::lanes::Lanes;
@@ -80,7 +78,7 @@ unsafe fn refine_each<L: Lanes, P: Part>(
     found: &mut Vec<Candidate>,
 ) {
     let (floor, ceiling) = (wanted.floor, wanted.ceiling);
-    let rows = Rows::<P>::of(codes, query);
+    let rows = Rows::of::<P>(codes, query);
     let factors = P::factors(&query.weights, codes.tail_low_norm());
     let mut kept = 0;
     for index in 0..found.len() {
@@ -113,7 +111,7 @@ unsafe fn refine_groups<L: Lanes, P: Part>(
     wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
 ) {
-    let rows = Rows::<P>::of(codes, query);
+    let rows = Rows::of::<P>(codes, query);
     let factors = P::factors(&query.weights, codes.tail_low_norm());
     let mut kept = 0;
     for first in (0..found.len()).step_by(GROUP) {
@@ -151,21 +149,19 @@ unsafe fn refine_groups<L: Lanes, P: Part>(
 }
 
 /// The rows of a plane, and the query's codes for them.
-struct Rows<'a, P> {
+struct Rows<'a> {
     first: *const u8,
     row_bytes: usize,
     band: &'a NibbleCodes,
-    plane: PhantomData<P>,
 }
 
-impl<'a, P: Part> Rows<'a, P> {
+impl<'a> Rows<'a> {
     #[inline(always)]
-    fn of(codes: &'a Codes, query: &'a Query) -> Self {
+    fn of<P: Part>(codes: &'a Codes, query: &'a Query) -> Self {
         Self {
             first: codes.plane(P::PLANE).as_ptr(),
             row_bytes: codes.layout().plane_bytes(P::PLANE),
             band: P::band(query),
-            plane: PhantomData,
         }
     }
 
