@@ -1,21 +1,20 @@
 //! Writes records as JSON text.
 
-use crate::columns::names::{ColumnId, ColumnNames};
+use crate::columns::names::ColumnNames;
 use crate::columns::table::Columns;
 use crate::json::write_value;
 
 /// Appends the data of a record as a JSON object. The members keep the order in which the record was written.
 pub(crate) fn write_data(columns: &Columns, slot: usize, names: &ColumnNames, out: &mut Vec<u8>) {
-    let cells = columns
-        .cells(slot)
-        .map(|(id, value): (ColumnId, _)| (names.member(id), value));
     out.push(b'{');
-    for (at, (member, value)) in cells.enumerate() {
-        if at > 0 {
+    let start = out.len();
+    // `for_each` runs through chained iterators without making each cell an option first, which a loop does.
+    columns.cells(slot).for_each(|(id, value)| {
+        if out.len() > start {
             out.push(b',');
         }
-        out.extend_from_slice(member);
+        out.extend_from_slice(names.member(id));
         write_value(value, out);
-    }
+    });
     out.push(b'}');
 }

@@ -36,11 +36,18 @@ pub(crate) fn write_passage(passage: &Passage, out: &mut Vec<u8>) {
 /// Appends the object with the three times under the names of `variant`. `times` are *created*, *changed* and
 /// *synced*, in milliseconds since 1970.
 pub(crate) fn write_times(variant: Variant, times: [i64; 3], out: &mut Vec<u8>) {
+    let mut last = None;
     for (at, (name, time)) in variant.time_names().into_iter().zip(times).enumerate() {
         out.extend_from_slice(if at == 0 { b"{\"" } else { b",\"" });
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(b"\":\"");
-        write_time(time, out);
+        let start = out.len();
+        match last {
+            // The times of most records are the same.
+            Some((same, text)) if same == time => out.extend_from_within(text),
+            _ => write_time(time, out),
+        }
+        last = Some((time, start..out.len()));
         out.push(b'"');
     }
     out.push(b'}');

@@ -127,32 +127,32 @@ impl Scan<'_> {
 /// Appends milliseconds since 1970 as `2026-01-02T03:04:05.678Z`, the format of JavaScript's `toISOString`.
 pub(crate) fn write_time(milliseconds: i64, out: &mut Vec<u8>) {
     let (year, month, day) = civil_from_days(milliseconds.div_euclid(DAY));
-    let time = milliseconds.rem_euclid(DAY);
-    if !(0..=9999).contains(&year) {
+    let time = milliseconds.rem_euclid(DAY) as u32;
+    if (0..=9999).contains(&year) {
+        let year = year as u32;
+        let mut text = *b"0000-00-00T";
+        put_two(&mut text[0..2], year / 100);
+        put_two(&mut text[2..4], year % 100);
+        put_two(&mut text[5..7], month as u32);
+        put_two(&mut text[8..10], day as u32);
+        out.extend_from_slice(&text);
+    } else {
         // The format of JavaScript. `parse_time` does not accept such years.
         write!(out, "{year:+07}-{month:02}-{day:02}T").expect("writing to memory");
-    } else {
-        put_digits(year, 4, out);
-        out.push(b'-');
-        put_digits(month, 2, out);
-        out.push(b'-');
-        put_digits(day, 2, out);
-        out.push(b'T');
     }
-    put_digits(time / 3_600_000, 2, out);
-    out.push(b':');
-    put_digits(time / 60_000 % 60, 2, out);
-    out.push(b':');
-    put_digits(time / 1000 % 60, 2, out);
-    out.push(b'.');
-    put_digits(time % 1000, 3, out);
-    out.push(b'Z');
+    let mut text = *b"00:00:00.000Z";
+    put_two(&mut text[0..2], time / 3_600_000);
+    put_two(&mut text[3..5], time / 60_000 % 60);
+    put_two(&mut text[6..8], time / 1000 % 60);
+    put_two(&mut text[9..11], time / 10 % 100);
+    text[11] = b'0' + (time % 10) as u8;
+    out.extend_from_slice(&text);
 }
 
-fn put_digits(value: i64, count: u32, out: &mut Vec<u8>) {
-    for place in (0..count).rev() {
-        out.push(b'0' + (value / 10_i64.pow(place) % 10) as u8);
-    }
+/// Writes a number below 100 with two digits.
+fn put_two(digits: &mut [u8], value: u32) {
+    digits[0] = b'0' + (value / 10) as u8;
+    digits[1] = b'0' + (value % 10) as u8;
 }
 
 #[cfg(test)]

@@ -74,11 +74,13 @@ pub(crate) fn write_integer(value: u64, out: &mut Vec<u8>) {
 ///
 /// `value` is finite; `-0` is written `0`.
 pub(crate) fn write_number(value: f64, out: &mut Vec<u8>) {
-    if value.trunc() == value && value.abs() < 9_007_199_254_740_992.0 {
-        if value < 0.0 {
+    // `trunc` would be a function call on CPUs without SSE 4.1.
+    let integer = value as i64;
+    if integer as f64 == value && value.abs() < 9_007_199_254_740_992.0 {
+        if integer < 0 {
             out.push(b'-');
         }
-        write_integer(value.abs() as u64, out);
+        write_integer(integer.unsigned_abs(), out);
     } else {
         out.extend_from_slice(ryu_js::Buffer::new().format_finite(value).as_bytes());
     }

@@ -55,15 +55,21 @@ impl Score {
     /// The highest score that a cosine of at most `bound` can have.
     #[must_use]
     pub(crate) fn at_most(bound: f32) -> Self {
-        let steps = (f64::from(bound) * f64::from(SCORE_STEPS)).ceil();
-        Self::rounded(steps.clamp(0.0, f64::from(SCORE_STEPS)) as u32)
+        let steps = Self::steps(bound);
+        // The cast rounds down; `ceil` would be a function call on CPUs without SSE 4.1.
+        let below = steps as u32;
+        Self::rounded(below + u32::from(f64::from(below) < steps))
     }
 
     /// A score that a cosine of at least `bound` certainly reaches.
     #[must_use]
     pub(crate) fn no_less(bound: f32) -> Self {
-        let steps = (f64::from(bound) * f64::from(SCORE_STEPS)).floor();
-        Self(steps.clamp(0.0, f64::from(SCORE_STEPS)) as u32)
+        Self(Self::steps(bound) as u32)
+    }
+
+    /// A bound in steps, clamped to the scores that there are.
+    fn steps(bound: f32) -> f64 {
+        (f64::from(bound) * f64::from(SCORE_STEPS)).clamp(0.0, f64::from(SCORE_STEPS))
     }
 
     /// The published number, 0..1.
@@ -144,8 +150,16 @@ pub(crate) fn to_unit_q30<T: Copy + Into<f64>>(vector: &[T]) -> Result<Vec<i32>,
     let scale = f64::from(1_u32 << COMPONENT_BITS) / squares.sqrt();
     Ok(vector
         .iter()
-        .map(|&component| (component.into() * scale).round() as i32)
+        .map(|&component| nearest(component.into() * scale))
         .collect())
+}
+
+/// The nearest integer, and of two that are equally near the one further from 0, as `f64::round` finds it, which is a
+/// function call on CPUs without SSE 4.1.
+fn nearest(value: f64) -> i32 {
+    // A half itself would round the largest number below a half up to 1.
+    const BEFORE_HALF: f64 = 0.5_f64.next_down();
+    (value + BEFORE_HALF.copysign(value)) as i32
 }
 
 /// The components of a vector that is a rounded unit vector of Q30 components already; `None` for every other vector.
@@ -226,6 +240,16 @@ mod tests {
                 text(Score(steps)).parse::<f64>().expect("number"),
                 Score(steps).value()
             );
+        }
+    }
+
+    #[test]
+    fn components_are_rounded_as_the_standard_library_rounds() {
+        let halves = (-9..=9).map(|at| f64::from(at) + 0.5);
+        let near = halves.flat_map(|half| [half.next_down(), half, half.next_up()]);
+        let largest = f64::from(1 << COMPONENT_BITS);
+        for value in near.chain([0.0, largest, -largest, largest - 0.5]) {
+            assert_eq!(nearest(value), value.round() as i32, "{value}");
         }
     }
 
