@@ -32,70 +32,70 @@ export declare class NativeDoctor {
   /** Releases the lock of the directory, once no examination runs. */
   close(): void
   /** Examines a database: `{"checks","settings","identity","sample"}`. */
-  examine(id: string, stop: StopFlag, progress: DoctorProgress): Promise<Buffer | NativeFailure>
+  examine(id: string, stop: StopFlag, progress: DoctorProgress): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
 }
 
 /** The databases of a data directory. */
 export declare class NativeEngine {
   /** Brings every database to memory. */
-  load(): Promise<undefined | NativeFailure>
+  load(): undefined | NativeFailure | Promise<undefined | NativeFailure>
   /** How far loading has come: `{"databases":[{"id","loaded","writable","records"}]}`. */
   progress(): string
   /** Makes a database or finds it made: `{"created","database"}`. */
-  createDatabase(id: string, settings: string): Promise<Buffer | NativeFailure>
+  createDatabase(id: string, settings: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Describes every database, a JSON array. */
-  listDatabases(): Promise<Buffer | NativeFailure>
+  listDatabases(): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Describes a database, JSON. */
-  describeDatabase(id: string): Promise<Buffer | NativeFailure>
+  describeDatabase(id: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** One above every id that a database ever gave to a record. */
-  nextId(id: string): Promise<number | NativeFailure>
+  nextId(id: string): number | NativeFailure | Promise<number | NativeFailure>
   /** Drops a database with all its files. */
-  dropDatabase(id: string): Promise<undefined | NativeFailure>
+  dropDatabase(id: string): undefined | NativeFailure | Promise<undefined | NativeFailure>
   /** Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none. */
-  prepareBatch(id: string, body: Uint8Array, vectors: Float32Array): Promise<Prepared | NativeFailure>
+  prepareBatch(id: string, body: Uint8Array, vectors: Float32Array): Prepared | NativeFailure | Promise<Prepared | NativeFailure>
   /** Checks lines of JSON. `first_line` is the number of the first line. */
-  prepareLines(id: string, body: Uint8Array, firstLine: number): Promise<Prepared | NativeFailure>
+  prepareLines(id: string, body: Uint8Array, firstLine: number): Prepared | NativeFailure | Promise<Prepared | NativeFailure>
   /** Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key. */
-  preparePatch(id: string, record: string, body: Uint8Array): Promise<Prepared | NativeFailure>
+  preparePatch(id: string, record: string, body: Uint8Array): Prepared | NativeFailure | Promise<Prepared | NativeFailure>
   /**
    * Writes prepared records with the vectors of their texts, one after the other, and the fingerprint of the
    * model that made them. `splits` tells which texts have several vectors.
    */
-  commit(id: string, prepared: Prepared, vectors: Float32Array, splits: Uint32Array, fingerprint?: string | undefined | null): Promise<NativeCommitted | NativeFailure>
+  commit(id: string, prepared: Prepared, vectors: Float32Array, splits: Uint32Array, fingerprint?: string | undefined | null): NativeCommitted | NativeFailure | Promise<NativeCommitted | NativeFailure>
   /** One record as a variant shows it; `request` holds `variant` and `forced_filter`. */
-  record(id: string, record: string, request: string): Promise<Buffer | NativeFailure>
+  record(id: string, record: string, request: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Deletes records and tells how many there were; none once it is stopped. */
-  deleteRecords(id: string, request: string, stop: StopFlag): Promise<number | NativeFailure>
+  deleteRecords(id: string, request: string, stop: StopFlag): number | NativeFailure | Promise<number | NativeFailure>
   /** Searches by a vector. */
-  search(id: string, request: string, vector: Float64Array, stop: StopFlag): Promise<NativePage | NativeFailure>
+  search(id: string, request: string, vector: Float64Array, stop: StopFlag): NativePage | NativeFailure | Promise<NativePage | NativeFailure>
   /** Runs the filter-only operation. */
-  query(id: string, request: string, stop: StopFlag): Promise<NativePage | NativeFailure>
+  query(id: string, request: string, stop: StopFlag): NativePage | NativeFailure | Promise<NativePage | NativeFailure>
   /** Reads the change feed: `{"changes","position","has_more","epoch"}`. */
-  changes(id: string, request: string, stop: StopFlag): Promise<Buffer | NativeFailure>
+  changes(id: string, request: string, stop: StopFlag): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Begins to export the records of the newest snapshot; `request` holds `vectors`, `filter`, `forced_filter`. */
-  openExport(id: string, request: string, stop: StopFlag): Promise<Export | NativeFailure>
+  openExport(id: string, request: string, stop: StopFlag): Export | NativeFailure | Promise<Export | NativeFailure>
   /** Reads the next lines of an export; empty after the last record. */
-  exportChunk(opened: Export, stop: StopFlag): Promise<Buffer | NativeFailure>
+  exportChunk(opened: Export, stop: StopFlag): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Examines a database while it is served: as `examine` of a doctor. */
-  examine(id: string, stop: StopFlag, progress: DoctorProgress): Promise<Buffer | NativeFailure>
+  examine(id: string, stop: StopFlag, progress: DoctorProgress): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Begins to embed a database with another model, or goes on: as `reembedding`. `settings` is JSON. */
-  beginReembedding(id: string, settings: string): Promise<Buffer | NativeFailure>
+  beginReembedding(id: string, settings: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** How far it has come: `{"model","fingerprint","done","started_at"}` or `null`. */
-  reembedding(id: string): Promise<Buffer | NativeFailure>
+  reembedding(id: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Reads what is to be embedded next. */
-  prepareReembedding(id: string): Promise<ReembeddingBatch | NativeFailure>
+  prepareReembedding(id: string): ReembeddingBatch | NativeFailure | Promise<ReembeddingBatch | NativeFailure>
   /** Stores a batch with the vectors of its texts, as `commit`, and tells how many records there are now. */
-  commitReembedding(id: string, batch: ReembeddingBatch, vectors: Float32Array, splits: Uint32Array, fingerprint: string): Promise<number | NativeFailure>
+  commitReembedding(id: string, batch: ReembeddingBatch, vectors: Float32Array, splits: Uint32Array, fingerprint: string): number | NativeFailure | Promise<number | NativeFailure>
   /** Makes ready what is embedded so far, so that the switch is quick. */
-  warmReembedding(id: string): Promise<undefined | NativeFailure>
+  warmReembedding(id: string): undefined | NativeFailure | Promise<undefined | NativeFailure>
   /** Puts what is embedded in the database's place; nothing may be written since the last batch. */
-  switchReembedding(id: string): Promise<undefined | NativeFailure>
+  switchReembedding(id: string): undefined | NativeFailure | Promise<undefined | NativeFailure>
   /** Fixes a moment of a database, or of all of them. Release the result. */
-  beginBackup(id?: string | undefined | null): Promise<Backup | NativeFailure>
+  beginBackup(id?: string | undefined | null): Backup | NativeFailure | Promise<Backup | NativeFailure>
   /** Writes the store of one of `databases` of a backup to a new file. */
-  copyBackup(backup: Backup, index: number, path: string, stop: StopFlag): Promise<undefined | NativeFailure>
+  copyBackup(backup: Backup, index: number, path: string, stop: StopFlag): undefined | NativeFailure | Promise<undefined | NativeFailure>
   /** Removes what is embedded so far. */
-  cancelReembedding(id: string): Promise<undefined | NativeFailure>
+  cancelReembedding(id: string): undefined | NativeFailure | Promise<undefined | NativeFailure>
   /** How busy the scan threads are. */
   scanStats(): NativeScanStats
   /** What has been done since the engine was opened, and what waits. */
@@ -106,7 +106,7 @@ export declare class NativeEngine {
    */
   takeEvents(): string
   /** Answers what was taken, saves, and gives the directory free. */
-  close(): Promise<undefined | NativeFailure>
+  close(): undefined | NativeFailure | Promise<undefined | NativeFailure>
 }
 
 /** Counts matches by the facets of a request. */

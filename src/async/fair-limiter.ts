@@ -1,4 +1,5 @@
 import { CosiftError } from '../errors.js';
+import type { Stoppable } from './stoppable.js';
 
 /** Calls that may wait; a further call is refused as busy. */
 const MAX_WAITING = 4096;
@@ -26,14 +27,13 @@ export class FairLimiter {
   }
 
   /**
-   * Runs `call` once the limits allow it.
+   * Runs `call` once the limits allow it. A call that need not wait runs even if it is stopped already.
    *
-   * @throws {CosiftError} `busy` when too many calls wait; the signal's reason when it is aborted before `call` runs.
+   * @throws {CosiftError} `busy` when too many calls wait; the signal's reason when a waiting call is stopped.
    */
-  async run<T>(caller: string, call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    signal?.throwIfAborted();
+  async run<T>(caller: string, call: () => Promise<T>, stoppable: Stoppable = {}): Promise<T> {
     if (this.#mayRun(caller)) this.#start(caller);
-    else await this.#wait(caller, signal);
+    else await this.#wait(caller, stoppable.signal);
     try {
       return await call();
     } finally {
@@ -68,6 +68,7 @@ export class FairLimiter {
   }
 
   #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
     if (this.#waitingCount >= MAX_WAITING) {
       throw new CosiftError('busy', `too many calls are waiting (limit ${MAX_WAITING})`);
     }

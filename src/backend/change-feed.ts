@@ -38,11 +38,9 @@ export class ChangeFeed {
       const written = this.#nextChange(id, stop.signal);
       try {
         const read = { after, limit, epoch, forced_filter: scope?.forcedFilter };
-        const body = await this.#reads.run(
-          scope?.caller ?? '',
-          () => this.#store.changes(id, read, signal),
+        const body = await this.#reads.run(scope?.caller ?? '', () => this.#store.changes(id, read, signal), {
           signal,
-        );
+        });
         const remainingMs = deadline - performance.now();
         if (
           remainingMs <= 0 ||

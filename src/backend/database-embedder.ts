@@ -12,6 +12,13 @@ const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Co}\p{Cs}]/u;
 /** Embeds texts with the model of a database; returns no vectors for a database without a model. */
 export type EmbedTexts = (source: TextSource, signal?: AbortSignal) => Promise<EmbeddedVectors>;
 
+/** What a search is scored by. */
+export interface QueryVector {
+  vector: Float64Array;
+  /** The fingerprint of the model that made it; null for a vector of the caller. */
+  fingerprint: string | null;
+}
+
 export interface WriteOrigin {
   /** The id of the caller's key: keys take turns where texts wait for the model. */
   caller?: string | undefined;
@@ -56,8 +63,18 @@ export class DatabaseEmbedder {
     };
   }
 
+  /** As {@link queryVector}, but at once; undefined where that is not possible. */
+  knownQueryVector(id: string, { text, vector }: SearchRequest['search']): QueryVector | undefined {
+    if (text === undefined || vector !== undefined) return undefined;
+    const info = this.#infos.known(id);
+    const embedder = info?.model ? this.#models.loaded(info.model) : undefined;
+    if (embedder === undefined || embedder.fingerprint !== info?.fingerprint) return undefined;
+    const cached = embedder.cachedQuery(text);
+    return cached && { vector: cached, fingerprint: embedder.fingerprint };
+  }
+
   /**
-   * Returns the query vector of a search and the fingerprint of its model; null for a vector of the caller.
+   * Returns the query vector of a search.
    *
    * With `needsMeaning: false`, the scores of the search do not depend on the vector. Then it is any unit vector, and the
    * text is not embedded.
@@ -66,7 +83,7 @@ export class DatabaseEmbedder {
     id: string,
     search: SearchRequest['search'],
     { needsMeaning, ...options }: EmbedOptions & { needsMeaning: boolean },
-  ): Promise<{ vector: Float64Array; fingerprint: string | null }> {
+  ): Promise<QueryVector> {
     const { model, fingerprint, dimensions } = await this.#infoFor(id, search);
     if (search.vector !== undefined) {
       checkWords(search);

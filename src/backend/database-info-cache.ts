@@ -51,6 +51,11 @@ export class DatabaseInfoCache {
     return reading;
   }
 
+  /** The entry of a database, if there is one. */
+  known(id: string): DatabaseInfo | undefined {
+    return this.#infos.get(id);
+  }
+
   /** @throws {CosiftError} `database_not_found`, `not_ready` */
   async get(id: string): Promise<DatabaseInfo> {
     const info = this.#infos.get(id);

@@ -7,7 +7,15 @@ export {
   type ModelSource,
   readModelDirectory,
 } from '../embedding/index.js';
-export type { Backend, BackendStats, BackupArchive, PageReply, Readiness, Scope } from './backend.js';
+export type {
+  Backend,
+  BackendStats,
+  BackupArchive,
+  PageOptions,
+  PageReply,
+  Readiness,
+  Scope,
+} from './backend.js';
 export { DataLock, LOCK_FILE } from './data-lock.js';
 export { type ExamineAllCall, examineDirectory } from './doctor/index.js';
 export { keptModels, keptModelsPath } from './kept-models.js';

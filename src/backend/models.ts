@@ -114,6 +114,11 @@ export class Models {
     return loading;
   }
 
+  /** The embedder of a model that is loaded. */
+  loaded(model: string): Embedder | undefined {
+    return this.#closed ? undefined : this.#loaded.get(model);
+  }
+
   /** Returns the sums over all loaded models; undefined while no model is loaded. */
   stats(): EmbedderStats | undefined {
     const all = [...this.#loaded.values()].map((embedder) => embedder.stats());

@@ -32,11 +32,13 @@ export class PageReader {
     const start = performance.now();
     const { search, pagination, ...rest } = request;
     for (;;) {
-      const { vector, fingerprint } = await this.#embedder.queryVector(id, search, {
-        signal: options.signal,
-        caller: options.scope?.caller,
-        needsMeaning: needsMeaning(request),
-      });
+      const { vector, fingerprint } =
+        this.#embedder.knownQueryVector(id, search) ??
+        (await this.#embedder.queryVector(id, search, {
+          signal: options.signal,
+          caller: options.scope?.caller,
+          needsMeaning: needsMeaning(request),
+        }));
       const embeddedAt = performance.now();
       const storeRequest = {
         variant: options.variant,
@@ -50,7 +52,7 @@ export class PageReader {
       };
       try {
         const { body, searchMs } = await limited(this.#searches, options, () =>
-          this.#store.search(id, storeRequest, vector, options.signal),
+          this.#store.search(id, storeRequest, vector, options),
         );
         const timings = { embedMs: embeddedAt - start, searchMs, totalMs: performance.now() - start };
         return { body, timings };
@@ -103,14 +105,10 @@ function needsMeaning({ search, explain, passages, map }: SearchRequest & MapOpt
 }
 
 /** Asks the store once the limiter lets the caller run, so that few unsent responses are in memory. */
-function limited<T>(
-  limiter: FairLimiter,
-  { scope, signal, check }: PageOptions,
-  ask: () => Promise<T>,
-): Promise<T> {
-  const call = async () => {
-    check?.();
-    return await ask();
+function limited<T>(limiter: FairLimiter, options: PageOptions, ask: () => Promise<T>): Promise<T> {
+  const call = () => {
+    options.check?.();
+    return ask();
   };
-  return limiter.run(scope?.caller ?? '', call, signal);
+  return limiter.run(options.scope?.caller ?? '', call, options);
 }

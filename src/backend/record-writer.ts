@@ -66,7 +66,7 @@ export class RecordWriter {
     const { record } =
       prepared.texts().length === 0
         ? await commitRecords(destination, prepared, { signal, onWait })
-        : await this.#textPatches.run(`${id}/${recordId}`, commitAgain, signal);
+        : await this.#textPatches.run(`${id}/${recordId}`, commitAgain, { signal });
     feed.notify(id);
     if (record === undefined) throw new CosiftError('internal', 'the store returned no patched record');
     return record;

@@ -53,7 +53,7 @@ export class WriteBarrier {
     };
     this.#waiting += 1;
     try {
-      return await this.#resumed.run('', untilOpen, stop.signal);
+      return await this.#resumed.run('', untilOpen, stop);
     } finally {
       endWait();
     }

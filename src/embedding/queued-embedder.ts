@@ -30,16 +30,20 @@ export class QueuedEmbedder implements Embedder {
   }
 
   async embedQuery(text: string, { signal, caller }: EmbedOptions = {}): Promise<Float64Array> {
+    const cached = this.cachedQuery(text);
+    if (cached !== undefined) return cached;
+    if (this.#inferences.has(text)) this.#cacheHits += 1;
+    else this.#cacheMisses += 1;
+    const run = (stop: AbortSignal) => this.#runQuery(text, caller, stop);
+    return new Float64Array(await this.#inferences.run(text, run, signal));
+  }
+
+  cachedQuery(text: string): Float64Array | undefined {
     const cached = this.#cache.get(text);
-    if (cached !== undefined || this.#inferences.has(text)) {
-      this.#cacheHits += 1;
-    } else {
-      this.#cacheMisses += 1;
-    }
-    const vector =
-      cached ?? (await this.#inferences.run(text, (stop) => this.#runQuery(text, caller, stop), signal));
+    if (cached === undefined) return undefined;
+    this.#cacheHits += 1;
     // A copy, because a caller may change its vector, and the cached one is shared.
-    return new Float64Array(vector);
+    return new Float64Array(cached);
   }
 
   async embedPassages(texts: readonly string[], options: PassageOptions = {}): Promise<TextVectors> {

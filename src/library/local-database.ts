@@ -240,7 +240,9 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     try {
       signal?.throwIfAborted();
       const checked = checkSearchRequest(checkRequest(request), shape);
-      return parseJson((await this.#backend.search(this.id, checked, { variant: shape, signal })).body);
+      const { body } = await this.#backend.search(this.id, checked, { variant: shape, signal });
+      signal?.throwIfAborted();
+      return parseJson(body);
     } catch (error) {
       throw asGiven(error);
     }

@@ -1,4 +1,5 @@
 import type { TextSource } from '../api/text-line.js';
+import type { Stoppable } from '../async/stoppable.js';
 import type { Problem } from '../errors.js';
 import type {
   Change,
@@ -82,7 +83,8 @@ export interface RecordStore {
   deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number>;
 
   /**
-   * Returns the page of the records nearest to `vector`, best first. Aborting `signal` stops the running search.
+   * Returns the page of the records nearest to `vector`, best first. Aborting the signal stops a search that takes a while.
+   * The page of a search that is done at once is returned even then.
    *
    * @throws {StaleError} when the vectors of the database come from a model other than `embedded_by`.
    */
@@ -90,7 +92,7 @@ export interface RecordStore {
     id: string,
     request: StoreSearchRequest,
     vector: Float64Array,
-    signal?: AbortSignal,
+    stoppable?: Stoppable,
   ): Promise<StorePage>;
   /** Returns a page of the records that pass filter and time range. Aborting `signal` stops the running query. */
   query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage>;

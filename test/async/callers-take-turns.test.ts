@@ -11,7 +11,7 @@ function call(turns: FairLimiter, log: string[], caller: string, name: string, s
     log.push(name);
     await told;
   };
-  return { end, done: turns.run(caller, work, signal) };
+  return { end, done: turns.run(caller, work, { signal }) };
 }
 
 test('callers take turns, and none has all that may run at once', async () => {

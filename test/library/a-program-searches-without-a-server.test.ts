@@ -126,6 +126,16 @@ describe('vectors of one’s own', () => {
     expect((await database.search({ search: { vector } })).results[0]?.id).toBe(1);
   });
 
+  it('rejects a search of few records whose signal is aborted before its page is there', async () => {
+    const { database, vectors } = await filled(20);
+    const leaving = new AbortController();
+    const search = { search: { vector: vectors[0] as Float32Array } };
+    const found = database.search(search, { signal: leaving.signal });
+    leaving.abort(new Error('changed my mind'));
+    await expect(found).rejects.toThrow('changed my mind');
+    expect((await database.search(search)).results[0]?.id).toBe(1);
+  });
+
   it('keeps everything over close and open, and refuses a second open', async () => {
     const { database, vectors } = await filled(300);
     const request = { search: { vector: vectors[3] as Float32Array, threshold: 0 } };

@@ -101,7 +101,7 @@ test('more searches at once than the queue takes are answered or refused as busy
 
 test('a call that is aborted stops no later one', async () => {
   const store = await filled();
-  const search = (signal?: AbortSignal) => store.search('db', REQUEST, new Float64Array([1, 0]), signal);
+  const search = (signal?: AbortSignal) => store.search('db', REQUEST, new Float64Array([1, 0]), { signal });
   for (let round = 0; round < 20; round++) {
     const leaving = new AbortController();
     const left = [1, 2, 3].map(() => search(leaving.signal));
@@ -113,6 +113,18 @@ test('a call that is aborted stops no later one', async () => {
     expect((await stayed).body.length).toBeGreaterThan(0);
     expect((await Promise.all([1, 2, 3, 4].map(() => search()))).length).toBe(4);
   }
+  await store.close();
+});
+
+test('a search that is done at once leaves its signal unread', async () => {
+  const store = await filled();
+  const stoppable = {
+    get signal(): AbortSignal {
+      throw new Error('the signal was read');
+    },
+  };
+  const page = await store.search('db', REQUEST, new Float64Array([1, 0]), stoppable);
+  expect(page.body.length).toBeGreaterThan(0);
   await store.close();
 });
 

@@ -8,19 +8,24 @@ use napi::{Env, Task};
 
 use crate::deferred::Deferred;
 use crate::failure::NativeFailure;
-use crate::promise::{outcome, promise};
+use crate::finished_calls::FinishedCalls;
+use crate::promise::outcome;
 
 /// Runs `work` on another thread and returns a promise of its result, which is converted on the main thread.
 pub(crate) fn background<'env, T: Send + 'static, J: From<T> + ToNapiValue + 'static>(
     env: &'env Env,
     work: impl FnOnce() -> std::result::Result<T, Error> + Send + 'static,
 ) -> Result<PromiseRaw<'env, Either<J, NativeFailure>>> {
-    let mut spawned = Ok(());
-    let promised = promise(env, |done| {
-        let run = move || done(caught(work));
-        spawned = env.spawn(Background(Some(Box::new(run)))).map(|_| ());
-    });
-    spawned.and(promised)
+    let calls = FinishedCalls::of(env)?;
+    let (deferred, promise) = Deferred::new(env)?;
+    calls.begin(env)?;
+    let run = move || {
+        calls.finish(deferred, caught(work), |result| {
+            outcome(result.map(J::from))
+        });
+    };
+    env.spawn(Background(Some(Box::new(run))))?;
+    Ok(promise)
 }
 
 /// Runs `work` on this thread if it is short: passing it to another thread and back would take longer. Otherwise as

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cosift_engine::Doctor;
-use napi::bindgen_prelude::{Buffer, Either, PromiseRaw};
+use napi::bindgen_prelude::{Buffer, Either, Either3, PromiseRaw};
 use napi_derive::napi;
 
 use crate::failure::NativeFailure;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cosift_engine::{Embedded, Engine, Format};
 use napi::bindgen_prelude::{
-    Buffer, Either, Float32Array, Float64Array, PromiseRaw, Uint8Array, Uint32Array,
+    Buffer, Either, Either3, Float32Array, Float64Array, PromiseRaw, Uint8Array, Uint32Array,
 };
 use napi_derive::napi;
 

@@ -23,8 +23,7 @@ thread_local! {
 /// The finished calls of one environment.
 ///
 /// All calls share one threadsafe function. The first finished call wakes the JavaScript thread, which settles the
-/// promises of all calls that have finished by then, in the order in which they finished. A call that has finished when
-/// its start returns wakes no thread: the JavaScript thread, which starts it, settles its promise.
+/// promises of all calls that have finished by then, in the order in which they finished.
 pub(crate) struct FinishedCalls(Mutex<State>);
 
 struct State {
@@ -32,22 +31,7 @@ struct State {
     wake: Option<Wake>,
     /// Calls whose promises are not settled.
     in_progress: usize,
-    /// Whether the JavaScript thread is starting a call. It settles the finished calls afterwards.
-    is_starting: bool,
     finished: Vec<Settle>,
-}
-
-/// A call that the JavaScript thread is starting.
-pub(crate) struct Starting<'env> {
-    calls: Arc<FinishedCalls>,
-    env: &'env Env,
-}
-
-impl Drop for Starting<'_> {
-    fn drop(&mut self) {
-        self.calls.lock().is_starting = false;
-        self.calls.settle(self.env);
-    }
 }
 
 impl FinishedCalls {
@@ -68,7 +52,6 @@ impl FinishedCalls {
         let calls = Arc::new(Self(Mutex::new(State {
             wake: None,
             in_progress: 0,
-            is_starting: false,
             finished: Vec::new(),
         })));
         let woken = Arc::downgrade(&calls);
@@ -93,8 +76,8 @@ impl FinishedCalls {
         Ok(calls)
     }
 
-    /// Counts a call that begins, on the JavaScript thread. The call is started before the returned value is dropped.
-    pub(crate) fn begin<'env>(self: &Arc<Self>, env: &'env Env) -> Result<Starting<'env>> {
+    /// Counts a call whose promise is returned, on the JavaScript thread.
+    pub(crate) fn begin(&self, env: &Env) -> Result<()> {
         let mut state = self.lock();
         if state.in_progress == 0
             && let Some(wake) = &mut state.wake
@@ -106,9 +89,7 @@ impl FinishedCalls {
             wake.refer(env)?;
         }
         state.in_progress += 1;
-        state.is_starting = true;
-        let calls = Arc::clone(self);
-        Ok(Starting { calls, env })
+        Ok(())
     }
 
     /// Has the promise of a call settled with `result`, which `convert` makes a value of JavaScript. Callable on any thread.
@@ -120,12 +101,7 @@ impl FinishedCalls {
     ) {
         let settle: Settle = Box::new(move |env| deferred.settle(env, convert(result)));
         let mut state = self.lock();
-        let State {
-            wake,
-            finished,
-            is_starting,
-            ..
-        } = &mut *state;
+        let State { wake, finished, .. } = &mut *state;
         let Some(wake) = wake else {
             drop(state);
             // The result is dropped without the lock, because it may be the last handle of the engine.
@@ -133,7 +109,7 @@ impl FinishedCalls {
         };
         finished.push(settle);
         // The others in the queue have woken the thread, and it takes this one with them.
-        if finished.len() == 1 && !*is_starting {
+        if finished.len() == 1 {
             wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
     }

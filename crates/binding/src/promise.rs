@@ -1,8 +1,10 @@
-//! Promises that the threads of the engine resolve.
+//! Calls of the engine, whose threads resolve the promises of those that take a while.
+
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cosift_engine::{Done, Error};
 use napi::Env;
-use napi::bindgen_prelude::{Either, PromiseRaw, Result, ToNapiValue};
+use napi::bindgen_prelude::{Either, Either3, PromiseRaw, Result, ToNapiValue};
 
 use crate::deferred::Deferred;
 use crate::failure::NativeFailure;
@@ -10,18 +12,46 @@ use crate::finished_calls::FinishedCalls;
 
 type Outcome<J> = Either<J, NativeFailure>;
 
-/// Starts a call of the engine and returns a promise of its result, which is converted on the main thread.
-pub(crate) fn promise<'env, T: Send + 'static, J: From<T> + ToNapiValue + 'static>(
+/// What a call returns: its result if it has finished already, otherwise a promise.
+pub(crate) type Returned<'env, J> = Either3<J, NativeFailure, PromiseRaw<'env, Outcome<J>>>;
+
+/// A call between its start and its end, which may come before the start returns, on any thread.
+enum Progress<T> {
+    Starting,
+    Finished(std::result::Result<T, Error>),
+    /// The JavaScript thread has returned the promise that this settles.
+    Promised(Deferred),
+}
+
+/// Starts a call of the engine. A result that is there when the start returns is returned as it is, because a promise takes
+/// longer than some calls; otherwise a promise of it. Results are converted on the main thread.
+pub(crate) fn result_or_promise<'env, T: Send + 'static, J: From<T> + ToNapiValue + 'static>(
     env: &'env Env,
     start: impl FnOnce(Done<T>),
-) -> Result<PromiseRaw<'env, Outcome<J>>> {
+) -> Result<Returned<'env, J>> {
     let calls = FinishedCalls::of(env)?;
-    let (deferred, promise) = Deferred::new(env)?;
-    let _starting = calls.begin(env)?;
+    let progress = Arc::new(Mutex::new(Progress::Starting));
+    let (of_done, finished) = (Arc::clone(&progress), Arc::clone(&calls));
     start(Box::new(move |result| {
-        calls.finish(deferred, result, |result| outcome(result.map(J::from)));
+        let mut progress = of_done.lock().unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(&mut *progress, Progress::Starting) {
+            Progress::Promised(deferred) => {
+                finished.finish(deferred, result, |result| outcome(result.map(J::from)));
+            }
+            _ => *progress = Progress::Finished(result),
+        }
     }));
-    Ok(promise)
+    let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Progress::Finished(result) = std::mem::replace(&mut *progress, Progress::Starting) {
+        return Ok(match result {
+            Ok(result) => Either3::A(result.into()),
+            Err(error) => Either3::B(error.into()),
+        });
+    }
+    let (deferred, promise) = Deferred::new(env)?;
+    calls.begin(env)?;
+    *progress = Progress::Promised(deferred);
+    Ok(Either3::C(promise))
 }
 
 /// The value that a result becomes in JavaScript.
@@ -34,7 +64,7 @@ pub(crate) fn convert<T: 'static, U: 'static>(done: Done<U>, convert: fn(T) -> U
     Box::new(move |result| done(result.map(convert)))
 }
 
-/// Declares methods that return a promise: `fn name(self, parameters) -> type of the result, call;`. Their docs are
+/// Declares methods that return a result or a promise: `fn name(self, parameters) -> type of the result, call;`. Their docs are
 /// `#[doc]` attributes: a macro passes doc comments on as raw strings, which napi does not read.
 macro_rules! promises {
     (impl $class:ident { $(
@@ -46,8 +76,8 @@ macro_rules! promises {
             $(#[$($doc)*])*
             #[napi]
             pub fn $name<'env>(&$this, env: &'env napi::Env, $($($parameters)+)?)
-            -> napi::Result<PromiseRaw<'env, Either<$result, NativeFailure>>> {
-                $crate::promise::promise(env, $call)
+            -> napi::Result<Either3<$result, NativeFailure, PromiseRaw<'env, Either<$result, NativeFailure>>>> {
+                $crate::promise::result_or_promise(env, $call)
             }
         )* }
     };

@@ -4,7 +4,7 @@ import { onClose } from '../http/on-close.js';
 
 /**
  * Runs `call` with a signal that is aborted when the connection closes or after `timeoutMs`. If `call` still succeeds
- * after that, its result is returned.
+ * after that, its result is returned. The signal is made when `call` reads it for the first time.
  *
  * @throws {CosiftError} `stopped` or `timed_out` when `call` fails after the signal was aborted; otherwise its own error.
  */
@@ -12,18 +12,18 @@ export async function withAbortAndTimeout<T>(
   request: FastifyRequest,
   reply: FastifyReply,
   timeoutMs: number,
-  call: (signal: AbortSignal) => Promise<T>,
+  call: (stoppable: { readonly signal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
+  // Node makes the signal of a controller when it is read.
   const controller = new AbortController();
-  const { signal } = controller;
   const timer = setTimeout(() => controller.abort(timedOut(timeoutMs)), timeoutMs);
   const forget = onClose(request, reply, () =>
     controller.abort(new CosiftError('stopped', 'the caller went away')),
   );
   try {
-    return await call(signal);
+    return await call(controller);
   } catch (error) {
-    throw signal.aborted ? signal.reason : error;
+    throw controller.signal.aborted ? controller.signal.reason : error;
   } finally {
     clearTimeout(timer);
     forget();

@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** By socket: the functions to call when it closes. */
-const listeners = new WeakMap<object, Set<() => void>>();
+/** By response: the functions to call when it or its connection closes. */
+const waiting = new WeakMap<object, Set<() => void>>();
+/** By socket: the functions to call when it closes, one for each response. */
+const responses = new WeakMap<object, Set<() => void>>();
 
 /**
  * Calls `listener` once, when the response or its connection has closed. The returned function removes the listener.
@@ -12,32 +14,39 @@ const listeners = new WeakMap<object, Set<() => void>>();
 export function onClose(request: FastifyRequest, reply: FastifyReply, listener: () => void): () => void {
   const { socket } = request.raw;
   const response = reply.raw;
-  const ofSocket = listenersOf(socket);
-  const remove = () => {
-    response.off('close', onEvent);
-    ofSocket.delete(onEvent);
-  };
-  const onEvent = () => {
-    remove();
-    listener();
-  };
   if (response.closed || socket.closed) {
     queueMicrotask(listener);
     return () => undefined;
   }
-  response.once('close', onEvent);
-  ofSocket.add(onEvent);
-  return remove;
+  const listeners = waiting.get(response) ?? watch(response, responsesOf(socket));
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Makes the set of one response. The response has one listener for all, because each takes time. */
+function watch(response: FastifyReply['raw'], ofSocket: Set<() => void>): Set<() => void> {
+  const created = new Set<() => void>();
+  waiting.set(response, created);
+  const close = () => {
+    ofSocket.delete(close);
+    for (const listener of created) {
+      created.delete(listener);
+      listener();
+    }
+  };
+  response.on('close', close);
+  ofSocket.add(close);
+  return created;
 }
 
 /** The set of one socket. The socket has one listener for all, because a kept-alive connection has many requests. */
-function listenersOf(socket: FastifyRequest['raw']['socket']): Set<() => void> {
-  const existing = listeners.get(socket);
+function responsesOf(socket: FastifyRequest['raw']['socket']): Set<() => void> {
+  const existing = responses.get(socket);
   if (existing !== undefined) return existing;
   const created = new Set<() => void>();
-  listeners.set(socket, created);
+  responses.set(socket, created);
   socket.once('close', () => {
-    for (const listener of [...created]) listener();
+    for (const close of created) close();
   });
   return created;
 }

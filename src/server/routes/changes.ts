@@ -19,8 +19,8 @@ export function changeHandlers({ backend, keys, limits, timeouts, inFlight }: De
       const id = databaseOf(request);
       const scope = scopeOf(request);
       const waitForChanges = (waitMs: number) =>
-        withAbortAndTimeout(request, reply, waitMs + timeouts.responseMs, async (aborted) => {
-          using stop = new LinkedAbort(aborted, inFlight.closing);
+        withAbortAndTimeout(request, reply, waitMs + timeouts.responseMs, async ({ signal }) => {
+          using stop = new LinkedAbort(signal, inFlight.closing);
           return await backend.changes(id, { after, limit, waitMs, epoch }, { scope, signal: stop.signal });
         });
       let changes: Uint8Array | undefined;

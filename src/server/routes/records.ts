@@ -18,7 +18,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       const body = request.body;
       return sendJson(
         reply,
-        await withAbortAndTimeout(request, reply, timeouts.writeMs, (signal) =>
+        await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
           backend.upsertBatch(id, body, { signal, caller: callerOf(request).keyId, ...yielding(request) }),
         ),
       );
@@ -45,7 +45,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       const patch = request.body;
       const id = databaseOf(request);
       const { keyId: caller, actions } = callerOf(request);
-      const record = await withAbortAndTimeout(request, reply, timeouts.writeMs, (signal) =>
+      const record = await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
         backend.patchRecord(id, String(rid), patch, { signal, caller, ...yielding(request) }),
       );
       return actions.has('records.read')
@@ -56,7 +56,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
     async deleteRecord(request, reply) {
       const rid = recordIdOf(request);
       const id = databaseOf(request);
-      const { deleted } = await withAbortAndTimeout(request, reply, timeouts.responseMs, (signal) =>
+      const { deleted } = await withAbortAndTimeout(request, reply, timeouts.responseMs, ({ signal }) =>
         backend.deleteRecords(id, { ids: [rid] }, { scope: scopeOf(request), signal, ...yielding(request) }),
       );
       if (deleted === 0) throw new CosiftError('record_not_found', `there is no record ${rid}`);
@@ -66,7 +66,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
     async deleteRecords(request, reply) {
       const deletion = checkDeleteRequest(request.body, limits, request.bodyBytes);
       const id = databaseOf(request);
-      return withAbortAndTimeout(request, reply, timeouts.responseMs, (signal) =>
+      return withAbortAndTimeout(request, reply, timeouts.responseMs, ({ signal }) =>
         backend.deleteRecords(id, deletion, { scope: scopeOf(request), signal, ...yielding(request) }),
       );
     },

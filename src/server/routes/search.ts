@@ -1,10 +1,34 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { PageReply } from '../../backend/index.js';
+import type { PageOptions, PageReply, Scope } from '../../backend/index.js';
 import { checkMapRequest, checkQueryRequest, checkSearchRequest, type Variant } from '../../schema/index.js';
 import { databaseOf, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout } from '../admission/deadlines.js';
 import { sendJson } from '../http/send-json.js';
 import type { Dependencies, Handler, Handlers } from './dependencies.js';
+
+/** The options of one call. Its signal is read only when it is needed. */
+class PageCall implements PageOptions {
+  readonly variant: Variant;
+  readonly scope: Scope;
+  readonly check: () => void;
+  readonly #stoppable: { readonly signal: AbortSignal };
+
+  constructor(
+    variant: Variant,
+    request: FastifyRequest,
+    stoppable: { readonly signal: AbortSignal },
+    check: (request: FastifyRequest) => void,
+  ) {
+    this.variant = variant;
+    this.scope = scopeOf(request);
+    this.check = () => check(request);
+    this.#stoppable = stoppable;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stoppable.signal;
+  }
+}
 
 /** Handlers of search, query and map in both variants. */
 export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }: Dependencies): Handlers {
@@ -25,13 +49,8 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
     async (request, reply) => {
       const search = checkSearchRequest(request.body, variant, limits, request.bodyBytes);
       const id = databaseOf(request);
-      const page = await withAbortAndTimeout(request, reply, timeouts.responseMs, (signal) =>
-        backend.search(id, search, {
-          variant,
-          scope: scopeOf(request),
-          signal,
-          check: () => checkRoom(request),
-        }),
+      const page = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stoppable) =>
+        backend.search(id, search, new PageCall(variant, request, stoppable, checkRoom)),
       );
       return send(reply, page);
     };
@@ -41,13 +60,8 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
     async (request: FastifyRequest, reply) => {
       const query = checkQueryRequest(request.body, variant, limits, request.bodyBytes);
       const id = databaseOf(request);
-      const page = await withAbortAndTimeout(request, reply, timeouts.responseMs, (signal) =>
-        backend.query(id, query, {
-          variant,
-          scope: scopeOf(request),
-          signal,
-          check: () => checkRoom(request),
-        }),
+      const page = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stoppable) =>
+        backend.query(id, query, new PageCall(variant, request, stoppable, checkRoom)),
       );
       return send(reply, page);
     };
@@ -57,13 +71,8 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
     async (request, reply) => {
       const map = checkMapRequest(request.body, variant, limits, request.bodyBytes);
       const id = databaseOf(request);
-      const points = await withAbortAndTimeout(request, reply, timeouts.responseMs, (signal) =>
-        backend.map(id, map, {
-          variant,
-          scope: scopeOf(request),
-          signal,
-          check: () => checkRoom(request),
-        }),
+      const points = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stoppable) =>
+        backend.map(id, map, new PageCall(variant, request, stoppable, checkRoom)),
       );
       return send(reply, points);
     };

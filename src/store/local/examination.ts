@@ -1,6 +1,6 @@
 import { parseJson } from '../../schema/index.js';
 import type { Examination, ExamineCall } from '../record-store.js';
-import { type DoctorProgress, type NativeFailure, native, type StopFlag } from './binding.js';
+import { type DoctorProgress, type NativeEngine, native, type StopFlag } from './binding.js';
 import { withStopFlag } from './stop-flag.js';
 import { unwrap } from './unwrap.js';
 
@@ -12,7 +12,7 @@ const IDENTITY_ADVICE =
 /** Runs a native examination with a signal, and reports its progress. */
 export async function runExamination(
   { signal, onProgress }: ExamineCall,
-  examine: (stop: StopFlag, progress: DoctorProgress) => Promise<Buffer | NativeFailure>,
+  examine: (stop: StopFlag, progress: DoctorProgress) => ReturnType<NativeEngine['examine']>,
 ): Promise<Examination> {
   const progress = new (native().DoctorProgress)();
   const timer = onProgress && setInterval(() => onProgress(progress.done, progress.records), PROGRESS_MS);

@@ -1,4 +1,5 @@
 import { endOfTurn } from '../../async/end-of-turn.js';
+import type { Stoppable } from '../../async/stoppable.js';
 import { CosiftError } from '../../errors.js';
 import { type Limits, parseJson } from '../../schema/index.js';
 import type {
@@ -31,6 +32,7 @@ import {
   native,
   type Prepared,
   type ReembeddingBatch,
+  type StopFlag,
 } from './binding.js';
 import { engineLimits } from './engine-limits.js';
 import { engineRequest } from './engine-request.js';
@@ -38,7 +40,7 @@ import { runExamination } from './examination.js';
 import { makeBackup } from './local-backup.js';
 import { refuseUnfinishedRestore } from './refuse-unfinished-restore.js';
 import { Spool } from './spool.js';
-import { withStopFlag, withStopFlagUntilDone } from './stop-flag.js';
+import { withLateStopFlag, withStopFlag, withStopFlagUntilDone } from './stop-flag.js';
 import { unwrap } from './unwrap.js';
 
 /**
@@ -136,12 +138,13 @@ export class LocalStore implements RecordStore {
     id: string,
     request: StoreSearchRequest,
     vector: Float64Array,
-    signal?: AbortSignal,
+    stoppable: Stoppable = {},
   ): Promise<StorePage> {
     const text = engineRequest(request);
     // The native call carries out a search of a small database.
     await endOfTurn();
-    return pageOf(unwrap(await withStopFlag(signal, (stop) => this.#native.search(id, text, vector, stop))));
+    const search = (stop: StopFlag) => this.#native.search(id, text, vector, stop);
+    return pageOf(unwrap(await withLateStopFlag(stoppable, search)));
   }
 
   async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {

@@ -1,3 +1,4 @@
+import type { Stoppable } from '../../async/stoppable.js';
 import type { Limits } from '../../schema/index.js';
 import { engineRequest } from '../local/engine-request.js';
 import { unwrap } from '../local/unwrap.js';
@@ -192,12 +193,12 @@ export class PostgresStore implements RecordStore {
     id: string,
     request: StoreSearchRequest,
     vector: Float64Array,
-    signal?: AbortSignal,
+    stoppable: Stoppable = {},
   ): Promise<StorePage> {
-    signal?.throwIfAborted();
+    stoppable.signal?.throwIfAborted();
     this.#searches.running += 1;
     try {
-      return await this.#searcher.search(id, request, vector, signal);
+      return await this.#searcher.search(id, request, vector, stoppable);
     } finally {
       this.#searches.running -= 1;
       this.#searches.answered += 1;

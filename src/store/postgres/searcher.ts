@@ -1,3 +1,4 @@
+import type { Stoppable } from '../../async/stoppable.js';
 import type { NativeSearch } from '../local/binding.js';
 import { engineRequest } from '../local/engine-request.js';
 import { unwrap } from '../local/unwrap.js';
@@ -54,7 +55,7 @@ export class Searcher {
     id: string,
     request: StoreSearchRequest,
     vector: Float64Array,
-    signal?: AbortSignal,
+    { signal }: Stoppable = {},
   ): Promise<StorePage> {
     const start = performance.now();
     const work = async (sql: Sql, entry: ReadEntry) => {
