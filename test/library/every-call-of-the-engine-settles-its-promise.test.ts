@@ -123,7 +123,7 @@ test('a search that is done at once leaves its signal unread', async () => {
       throw new Error('the signal was read');
     },
   };
-  const page = await store.search('db', REQUEST, new Float64Array([1, 0]), stoppable);
+  const page = await store.search('db', { ...REQUEST, limit: 10 }, new Float64Array([1, 0]), stoppable);
   expect(page.body.length).toBeGreaterThan(0);
   await store.close();
 });
