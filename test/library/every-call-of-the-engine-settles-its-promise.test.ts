@@ -22,12 +22,13 @@ const OPEN = `
   const { openEngine, StopFlag } = require(binding);
   const engine = openEngine(directory, { threads: 2, limits });
   const request = JSON.stringify({ variant: 'b', threshold: 0, limit: 100, embedded_by: null });
-  const search = () => engine.search('db', request, new Float64Array([1, 0]), new StopFlag());
+  const load = async () => engine.load();
+  const search = async () => engine.search('db', request, new Float64Array([1, 0]), new StopFlag());
 `;
 const SEARCH_IN_WORKER = `
   const { parentPort, workerData: { binding, directory, limits } } = require('node:worker_threads');
   ${OPEN}
-  engine.load().then(() => {
+  load().then(() => {
     const searchAgain = () => search().then(searchAgain);
     for (let i = 0; i < 500; i++) searchAgain();
     parentPort.postMessage('searching');
@@ -36,7 +37,7 @@ const SEARCH_IN_WORKER = `
 const SEARCH_AND_GO = `
   const { binding, directory, limits } = JSON.parse(process.argv[1]);
   ${OPEN}
-  engine.load().then(search).then(({ body }) => console.log(JSON.parse(body).results.length));
+  load().then(search).then(({ body }) => console.log(JSON.parse(body).results.length));
 `;
 
 let directory: string;
