@@ -67,7 +67,7 @@ export interface RecordStore {
   /**
    * Writes prepared records with the vectors of their texts. The records are durable and searchable when the promise
    * resolves. Either all of them are written or none. A store of several processes writes nothing once `signal` is aborted
-   * before its transaction commits.
+   * before its transaction commits. Records that were written cannot be committed again: the store may free them.
    *
    * @throws {StaleError} when the vectors no longer fit the database or the records.
    */

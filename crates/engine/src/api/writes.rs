@@ -52,6 +52,7 @@ impl Engine {
     }
 
     /// Commits prepared records with the vectors of their texts. They are durable and searchable when `done` is called.
+    /// Then they are freed, and another commit of them fails.
     ///
     /// `done` gets [`Error::Stale`], and nothing is stored, when `embedded` was made by another model than the
     /// database has, or when the commit needs other texts: read the texts again, embed them, and commit again.

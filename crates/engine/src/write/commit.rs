@@ -80,6 +80,10 @@ pub(crate) fn stage_commit(
     names: &mut ColumnNames,
     uuids: &mut UuidMaker,
 ) -> Result<Committed, Error> {
+    if prepared.committed {
+        let detail = "the records were committed already: prepare them again";
+        return Err(Error::invalid("invalid_request", "/records", detail));
+    }
     let dimensions = settings.dimensions;
     let problems = check_given(settings, &prepared.records)?;
     if prepared.settings != *settings {

@@ -98,6 +98,7 @@ pub(crate) fn parse(
     let prepared = PreparedRecords {
         settings: settings.clone(),
         outdated: false,
+        committed: false,
         records,
         patch: None,
         texts: Vec::new(),

@@ -38,6 +38,7 @@ pub(crate) fn unapplied_patch(
     PreparedRecords {
         settings: settings.clone(),
         outdated: false,
+        committed: false,
         records: Vec::new(),
         texts: Vec::new(),
         patch: Some(PreparedPatch { patch, text: None }),

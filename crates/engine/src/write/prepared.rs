@@ -49,6 +49,8 @@ pub(crate) struct PreparedRecords {
     pub(crate) settings: Settings,
     /// Whether a commit found that other texts are needed.
     pub(super) outdated: bool,
+    /// Whether a commit wrote the records, which were freed then.
+    pub(super) committed: bool,
     pub(crate) records: Vec<PreparedRecord>,
     /// The patch, in place of records.
     pub(crate) patch: Option<PreparedPatch>,
@@ -196,11 +198,30 @@ impl Prepared {
         format!("{:032x}", u128::from_be_bytes(self.epoch))
     }
 
-    /// The number of records to write.
+    /// The number of records to write; 0 after a commit has written them.
     #[must_use]
     pub fn records(&self) -> usize {
         let inner = self.lock();
         inner.records.len() + usize::from(inner.patch.is_some())
+    }
+
+    /// Removes and returns the records once a commit has written them. Another commit of them fails.
+    ///
+    /// The caller of a commit may keep the handle for long: JavaScript frees it with the next full garbage collection, on
+    /// the thread that also answers requests. So the writer frees the records.
+    #[must_use = "the caller drops them without the lock"]
+    pub(super) fn take_committed(&self) -> PreparedRecords {
+        let mut inner = self.lock();
+        let rest = PreparedRecords {
+            settings: inner.settings.clone(),
+            outdated: false,
+            committed: true,
+            records: Vec::new(),
+            patch: None,
+            texts: Vec::new(),
+            ..*inner
+        };
+        std::mem::replace(&mut inner, rest)
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, PreparedRecords> {

@@ -190,7 +190,12 @@ impl Writer {
             Ok(outcomes) => group
                 .into_iter()
                 .zip(outcomes)
-                .for_each(|(commit, outcome)| commit.reply.send(Ok(outcome))),
+                .for_each(|(commit, outcome)| {
+                    let written = commit.prepared.take_committed();
+                    commit.reply.send(Ok(outcome));
+                    // The caller does not wait until the records are freed.
+                    drop(written);
+                }),
             // A commit must not fail because of another commit: each is tried alone.
             Err(_) if group.len() > 1 => group
                 .into_iter()

@@ -1,6 +1,7 @@
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cosift_engine::{Committed, Format, Status};
+use cosift_engine::{Committed, Embedded, Error, Format, Status};
 use serde_json::{Value, json};
 
 use crate::common::{Random, Server};
@@ -411,5 +412,31 @@ fn and_leave_the_times_of_an_unchanged_record() {
     assert_eq!(put(1, again), ["2020-01-01", "2020-01-02", "2021-01-03"]);
     let [created, changed, _] = put(2, json!({ "created_at": "2019-05-06" }));
     assert_eq!([created, changed], ["2019-05-06", "2019-05-06"]);
+    server.close();
+}
+
+/// JavaScript keeps the handle of prepared records until its next full garbage collection.
+#[test]
+fn written_records_are_freed_although_their_handle_is_kept() {
+    let (_directory, server) = open();
+    let body = |first: i32| {
+        let records = json!([{ "id": 1, "data": { "n": first }, "vector": vector(first) }]);
+        json!({ "records": records }).to_string().into_bytes()
+    };
+    let prepare = |first| {
+        let prepared = server.prepare("db", body(first), Vec::new(), Format::Batch);
+        Arc::new(prepared.expect("a good record"))
+    };
+    let commit =
+        |prepared: &Arc<_>| server.commit_with("db", Arc::clone(prepared), Embedded::default());
+    let prepared = prepare(1);
+    assert_eq!(prepared.records(), 1);
+    commit(&prepared).expect("written");
+    assert_eq!(prepared.records(), 0);
+    commit(&prepare(2)).expect("written");
+    // A commit of nothing would look like one that succeeded.
+    let again = commit(&prepared);
+    assert!(matches!(again, Err(Error::Invalid { .. })), "{again:?}");
+    assert_eq!(server.record("db", "1").expect("there")["data"]["n"], 2);
     server.close();
 }
