@@ -7,8 +7,29 @@ use crate::columns::{ColumnId, TypeCounts};
 use crate::json::{write_integer, write_time};
 use crate::snapshot::{Block, BlockMemory, Snapshot};
 
-/// Bytes that a column with a short name takes in a description.
-const COLUMN_BYTES: usize = 56;
+/// What a description has between the name and the number of records of a column, by its types: bit 0 is set for strings,
+/// bit 1 for numbers, bit 2 for booleans and bit 3 for nulls.
+const TYPES: [&str; 16] = [
+    r#","types":[],"records":"#,
+    r#","types":["string"],"records":"#,
+    r#","types":["number"],"records":"#,
+    r#","types":["string","number"],"records":"#,
+    r#","types":["boolean"],"records":"#,
+    r#","types":["string","boolean"],"records":"#,
+    r#","types":["number","boolean"],"records":"#,
+    r#","types":["string","number","boolean"],"records":"#,
+    r#","types":["null"],"records":"#,
+    r#","types":["string","null"],"records":"#,
+    r#","types":["number","null"],"records":"#,
+    r#","types":["string","number","null"],"records":"#,
+    r#","types":["boolean","null"],"records":"#,
+    r#","types":["string","boolean","null"],"records":"#,
+    r#","types":["number","boolean","null"],"records":"#,
+    r#","types":["string","number","boolean","null"],"records":"#,
+];
+
+/// Bytes of a column in a description, at most, without its name: with all types, a number of ten digits and a comma.
+const COLUMN_BYTES: usize = r#"{"name":},"#.len() + TYPES[15].len() + 10;
 
 /// Describes a database as JSON.
 pub(crate) fn describe(database: &Database) -> Vec<u8> {
@@ -54,7 +75,8 @@ pub(crate) fn write_description(database: &Database, out: &mut Vec<u8>) {
     );
     let members = serde_json::Value::Object(members).to_string();
     // There may be thousands of columns, so they are written without an intermediate value.
-    out.reserve(members.len() + COLUMN_BYTES * snapshot.names.len());
+    let names = &snapshot.names;
+    out.reserve(members.len() + names.member_bytes() + names.len() * COLUMN_BYTES + 16);
     out.extend_from_slice(&members.as_bytes()[..members.len() - 1]);
     out.extend_from_slice(b",\"columns\":[");
     write_columns(&snapshot, out);
@@ -67,31 +89,21 @@ fn write_columns(snapshot: &Snapshot, out: &mut Vec<u8>) {
     for block in &snapshot.blocks {
         block.add_type_counts(&mut totals);
     }
-    let mut is_first = true;
+    let mut separator: &[u8] = b"{\"name\":";
     for (id, types) in (0..).map(ColumnId).zip(totals) {
-        if types.records() == 0 {
+        let records = types.records();
+        if records == 0 {
             continue;
         }
-        if !std::mem::take(&mut is_first) {
-            out.push(b',');
-        }
-        out.extend_from_slice(b"{\"name\":");
+        out.extend_from_slice(separator);
+        separator = b",{\"name\":";
         out.extend_from_slice(snapshot.names.quoted(id));
-        out.extend_from_slice(b",\"types\":[");
-        for (count, name) in [
-            (types.texts, "\"string\","),
-            (types.numbers, "\"number\","),
-            (types.booleans, "\"boolean\","),
-            (types.nulls, "\"null\","),
-        ] {
-            if count > 0 {
-                out.extend_from_slice(name.as_bytes());
-            }
-        }
-        // The comma after the last type.
-        out.pop();
-        out.extend_from_slice(b"],\"records\":");
-        write_integer(types.records().into(), out);
+        let bits = [types.texts, types.numbers, types.booleans, types.nulls];
+        let bits = (0..)
+            .zip(bits)
+            .map(|(bit, count)| usize::from(count > 0) << bit);
+        out.extend_from_slice(TYPES[bits.sum::<usize>()].as_bytes());
+        write_integer(records.into(), out);
         out.push(b'}');
     }
 }
@@ -141,4 +153,21 @@ pub(crate) fn time(ms: i64) -> String {
     let mut out = Vec::new();
     write_time(ms, &mut out);
     String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_combination_of_types_is_named() {
+        for (bits, written) in TYPES.iter().enumerate() {
+            let names = ["string", "number", "boolean", "null"];
+            let held = (0..).zip(names).filter(|(bit, _)| bits >> bit & 1 == 1);
+            let types: Vec<&str> = held.map(|(_, name)| name).collect();
+            let column: serde_json::Value =
+                serde_json::from_str(&format!("{{\"name\":\"c\"{written}7}}")).expect("JSON");
+            assert_eq!(column, json!({ "name": "c", "types": types, "records": 7 }));
+        }
+    }
 }

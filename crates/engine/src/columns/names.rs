@@ -22,6 +22,8 @@ pub(crate) struct ColumnNames {
 struct Table {
     names: Vec<Name>,
     ids: HashMap<Arc<str>, ColumnId>,
+    /// Bytes of all members.
+    member_bytes: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -63,6 +65,7 @@ impl ColumnNames {
         let mut member = Vec::with_capacity(name.len() + 3);
         json::write_string(name, &mut member);
         member.push(b':');
+        table.member_bytes += member.len();
         table.names.push(Name {
             text: text.clone(),
             member: member.into(),
@@ -84,6 +87,11 @@ impl ColumnNames {
         given
             .filter(|name| self.id(name).is_none())
             .nth(max.saturating_sub(self.len()))
+    }
+
+    /// Bytes of all names as JSON members.
+    pub(crate) fn member_bytes(&self) -> usize {
+        self.table.member_bytes
     }
 
     /// The number of columns.

@@ -56,6 +56,20 @@ fn write_escaped(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// Appends an integer.
 pub(crate) fn write_integer(value: u64, out: &mut Vec<u8>) {
+    let digit = |power: u64| b'0' + (value / power % 10) as u8;
+    // Short numbers are made in registers. A copy of digits that were just written to memory waits for the writes.
+    match value {
+        0..10 => out.push(digit(1)),
+        10..100 => out.extend_from_slice(&[digit(10), digit(1)]),
+        100..1_000 => out.extend_from_slice(&[digit(100), digit(10), digit(1)]),
+        1_000..10_000 => {
+            out.extend_from_slice(&[digit(1_000), digit(100), digit(10), digit(1)]);
+        }
+        _ => write_long_integer(value, out),
+    }
+}
+
+fn write_long_integer(value: u64, out: &mut Vec<u8>) {
     let mut digits = [0; 20];
     let mut at = digits.len();
     let mut rest = value;
@@ -138,6 +152,20 @@ mod tests {
             (f64::MAX, "1.7976931348623157e+308"),
         ] {
             assert_eq!(number(value), text);
+        }
+    }
+
+    #[test]
+    fn integers_of_every_length_have_all_their_digits() {
+        let mut out = Vec::new();
+        for digits in 1..=20 {
+            let highest = 10_u64.pow(digits - 1);
+            let longer = highest.saturating_mul(10);
+            for value in [highest - 1, highest, highest + 1, longer - 1] {
+                out.clear();
+                write_integer(value, &mut out);
+                assert_eq!(str::from_utf8(&out), Ok(&*value.to_string()));
+            }
         }
     }
 
