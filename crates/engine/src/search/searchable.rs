@@ -36,4 +36,10 @@ impl Searchable {
             filters: FilterCache::default(),
         }
     }
+
+    /// Whether a search that may be approximate finds an index.
+    pub(crate) fn has_approximate_index(&self) -> bool {
+        let approximation = self.approximation.as_ref();
+        approximation.is_some_and(|approximation| approximation.index().is_some())
+    }
 }

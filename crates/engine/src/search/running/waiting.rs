@@ -89,13 +89,15 @@ impl WaitingSearch {
             .is_none_or(|filter| request.cursor.is_none() && filter.fits(nodes, bytes));
         let makes_page_only = request.limit <= SMALL_PAGE
             && !request.counts_all()
-            && !request.approximate
             && request.lexical.is_none()
             && request.explain.is_none()
             && request.map.is_none();
         if makes_page_only && has_small_filter {
             let published = self.database.published.try_read();
             let published = published.filter(|published| is_small(&published.snapshot));
+            // Without an index, a search that may be approximate takes as long as an exact one.
+            let published = published
+                .filter(|_| !request.approximate || !self.database.has_approximate_index());
             self.found = published.map(|published| Found::new(&published, request));
         }
         self.found.is_some()

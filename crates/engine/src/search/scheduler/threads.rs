@@ -151,6 +151,26 @@ mod tests {
         Search::parse("{}", &Limits::default()).expect("a request")
     }
 
+    fn waiting(database: Arc<Searchable>, request: Search) -> WaitingSearch {
+        WaitingSearch {
+            database,
+            request,
+            vector: vec![1 << 30],
+            stop: StopFlag::default(),
+            arrived: Instant::now(),
+            masks: None,
+            found: None,
+            reply: Box::new(|_| ()),
+        }
+    }
+
+    #[test]
+    fn a_search_that_may_be_approximate_is_small_without_an_index() {
+        let mut request = request();
+        request.approximate = true;
+        assert!(waiting(database(), request).is_small());
+    }
+
     #[test]
     fn no_caller_waits_for_a_writer() {
         let searches = SearchScheduler::start(1, Arc::default()).expect("threads start");
@@ -191,16 +211,7 @@ mod tests {
     fn a_small_search_is_bound_to_the_snapshot_that_was_found_small() {
         let database = database();
         let small = database.published.snapshot();
-        let mut search = WaitingSearch {
-            database: Arc::clone(&database),
-            request: request(),
-            vector: vec![1 << 30],
-            stop: StopFlag::default(),
-            arrived: Instant::now(),
-            masks: None,
-            found: None,
-            reply: Box::new(|_| ()),
-        };
+        let mut search = waiting(Arc::clone(&database), request());
         assert!(search.is_small());
         database
             .published
