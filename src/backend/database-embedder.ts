@@ -1,5 +1,6 @@
 import type { TextSource } from '../api/text-line.js';
-import type { Embedder, EmbedOptions } from '../embedding/index.js';
+import type { Stoppable } from '../async/stoppable.js';
+import type { Embedder } from '../embedding/index.js';
 import { CosiftError, isCode, type Problem } from '../errors.js';
 import type { Limits, SearchRequest } from '../schema/index.js';
 import type { DatabaseInfo, EmbeddedVectors } from '../store/record-store.js';
@@ -17,6 +18,15 @@ export interface QueryVector {
   vector: Float64Array;
   /** The fingerprint of the model that made it; null for a vector of the caller. */
   fingerprint: string | null;
+}
+
+export interface QueryVectorOptions {
+  /** Whether the scores of the search depend on the vector. */
+  needsMeaning: boolean;
+  /** The id of the caller's key. */
+  caller: string | undefined;
+  /** Stops the embedding. */
+  stoppable: Stoppable;
 }
 
 export interface WriteOrigin {
@@ -63,12 +73,13 @@ export class DatabaseEmbedder {
     };
   }
 
-  /** As {@link queryVector}, but at once; undefined where that is not possible. */
-  knownQueryVector(id: string, { text, vector }: SearchRequest['search']): QueryVector | undefined {
+  /** Returns the query vector of a text that was searched for before, at once; undefined if it is not in the cache. */
+  cachedQueryVector(id: string, { text, vector }: SearchRequest['search']): QueryVector | undefined {
     if (text === undefined || vector !== undefined) return undefined;
-    const info = this.#infos.known(id);
+    const info = this.#infos.cached(id);
     const embedder = info?.model ? this.#models.loaded(info.model) : undefined;
     if (embedder === undefined || embedder.fingerprint !== info?.fingerprint) return undefined;
+    // A blank text is never embedded, so it is not in the cache.
     const cached = embedder.cachedQuery(text);
     return cached && { vector: cached, fingerprint: embedder.fingerprint };
   }
@@ -82,7 +93,7 @@ export class DatabaseEmbedder {
   async queryVector(
     id: string,
     search: SearchRequest['search'],
-    { needsMeaning, ...options }: EmbedOptions & { needsMeaning: boolean },
+    { needsMeaning, caller, stoppable }: QueryVectorOptions,
   ): Promise<QueryVector> {
     const { model, fingerprint, dimensions } = await this.#infoFor(id, search);
     if (search.vector !== undefined) {
@@ -102,7 +113,7 @@ export class DatabaseEmbedder {
       return { vector, fingerprint };
     }
     const embedder = await this.#embedderOf(id, model as string, fingerprint);
-    const vector = await embedder.embedQuery(search.text, options);
+    const vector = await embedder.embedQuery(search.text, { caller, signal: stoppable.signal });
     return { vector, fingerprint: embedder.fingerprint };
   }
 

@@ -52,7 +52,7 @@ export class DatabaseInfoCache {
   }
 
   /** The entry of a database, if there is one. */
-  known(id: string): DatabaseInfo | undefined {
+  cached(id: string): DatabaseInfo | undefined {
     return this.#infos.get(id);
   }
 

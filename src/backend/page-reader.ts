@@ -32,12 +32,13 @@ export class PageReader {
     const start = performance.now();
     const { search, pagination, ...rest } = request;
     for (;;) {
+      const needs = needsMeaning(request);
       const { vector, fingerprint } =
-        this.#embedder.knownQueryVector(id, search) ??
+        (needs ? this.#embedder.cachedQueryVector(id, search) : undefined) ??
         (await this.#embedder.queryVector(id, search, {
-          signal: options.signal,
+          needsMeaning: needs,
           caller: options.scope?.caller,
-          needsMeaning: needsMeaning(request),
+          stoppable: options,
         }));
       const embeddedAt = performance.now();
       const storeRequest = {

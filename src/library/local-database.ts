@@ -151,9 +151,11 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     try {
       signal?.throwIfAborted();
       const checked = checkMapRequest(checkRequest(grouped.request), variant);
-      return parseJson((await this.#backend.map(this.id, checked, { variant, signal })).body);
+      const { body } = await this.#backend.map(this.id, checked, { variant, signal });
+      signal?.throwIfAborted();
+      return parseJson(body);
     } catch (error) {
-      throw grouped.asGiven(error);
+      throw grouped.asGiven(signal?.aborted ? signal.reason : error);
     }
   }
 
@@ -244,7 +246,7 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
       signal?.throwIfAborted();
       return parseJson(body);
     } catch (error) {
-      throw asGiven(error);
+      throw asGiven(signal?.aborted ? signal.reason : error);
     }
   }
 }

@@ -1,6 +1,7 @@
 //! Calls that may take long, which run on the threads of Node.js.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use cosift_engine::Error;
 use napi::bindgen_prelude::{Either, PromiseRaw, Result, ToNapiValue};
@@ -18,13 +19,14 @@ pub(crate) fn background<'env, T: Send + 'static, J: From<T> + ToNapiValue + 'st
 ) -> Result<PromiseRaw<'env, Either<J, NativeFailure>>> {
     let calls = FinishedCalls::of(env)?;
     let (deferred, promise) = Deferred::new(env)?;
-    calls.begin(env)?;
+    let finished = Arc::clone(&calls);
     let run = move || {
-        calls.finish(deferred, caught(work), |result| {
-            outcome(result.map(J::from))
-        });
+        let convert = |result: std::result::Result<T, Error>| outcome(result.map(J::from));
+        finished.finish(deferred, caught(work), convert);
     };
     env.spawn(Background(Some(Box::new(run))))?;
+    // The promise is settled on this thread, so not before it is counted.
+    calls.begin(env)?;
     Ok(promise)
 }
 

@@ -1,4 +1,4 @@
-//! Calls of the engine, whose threads resolve the promises of those that take a while.
+//! Calls of the engine. A call that has not finished when its start returns has a promise.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -33,13 +33,17 @@ pub(crate) fn result_or_promise<'env, T: Send + 'static, J: From<T> + ToNapiValu
     let progress = Arc::new(Mutex::new(Progress::Starting));
     let (of_done, finished) = (Arc::clone(&progress), Arc::clone(&calls));
     start(Box::new(move |result| {
-        let mut progress = of_done.lock().unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *progress, Progress::Starting) {
-            Progress::Promised(deferred) => {
-                finished.finish(deferred, result, |result| outcome(result.map(J::from)));
+        let deferred = {
+            let mut progress = of_done.lock().unwrap_or_else(PoisonError::into_inner);
+            match std::mem::replace(&mut *progress, Progress::Starting) {
+                Progress::Promised(deferred) => deferred,
+                _ => {
+                    *progress = Progress::Finished(result);
+                    return;
+                }
             }
-            _ => *progress = Progress::Finished(result),
-        }
+        };
+        finished.finish(deferred, result, |result| outcome(result.map(J::from)));
     }));
     let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
     if let Progress::Finished(result) = std::mem::replace(&mut *progress, Progress::Starting) {

@@ -14,7 +14,7 @@ export async function withAbortAndTimeout<T>(
   timeoutMs: number,
   call: (stoppable: { readonly signal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
-  // Node makes the signal of a controller when it is read.
+  // Node makes the signal of a controller when it is read, so a call that never reads it saves that time.
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(timedOut(timeoutMs)), timeoutMs);
   const forget = onClose(request, reply, () =>

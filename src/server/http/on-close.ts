@@ -1,12 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** By response: the functions to call when it or its connection closes. */
-const waiting = new WeakMap<object, Set<() => void>>();
+const listenersOfResponse = new WeakMap<object, Set<() => void>>();
 /** By socket: the functions to call when it closes, one for each response. */
-const responses = new WeakMap<object, Set<() => void>>();
+const closersOfSocket = new WeakMap<object, Set<() => void>>();
 
 /**
- * Calls `listener` once, when the response or its connection has closed. The returned function removes the listener.
+ * Calls `listener` once, when the response or its connection has closed. The returned function removes the listener. Each
+ * call is given a function of its own.
  *
  * The connection is watched, too, because Node does not close the response to a pipelined request if the connection ends
  * before the request's turn.
@@ -18,15 +19,15 @@ export function onClose(request: FastifyRequest, reply: FastifyReply, listener: 
     queueMicrotask(listener);
     return () => undefined;
   }
-  const listeners = waiting.get(response) ?? watch(response, responsesOf(socket));
+  const listeners = listenersOfResponse.get(response) ?? watch(response, closersOf(socket));
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Makes the set of one response. The response has one listener for all, because each takes time. */
+/** Makes the set of one response. The response has one listener for all, because adding a listener to a response takes time. */
 function watch(response: FastifyReply['raw'], ofSocket: Set<() => void>): Set<() => void> {
   const created = new Set<() => void>();
-  waiting.set(response, created);
+  listenersOfResponse.set(response, created);
   const close = () => {
     ofSocket.delete(close);
     for (const listener of created) {
@@ -40,11 +41,11 @@ function watch(response: FastifyReply['raw'], ofSocket: Set<() => void>): Set<()
 }
 
 /** The set of one socket. The socket has one listener for all, because a kept-alive connection has many requests. */
-function responsesOf(socket: FastifyRequest['raw']['socket']): Set<() => void> {
-  const existing = responses.get(socket);
+function closersOf(socket: FastifyRequest['raw']['socket']): Set<() => void> {
+  const existing = closersOfSocket.get(socket);
   if (existing !== undefined) return existing;
   const created = new Set<() => void>();
-  responses.set(socket, created);
+  closersOfSocket.set(socket, created);
   socket.once('close', () => {
     for (const close of created) close();
   });

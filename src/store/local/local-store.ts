@@ -40,7 +40,7 @@ import { runExamination } from './examination.js';
 import { makeBackup } from './local-backup.js';
 import { refuseUnfinishedRestore } from './refuse-unfinished-restore.js';
 import { Spool } from './spool.js';
-import { withLateStopFlag, withStopFlag, withStopFlagUntilDone } from './stop-flag.js';
+import { withStopFlag, withStopFlagIfPending, withStopFlagUntilDone } from './stop-flag.js';
 import { unwrap } from './unwrap.js';
 
 /**
@@ -144,7 +144,7 @@ export class LocalStore implements RecordStore {
     // The native call carries out a search of a small database.
     await endOfTurn();
     const search = (stop: StopFlag) => this.#native.search(id, text, vector, stop);
-    return pageOf(unwrap(await withLateStopFlag(stoppable, search)));
+    return pageOf(unwrap(await withStopFlagIfPending(stoppable, search)));
   }
 
   async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {

@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import type { Stoppable } from '../../async/stoppable.js';
 import { native, type StopFlag } from './binding.js';
 
@@ -28,10 +29,11 @@ export async function withStopFlagUntilDone<T>(
 }
 
 /** Runs a native call as {@link withStopFlag} does, but reads the signal only if the result is not there at once. */
-export function withLateStopFlag<T>(stoppable: Stoppable, call: NativeCall<T>): T | Promise<T> {
+export function withStopFlagIfPending<T>(stoppable: Stoppable, call: NativeCall<T>): T | Promise<T> {
   const flag = takeFlag();
   const result = call(flag);
-  if (result instanceof Promise) return unlessAborted(stoppable.signal, flag, result);
+  // Not `instanceof`: a program may have replaced the global class, or run in a context of its own.
+  if (types.isPromise(result)) return unlessAborted(stoppable.signal, flag, result);
   unused.push(flag);
   return result;
 }

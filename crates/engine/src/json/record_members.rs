@@ -52,3 +52,23 @@ pub(crate) fn write_times(variant: Variant, times: [i64; 3], out: &mut Vec<u8>) 
     }
     out.push(b'}');
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_time_is_written_whether_or_not_it_is_that_before() {
+        let texts = ["1970-01-01T00:00:00.000Z", "1970-01-01T00:00:00.001Z"];
+        for times in [[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1]] {
+            let names = Variant::A.time_names();
+            let members: Vec<String> = (names.iter().zip(times))
+                .map(|(name, time)| format!("\"{name}\":\"{}\"", texts[time as usize]))
+                .collect();
+            let mut out = Vec::new();
+            write_times(Variant::A, times, &mut out);
+            let expected = format!("{{{}}}", members.join(","));
+            assert_eq!(String::from_utf8_lossy(&out), expected);
+        }
+    }
+}

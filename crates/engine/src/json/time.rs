@@ -209,6 +209,8 @@ mod tests {
             assert_eq!(written(milliseconds), canonical);
         }
         assert_eq!(written(253_402_300_800_000), "+010000-01-01T00:00:00.000Z");
+        assert_eq!(written(-62_167_219_200_001), "-000001-12-31T23:59:59.999Z");
+        assert_eq!(written(-1), "1969-12-31T23:59:59.999Z");
     }
 
     #[test]

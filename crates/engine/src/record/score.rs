@@ -244,6 +244,23 @@ mod tests {
     }
 
     #[test]
+    fn bounds_are_rounded_away_from_the_cosine_and_clamped() {
+        for (bound, below, above) in [
+            (f32::NAN, 0, 0),
+            (f32::NEG_INFINITY, 0, 0),
+            (-0.0, 0, 0),
+            (0.5, 500_000_000, 500_000_000),
+            (0.1, 100_000_001, 100_000_002),
+            (1.0, SCORE_STEPS, SCORE_STEPS),
+            (1.0_f32.next_up(), SCORE_STEPS, SCORE_STEPS),
+            (f32::INFINITY, SCORE_STEPS, SCORE_STEPS),
+        ] {
+            assert_eq!(Score::no_less(bound), Score(below), "{bound}");
+            assert_eq!(Score::at_most(bound), Score::rounded(above), "{bound}");
+        }
+    }
+
+    #[test]
     fn components_are_rounded_as_the_standard_library_rounds() {
         let halves = (-9..=9).map(|at| f64::from(at) + 0.5);
         let near = halves.flat_map(|half| [half.next_down(), half, half.next_up()]);
