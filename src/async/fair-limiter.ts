@@ -1,5 +1,5 @@
 import { CosiftError } from '../errors.js';
-import type { Stoppable } from './stoppable.js';
+import { type Stoppable, throwIfStopped } from './stoppable.js';
 
 /** Calls that may wait; a further call is refused as busy. */
 const MAX_WAITING = 4096;
@@ -27,11 +27,12 @@ export class FairLimiter {
   }
 
   /**
-   * Runs `call` once the limits allow it. A call that need not wait runs even if it is stopped already.
+   * Runs `call` once the limits allow it.
    *
-   * @throws {CosiftError} `busy` when too many calls wait; the signal's reason when a waiting call is stopped.
+   * @throws {CosiftError} `busy` when too many calls wait; the signal's reason when it is aborted before `call` runs.
    */
   async run<T>(caller: string, call: () => Promise<T>, stoppable: Stoppable = {}): Promise<T> {
+    throwIfStopped(stoppable);
     if (this.#mayRun(caller)) this.#start(caller);
     else await this.#wait(caller, stoppable.signal);
     try {
@@ -68,7 +69,6 @@ export class FairLimiter {
   }
 
   #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
-    signal?.throwIfAborted();
     if (this.#waitingCount >= MAX_WAITING) {
       throw new CosiftError('busy', `too many calls are waiting (limit ${MAX_WAITING})`);
     }

@@ -1,3 +1,4 @@
+import type { Stoppable } from '../async/stoppable.js';
 import type {
   DatabaseDescription,
   DatabaseSettings,
@@ -136,7 +137,7 @@ export interface ScopedOptions {
   signal?: AbortSignal;
 }
 
-export interface PageOptions extends ScopedOptions {
+export interface PageOptions extends ScopedOptions, Pick<Stoppable, 'isStopped'> {
   variant: Variant;
   /** Called right before the call to the store. An error that `check` throws ends the call. */
   check?: () => void;

@@ -151,11 +151,9 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     try {
       signal?.throwIfAborted();
       const checked = checkMapRequest(checkRequest(grouped.request), variant);
-      const { body } = await this.#backend.map(this.id, checked, { variant, signal });
-      signal?.throwIfAborted();
-      return parseJson(body);
+      return parseJson((await this.#backend.map(this.id, checked, { variant, signal })).body);
     } catch (error) {
-      throw grouped.asGiven(signal?.aborted ? signal.reason : error);
+      throw grouped.asGiven(error);
     }
   }
 
@@ -242,11 +240,9 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     try {
       signal?.throwIfAborted();
       const checked = checkSearchRequest(checkRequest(request), shape);
-      const { body } = await this.#backend.search(this.id, checked, { variant: shape, signal });
-      signal?.throwIfAborted();
-      return parseJson(body);
+      return parseJson((await this.#backend.search(this.id, checked, { variant: shape, signal })).body);
     } catch (error) {
-      throw asGiven(signal?.aborted ? signal.reason : error);
+      throw asGiven(error);
     }
   }
 }

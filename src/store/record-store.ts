@@ -83,8 +83,7 @@ export interface RecordStore {
   deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number>;
 
   /**
-   * Returns the page of the records nearest to `vector`, best first. Aborting the signal stops a search that takes a while.
-   * The page of a search that is done at once is returned even then.
+   * Returns the page of the records nearest to `vector`, best first. Aborting the signal stops the running search.
    *
    * @throws {StaleError} when the vectors of the database come from a model other than `embedded_by`.
    */

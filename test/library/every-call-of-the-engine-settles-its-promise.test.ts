@@ -125,6 +125,7 @@ test('a search that is done at once leaves its signal unread', async () => {
       isRead = true;
       return undefined;
     },
+    isStopped: false,
   };
   const request = { ...REQUEST, limit: 10 };
   // While a background job publishes, no search is done at once.

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Stop } from '../../async/stoppable.js';
 import { CosiftError } from '../../errors.js';
 import { onClose } from '../http/on-close.js';
 
@@ -12,18 +13,15 @@ export async function withAbortAndTimeout<T>(
   request: FastifyRequest,
   reply: FastifyReply,
   timeoutMs: number,
-  call: (stoppable: { readonly signal: AbortSignal }) => Promise<T>,
+  call: (stop: Stop) => Promise<T>,
 ): Promise<T> {
-  // Node makes the signal of a controller when it is read, so a call that never reads it saves that time.
-  const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(timedOut(timeoutMs)), timeoutMs);
-  const forget = onClose(request, reply, () =>
-    controller.abort(new CosiftError('stopped', 'the caller went away')),
-  );
+  const stop = new Stop();
+  const timer = setTimeout(() => stop.stop(timedOut(timeoutMs)), timeoutMs);
+  const forget = onClose(request, reply, () => stop.stop(new CosiftError('stopped', 'the caller went away')));
   try {
-    return await call(controller);
+    return await call(stop);
   } catch (error) {
-    throw controller.signal.aborted ? controller.signal.reason : error;
+    throw stop.isStopped ? stop.signal.reason : error;
   } finally {
     clearTimeout(timer);
     forget();

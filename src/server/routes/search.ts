@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Stop } from '../../async/stoppable.js';
 import type { PageOptions, PageReply, Scope } from '../../backend/index.js';
 import { checkMapRequest, checkQueryRequest, checkSearchRequest, type Variant } from '../../schema/index.js';
 import { databaseOf, scopeOf } from '../admission/access.js';
@@ -11,22 +12,26 @@ class PageCall implements PageOptions {
   readonly variant: Variant;
   readonly scope: Scope;
   readonly check: () => void;
-  readonly #stoppable: { readonly signal: AbortSignal };
+  readonly #stop: Stop;
 
   constructor(
     variant: Variant,
     request: FastifyRequest,
-    stoppable: { readonly signal: AbortSignal },
+    stop: Stop,
     check: (request: FastifyRequest) => void,
   ) {
     this.variant = variant;
     this.scope = scopeOf(request);
     this.check = () => check(request);
-    this.#stoppable = stoppable;
+    this.#stop = stop;
   }
 
   get signal(): AbortSignal {
-    return this.#stoppable.signal;
+    return this.#stop.signal;
+  }
+
+  get isStopped(): boolean {
+    return this.#stop.isStopped;
   }
 }
 
@@ -49,8 +54,8 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
     async (request, reply) => {
       const search = checkSearchRequest(request.body, variant, limits, request.bodyBytes);
       const id = databaseOf(request);
-      const page = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stoppable) =>
-        backend.search(id, search, new PageCall(variant, request, stoppable, checkRoom)),
+      const page = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stop) =>
+        backend.search(id, search, new PageCall(variant, request, stop, checkRoom)),
       );
       return send(reply, page);
     };
@@ -60,8 +65,8 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
     async (request: FastifyRequest, reply) => {
       const query = checkQueryRequest(request.body, variant, limits, request.bodyBytes);
       const id = databaseOf(request);
-      const page = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stoppable) =>
-        backend.query(id, query, new PageCall(variant, request, stoppable, checkRoom)),
+      const page = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stop) =>
+        backend.query(id, query, new PageCall(variant, request, stop, checkRoom)),
       );
       return send(reply, page);
     };
@@ -71,8 +76,8 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
     async (request, reply) => {
       const map = checkMapRequest(request.body, variant, limits, request.bodyBytes);
       const id = databaseOf(request);
-      const points = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stoppable) =>
-        backend.map(id, map, new PageCall(variant, request, stoppable, checkRoom)),
+      const points = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stop) =>
+        backend.map(id, map, new PageCall(variant, request, stop, checkRoom)),
       );
       return send(reply, points);
     };

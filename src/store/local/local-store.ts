@@ -1,5 +1,5 @@
 import { endOfTurn } from '../../async/end-of-turn.js';
-import type { Stoppable } from '../../async/stoppable.js';
+import { type Stoppable, throwIfStopped } from '../../async/stoppable.js';
 import { CosiftError } from '../../errors.js';
 import { type Limits, parseJson } from '../../schema/index.js';
 import type {
@@ -143,6 +143,7 @@ export class LocalStore implements RecordStore {
     const text = engineRequest(request);
     // The native call carries out a search of a small database.
     await endOfTurn();
+    throwIfStopped(stoppable);
     const search = (stop: StopFlag) => this.#native.search(id, text, vector, stop);
     return pageOf(unwrap(await withStopFlagIfPending(stoppable, search)));
   }

@@ -28,7 +28,10 @@ export async function withStopFlagUntilDone<T>(
   return await untilDone(signal, flag, call(flag));
 }
 
-/** Runs a native call as {@link withStopFlag} does, but reads the signal only if the result is not there at once. */
+/**
+ * Runs a native call that has not been stopped as {@link withStopFlag} does, but reads the signal only if the result is not
+ * there at once.
+ */
 export function withStopFlagIfPending<T>(stoppable: Stoppable, call: NativeCall<T>): T | Promise<T> {
   const flag = takeFlag();
   const result = call(flag);
