@@ -223,6 +223,7 @@ impl Catalog {
         };
         if let Slot::Ready(database) = taken {
             database.close();
+            database.reader.refuse();
         }
         let dropped =
             remove_reembedding(&id).and_then(|()| drop_directory(self.disk(), &self.root, &id));

@@ -101,6 +101,7 @@ impl Job for CheckRecords {
                 return Step::Continue;
             }
             Ok(None) => Checked::Complete,
+            Err(StoreError::Dropped) => return Step::Finished { progress: true },
             Err(error) if error.code() == "damaged" => Checked::Damaged(error.to_string()),
             Err(error) => Checked::Failed(format!("the records could not be checked: {error}")),
         };

@@ -1,5 +1,7 @@
 //! A check of all records of one commit, concurrent with the writer.
 
+use std::path::Path;
+
 use rusqlite::Connection;
 
 use crate::store::connection::open_reader;
@@ -37,13 +39,19 @@ impl Reader {
     /// Begins a check of the last commit, which also counts the records that commits after `since` wrote or touched.
     ///
     /// # Errors
-    /// SQLite's; [`StoreError::Inconsistent`] when the state is missing.
+    /// SQLite's; [`StoreError::Inconsistent`] when the state is missing; [`StoreError::Dropped`].
     pub(crate) fn begin_check(&self, since: u64) -> Result<Check, StoreError> {
-        let connection = open_reader(self.path())?;
+        self.unless_refused(Check::begin(self.path(), since))
+    }
+}
+
+impl Check {
+    fn begin(path: &Path, since: u64) -> Result<Self, StoreError> {
+        let connection = open_reader(path)?;
         // The first read fixes the commit that the transaction sees.
         connection.execute_batch("BEGIN")?;
         let state = state_of(&connection)?;
-        Ok(Check {
+        Ok(Self {
             connection,
             state,
             since,
@@ -52,9 +60,7 @@ impl Reader {
             found: Found::default(),
         })
     }
-}
 
-impl Check {
     /// The number of the commit that is checked.
     pub(crate) fn version(&self) -> u64 {
         self.state.version

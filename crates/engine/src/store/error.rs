@@ -101,6 +101,9 @@ pub enum StoreError {
         /// The record's integer id.
         id: u64,
     },
+    /// The database was dropped during the call.
+    #[error("the database was dropped")]
+    Dropped,
     /// The file system failed.
     #[error("{}: {source}", path.display())]
     Io {
@@ -139,6 +142,7 @@ impl StoreError {
             | StoreError::FileMissing { .. }
             | StoreError::Lost { .. } => "damaged",
             StoreError::Busy => "busy",
+            StoreError::Dropped => "database_not_found",
             _ => "store_failed",
         }
     }

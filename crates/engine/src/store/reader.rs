@@ -31,8 +31,10 @@ pub(crate) struct Reader {
 struct Pool {
     path: PathBuf,
     access: Access,
-    /// Whether the file at `path` may be that of another database; see [`Reader::retire`].
+    /// Whether the file at `path` may have other vectors; see [`Reader::retire`].
     retired: AtomicBool,
+    /// Whether the file at `path` may be missing or that of another database; see [`Reader::refuse`].
+    refused: AtomicBool,
 }
 
 impl Reader {
@@ -47,6 +49,7 @@ impl Reader {
                 path: path.to_owned(),
                 access,
                 retired: AtomicBool::new(false),
+                refused: AtomicBool::new(false),
             }),
         }
     }
@@ -61,6 +64,12 @@ impl Reader {
     /// read.
     pub(crate) fn retire(&self) {
         self.pool.retired.store(true, Relaxed);
+        self.close_idle();
+    }
+
+    /// Refuses all reads from now on, also those that run, because the database is dropped.
+    pub(crate) fn refuse(&self) {
+        self.pool.refused.store(true, Relaxed);
         self.close_idle();
     }
 
@@ -190,14 +199,38 @@ impl Reader {
         &self,
         read: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        let result = self.read_or_fail(read);
+        if self.pool.retired.load(Relaxed) || self.is_refused() {
+            self.close_idle();
+        }
+        self.unless_refused(result)
+    }
+
+    fn read_or_fail<T>(
+        &self,
+        read: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let idle = IDLE.take(self.number());
         let mut connection = idle.map_or_else(|| self.pool.access.open(&self.pool.path), Ok)?;
         let result = read(&connection.transaction()?);
         IDLE.keep(self.number(), connection);
-        if self.pool.retired.load(Relaxed) {
-            self.close_idle();
+        result
+    }
+
+    /// The result of a read, unless the database was dropped meanwhile: files that are being removed may fail in any way,
+    /// or miss commits.
+    ///
+    /// # Errors
+    /// [`StoreError::Dropped`].
+    pub(super) fn unless_refused<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.is_refused() {
+            return Err(StoreError::Dropped);
         }
         result
+    }
+
+    fn is_refused(&self) -> bool {
+        self.pool.refused.load(Relaxed)
     }
 
     /// Identifies the readers of one store among all of the process.

@@ -7,10 +7,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::api::changes::Changes;
 use crate::disk::{DataLock, RealDisk};
 use crate::error::Done;
 use crate::record::RecordRow;
 use crate::snapshot::{Coding, IdentityIndex, Snapshot};
+use crate::store::StoreError;
 use crate::write::{Deletion, DeletionMatches, Format, replay};
 use crate::{Committed, Embedded, Engine, EventCode, Limits, StopFlag};
 
@@ -295,4 +297,48 @@ fn a_writer_with_nothing_to_publish_waits_for_no_reader() {
         assert_eq!(deleted.expect("deleted"), 0);
     }
     drop(reading);
+}
+
+#[test]
+fn a_read_that_a_drop_overtakes_says_that_there_is_no_such_database() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let engine = with_database(directory.path());
+    put(&engine, 1..2, &json!({})).expect("committed");
+    // As calls hold it that began before.
+    let database = engine.database("db").expect("it is there");
+    let refused = || {
+        let request = json!({ "variant": "b" }).to_string();
+        let changes = Changes::parse(&request, &engine.limits).expect("a request");
+        let read = changes.run(&database, &StopFlag::default());
+        let checked = database.reader.begin_check(0).map(|_| ());
+        [
+            read.expect_err("it was dropped").code(),
+            checked.expect_err("it was dropped").code(),
+        ]
+    };
+    wait(|done| engine.drop_database("db".into(), done)).expect("dropped");
+    assert_eq!(refused(), ["database_not_found"; 2]);
+    // The path leads to the file of another database now.
+    let settings = json!({ "model": null, "dimensions": 2 }).to_string();
+    wait(|done| engine.create_database("db".into(), settings, done)).expect("created");
+    assert_eq!(refused(), ["database_not_found"; 2]);
+    engine.close();
+}
+
+#[test]
+fn a_read_that_runs_when_its_database_is_dropped_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let engine = with_database(directory.path());
+    put(&engine, 1..3, &json!({})).expect("committed");
+    let database = engine.database("db").expect("it is there");
+    let mut dropped = false;
+    let read = database.reader.load(0, |_| {
+        if !dropped {
+            wait(|done| engine.drop_database("db".into(), done)).expect("dropped");
+            dropped = true;
+        }
+        std::ops::ControlFlow::Continue(())
+    });
+    assert!(matches!(read, Err(StoreError::Dropped)), "{read:?}");
+    engine.close();
 }
