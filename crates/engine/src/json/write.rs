@@ -57,7 +57,7 @@ fn write_escaped(bytes: &[u8], out: &mut Vec<u8>) {
 /// Appends an integer.
 pub(crate) fn write_integer(value: u64, out: &mut Vec<u8>) {
     let digit = |power: u64| b'0' + (value / power % 10) as u8;
-    // Short numbers are made in registers. A copy of digits that were just written to memory waits for the writes.
+    // Most numbers are short. Putting their digits into an array and copying them from there would take longer.
     match value {
         0..10 => out.push(digit(1)),
         10..100 => out.extend_from_slice(&[digit(10), digit(1)]),
