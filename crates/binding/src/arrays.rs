@@ -1,6 +1,6 @@
 //! Arrays in the binary format of PostgreSQL, which a client binds as they are.
 
-use napi::bindgen_prelude::Buffer;
+use crate::buffer::Buffer;
 
 const BYTEA: u32 = 17;
 const INT8: u32 = 20;

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cosift_engine::Doctor;
-use napi::bindgen_prelude::{Buffer, Either, Either3, PromiseRaw};
+use napi::bindgen_prelude::{Either, Either3, PromiseRaw};
 use napi_derive::napi;
 
+use crate::buffer::Buffer;
 use crate::failure::NativeFailure;
 use crate::handles::{DoctorProgress, StopFlag};
 use crate::promise::{outcome, promises};

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use cosift_engine::{Embedded, Engine, Format};
 use napi::bindgen_prelude::{
-    Buffer, Either, Either3, Float32Array, Float64Array, PromiseRaw, Uint8Array, Uint32Array,
+    Either, Either3, Float32Array, Float64Array, PromiseRaw, Uint8Array, Uint32Array,
 };
 use napi_derive::napi;
 
+use crate::buffer::Buffer;
 use crate::failure::NativeFailure;
 use crate::handles::{Backup, DoctorProgress, Export, Prepared, ReembeddingBatch, StopFlag};
 use crate::promise::{convert, promises};

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use cosift_engine::{Embedded, ExternalRules, ExternalTexts, Format};
 use napi::Env;
-use napi::bindgen_prelude::{
-    Buffer, Either, Float32Array, Float64Array, PromiseRaw, Result, Uint8Array,
-};
+use napi::bindgen_prelude::{Either, Float32Array, Float64Array, PromiseRaw, Result, Uint8Array};
 use napi_derive::napi;
 
 use crate::arrays::Array;
 use crate::background::background;
+use crate::buffer::Buffer;
 use crate::external_searches::{NativeQuery, NativeSearch};
 use crate::external_values::{NativeCommit, NativeEmbedded, NativeRow, rows};
 use crate::external_writes::{NativeColumnChange, NativeVectors, NativeWrites, VectorArrays};

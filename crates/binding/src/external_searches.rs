@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use cosift_engine::{Error, ExternalFacets, ExternalQuery, ExternalSearch};
 use napi::Env;
-use napi::bindgen_prelude::{Buffer, Either, Float32Array, PromiseRaw, Result, Uint8Array};
+use napi::bindgen_prelude::{Either, Float32Array, PromiseRaw, Result, Uint8Array};
 use napi_derive::napi;
 
 use crate::background::{background, background_unless_short};
+use crate::buffer::Buffer;
 use crate::external_values::{NativePageContent, NativeRow, NativeStoredVectors, components, rows};
 use crate::failure::NativeFailure;
 use crate::promise::outcome;

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use cosift_engine::{ColumnChange, ExternalChange, ExternalPut, ExternalVectors, ExternalWrites};
-use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 
 use crate::arrays::Array;
+use crate::buffer::Buffer;
 use crate::results::NativeCommitted;
 
 /// What a commit writes.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct NativeWrites {
     /// What the caller is told.
     pub committed: NativeCommitted,
@@ -27,7 +27,7 @@ pub struct NativeWrites {
 }
 
 /// Records to store: arrays of the same length, in the binary format of PostgreSQL.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct NativePuts {
     /// Their number.
     pub count: u32,
@@ -54,7 +54,7 @@ pub struct NativePuts {
 }
 
 /// The vectors of records: arrays of the same length, in the binary format of PostgreSQL.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct NativeVectors {
     /// Four bytes for each Q30 component of the first vector, the lowest first; NULL without a vector.
     pub exact: Buffer,
@@ -69,7 +69,7 @@ pub struct NativeVectors {
 }
 
 /// Vectors of records with several: arrays of the same length.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct NativeScanned {
     /// Their number.
     pub count: u32,
@@ -84,7 +84,7 @@ pub struct NativeScanned {
 }
 
 /// Changes of the feed: arrays of the same length.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct NativeChanges {
     /// Their number.
     pub count: u32,
@@ -105,7 +105,7 @@ pub struct NativeChanges {
 }
 
 /// Records that are only synced: arrays of the same length.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct NativeTouches {
     /// Their number.
     pub count: u32,
@@ -116,7 +116,7 @@ pub struct NativeTouches {
 }
 
 /// How the numbers of records with a column change.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct NativeColumnChange {
     /// The name.
     pub name: String,

@@ -8,6 +8,7 @@
 
 mod arrays;
 mod background;
+mod buffer;
 mod deferred;
 mod doctor;
 mod engine;
@@ -20,6 +21,5 @@ mod finished_calls;
 mod handles;
 mod module;
 mod options;
-mod page_body;
 mod promise;
 mod results;

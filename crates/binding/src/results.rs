@@ -1,14 +1,13 @@
 //! Results as objects of JavaScript.
 
 use cosift_engine::{Committed, LineError, MetricsReading, Page, SearchStats, Status, TextLine};
-use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 
+use crate::buffer::Buffer;
 use crate::failure::NativeProblem;
-use crate::page_body::PageBody;
 
 /// What a commit did.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct NativeCommitted {
     /// `[{ "id", "uuid", "status" }]` in the order of the request, JSON.
     pub results: Buffer,
@@ -76,8 +75,7 @@ impl From<TextLine> for NativeTextLine {
 #[napi(object, object_from_js = false)]
 pub struct NativePage {
     /// The response body, JSON.
-    #[napi(ts_type = "Buffer")]
-    pub body: PageBody,
+    pub body: Buffer,
     /// Microseconds the scan took.
     pub scan_micros: f64,
     /// Microseconds from arrival in the engine to the answer.
@@ -87,7 +85,7 @@ pub struct NativePage {
 impl From<Page> for NativePage {
     fn from(page: Page) -> Self {
         Self {
-            body: PageBody(page.body),
+            body: page.body.into(),
             scan_micros: page.scan_micros as f64,
             total_micros: page.total_micros as f64,
         }
