@@ -136,7 +136,7 @@ fn memory(database: &Database) -> BlockMemory {
             sum.codes += block.codes;
             sum.columns += block.columns;
             sum.identities += block.identities;
-            sum.growing += block.growing;
+            sum.exact += block.exact;
             sum.lexical += block.lexical;
         }
     }

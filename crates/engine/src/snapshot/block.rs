@@ -337,7 +337,7 @@ impl Block {
                     .map(|part| part.memory_bytes())
                     .sum::<usize>()
                 + size_of::<Mask>(),
-            growing: self.exact.memory_bytes(),
+            exact: self.exact.memory_bytes(),
             lexical: body.words.get().map_or(0, |words| words.memory_bytes()),
             approximate: 0,
         }

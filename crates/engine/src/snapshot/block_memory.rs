@@ -6,8 +6,8 @@ pub(crate) struct BlockMemory {
     pub(crate) codes: usize,
     pub(crate) columns: usize,
     pub(crate) identities: usize,
-    /// Exact vectors of records whose block is not full yet.
-    pub(crate) growing: usize,
+    /// Exact vectors: those of blocks that are not full yet.
+    pub(crate) exact: usize,
     /// The index of the words.
     pub(crate) lexical: usize,
     /// The approximate index, which belongs to no block.
@@ -16,6 +16,6 @@ pub(crate) struct BlockMemory {
 
 impl BlockMemory {
     pub(crate) fn sum(&self) -> usize {
-        self.codes + self.columns + self.identities + self.growing + self.lexical + self.approximate
+        self.codes + self.columns + self.identities + self.exact + self.lexical + self.approximate
     }
 }

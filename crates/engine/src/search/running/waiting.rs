@@ -9,7 +9,7 @@ use crate::runtime::StopFlag;
 use crate::search::page::Page;
 use crate::search::request::Search;
 use crate::search::searchable::Searchable;
-use crate::snapshot::{Masks, Published, Snapshot};
+use crate::snapshot::{FEW_VECTORS, Masks, Published, Snapshot};
 
 /// Called once with the page or the error.
 pub(crate) type Reply = Box<dyn FnOnce(Result<Page, Error>) + Send>;
@@ -50,10 +50,6 @@ impl Found {
         }
     }
 }
-
-/// Bytes of exact vectors that are usually scanned in 20 microseconds, and in 100 if no code excludes a record: 512 vectors
-/// of 384 dimensions.
-const SMALL_VECTORS: usize = 512 * 384 * 4;
 
 /// Vectors that a small database has at most: each takes time of its own, however short it is.
 const SMALL_COUNT: usize = 4_096;
@@ -114,7 +110,7 @@ fn is_small(snapshot: &Snapshot) -> bool {
         count += block.body.rows();
         vectors += block.exact.memory_bytes();
         columns += block.body.columns.memory_bytes();
-        if count > SMALL_COUNT || vectors > SMALL_VECTORS || columns > SMALL_COLUMNS {
+        if count > SMALL_COUNT || vectors > FEW_VECTORS || columns > SMALL_COLUMNS {
             return false;
         }
         // Counted last: it takes a while for many records.
