@@ -12,7 +12,7 @@ import type {
   SearchRequest,
   Variant,
 } from '../schema/index.js';
-import type { CommitStats, DatabaseProgress, SearchStats, StoreEvents } from '../store/record-store.js';
+import type { CommitStats, DatabaseProgress, SearchStats, StoreEvents } from '../store/store-state.js';
 import type { ExamineAllCall } from './doctor/index.js';
 
 /** Answers the requests of the service, the library and the command line. Every failure is a `CosiftError`. */

@@ -16,7 +16,8 @@ import type {
   SearchRequest,
   Variant,
 } from '../schema/index.js';
-import type { DatabaseProgress, RecordStore, StoredDatabase, StoreEvents } from '../store/record-store.js';
+import type { RecordStore, StoredDatabase } from '../store/record-store.js';
+import type { DatabaseProgress, StoreEvents } from '../store/store-state.js';
 import type {
   Backend,
   BackendStats,

@@ -5,7 +5,6 @@ import { type Limits, parseJson } from '../../schema/index.js';
 import type {
   CommitResult,
   DatabaseInfo,
-  DatabaseProgress,
   EmbeddedVectors,
   Examination,
   ExamineCall,
@@ -18,14 +17,13 @@ import type {
   StoreDeleteRequest,
   StoredDatabase,
   StoredReembedding,
-  StoreEvents,
   StoreExportRequest,
   StorePage,
   StoreQueryRequest,
   StoreSearchRequest,
   StoreSettings,
-  StoreStats,
 } from '../record-store.js';
+import type { DatabaseProgress, StoreEvents, StoreStats } from '../store-state.js';
 import {
   type NativeEngine,
   type NativePage,

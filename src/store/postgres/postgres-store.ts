@@ -6,12 +6,10 @@ import type {
   AdoptedFeed,
   CommitResult,
   DatabaseInfo,
-  DatabaseProgress,
   EmbeddedVectors,
   Examination,
   ExamineCall,
   PreparedRecords,
-  ProgressOptions,
   RecordRequest,
   RecordStore,
   ReembeddingBatch,
@@ -20,14 +18,13 @@ import type {
   StoreDeleteRequest,
   StoredDatabase,
   StoredReembedding,
-  StoreEvents,
   StoreExportRequest,
   StorePage,
   StoreQueryRequest,
   StoreSearchRequest,
   StoreSettings,
-  StoreStats,
 } from '../record-store.js';
+import type { DatabaseProgress, ProgressOptions, StoreEvents, StoreStats } from '../store-state.js';
 import { Catalog, recordsOf, removeUnusedTables, settingsOf } from './catalog.js';
 import { DiskSizes } from './disk-sizes.js';
 import type { Distribution } from './distribution.js';
