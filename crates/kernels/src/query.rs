@@ -332,3 +332,22 @@ fn norm(squares: impl IntoIterator<Item = f64>) -> f64 {
 fn above(value: f64) -> f32 {
     (value as f32).next_up()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Band;
+
+    #[test]
+    fn a_band_without_a_component_has_codes_of_zero() {
+        let band = Band::new(&[0.0; 16]);
+        assert_eq!(band.codes, [0; 16]);
+        assert_eq!((band.represented, band.residual), (0.0, 0.0));
+    }
+
+    #[test]
+    fn the_largest_component_has_the_largest_code() {
+        let band = Band::new(&[0.5, -1.0, 0.25, 0.004, -0.0039]);
+        assert_eq!(band.codes, [64, -127, 32, 1, 0]);
+        assert!(band.residual < 5.0 * (band.step / 2.0).powi(2));
+    }
+}
