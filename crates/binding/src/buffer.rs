@@ -3,8 +3,8 @@
 use napi::bindgen_prelude::{self, BufferSlice, Result, ToNapiValue};
 use napi::{Env, sys};
 
-/// Results of at most this many bytes are copied into memory of JavaScript. A buffer of foreign memory needs a finalizer,
-/// and its bytes make V8 collect all garbage before long, which takes longer the more a program has in memory.
+/// Buffers of at most this many bytes are copied into memory of JavaScript. A buffer of foreign memory needs a finalizer.
+/// Foreign memory is freed when all garbage is collected, which takes longer the more a program has in memory.
 const MAX_COPIED: usize = 4 << 20;
 
 /// Bytes that a call returns. `napi` declares the type by its name.

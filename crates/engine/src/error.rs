@@ -212,7 +212,9 @@ impl Error {
             Self::Invalid { code, .. } => code,
             Self::Vector(_) => "invalid_vector",
             Self::Dimensions { .. } => "invalid_dimensions",
-            Self::DatabaseNotFound { .. } => "database_not_found",
+            Self::DatabaseNotFound { .. } | Self::IndexFiles(FileError::Dropped) => {
+                "database_not_found"
+            }
             Self::DatabaseExists { .. } => "database_exists",
             Self::ReembeddingNotFound { .. } => "reembedding_not_found",
             Self::RecordNotFound { .. } => "record_not_found",

@@ -223,7 +223,7 @@ impl Catalog {
         };
         if let Slot::Ready(database) = taken {
             database.close();
-            database.reader.refuse();
+            database.reader.end();
         }
         let dropped =
             remove_reembedding(&id).and_then(|()| drop_directory(self.disk(), &self.root, &id));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::api::database::Database;
 use crate::api::engine::Engine;
 use crate::doctor::{DoctorProgress, Patient, run_examination};
 use crate::error::{Done, Error};
@@ -17,14 +18,16 @@ impl Engine {
         progress: DoctorProgress,
         done: Done<Vec<u8>>,
     ) {
-        let open = match self.catalog.database(&id) {
-            Ok(database) => {
-                let newest = move || database.snapshot();
-                Some(Box::new(newest) as Box<dyn Fn() -> _ + Send>)
-            }
+        let database = match self.catalog.database(&id) {
+            Ok(database) => Some(database),
             Err(Error::NotOpened { .. }) => None,
             Err(error) => return done(Err(error)),
         };
+        let open = database.clone().map(|database| {
+            let newest = move || database.snapshot();
+            Box::new(newest) as Box<dyn Fn() -> _ + Send>
+        });
+        let done = self.unless_dropped(id.clone(), database, done);
         let patient = Patient {
             directory: self.catalog.path(&id),
             disk: self.catalog.shared_disk(),
@@ -36,5 +39,26 @@ impl Engine {
             progress,
         };
         run_examination(patient, done, |_, report| Ok(report));
+    }
+
+    /// `done` for the report on a database, `None` for one that could not be opened. Files that a drop removes look damaged.
+    pub(super) fn unless_dropped(
+        self: &Arc<Self>,
+        id: String,
+        examined: Option<Arc<Database>>,
+        done: Done<Vec<u8>>,
+    ) -> Done<Vec<u8>> {
+        let engine = Arc::clone(self);
+        Box::new(move |report| {
+            let is_dropped = match examined {
+                Some(database) => database.reader.has_ended(),
+                None => !matches!(engine.database(&id), Err(Error::NotOpened { .. })),
+            };
+            if is_dropped && !engine.is_closed() {
+                done(Err(Error::DatabaseNotFound { id }));
+            } else {
+                done(report);
+            }
+        })
     }
 }

@@ -163,6 +163,19 @@ impl Engine {
         self.catalog.database(id)
     }
 
+    /// `done` for a call to the writer of a database. A writer that ended while the engine is open belonged to a database that
+    /// was dropped or is being replaced.
+    pub(crate) fn unless_gone<T: 'static>(self: &Arc<Self>, id: &str, done: Done<T>) -> Done<T> {
+        let (engine, id) = (Arc::clone(self), id.to_owned());
+        Box::new(move |outcome| match outcome {
+            Err(Error::Closed) if !engine.is_closed() => {
+                let found = engine.database(&id);
+                done(Err(found.err().unwrap_or(Error::NotReady { id })));
+            }
+            outcome => done(outcome),
+        })
+    }
+
     /// Runs `work` on a control thread.
     pub(crate) fn run<T: Send + 'static>(
         &self,

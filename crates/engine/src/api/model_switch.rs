@@ -54,12 +54,12 @@ fn swap(catalog: &Catalog, source: &Arc<Database>, store: ReembeddingStore) -> R
     if source.reader.version()? != version {
         return Err(Error::Stale);
     }
-    source.reader.retire();
     // Searches may still read them.
     for block in &source.snapshot().blocks {
         block.exact.keep_open();
     }
-    swap_directories(catalog.disk(), catalog.root(), &source.id).map_err(|error| Error::File {
+    let swap = || swap_directories(catalog.disk(), catalog.root(), &source.id);
+    source.reader.replace(swap).map_err(|error| Error::File {
         path: catalog.root().to_owned(),
         source: error,
     })

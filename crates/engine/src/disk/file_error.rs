@@ -22,6 +22,9 @@ pub enum FileError {
         /// What does not match.
         what: &'static str,
     },
+    /// The database was dropped during the call.
+    #[error("the database was dropped")]
+    Dropped,
 }
 
 impl FileError {

@@ -127,6 +127,6 @@ fn is_damage(unusable: &Unusable) -> bool {
         Unusable::Content(what) => {
             !what.contains("another state of the database") && !what.contains("another version")
         }
-        Unusable::Store(_) => false,
+        Unusable::Store(_) | Unusable::File(FileError::Dropped) => false,
     }
 }

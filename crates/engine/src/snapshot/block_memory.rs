@@ -6,7 +6,7 @@ pub(crate) struct BlockMemory {
     pub(crate) codes: usize,
     pub(crate) columns: usize,
     pub(crate) identities: usize,
-    /// Exact vectors: those of blocks that are not full yet.
+    /// Exact vectors that are in memory; see [`ExactVectors`](crate::snapshot::ExactVectors).
     pub(crate) exact: usize,
     /// The index of the words.
     pub(crate) lexical: usize,

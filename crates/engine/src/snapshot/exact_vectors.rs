@@ -13,17 +13,19 @@ use crate::store::Reader;
 /// rows; see [`PassageTable`](crate::snapshot::passage_table::PassageTable).
 ///
 /// A block that is still growing has its vectors in memory. A full block reads them from its file, one row a call, through
-/// the system's page cache, so they take no memory of the process. Few of these files are open at a time. After a restart, all
-/// blocks have their vectors in files, but [`FEW_VECTORS`] are kept in memory once one of them was read.
+/// the system's page cache, so they take no memory of the process. Few of these files are open at a time.
+///
+/// After a restart, all blocks have their vectors in files. A block that is not full and whose vectors take at most
+/// [`FEW_VECTOR_BYTES`] keeps them in memory once one of them was read.
 #[derive(Clone, Debug)]
 pub(crate) enum ExactVectors {
     Memory(VectorsInMemory),
     File(VectorFile),
 }
 
-/// Bytes of vectors that a thread scans in about 20 microseconds, and in 100 if no code excludes a record: 512 vectors of 384
+/// Bytes of exact vectors that a thread scans in about 20 microseconds, and in 100 if no code excludes a record: 512 vectors of 384
 /// dimensions. To read one of them from a file takes a large part of that time.
-pub(crate) const FEW_VECTORS: usize = 512 * 384 * 4;
+pub(crate) const FEW_VECTOR_BYTES: usize = 512 * 384 * 4;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VectorsInMemory {
@@ -40,7 +42,7 @@ pub(crate) struct VectorFile {
     body: Arc<Body>,
     /// The store has the vectors too: they are read from it when the file is damaged.
     store: Reader,
-    /// All rows, if they were read before; `None` for too many rows, and when the file is damaged.
+    /// All rows, once they were read; `None` when one of them is damaged.
     few: OnceLock<Option<VectorsInMemory>>,
 }
 
@@ -134,14 +136,23 @@ impl VectorFile {
         Ok(vector)
     }
 
-    /// All rows in memory, if they are few and their block was still growing.
+    /// All rows in memory, if their block is not full and they are few. Reads them the first time.
     fn few(&self) -> Option<&VectorsInMemory> {
         let rows = self.body.rows();
-        if rows >= BLOCK_RECORDS || rows * self.dimensions * 4 > FEW_VECTORS {
+        if rows >= BLOCK_RECORDS || rows * self.dimensions * 4 > FEW_VECTOR_BYTES {
             return None;
         }
-        let few = self.few.get_or_init(|| self.read_all(rows).ok());
-        few.as_ref()
+        if self.few.get().is_none() {
+            let few = match self.read_all(rows) {
+                Ok(few) => Some(few),
+                Err(FileError::Damaged { .. }) => None,
+                // The next read tries again: there may have been too many open files.
+                Err(FileError::Io { .. } | FileError::Dropped) => return None,
+            };
+            // Another thread may have read the same rows.
+            let _ = self.few.set(few);
+        }
+        self.few.get()?.as_ref()
     }
 
     fn read_all(&self, rows: usize) -> Result<VectorsInMemory, FileError> {
@@ -149,6 +160,7 @@ impl VectorFile {
         let mut bytes = vec![0; rows * size];
         self.file.get()?.read_at(self.part, 0, &mut bytes)?;
         let mut read = VectorsInMemory::new(self.dimensions);
+        read.vectors.reserve_exact(rows * self.dimensions);
         for row in bytes.chunks_exact(size) {
             read.vectors.extend(components(self.checked(row)?));
         }
@@ -173,7 +185,8 @@ impl VectorFile {
     /// The error of a vector that neither the file nor the store has.
     fn lost(&self, error: FileError) -> FileError {
         match error {
-            FileError::Io { .. } => error,
+            _ if self.store.has_ended() => FileError::Dropped,
+            FileError::Io { .. } | FileError::Dropped => error,
             FileError::Damaged { .. } => self.file.damaged(
                 "a vector does not match its checksum, and the store has a later one or none: try again",
             ),

@@ -38,7 +38,7 @@ pub(crate) use body::Body;
 pub(crate) use coded::{Coded, recode};
 pub(crate) use coding::Coding;
 pub(crate) use equal_vectors::EqualVectors;
-pub(crate) use exact_vectors::{ExactVectors, FEW_VECTORS, VectorBuffer};
+pub(crate) use exact_vectors::{ExactVectors, FEW_VECTOR_BYTES, VectorBuffer};
 pub(crate) use file_id::FileId;
 pub(crate) use file_names::{GRAPH, GRAPH_LIST, index_file_path};
 pub(crate) use filter_cache::{FilterCache, Masks};

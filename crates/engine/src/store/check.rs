@@ -1,10 +1,7 @@
 //! A check of all records of one commit, concurrent with the writer.
 
-use std::path::Path;
-
 use rusqlite::Connection;
 
-use crate::store::connection::open_reader;
 use crate::store::error::StoreError;
 use crate::store::reader::Reader;
 use crate::store::record_row::RecordRow;
@@ -41,17 +38,11 @@ impl Reader {
     /// # Errors
     /// SQLite's; [`StoreError::Inconsistent`] when the state is missing; [`StoreError::Dropped`].
     pub(crate) fn begin_check(&self, since: u64) -> Result<Check, StoreError> {
-        self.unless_refused(Check::begin(self.path(), since))
-    }
-}
-
-impl Check {
-    fn begin(path: &Path, since: u64) -> Result<Self, StoreError> {
-        let connection = open_reader(path)?;
+        let connection = self.open()?;
         // The first read fixes the commit that the transaction sees.
         connection.execute_batch("BEGIN")?;
         let state = state_of(&connection)?;
-        Ok(Self {
+        Ok(Check {
             connection,
             state,
             since,
@@ -60,7 +51,9 @@ impl Check {
             found: Found::default(),
         })
     }
+}
 
+impl Check {
     /// The number of the commit that is checked.
     pub(crate) fn version(&self) -> u64 {
         self.state.version

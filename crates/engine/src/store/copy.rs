@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use crate::store::connection::{connect, open_reader};
+use crate::store::connection::connect;
 use crate::store::error::StoreError;
 use crate::store::generations::Generations;
 use crate::store::reader::Reader;
@@ -38,9 +38,9 @@ impl Reader {
     /// Opens a connection for a copy, which has no commit yet.
     ///
     /// # Errors
-    /// SQLite's.
+    /// [`StoreError::Dropped`]; SQLite's.
     pub(crate) fn open_copy(&self) -> Result<StoreCopy, StoreError> {
-        let connection = open_reader(self.path())?;
+        let connection = self.open()?;
         Ok(StoreCopy { connection })
     }
 }

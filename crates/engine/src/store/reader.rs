@@ -3,10 +3,9 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
 
-use rusqlite::Transaction;
+use parking_lot::RwLock;
+use rusqlite::{Connection, Transaction};
 
 use crate::record::Vectors;
 use crate::store::access::Access;
@@ -31,10 +30,20 @@ pub(crate) struct Reader {
 struct Pool {
     path: PathBuf,
     access: Access,
-    /// Whether the file at `path` may have other vectors; see [`Reader::retire`].
-    retired: AtomicBool,
-    /// Whether the file at `path` may be missing or that of another database; see [`Reader::refuse`].
-    refused: AtomicBool,
+    /// What is at `path`. Locked for reading while a connection is opened: SQLite opens the main file and its log one after
+    /// the other, and both must be of the same database.
+    file: RwLock<File>,
+}
+
+/// What is at the path of a database's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum File {
+    /// The file of the database.
+    Own,
+    /// The file of the database, or that of a store with the same records and other vectors.
+    Replaced,
+    /// No file, or that of another database.
+    Dropped,
 }
 
 impl Reader {
@@ -48,29 +57,49 @@ impl Reader {
             pool: Arc::new(Pool {
                 path: path.to_owned(),
                 access,
-                retired: AtomicBool::new(false),
-                refused: AtomicBool::new(false),
+                file: RwLock::new(File::Own),
             }),
         }
     }
 
-    /// The main file.
-    pub(super) fn path(&self) -> &Path {
-        &self.pool.path
+    /// Runs `replace`, which puts the file of a store with the same records and other vectors in place of the file. No
+    /// connection is opened meanwhile. Later reads give the same result from either file, for everything but vectors, which
+    /// are no longer read.
+    pub(crate) fn replace<T>(&self, replace: impl FnOnce() -> T) -> T {
+        let mut file = self.pool.file.write();
+        *file = File::Replaced;
+        self.close_idle();
+        replace()
     }
 
-    /// Closes the idle connections, because the file will be replaced by that of a store with the same records and other
-    /// vectors. Later reads open either file: both give the same result for everything but vectors, which are no longer
-    /// read.
-    pub(crate) fn retire(&self) {
-        self.pool.retired.store(true, Relaxed);
+    /// Ends all reads that have not begun, because the database is dropped. Call this before its files are removed.
+    pub(crate) fn end(&self) {
+        *self.pool.file.write() = File::Dropped;
         self.close_idle();
     }
 
-    /// Refuses all reads from now on, also those that run, because the database is dropped.
-    pub(crate) fn refuse(&self) {
-        self.pool.refused.store(true, Relaxed);
-        self.close_idle();
+    /// Whether the database was dropped.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.file() == File::Dropped
+    }
+
+    fn file(&self) -> File {
+        *self.pool.file.read()
+    }
+
+    /// Opens a connection.
+    ///
+    /// # Errors
+    /// [`StoreError::Dropped`]; SQLite's.
+    pub(super) fn open(&self) -> Result<Connection, StoreError> {
+        let file = self.pool.file.read();
+        if *file == File::Dropped {
+            return Err(StoreError::Dropped);
+        }
+        let connection = self.pool.access.open(&self.pool.path)?;
+        // The first read opens the log.
+        connection.pragma_query(None, "schema_version", |_| Ok(()))?;
+        Ok(connection)
     }
 
     /// Closes the idle connections.
@@ -165,18 +194,19 @@ impl Reader {
     }
 
     /// The vectors of a record; `None` where there is no such record, where a commit after `version` wrote
-    /// or touched the record, and of a retired reader.
+    /// or touched the record, and where the file was replaced.
     ///
     /// # Errors
     /// [`StoreError::Damaged`].
     pub(crate) fn vectors(&self, id: u64, version: u64) -> Result<Option<Vectors>, StoreError> {
-        if self.pool.retired.load(Relaxed) {
-            return Ok(None);
-        }
         let mut vectors = None;
         self.records(&[id], |record| {
             vectors = (record.version <= version).then(|| record.vectors());
         })?;
+        // Asked after the read: otherwise it could have read the file that is there since.
+        if self.file() == File::Replaced {
+            return Ok(None);
+        }
         vectors.transpose()
     }
 
@@ -199,38 +229,14 @@ impl Reader {
         &self,
         read: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let result = self.read_or_fail(read);
-        if self.pool.retired.load(Relaxed) || self.is_refused() {
-            self.close_idle();
-        }
-        self.unless_refused(result)
-    }
-
-    fn read_or_fail<T>(
-        &self,
-        read: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
         let idle = IDLE.take(self.number());
-        let mut connection = idle.map_or_else(|| self.pool.access.open(&self.pool.path), Ok)?;
+        let mut connection = idle.map_or_else(|| self.open(), Ok)?;
         let result = read(&connection.transaction()?);
         IDLE.keep(self.number(), connection);
-        result
-    }
-
-    /// The result of a read, unless the database was dropped meanwhile: files that are being removed may fail in any way,
-    /// or miss commits.
-    ///
-    /// # Errors
-    /// [`StoreError::Dropped`].
-    pub(super) fn unless_refused<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
-        if self.is_refused() {
-            return Err(StoreError::Dropped);
+        if self.file() != File::Own {
+            self.close_idle();
         }
         result
-    }
-
-    fn is_refused(&self) -> bool {
-        self.pool.refused.load(Relaxed)
     }
 
     /// Identifies the readers of one store among all of the process.

@@ -99,7 +99,7 @@ pub(crate) trait VectorReader {
 
 impl VectorReader for Reader {
     fn vectors_of(&self, id: RecordId) -> Result<Vectors, Error> {
-        // The record is stored, so only a retired reader has no vector.
+        // The record is stored, so only a reader whose file was replaced has no vector.
         self.vectors(id.0, u64::MAX)?.ok_or(Error::Stale)
     }
 }

@@ -9,7 +9,7 @@ use crate::runtime::StopFlag;
 use crate::search::page::Page;
 use crate::search::request::Search;
 use crate::search::searchable::Searchable;
-use crate::snapshot::{FEW_VECTORS, Masks, Published, Snapshot};
+use crate::snapshot::{FEW_VECTOR_BYTES, Masks, Published, Snapshot};
 
 /// Called once with the page or the error.
 pub(crate) type Reply = Box<dyn FnOnce(Result<Page, Error>) + Send>;
@@ -110,7 +110,7 @@ fn is_small(snapshot: &Snapshot) -> bool {
         count += block.body.rows();
         vectors += block.exact.memory_bytes();
         columns += block.body.columns.memory_bytes();
-        if count > SMALL_COUNT || vectors > FEW_VECTORS || columns > SMALL_COLUMNS {
+        if count > SMALL_COUNT || vectors > FEW_VECTOR_BYTES || columns > SMALL_COLUMNS {
             return false;
         }
         // Counted last: it takes a while for many records.
