@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::api::database::Database;
 use crate::api::engine::Engine;
-use crate::doctor::{DoctorProgress, Patient, run_examination};
+use crate::doctor::{DoctorProgress, OpenDatabase, Patient, run_examination};
 use crate::error::{Done, Error};
 use crate::runtime::StopFlag;
 
@@ -23,9 +23,9 @@ impl Engine {
             Err(Error::NotOpened { .. }) => None,
             Err(error) => return done(Err(error)),
         };
-        let open = database.clone().map(|database| {
-            let newest = move || database.snapshot();
-            Box::new(newest) as Box<dyn Fn() -> _ + Send>
+        let open = database.clone().map(|database| OpenDatabase {
+            reader: database.reader.clone(),
+            newest: Box::new(move || database.snapshot()),
         });
         let done = self.unless_dropped(id.clone(), database, done);
         let patient = Patient {

@@ -110,14 +110,13 @@ impl Examination<'_> {
 
     /// Opens the store, and for an open database finds the snapshot of the same commit.
     fn open(&self) -> Result<(Inspection, Option<Memory>), StoreError> {
-        let path = store_path(&self.patient.directory);
-        let open = || Inspection::open(&path, self.patient.access());
-        let Some(newest) = &self.patient.open else {
-            return Ok((open()?, None));
+        let Some(open) = &self.patient.open else {
+            let path = store_path(&self.patient.directory);
+            return Ok((Inspection::open(&path)?, None));
         };
         for _ in 0..ATTEMPTS {
-            let snapshot = newest();
-            let inspection = open()?;
+            let snapshot = (open.newest)();
+            let inspection = Inspection::of_open(&open.reader)?;
             if inspection
                 .state
                 .is_some_and(|state| state.version == snapshot.version)
@@ -125,7 +124,7 @@ impl Examination<'_> {
                 return Ok((inspection, Some(Memory::new(snapshot))));
             }
         }
-        Ok((open()?, None))
+        Ok((Inspection::of_open(&open.reader)?, None))
     }
 
     fn structure(&mut self, inspection: &mut Inspection) -> Result<(), Error> {

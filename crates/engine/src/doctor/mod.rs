@@ -19,5 +19,5 @@ mod store_repair;
 
 pub use directory::Doctor;
 pub(crate) use directory::run_examination;
-pub(crate) use patient::Patient;
+pub(crate) use patient::{OpenDatabase, Patient};
 pub use progress::DoctorProgress;

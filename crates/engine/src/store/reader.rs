@@ -62,6 +62,11 @@ impl Reader {
         }
     }
 
+    /// The main file.
+    pub(super) fn path(&self) -> &Path {
+        &self.pool.path
+    }
+
     /// Runs `replace`, which puts the file of a store with the same records and other vectors in place of the file. No
     /// connection is opened meanwhile. Later reads give the same result from either file, for everything but vectors, which
     /// are no longer read.
@@ -97,8 +102,8 @@ impl Reader {
             return Err(StoreError::Dropped);
         }
         let connection = self.pool.access.open(&self.pool.path)?;
-        // The first read opens the log.
-        connection.pragma_query(None, "schema_version", |_| Ok(()))?;
+        // The first read opens the log. An error comes again with the next read.
+        let _ = connection.pragma_query(None, "schema_version", |_| Ok(()));
         Ok(connection)
     }
 

@@ -26,12 +26,23 @@ pub(crate) struct Inspection {
 }
 
 impl Inspection {
-    /// Opens the store at `path`, and fixes the commit that the inspection sees.
+    /// Opens the store at `path`, which no process has open, and fixes the commit that the inspection sees.
     ///
     /// # Errors
     /// [`StoreError::Foreign`], [`StoreError::Format`]; SQLite's.
-    pub(crate) fn open(path: &Path, access: Access) -> Result<Self, StoreError> {
-        let connection = access.open(path)?;
+    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::of_connection(Access::Frozen.open(path)?, path)
+    }
+
+    /// As [`Inspection::open`], of a store that is open in this process.
+    ///
+    /// # Errors
+    /// As for [`Inspection::open`]; [`StoreError::Dropped`].
+    pub(crate) fn of_open(reader: &Reader) -> Result<Self, StoreError> {
+        Self::of_connection(reader.open()?, reader.path())
+    }
+
+    fn of_connection(connection: Connection, path: &Path) -> Result<Self, StoreError> {
         connection.execute_batch("BEGIN")?;
         let format = format_of(&connection, path)?;
         let identity = identity_of(&connection, STORE_ID)
