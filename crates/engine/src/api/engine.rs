@@ -166,13 +166,16 @@ impl Engine {
     /// `done` for a call to the writer of a database. A writer that ended while the engine is open belonged to a database that
     /// was dropped or is being replaced.
     pub(crate) fn unless_gone<T: 'static>(self: &Arc<Self>, id: &str, done: Done<T>) -> Done<T> {
-        let (engine, id) = (Arc::clone(self), id.to_owned());
-        Box::new(move |outcome| match outcome {
-            Err(Error::Closed) if !engine.is_closed() => {
-                let found = engine.database(&id);
-                done(Err(found.err().unwrap_or(Error::NotReady { id })));
-            }
-            outcome => done(outcome),
+        // Weak: the last handle of the engine must not end with a reply of a writer.
+        let (engine, id) = (Arc::downgrade(self), id.to_owned());
+        Box::new(move |outcome| {
+            done(outcome.map_err(|error| match (error, engine.upgrade()) {
+                (Error::Closed, Some(engine)) if !engine.is_closed() => {
+                    let found = engine.database(&id);
+                    found.err().unwrap_or(Error::NotReady { id })
+                }
+                (error, _) => error,
+            }));
         })
     }
 
