@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::api::database::Database;
 use crate::api::describe::time;
 use crate::api::engine::Engine;
 use crate::api::guard::guarded;
@@ -14,6 +15,7 @@ use crate::api::model_switch::{switch, warm};
 use crate::error::{Done, Error};
 use crate::reembedding::{ReembeddingBatch, ReembeddingStore};
 use crate::settings::Settings;
+use crate::store::StoreError;
 use crate::write::Embedded;
 
 impl Engine {
@@ -21,7 +23,7 @@ impl Engine {
     /// other settings is discarded. `settings` hold `model`, `fingerprint` and `dimensions`. `done` gets the JSON of
     /// [`Engine::reembedding`].
     pub fn begin_reembedding(self: &Arc<Self>, id: &str, settings: String, done: Done<Vec<u8>>) {
-        self.with(id, done, move |engine, database| {
+        self.between_drops(id, done, move |engine, database| {
             let settings = Settings {
                 embed: database.settings.embed.clone(),
                 approximate: database.settings.approximate,
@@ -42,7 +44,12 @@ impl Engine {
     /// The progress of a re-embedding as JSON: `model`, `fingerprint`, `done`, `started_at`; `null` without one.
     pub fn reembedding(self: &Arc<Self>, id: &str, done: Done<Vec<u8>>) {
         self.with(id, done, move |engine, database| {
-            let store = engine.reembeddings.take_or_open(database)?;
+            let store = engine.reembeddings.take_or_open(database);
+            // The store that a drop removes cannot be opened.
+            let store = match store {
+                Err(_) if database.reader.has_ended() => Err(StoreError::Dropped)?,
+                store => store?,
+            };
             let described = store.as_ref().map_or(Value::Null, describe);
             if let Some(store) = store {
                 engine.reembeddings.put_back(&database.id, store);
@@ -96,8 +103,22 @@ impl Engine {
 
     /// Ends a re-embedding and removes its store.
     pub fn cancel_reembedding(self: &Arc<Self>, id: &str, done: Done<()>) {
-        self.with(id, done, |engine, database| {
+        self.between_drops(id, done, |engine, database| {
             engine.reembeddings.cancel(&database.id)
+        });
+    }
+
+    /// Runs `work` with a database on the thread that drops databases: a drop removes the re-embedding store.
+    fn between_drops<T: Send + 'static>(
+        self: &Arc<Self>,
+        id: &str,
+        done: Done<T>,
+        work: impl FnOnce(&Self, &Database) -> Result<T, Error> + Send + 'static,
+    ) {
+        let (engine, id) = (Arc::clone(self), id.to_owned());
+        self.threads.admin.run(done, move || {
+            let database = engine.database(&id)?;
+            work(&engine, &database)
         });
     }
 

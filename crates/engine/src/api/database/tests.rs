@@ -380,3 +380,28 @@ fn an_examination_that_a_drop_overtakes_reports_no_damage() {
     }
     engine.close();
 }
+
+#[test]
+fn no_reembedding_begins_while_its_database_is_dropped() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let engine = with_database(directory.path());
+    let (go_on, gate) = channel::<()>();
+    let stalled = call(|done| {
+        engine.threads.admin.run(done, move || {
+            let _ = gate.recv();
+            Ok(())
+        });
+    });
+    let dropped = call(|done| engine.drop_database("db".into(), done));
+    let settings = json!({ "model": "m", "fingerprint": "f", "dimensions": 2 }).to_string();
+    let begun = call(|done| engine.begin_reembedding("db", settings, done));
+    drop(go_on);
+    stalled.recv().expect("answered").expect("resumed");
+    dropped.recv().expect("answered").expect("dropped");
+    let refused = begun.recv().expect("answered");
+    assert!(
+        matches!(refused, Err(Error::DatabaseNotFound { .. })),
+        "{refused:?}"
+    );
+    engine.close();
+}
