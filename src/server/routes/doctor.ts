@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { CosiftError } from '../../errors.js';
 import type { DoctorCheck } from '../../schema/index.js';
 import { callerOf, sees } from '../admission/access.js';
+import { logFailure } from '../http/log-failure.js';
 import { onClose } from '../http/on-close.js';
 import { asCosiftError, problemBody } from '../http/problem-response.js';
 import type { Dependencies, Handlers } from './dependencies.js';
@@ -43,8 +44,7 @@ export function doctorHandlers({ backend, keys, inFlight }: Dependencies): Handl
           }
         } catch (error) {
           const failure = asCosiftError(signal.aborted ? signal.reason : error);
-          if (failure.status >= 500)
-            request.log.error({ err: failure, code: failure.code }, 'stream ended early');
+          logFailure(request.log, failure, 'stream ended early');
           const { code, detail } = problemBody(failure, request.id);
           yield `${JSON.stringify({ error: { code, detail, request_id: request.id } })}\n`;
         } finally {

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { checkExportFilter, type FilterGroup, jsonDepth, type Limits } from '../../schema/index.js';
 import { checkKeyAgain, databaseOf, scopeOf } from '../admission/access.js';
+import { logFailure } from '../http/log-failure.js';
 import { onClose } from '../http/on-close.js';
 import { asCosiftError } from '../http/problem-response.js';
 import { parseStrictJson } from '../http/strict-json.js';
@@ -63,8 +64,7 @@ async function streamExport(
       }
     } catch (error) {
       const failure = asCosiftError(signal.aborted ? signal.reason : error);
-      if (failure.status >= 500)
-        request.log.error({ err: failure, code: failure.code }, 'export ended early');
+      logFailure(request.log, failure, 'export ended early');
       throw failure;
     } finally {
       await lines.return?.();

@@ -4,6 +4,7 @@ import { CosiftError } from '../../errors.js';
 import type { LineEvent, LineFailure } from '../../schema/index.js';
 import { callerOf, checkKeyAgain } from '../admission/access.js';
 import { bodyChunks } from '../http/body-chunks.js';
+import { logFailure } from '../http/log-failure.js';
 import { onClose } from '../http/on-close.js';
 import { asCosiftError, problemBody } from '../http/problem-response.js';
 import type { Dependencies } from './dependencies.js';
@@ -51,8 +52,7 @@ export async function streamUpsert(
       }
     } catch (error) {
       const failure = asCosiftError(signal.aborted ? signal.reason : error);
-      if (failure.status >= 500)
-        request.log.error({ err: failure, code: failure.code }, 'stream ended early');
+      logFailure(request.log, failure, 'stream ended early');
       yield `${JSON.stringify(lineFailure(failure, request.id))}\n`;
     } finally {
       await events.return?.();

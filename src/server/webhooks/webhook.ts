@@ -91,7 +91,8 @@ export class Webhook {
           await save();
           continue;
         }
-        this.#log?.error({ err: error, webhook_id }, 'change feed failed');
+        // A database that is being dropped is soon gone.
+        if (!isCode(error, 'not_ready')) this.#log?.error({ err: error, webhook_id }, 'change feed failed');
         otherFailures += 1;
         // A stop ends the pause, and then the loop.
         await this.#pause(otherFailures, signal).catch(() => undefined);

@@ -18,11 +18,30 @@ impl Engine {
         progress: DoctorProgress,
         done: Done<Vec<u8>>,
     ) {
-        let database = match self.catalog.database(&id) {
-            Ok(database) => Some(database),
-            Err(Error::NotOpened { .. }) => None,
-            Err(error) => return done(Err(error)),
-        };
+        let (engine, catalog, name) = (Arc::clone(self), Arc::clone(self), id.clone());
+        // A database that is being created or dropped is waited for.
+        let found: Done<Option<Arc<Database>>> = Box::new(move |found| match found {
+            Ok(database) => engine.examine_found(id, database, stop, progress, done),
+            Err(error) => done(Err(error)),
+        });
+        self.threads
+            .admin
+            .run(found, move || match catalog.database(&name) {
+                Ok(database) => Ok(Some(database)),
+                Err(Error::NotOpened { .. }) => Ok(None),
+                Err(error) => Err(error),
+            });
+    }
+
+    /// Examines a database, `None` for one that could not be opened.
+    fn examine_found(
+        self: &Arc<Self>,
+        id: String,
+        database: Option<Arc<Database>>,
+        stop: StopFlag,
+        progress: DoctorProgress,
+        done: Done<Vec<u8>>,
+    ) {
         let open = database.clone().map(|database| OpenDatabase {
             reader: database.reader.clone(),
             newest: Box::new(move || database.snapshot()),
