@@ -51,7 +51,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   model_unavailable:
     'Try again later. The endpoint or the function of the [model](../how-to/models.md) failed: the log of the service has the cause, and in the library the detail.',
   not_ready:
-    'Wait as long as `Retry-After` says; `/readyz` has the reason. In the library: the databases were closed.',
+    'Wait as long as `Retry-After` says; `/readyz` has the reason. In the library: the database is being loaded, created or dropped, or the databases were closed.',
   store_failed:
     'With a data directory, restart the service: a sync to disk failed, or the writer panicked, and the database refuses [writes until the next start](../how-to/start-and-stop.md). With [PostgreSQL](../how-to/postgresql.md), repeat the request; the log has the cause.',
   timed_out:
