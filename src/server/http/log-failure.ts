@@ -1,11 +1,15 @@
 import type { FastifyBaseLogger } from 'fastify';
-import type { CosiftError } from '../../errors.js';
+import { CosiftError } from '../../errors.js';
 
-/** Codes of states that end by themselves. The log of requests has their status. */
-const TEMPORARY: ReadonlySet<string> = new Set(['busy', 'not_ready']);
-
-/** Logs the failure of a request if it is one of the service, rather than of the request. */
+/** Logs an error that is a failure of the service, rather than of the request. */
 export function logFailure(log: FastifyBaseLogger, error: CosiftError, message: string): void {
-  if (error.status < 500 || TEMPORARY.has(error.code)) return;
+  if (error.status < 500) return;
   log.error({ err: error.cause ?? error, code: error.code, detail: error.detail }, message);
+}
+
+/** Whether an error comes from a state that ends by itself: a full queue, or a database that is being loaded, created or dropped. */
+export function isTemporary(error: CosiftError): boolean {
+  const { code, fields } = error.cause instanceof CosiftError ? error.cause : error;
+  if (code === 'not_ready') return fields.database !== undefined && fields.reason === undefined;
+  return error.code === 'busy';
 }

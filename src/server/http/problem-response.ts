@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CosiftError, ERRORS, type ErrorCode } from '../../errors.js';
 import { PROBLEM_FACTS, type ProblemBody } from '../../schema/index.js';
-import { logFailure } from './log-failure.js';
+import { isTemporary, logFailure } from './log-failure.js';
 
 /** Maximum number of characters of an id in a path. */
 export const MAX_PARAMETER = 2048;
@@ -53,7 +53,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   // resets the connection, and the client loses the response.
   if (error.code === 'request_timeout') reply.header('connection', 'close');
   else reply.removeHeader('connection');
-  logFailure(request.log, error, 'request failed');
+  if (!isTemporary(error)) logFailure(request.log, error, 'request failed');
   return reply
     .code(error.status)
     .header('content-type', PROBLEM_TYPE)

@@ -2,6 +2,7 @@ import { LinkedAbort } from '../../async/linked-abort.js';
 import { sleep } from '../../async/sleep.js';
 import { CosiftError, isCode } from '../../errors.js';
 import type { DeliveryFailure, WebhookDescription } from '../../schema/index.js';
+import { isTemporary } from '../http/log-failure.js';
 import type { Logger } from '../observability/logger.js';
 import type { Delivery } from './delivery.js';
 import { readFeed, restartPosition } from './feed-position.js';
@@ -92,7 +93,9 @@ export class Webhook {
           continue;
         }
         // A database that is being dropped is soon gone.
-        if (!isCode(error, 'not_ready')) this.#log?.error({ err: error, webhook_id }, 'change feed failed');
+        if (!(error instanceof CosiftError && isTemporary(error))) {
+          this.#log?.error({ err: error, webhook_id }, 'change feed failed');
+        }
         otherFailures += 1;
         // A stop ends the pause, and then the loop.
         await this.#pause(otherFailures, signal).catch(() => undefined);

@@ -222,8 +222,7 @@ impl Catalog {
             None => return Err(Error::DatabaseNotFound { id }),
         };
         if let Slot::Ready(database) = taken {
-            database.close();
-            database.reader.end();
+            database.close_for_drop();
         }
         let dropped =
             remove_reembedding(&id).and_then(|()| drop_directory(self.disk(), &self.root, &id));

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::approximate::Approximation;
 use crate::background::Scheduler;
 use crate::disk::{Disk, create_directory};
-use crate::error::Error;
+use crate::error::{Done, Error};
 use crate::reembedding::Source;
 use crate::runtime::{DatabaseEvents, EventQueue, Metrics, WaitingWrite, now_ms};
 use crate::search::Searchable;
@@ -48,6 +48,8 @@ pub(crate) struct Database {
     /// The snapshot and index that searches read.
     pub(crate) searchable: Arc<Searchable>,
     writer: Arc<WriterQueue>,
+    /// Whether the database is or was dropped.
+    dropped: Arc<AtomicBool>,
 }
 
 impl Database {
@@ -149,6 +151,7 @@ impl Database {
             )),
             settings,
             shared,
+            dropped: Arc::default(),
             writer: queue,
         })
     }
@@ -241,6 +244,17 @@ impl Database {
         WaitingWrite::new(&self.shared.metrics)
     }
 
+    /// A reply to a call to the writer. It says so if the writer has ended because the database is dropped.
+    pub(crate) fn reply<T: 'static>(&self, done: Done<T>) -> Reply<T> {
+        let (dropped, id) = (Arc::clone(&self.dropped), self.id.clone());
+        Reply::new(Box::new(move |outcome| {
+            done(match outcome {
+                Err(Error::Closed) if dropped.load(Relaxed) => Err(Error::DatabaseNotFound { id }),
+                outcome => outcome,
+            });
+        }))
+    }
+
     /// Sends a command to the writer.
     pub(crate) fn send(&self, command: Command) {
         let (command, error) = match self.writer.try_send(command) {
@@ -270,6 +284,18 @@ impl Database {
     /// the writer.
     pub(crate) fn close(&self) {
         self.writer.close();
+    }
+
+    /// Closes the database, whose files will be removed. Its later reads fail.
+    pub(crate) fn close_for_drop(&self) {
+        self.dropped.store(true, Relaxed);
+        self.close();
+        self.reader.end();
+    }
+
+    /// Whether the database is or was dropped.
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.dropped.load(Relaxed)
     }
 
     /// Ends the pause of a backup that is not complete.

@@ -60,7 +60,8 @@ impl Engine {
         run_examination(patient, done, |_, report| Ok(report));
     }
 
-    /// `done` for the report on a database, `None` for one that could not be opened. Files that a drop removes look damaged.
+    /// `done` for the report on a database, `None` for one that could not be opened. Files that a drop removes look damaged, and
+    /// those of another model look so beside a snapshot with the vectors of the former.
     pub(super) fn unless_dropped(
         self: &Arc<Self>,
         id: String,
@@ -69,15 +70,22 @@ impl Engine {
     ) -> Done<Vec<u8>> {
         let engine = Arc::clone(self);
         Box::new(move |report| {
-            let is_dropped = match examined {
-                Some(database) => database.reader.has_ended(),
-                None => !matches!(engine.database(&id), Err(Error::NotOpened { .. })),
+            let (is_dropped, was_replaced) = match examined {
+                Some(database) => (database.is_dropped(), database.reader.was_replaced()),
+                None => (
+                    !matches!(engine.database(&id), Err(Error::NotOpened { .. })),
+                    false,
+                ),
             };
-            if is_dropped && !engine.is_closed() {
-                done(Err(Error::DatabaseNotFound { id }));
+            done(if engine.is_closed() {
+                report
+            } else if is_dropped {
+                Err(Error::DatabaseNotFound { id })
+            } else if was_replaced {
+                Err(Error::NotReady { id })
             } else {
-                done(report);
-            }
+                report
+            });
         })
     }
 }

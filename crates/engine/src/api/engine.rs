@@ -163,22 +163,6 @@ impl Engine {
         self.catalog.database(id)
     }
 
-    /// `done` for a call to the writer of a database. A writer that ended while the engine is open belonged to a database that
-    /// was dropped or is being replaced.
-    pub(crate) fn unless_gone<T: 'static>(self: &Arc<Self>, id: &str, done: Done<T>) -> Done<T> {
-        // Weak: the last handle of the engine must not end with a reply of a writer.
-        let (engine, id) = (Arc::downgrade(self), id.to_owned());
-        Box::new(move |outcome| {
-            done(outcome.map_err(|error| match (error, engine.upgrade()) {
-                (Error::Closed, Some(engine)) if !engine.is_closed() => {
-                    let found = engine.database(&id);
-                    found.err().unwrap_or(Error::NotReady { id })
-                }
-                (error, _) => error,
-            }));
-        })
-    }
-
     /// Runs `work` on a control thread.
     pub(crate) fn run<T: Send + 'static>(
         &self,

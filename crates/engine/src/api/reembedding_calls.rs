@@ -15,7 +15,6 @@ use crate::api::model_switch::{switch, warm};
 use crate::error::{Done, Error};
 use crate::reembedding::{ReembeddingBatch, ReembeddingStore};
 use crate::settings::Settings;
-use crate::store::StoreError;
 use crate::write::Embedded;
 
 impl Engine {
@@ -43,13 +42,8 @@ impl Engine {
 
     /// The progress of a re-embedding as JSON: `model`, `fingerprint`, `done`, `started_at`; `null` without one.
     pub fn reembedding(self: &Arc<Self>, id: &str, done: Done<Vec<u8>>) {
-        self.with(id, done, move |engine, database| {
-            let store = engine.reembeddings.take_or_open(database);
-            // The store that a drop removes cannot be opened.
-            let store = match store {
-                Err(_) if database.reader.has_ended() => Err(StoreError::Dropped)?,
-                store => store?,
-            };
+        self.between_drops(id, done, move |engine, database| {
+            let store = engine.reembeddings.take_or_open(database)?;
             let described = store.as_ref().map_or(Value::Null, describe);
             if let Some(store) = store {
                 engine.reembeddings.put_back(&database.id, store);

@@ -10,7 +10,7 @@ use crate::runtime::StopFlag;
 use crate::snapshot::EXPENSIVE_NS;
 use crate::write::{
     Command, Commit, Committed, Deleted, Deletion, DeletionMatches, Embedded, Format, Patch,
-    Prepared, Reply, prepare, prepare_patch,
+    Prepared, prepare, prepare_patch,
 };
 
 impl Engine {
@@ -59,7 +59,7 @@ impl Engine {
     /// [`Error::DatabaseNotFound`] when the records were prepared for an earlier database of the same id, which was
     /// dropped.
     pub fn commit(
-        self: &Arc<Self>,
+        &self,
         id: &str,
         prepared: Arc<Prepared>,
         embedded: Embedded,
@@ -73,7 +73,7 @@ impl Engine {
                 let commit = Commit {
                     prepared,
                     embedded,
-                    reply: Reply::new(self.unless_gone(id, done)),
+                    reply: database.reply(done),
                 };
                 database.send(Command::Commit(database.waiting_write(), commit));
             }
@@ -137,7 +137,7 @@ impl Engine {
         database.send(Command::Delete {
             waiting: database.waiting_write(),
             matches,
-            reply: Reply::new(self.unless_gone(&database.id, reply)),
+            reply: database.reply(reply),
         });
     }
 }

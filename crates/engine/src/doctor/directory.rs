@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::disk::{DataLock, Disk, NEXT, RealDisk, remove_if_exists};
@@ -144,21 +145,28 @@ pub(crate) fn run_examination(
     done: Done<Vec<u8>>,
     finish: impl FnOnce(&Patient, Value) -> Result<Value, Error> + Send + 'static,
 ) {
+    let done = Arc::new(Mutex::new(Some(done)));
+    let in_thread = Arc::clone(&done);
     let run = move || {
         let examined = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let report = examine(&patient)?;
             Ok(finish(&patient, report)?.to_string().into_bytes())
         }));
-        done(examined.unwrap_or_else(|panic| {
+        let examined = examined.unwrap_or_else(|panic| {
             Err(Error::Internal {
                 detail: message(&*panic),
             })
-        }));
+        });
+        let done = in_thread.lock().take();
+        if let Some(done) = done {
+            done(examined);
+        }
     };
-    // A thread cannot be started only when the system has no memory for it, and `run` is lost then.
     let name = "cosift-doctor".to_owned();
-    std::thread::Builder::new()
-        .name(name)
-        .spawn(run)
-        .expect("a thread can be started");
+    let started = std::thread::Builder::new().name(name).spawn(run);
+    let unsent = started.as_ref().err().and_then(|_| done.lock().take());
+    if let (Err(source), Some(done)) = (started, unsent) {
+        let path = "thread".into();
+        done(Err(Error::File { path, source }));
+    }
 }

@@ -1,5 +1,6 @@
 //! The exact vectors of a block, in memory or in a file.
 
+use std::io;
 use std::sync::{Arc, OnceLock};
 
 use cosift_kernels::BLOCK_RECORDS;
@@ -42,7 +43,7 @@ pub(crate) struct VectorFile {
     body: Arc<Body>,
     /// The store has the vectors too: they are read from it when the file is damaged.
     store: Reader,
-    /// All rows, once they were read; `None` when one of them is damaged.
+    /// All rows, once they were read; `None` when the file is damaged.
     few: OnceLock<Option<VectorsInMemory>>,
 }
 
@@ -146,6 +147,11 @@ impl VectorFile {
             let few = match self.read_all(rows) {
                 Ok(few) => Some(few),
                 Err(FileError::Damaged { .. }) => None,
+                Err(FileError::Io { source, .. })
+                    if source.kind() == io::ErrorKind::UnexpectedEof =>
+                {
+                    None
+                }
                 // The next read tries again: there may have been too many open files.
                 Err(FileError::Io { .. } | FileError::Dropped) => return None,
             };

@@ -77,7 +77,7 @@ impl Reader {
         replace()
     }
 
-    /// Ends all reads that have not begun, because the database is dropped. Call this before its files are removed.
+    /// Opens no connection from now on, because the database is dropped. Call this before its files are removed.
     pub(crate) fn end(&self) {
         *self.pool.file.write() = File::Dropped;
         self.close_idle();
@@ -86,6 +86,11 @@ impl Reader {
     /// Whether the database was dropped.
     pub(crate) fn has_ended(&self) -> bool {
         self.file() == File::Dropped
+    }
+
+    /// Whether other vectors took the place of those of the database.
+    pub(crate) fn was_replaced(&self) -> bool {
+        self.file() == File::Replaced
     }
 
     fn file(&self) -> File {
@@ -208,8 +213,8 @@ impl Reader {
         self.records(&[id], |record| {
             vectors = (record.version <= version).then(|| record.vectors());
         })?;
-        // Asked after the read: otherwise it could have read the file that is there since.
-        if self.file() == File::Replaced {
+        // Asked after the read, which may have opened the file that is there since.
+        if self.was_replaced() {
             return Ok(None);
         }
         vectors.transpose()
