@@ -7,7 +7,10 @@ export function logFailure(log: FastifyBaseLogger, error: CosiftError, message: 
   log.error({ err: error.cause ?? error, code: error.code, detail: error.detail }, message);
 }
 
-/** Whether an error comes from a state that ends by itself: a full queue, or a database that is being loaded, created or dropped. */
+/**
+ * Whether an error comes from a state that ends by itself: a full queue, or a database that is being loaded, created or
+ * dropped. A database that could not be opened has a reason.
+ */
 export function isTemporary(error: CosiftError): boolean {
   const { code, fields } = error.cause instanceof CosiftError ? error.cause : error;
   if (code === 'not_ready') return fields.database !== undefined && fields.reason === undefined;

@@ -60,8 +60,8 @@ impl Engine {
         run_examination(patient, done, |_, report| Ok(report));
     }
 
-    /// `done` for the report on a database, `None` for one that could not be opened. Files that a drop removes look damaged, and
-    /// those of another model look so beside a snapshot with the vectors of the former.
+    /// `done` for the report on a database, `None` for one that could not be opened. Files that a drop removes look
+    /// damaged. After a switch to another model, the files do not fit the snapshot that was read before.
     pub(super) fn unless_dropped(
         self: &Arc<Self>,
         id: String,

@@ -24,8 +24,8 @@ pub(crate) enum ExactVectors {
     File(VectorFile),
 }
 
-/// Bytes of exact vectors that a thread scans in about 20 microseconds, and in 100 if no code excludes a record: 512 vectors of 384
-/// dimensions. To read one of them from a file takes a large part of that time.
+/// Bytes of exact vectors that a thread scans in about 20 microseconds, and in 100 if no code excludes a record: 512
+/// vectors of 384 dimensions. To read one of them from a file takes a large part of that time.
 pub(crate) const FEW_VECTOR_BYTES: usize = 512 * 384 * 4;
 
 #[derive(Clone, Debug, Default)]
