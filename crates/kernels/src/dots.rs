@@ -15,6 +15,19 @@ pub(crate) unsafe fn nibbles_dot<L: Lanes>(
     codes: &NibbleCodes,
     nibbles: impl Fn(usize) -> (L::Codes, L::Codes),
 ) -> i32 {
+    // SAFETY: the caller's contract.
+    unsafe { L::total(nibble_sums::<L>(codes, nibbles)) - codes.bias() }
+}
+
+/// Sums whose total is the dot product of codes with a record's nibbles, plus the bias of the codes.
+///
+/// # Safety
+/// As for [`nibbles_dot`].
+#[inline(always)]
+pub(crate) unsafe fn nibble_sums<L: Lanes>(
+    codes: &NibbleCodes,
+    nibbles: impl Fn(usize) -> (L::Codes, L::Codes),
+) -> L::Sums {
     // SAFETY: codes are padded to 64, so each load of them is inside; the caller guarantees the CPU.
     unsafe {
         let mut sums = L::zero();
@@ -23,6 +36,6 @@ pub(crate) unsafe fn nibbles_dot<L: Lanes>(
             sums = L::dot(sums, first, L::operand(codes.low.as_ptr().add(start)));
             sums = L::dot(sums, second, L::operand(codes.high.as_ptr().add(start)));
         }
-        L::total(sums) - NIBBLE_OFFSET * codes.sum
+        sums
     }
 }

@@ -39,6 +39,16 @@ pub(crate) trait Lanes {
     unsafe fn sums(sums: Self::Sums) -> [i32; 16];
     /// The sum of all sixteen.
     unsafe fn total(sums: Self::Sums) -> i32;
+    /// The sum of all sixteen, of each of sixteen.
+    #[inline(always)]
+    unsafe fn totals(sums: &[Self::Sums; 16]) -> [i32; 16] {
+        let mut totals = [0; 16];
+        for (total, sums) in totals.iter_mut().zip(sums) {
+            // SAFETY: the caller's contract.
+            *total = unsafe { Self::total(*sums) };
+        }
+        totals
+    }
 
     /// Subtracts `bias` from sums and rounds to the nearest f32.
     unsafe fn floats(sums: &[i32; 16], bias: i32) -> Self::Floats;
@@ -53,6 +63,9 @@ pub(crate) trait Lanes {
     unsafe fn at_least(a: Self::Floats, b: Self::Floats) -> u16;
     unsafe fn store(floats: Self::Floats) -> [f32; 16];
 
-    /// Prefetches a cache line. Any address is allowed.
+    /// Prefetches a cache line into the L2 cache. Any address is allowed.
+    ///
+    /// Not into the L1 cache: a core has few buffers for lines on their way to it, so a tile or several rows would wait for
+    /// them.
     unsafe fn prefetch(at: *const u8);
 }

@@ -179,7 +179,7 @@ impl Lanes for Neon {
     unsafe fn prefetch(at: *const u8) {
         // SAFETY: a prefetch reads nothing and never faults.
         unsafe {
-            asm!("prfm pldl1keep, [{at}]", at = in(reg) at, options(nostack, preserves_flags, readonly));
+            asm!("prfm pldl2keep, [{at}]", at = in(reg) at, options(nostack, preserves_flags, readonly));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The codes of a query that are multiplied with rows of nibbles.
 
+use crate::dots::NIBBLE_OFFSET;
+
 /// Codes of a band that a record stores in nibbles, for each 64 bytes that are loaded of a row.
 ///
 /// The last load of a row of more than 64 bytes ends with the row, so that no cache line of the next row is read. Bytes that
@@ -34,6 +36,11 @@ impl NibbleCodes {
             last_load,
             sum: sum(codes),
         }
+    }
+
+    /// What the offset of the nibbles of a record adds to a dot product.
+    pub(crate) fn bias(&self) -> i32 {
+        NIBBLE_OFFSET * self.sum
     }
 }
 

@@ -63,7 +63,12 @@ fn refine_by<P: Part>(
     found.retain_mut(|candidate| {
         let slot = usize::from(candidate.slot);
         let dot = dot(&row(codes, P::PLANE, slot), &band);
-        factors.narrow(candidate, dot, &codes.meta(slot));
+        let meta = codes.meta(slot);
+        let scale = f32::from(meta.scale);
+        candidate.estimate += scale * (factors.dot * dot as f32);
+        candidate.error = (factors.full_residual * f32::from(meta.full_residual)
+            + factors.coarse_residual * f32::from(meta.coarse_residual))
+            + (factors.scale * scale + factors.slack);
         wanted.keeps(candidate)
     });
 }

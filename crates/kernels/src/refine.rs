@@ -5,7 +5,7 @@
 //! pass 3.
 
 use crate::codes::{Codes, RecordMeta};
-use crate::dots::nibbles_dot;
+use crate::dots::nibble_sums;
 use crate::lanes::Lanes;
 use crate::layout::Plane;
 use crate::nibble_codes::NibbleCodes;
@@ -14,9 +14,8 @@ use crate::remainder::refine_by_remainder;
 use crate::scan::{Candidate, Wanted};
 use crate::scan_codes::CACHE_LINE;
 
-/// Rows are prefetched this many candidates ahead, because they are scattered: a memory access takes about as long as
-/// the work on this many rows.
-const AHEAD: usize = 12;
+/// Rows are prefetched this many candidates ahead, because they are scattered. Fewer are slower with many candidates.
+const AHEAD: usize = 32;
 
 /// Candidates whose dot products are computed before their bounds: one for each lane.
 const GROUP: usize = 16;
@@ -44,6 +43,8 @@ pub(crate) unsafe fn refine<L: Lanes>(
 
 /// Narrows the bounds of each candidate by a plane, and drops the candidates that are not wanted.
 ///
+/// Bounds are compared without branches: where candidates leave to be counted, any of three outcomes is likely.
+///
 /// # Safety
 /// As for [`refine`].
 #[inline(always)]
@@ -56,82 +57,28 @@ unsafe fn refine_by_plane<L: Lanes, P: Part>(
     if codes.layout().plane_bytes(P::PLANE) == 0 {
         return;
     }
-    // SAFETY: the caller guarantees it.
-    unsafe {
-        if wanted.counted.is_some() {
-            refine_groups::<L, P>(codes, query, wanted, found);
-        } else {
-            refine_each::<L, P>(codes, query, wanted, found);
-        }
-    }
-}
-
-/// As [`refine_by_plane`] where no candidate leaves to be counted. Nearly all are dropped, so the branches are predicted.
-///
-/// # Safety
-/// As for [`refine`].
-#[inline(always)]
-unsafe fn refine_each<L: Lanes, P: Part>(
-    codes: &Codes,
-    query: &Query,
-    wanted: &Wanted<'_>,
-    found: &mut Vec<Candidate>,
-) {
-    let (floor, ceiling) = (wanted.floor, wanted.ceiling);
     let rows = Rows::of::<P>(codes, query);
     let factors = P::factors(&query.weights, codes.tail_low_norm());
     let mut kept = 0;
-    for index in 0..found.len() {
-        if let Some(next) = found.get(index + AHEAD) {
-            // SAFETY: the caller guarantees the CPU.
-            unsafe { rows.prefetch::<L>(next) };
-        }
-        let mut candidate = found[index];
-        // SAFETY: the caller guarantees it.
-        let dot = unsafe { rows.dot::<L>(&candidate) };
-        let meta = codes.meta(usize::from(candidate.slot));
-        factors.narrow(&mut candidate, dot, &meta);
-        if candidate.may_lie_in(floor, ceiling) {
-            found[kept] = candidate;
-            kept += 1;
-        }
-    }
-    found.truncate(kept);
-}
-
-/// As [`refine_by_plane`] where candidates leave to be counted. Any of three outcomes is likely for each, so branches would
-/// be mispredicted.
-///
-/// # Safety
-/// As for [`refine`].
-#[inline(always)]
-unsafe fn refine_groups<L: Lanes, P: Part>(
-    codes: &Codes,
-    query: &Query,
-    wanted: &mut Wanted<'_>,
-    found: &mut Vec<Candidate>,
-) {
-    let rows = Rows::of::<P>(codes, query);
-    let factors = P::factors(&query.weights, codes.tail_low_norm());
-    let mut kept = 0;
+    // SAFETY: the caller guarantees the CPU.
+    unsafe { rows.prefetch::<L>(found.iter().take(AHEAD)) };
     for first in (0..found.len()).step_by(GROUP) {
         let group = GROUP.min(found.len() - first);
-        for next in found.iter().skip(first + AHEAD).take(GROUP) {
-            // SAFETY: the caller guarantees the CPU.
-            unsafe { rows.prefetch::<L>(next) };
-        }
-        let mut dots = [0; GROUP];
+        // SAFETY: as above.
+        unsafe { rows.prefetch::<L>(found.iter().skip(first + AHEAD).take(GROUP)) };
+        // SAFETY: the caller guarantees the CPU.
+        let mut sums = unsafe { [L::zero(); GROUP] };
         let mut bounds = GroupBounds::default();
         for at in 0..group {
             let candidate = found[first + at];
             // SAFETY: the caller guarantees it.
-            dots[at] = unsafe { rows.dot::<L>(&candidate) };
+            sums[at] = unsafe { rows.sums::<L>(&candidate) };
             let meta = codes.meta(usize::from(candidate.slot));
             bounds.take(at, &candidate, &meta);
         }
         // SAFETY: the caller guarantees the CPU.
         let (kept_lanes, counted) = unsafe {
-            bounds.narrow::<L>(&factors, &dots);
+            bounds.narrow::<L>(&factors, &L::totals(&sums), rows.band.bias());
             bounds.compare::<L>(wanted)
         };
         let valid = u16::MAX >> (GROUP - group);
@@ -168,25 +115,27 @@ impl<'a> Rows<'a> {
     /// # Safety
     /// As for [`refine`].
     #[inline(always)]
-    unsafe fn prefetch<L: Lanes>(&self, candidate: &Candidate) {
-        let row = usize::from(candidate.slot) * self.row_bytes;
-        for line in (row / CACHE_LINE * CACHE_LINE..row + self.row_bytes).step_by(CACHE_LINE) {
-            // SAFETY: a line with bytes of the row, which is that of a record; the caller guarantees the CPU.
-            unsafe { L::prefetch(self.first.add(line)) };
+    unsafe fn prefetch<'c, L: Lanes>(&self, candidates: impl IntoIterator<Item = &'c Candidate>) {
+        for candidate in candidates {
+            let row = usize::from(candidate.slot) * self.row_bytes;
+            for line in (row / CACHE_LINE * CACHE_LINE..row + self.row_bytes).step_by(CACHE_LINE) {
+                // SAFETY: a line with bytes of the row, which is that of a record; the caller guarantees the CPU.
+                unsafe { L::prefetch(self.first.add(line)) };
+            }
         }
     }
 
-    /// The dot product of the query with the row of a candidate.
+    /// Sums whose total is the dot product of the query with the row of a candidate, plus the bias of the band.
     ///
     /// # Safety
     /// As for [`refine`].
     #[inline(always)]
-    unsafe fn dot<L: Lanes>(&self, candidate: &Candidate) -> i32 {
+    unsafe fn sums<L: Lanes>(&self, candidate: &Candidate) -> L::Sums {
         // SAFETY: a row of up to 64 bytes is one load, which ends inside the overread. The last load of a longer row ends
         // with the row.
         unsafe {
             let row = self.first.add(usize::from(candidate.slot) * self.row_bytes);
-            nibbles_dot::<L>(self.band, |start| L::nibble_codes(row.add(start)))
+            nibble_sums::<L>(self.band, |start| L::nibble_codes(row.add(start)))
         }
     }
 }
@@ -196,9 +145,9 @@ impl<'a> Rows<'a> {
 struct GroupBounds {
     estimates: [f32; GROUP],
     errors: [f32; GROUP],
-    scales: [f32; GROUP],
-    coarse_residuals: [f32; GROUP],
-    full_residuals: [f32; GROUP],
+    scales: [u16; GROUP],
+    coarse_residuals: [u16; GROUP],
+    full_residuals: [u16; GROUP],
 }
 
 impl GroupBounds {
@@ -206,23 +155,23 @@ impl GroupBounds {
     #[inline(always)]
     fn take(&mut self, at: usize, candidate: &Candidate, meta: &RecordMeta) {
         self.estimates[at] = candidate.estimate;
-        self.scales[at] = f32::from(meta.scale);
-        self.coarse_residuals[at] = f32::from(meta.coarse_residual);
-        self.full_residuals[at] = f32::from(meta.full_residual);
+        self.scales[at] = meta.scale;
+        self.coarse_residuals[at] = meta.coarse_residual;
+        self.full_residuals[at] = meta.full_residual;
     }
 
-    /// As [`Factors::narrow`] for each candidate. The order of the operations determines the bits of the result.
+    /// Narrows the bounds of each candidate. The order of the operations determines the bits of the result.
     ///
     /// # Safety
     /// The CPU has `L`'s instructions and the caller is compiled for them.
     #[inline(always)]
-    unsafe fn narrow<L: Lanes>(&mut self, factors: &Factors, dots: &[i32; GROUP]) {
+    unsafe fn narrow<L: Lanes>(&mut self, factors: &Factors, totals: &[i32; GROUP], bias: i32) {
         // SAFETY: the caller guarantees the CPU; each array has sixteen numbers.
         unsafe {
-            let scale = L::load(self.scales.as_ptr());
-            let full = L::load(self.full_residuals.as_ptr());
-            let coarse = L::load(self.coarse_residuals.as_ptr());
-            let dot = L::mul(L::splat(factors.dot), L::floats(dots, 0));
+            let scale = L::words(self.scales.as_ptr().cast());
+            let full = L::words(self.full_residuals.as_ptr().cast());
+            let coarse = L::words(self.coarse_residuals.as_ptr().cast());
+            let dot = L::mul(L::splat(factors.dot), L::floats(totals, bias));
             let estimate = L::add(L::load(self.estimates.as_ptr()), L::mul(scale, dot));
             let error = L::add(
                 L::add(
@@ -275,25 +224,13 @@ pub(crate) trait Part {
 /// How the bounds of a candidate follow from the dot product with a row.
 pub(crate) struct Factors {
     /// Of the dot product.
-    dot: f32,
+    pub(crate) dot: f32,
     /// Of the scale: the low nibbles of the tail, if they are not known.
-    scale: f32,
+    pub(crate) scale: f32,
     /// Of the coarse residual, if the low nibbles of the coarse band are not known.
-    coarse_residual: f32,
-    full_residual: f32,
-    slack: f32,
-}
-
-impl Factors {
-    /// Narrows the bounds of a candidate. `reference` calls this function too.
-    #[inline(always)]
-    pub(crate) fn narrow(&self, candidate: &mut Candidate, dot: i32, meta: &RecordMeta) {
-        let scale = f32::from(meta.scale);
-        candidate.estimate += scale * (self.dot * dot as f32);
-        candidate.error = self.full_residual * f32::from(meta.full_residual)
-            + self.coarse_residual * f32::from(meta.coarse_residual)
-            + (self.scale * scale + self.slack);
-    }
+    pub(crate) coarse_residual: f32,
+    pub(crate) full_residual: f32,
+    pub(crate) slack: f32,
 }
 
 /// The high nibbles of the tail.

@@ -4,7 +4,7 @@
 //! bits and multiplied with the record's codes: fine codes and high nibbles of the coarse band in its tile, the others in its rows.
 
 use crate::codes::{Codes, RecordMeta};
-use crate::dots::{NIBBLE_OFFSET, nibbles_dot};
+use crate::dots::nibbles_dot;
 use crate::lanes::Lanes;
 use crate::layout::{Plane, TILE_RECORDS};
 use crate::query::Query;
@@ -127,7 +127,7 @@ unsafe fn dots<L: Lanes>(
             L::nibble_codes(rows[plane as usize].add(start))
         })
     };
-    let high = of_tile.high[lane] - NIBBLE_OFFSET * remainder.coarse.sum;
+    let high = of_tile.high[lane] - remainder.coarse.bias();
     Dots {
         fine: of_tile.fine[lane] - L::BYTE_OFFSET * remainder.fine_sum,
         coarse: 16 * high + nibbles(Plane::CoarseLow, &remainder.coarse),

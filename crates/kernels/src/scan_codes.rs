@@ -1,7 +1,6 @@
 //! Pruning pass 1: bounds for every record of a block, from its tiles.
 
 use crate::codes::Codes;
-use crate::dots::NIBBLE_OFFSET;
 use crate::lanes::Lanes;
 use crate::layout::{META_FIELD_BYTES, TILE_RECORDS};
 use crate::scan::{Candidate, HigherFloor, Scan, bits_of_tile};
@@ -52,8 +51,8 @@ pub(crate) const CACHE_LINE: usize = 64;
 
 /// The tiles to read, and whether these are all tiles.
 ///
-/// A tile is needed if a scan has one of its records in its mask. If a third of the tiles is needed, all are read, because
-/// sequential reads are then faster than skipping.
+/// A tile is needed if a scan has one of its records in its mask. If half of the tiles are needed, all are read, because
+/// sequential reads are then about as fast as skipping.
 fn needed_tiles(codes: &Codes, scans: &[Scan<'_>]) -> (Vec<u16>, bool) {
     let tiles = codes.records().div_ceil(TILE_RECORDS);
     let mut needed = vec![0; tiles];
@@ -66,7 +65,7 @@ fn needed_tiles(codes: &Codes, scans: &[Scan<'_>]) -> (Vec<u16>, bool) {
         needed[count] = tile as u16;
         count += usize::from(mask != 0);
     }
-    if count * 3 >= tiles {
+    if count * 2 >= tiles {
         return ((0..tiles as u16).collect(), true);
     }
     needed.truncate(count);
@@ -238,7 +237,7 @@ impl<L: Lanes> Meta<L> {
         // SAFETY: the caller's contract.
         unsafe {
             let fine = L::floats(fine, byte_offset * query.codes.fine_sum - query.axis_dot);
-            let high = L::floats(high, NIBBLE_OFFSET * query.codes.coarse.sum);
+            let high = L::floats(high, query.codes.coarse.bias());
             // The order of the operations determines the bits of the result. `reference` uses the same order.
             let sum = L::add(
                 L::mul(L::splat(weights.fine), fine),

@@ -1,12 +1,13 @@
 //! AVX-512 with VNNI. The sixteen lanes of a register hold the sixteen records of a tile.
 
 use std::arch::x86_64::{
-    __m256i, __m512, __m512i, _CMP_GE_OQ, _MM_HINT_T0, _mm_prefetch, _mm256_loadu_si256,
-    _mm512_add_ps, _mm512_and_si512, _mm512_cmp_ps_mask, _mm512_cvtepi32_ps, _mm512_cvtepu16_epi32,
-    _mm512_dpbusd_epi32, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps,
+    __m256i, __m512, __m512i, _CMP_GE_OQ, _MM_HINT_T1, _mm_prefetch, _mm256_loadu_si256,
+    _mm512_add_epi32, _mm512_add_ps, _mm512_and_si512, _mm512_cmp_ps_mask, _mm512_cvtepi32_ps,
+    _mm512_cvtepu16_epi32, _mm512_dpbusd_epi32, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps,
     _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_ps,
-    _mm512_setzero_si512, _mm512_srli_epi16, _mm512_storeu_ps, _mm512_storeu_si512,
-    _mm512_sub_epi32, _mm512_sub_ps,
+    _mm512_setzero_si512, _mm512_shuffle_i32x4, _mm512_srli_epi16, _mm512_storeu_ps,
+    _mm512_storeu_si512, _mm512_sub_epi32, _mm512_sub_ps, _mm512_unpackhi_epi32,
+    _mm512_unpackhi_epi64, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
 
 use crate::kernel::{Kernel, kernel};
@@ -89,6 +90,19 @@ impl Lanes for Zmm {
         unsafe { _mm512_reduce_add_epi32(sums) }
     }
     #[inline(always)]
+    unsafe fn totals(sums: &[__m512i; 16]) -> [i32; 16] {
+        // SAFETY: as above.
+        unsafe {
+            let [a, b, c, d] = [
+                quarters([sums[0], sums[1], sums[2], sums[3]]),
+                quarters([sums[4], sums[5], sums[6], sums[7]]),
+                quarters([sums[8], sums[9], sums[10], sums[11]]),
+                quarters([sums[12], sums[13], sums[14], sums[15]]),
+            ];
+            Self::sums(join_quarters(join_quarters(a, b), join_quarters(c, d)))
+        }
+    }
+    #[inline(always)]
     unsafe fn floats(sums: &[i32; 16], bias: i32) -> __m512 {
         // SAFETY: as above; the array has sixteen sums.
         unsafe {
@@ -144,6 +158,35 @@ impl Lanes for Zmm {
     #[inline(always)]
     unsafe fn prefetch(at: *const u8) {
         // SAFETY: a prefetch reads nothing and never faults.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) }
+    }
+}
+
+/// Adds the lanes of each quarter of four registers. Lane `n` of a quarter of the result is of register `n`.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+unsafe fn quarters([a, b, c, d]: [__m512i; 4]) -> __m512i {
+    // SAFETY: the caller guarantees the CPU.
+    unsafe {
+        let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+        let cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+        _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd))
+    }
+}
+
+/// Adds neighbouring quarters: those of `a` are the first two of the result, those of `b` the others.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+unsafe fn join_quarters(a: __m512i, b: __m512i) -> __m512i {
+    // SAFETY: the caller guarantees the CPU.
+    unsafe {
+        _mm512_add_epi32(
+            _mm512_shuffle_i32x4::<0b10_00_10_00>(a, b),
+            _mm512_shuffle_i32x4::<0b11_01_11_01>(a, b),
+        )
     }
 }

@@ -1,7 +1,7 @@
 //! 256-bit vectors. Each of two registers holds eight records of a tile.
 
 use std::arch::x86_64::{
-    __m128i, __m256, __m256i, _CMP_GE_OQ, _MM_HINT_T0, _mm_add_epi32, _mm_cvtsi128_si32,
+    __m128i, __m256, __m256i, _CMP_GE_OQ, _MM_HINT_T1, _mm_add_epi32, _mm_cvtsi128_si32,
     _mm_extract_epi32, _mm_loadu_si128, _mm_prefetch, _mm_unpackhi_epi64, _mm256_add_epi32,
     _mm256_add_ps, _mm256_and_si256, _mm256_castsi256_si128, _mm256_cmp_ps, _mm256_cvtepi32_ps,
     _mm256_cvtepu16_epi32, _mm256_extracti128_si256, _mm256_loadu_ps, _mm256_loadu_si256,
@@ -173,7 +173,7 @@ impl<M: Multiply> Lanes for Ymm<M> {
     #[inline(always)]
     unsafe fn prefetch(at: *const u8) {
         // SAFETY: a prefetch reads nothing and never faults.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) }
     }
 }
 
