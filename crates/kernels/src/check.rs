@@ -13,11 +13,43 @@ use crate::steps::Steps;
 /// Whether an available kernel returns the same bits as the reference.
 ///
 /// This check runs before a kernel is selected, so that a fault of a CPU or an operating system cannot give wrong results.
-/// Its few records cover every band, rows of one load and of more, and every group size of queries.
+/// Its few records cover every band, rows of one load and of more, every group size of queries, and scans that skip tiles.
 pub(crate) fn agrees_with_reference(kernel: &Kernel) -> bool {
     const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
     let banded = Layout::new(320, 64, 64).expect("valid bands");
-    agrees_on(kernel, banded, 37, 23, SEED)
+    agrees_on(kernel, banded, 37, 23, Masks::Dense, SEED)
+        && agrees_on(kernel, banded, 150, 3, Masks::Sparse, SEED)
+}
+
+/// The records that random queries search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Masks {
+    /// Three of four records.
+    Dense,
+    /// Half of the records of few tiles, so that the others are skipped.
+    Sparse,
+}
+
+impl Masks {
+    fn draw(self, queries: usize, random: &mut Random) -> Vec<Mask> {
+        let tiles: Mask = match self {
+            Self::Dense => [u64::MAX; 64],
+            Self::Sparse => std::array::from_fn(|_| {
+                (0..4).fold(0, |word, tile| {
+                    let is_needed = random.next() >> 62 == 0;
+                    word | (u64::from(is_needed) * 0xFFFF) << (16 * tile)
+                })
+            }),
+        };
+        (0..queries)
+            .map(|_| {
+                tiles.map(|tiles| match self {
+                    Self::Dense => random.next() | random.next(),
+                    Self::Sparse => tiles & random.next(),
+                })
+            })
+            .collect()
+    }
 }
 
 /// Whether a kernel agrees with the reference on a random block and random queries.
@@ -26,6 +58,7 @@ pub(crate) fn agrees_on(
     layout: Layout,
     records: usize,
     queries: usize,
+    masks: Masks,
     seed: u64,
 ) -> bool {
     let mut random = Random::new(seed);
@@ -36,18 +69,11 @@ pub(crate) fn agrees_on(
     for slot in 0..records {
         codec.encode(&random.unit(dims), slot, &mut codes);
     }
-    // Half of the blocks are scanned for few records, so that whole tiles are skipped.
-    let few = random.next() >> 63 == 1;
-    let requests: Vec<Request> = (0..queries)
-        .map(|_| Request {
+    let masks = masks.draw(queries, &mut random);
+    let requests: Vec<Request> = (masks.into_iter())
+        .map(|mask| Request {
             query: codec.query(&random.unit(dims)),
-            mask: std::array::from_fn(|_| {
-                if few {
-                    (0..6).fold(u64::MAX, |word, _| word & random.next())
-                } else {
-                    random.next() | random.next()
-                }
-            }),
+            mask,
             floor: random.component() * 0.2,
             higher: (random.next() >> 63 == 1)
                 .then(|| (random.component() * 0.2, [(); 64].map(|()| random.next()))),
@@ -201,7 +227,7 @@ fn scan_codes(
     found
 }
 
-fn same(found: &[Candidate], expected: &[Candidate]) -> bool {
+pub(crate) fn same(found: &[Candidate], expected: &[Candidate]) -> bool {
     let bits = |candidate: &Candidate| {
         (
             candidate.slot,
@@ -266,7 +292,7 @@ pub(crate) fn skipped(reason: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Random, agrees_on, skipped};
+    use super::{Masks, Random, agrees_on, skipped};
     use crate::detect::KERNELS;
     use crate::layout::Layout;
 
@@ -280,7 +306,7 @@ mod tests {
                 let layout = layout.expect("valid bands");
                 for kernel in KERNELS.iter().filter(|kernel| (kernel.available)()) {
                     assert!(
-                        agrees_on(kernel, layout, 50, 9, row_bytes as u64),
+                        agrees_on(kernel, layout, 50, 9, Masks::Dense, row_bytes as u64),
                         "{} differs: {layout:?}",
                         kernel.name
                     );
@@ -317,11 +343,14 @@ mod tests {
                 Layout::new(dims, fine.max(if coarse == 0 { 8 } else { 0 }), coarse)
             };
             let layout = layout.expect("valid bands");
-            let (records, queries) = (below(90), below(36));
+            let (records, queries, masks) = match round % 2 {
+                0 => (below(90), below(36), Masks::Dense),
+                _ => (below(300), below(12), Masks::Sparse),
+            };
             for kernel in KERNELS.iter().filter(|kernel| (kernel.available)()) {
                 assert!(
-                    agrees_on(kernel, layout, records, queries, 1 + round),
-                    "{} differs in round {round}: {layout:?}, {records} records, {queries} queries",
+                    agrees_on(kernel, layout, records, queries, masks, 1 + round),
+                    "{} differs in round {round}: {layout:?}, {records} records, {queries} queries, {masks:?}",
                     kernel.name
                 );
             }

@@ -3,9 +3,6 @@
 use crate::lanes::Lanes;
 use crate::nibble_codes::NibbleCodes;
 
-/// The offset of a stored nibble: the nibble is its code plus 8.
-pub(crate) const NIBBLE_OFFSET: i32 = 8;
-
 /// The dot product of codes with a record's nibbles. `nibbles(start)` loads the 64 bytes from `start` on.
 ///
 /// # Safety
@@ -16,7 +13,7 @@ pub(crate) unsafe fn nibbles_dot<L: Lanes>(
     nibbles: impl Fn(usize) -> (L::Codes, L::Codes),
 ) -> i32 {
     // SAFETY: the caller's contract.
-    unsafe { L::total(nibble_sums::<L>(codes, nibbles)) - codes.bias() }
+    unsafe { L::total(nibble_sums::<L>(codes, nibbles)) - codes.bias }
 }
 
 /// Sums whose total is the dot product of codes with a record's nibbles, plus the bias of the codes.

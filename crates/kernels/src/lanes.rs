@@ -37,13 +37,13 @@ pub(crate) trait Lanes {
     /// Adds four products to each lane. Codes and operand are results of the loads above.
     unsafe fn dot(sums: Self::Sums, codes: Self::Codes, operand: Self::Operand) -> Self::Sums;
     unsafe fn sums(sums: Self::Sums) -> [i32; 16];
-    /// The sum of all sixteen.
+    /// The sum of the sixteen lanes.
     unsafe fn total(sums: Self::Sums) -> i32;
-    /// The sum of all sixteen, of each of sixteen.
+    /// The [`total`](Self::total) of each of the first `count` registers. The other numbers have no meaning.
     #[inline(always)]
-    unsafe fn totals(sums: &[Self::Sums; 16]) -> [i32; 16] {
+    unsafe fn totals(sums: &[Self::Sums; 16], count: usize) -> [i32; 16] {
         let mut totals = [0; 16];
-        for (total, sums) in totals.iter_mut().zip(sums) {
+        for (total, sums) in totals.iter_mut().zip(&sums[..count]) {
             // SAFETY: the caller's contract.
             *total = unsafe { Self::total(*sums) };
         }
@@ -52,7 +52,7 @@ pub(crate) trait Lanes {
 
     /// Subtracts `bias` from sums and rounds to the nearest f32.
     unsafe fn floats(sums: &[i32; 16], bias: i32) -> Self::Floats;
-    /// Sixteen u16.
+    /// Sixteen little-endian u16.
     unsafe fn words(at: *const u8) -> Self::Floats;
     unsafe fn load(at: *const f32) -> Self::Floats;
     unsafe fn splat(value: f32) -> Self::Floats;
@@ -65,7 +65,7 @@ pub(crate) trait Lanes {
 
     /// Prefetches a cache line into the L2 cache. Any address is allowed.
     ///
-    /// Not into the L1 cache: a core has few buffers for lines on their way to it, so a tile or several rows would wait for
-    /// them.
+    /// A core has few buffers for lines on their way to its L1 cache, and a tile or a group of rows has more lines. On an AMD
+    /// EPYC, a search with a filter that 1 % of the records pass takes 1.7 times as long with prefetches into the L1 cache.
     unsafe fn prefetch(at: *const u8);
 }

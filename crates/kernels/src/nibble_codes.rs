@@ -1,6 +1,7 @@
 //! The codes of a query that are multiplied with rows of nibbles.
 
-use crate::dots::NIBBLE_OFFSET;
+/// The offset of a stored nibble: the nibble is its code plus 8.
+const NIBBLE_OFFSET: i32 = 8;
 
 /// Codes of a band that a record stores in nibbles, for each 64 bytes that are loaded of a row.
 ///
@@ -14,8 +15,8 @@ pub(crate) struct NibbleCodes {
     pub(crate) high: Vec<i8>,
     /// Where the last load of a row begins.
     pub(crate) last_load: usize,
-    /// Sum of the codes. The nibbles of a record are its codes plus 8.
-    pub(crate) sum: i32,
+    /// What the offset of the nibbles of a record adds to a dot product.
+    pub(crate) bias: i32,
 }
 
 impl NibbleCodes {
@@ -34,13 +35,8 @@ impl NibbleCodes {
             low,
             high,
             last_load,
-            sum: sum(codes),
+            bias: NIBBLE_OFFSET * sum(codes),
         }
-    }
-
-    /// What the offset of the nibbles of a record adds to a dot product.
-    pub(crate) fn bias(&self) -> i32 {
-        NIBBLE_OFFSET * self.sum
     }
 }
 

@@ -14,7 +14,7 @@ use crate::remainder::refine_by_remainder;
 use crate::scan::{Candidate, Wanted};
 use crate::scan_codes::CACHE_LINE;
 
-/// Rows are prefetched this many candidates ahead, because they are scattered. Fewer are slower with many candidates.
+/// Rows are prefetched at least this many candidates ahead, because they are scattered.
 const AHEAD: usize = 32;
 
 /// Candidates whose dot products are computed before their bounds: one for each lane.
@@ -43,7 +43,8 @@ pub(crate) unsafe fn refine<L: Lanes>(
 
 /// Narrows the bounds of each candidate by a plane, and drops the candidates that are not wanted.
 ///
-/// Bounds are compared without branches: where candidates leave to be counted, any of three outcomes is likely.
+/// Candidates are taken in groups: their dot products are summed together, and their bounds are compared without branches,
+/// which would be mispredicted.
 ///
 /// # Safety
 /// As for [`refine`].
@@ -60,7 +61,7 @@ unsafe fn refine_by_plane<L: Lanes, P: Part>(
     let rows = Rows::of::<P>(codes, query);
     let factors = P::factors(&query.weights, codes.tail_low_norm());
     let mut kept = 0;
-    // SAFETY: the caller guarantees the CPU.
+    // SAFETY: the caller guarantees it.
     unsafe { rows.prefetch::<L>(found.iter().take(AHEAD)) };
     for first in (0..found.len()).step_by(GROUP) {
         let group = GROUP.min(found.len() - first);
@@ -78,7 +79,7 @@ unsafe fn refine_by_plane<L: Lanes, P: Part>(
         }
         // SAFETY: the caller guarantees the CPU.
         let (kept_lanes, counted) = unsafe {
-            bounds.narrow::<L>(&factors, &L::totals(&sums), rows.band.bias());
+            bounds.narrow::<L>(&factors, &L::totals(&sums, group), rows.band.bias);
             bounds.compare::<L>(wanted)
         };
         let valid = u16::MAX >> (GROUP - group);
@@ -112,6 +113,8 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Prefetches the rows of candidates.
+    ///
     /// # Safety
     /// As for [`refine`].
     #[inline(always)]
@@ -140,11 +143,12 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The bounds of a group of candidates, and what they depend on. Lanes past the end of the group are zeros.
+/// The bounds of a group of candidates, and what they depend on. Lanes past the end of the group have no meaning.
 #[derive(Default)]
 struct GroupBounds {
     estimates: [f32; GROUP],
     errors: [f32; GROUP],
+    /// Like the residuals, little-endian, as in a tile.
     scales: [u16; GROUP],
     coarse_residuals: [u16; GROUP],
     full_residuals: [u16; GROUP],
@@ -155,12 +159,13 @@ impl GroupBounds {
     #[inline(always)]
     fn take(&mut self, at: usize, candidate: &Candidate, meta: &RecordMeta) {
         self.estimates[at] = candidate.estimate;
-        self.scales[at] = meta.scale;
-        self.coarse_residuals[at] = meta.coarse_residual;
-        self.full_residuals[at] = meta.full_residual;
+        self.scales[at] = meta.scale.to_le();
+        self.coarse_residuals[at] = meta.coarse_residual.to_le();
+        self.full_residuals[at] = meta.full_residual.to_le();
     }
 
-    /// Narrows the bounds of each candidate. The order of the operations determines the bits of the result.
+    /// Narrows the bounds of each candidate. The order of the operations determines the bits of the result. `reference`
+    /// uses the same order.
     ///
     /// # Safety
     /// The CPU has `L`'s instructions and the caller is compiled for them.
@@ -287,5 +292,79 @@ impl Part for TailLow {
             scale: 0.0,
             ..CoarseLow::factors(weights, 0.0)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AHEAD, GROUP};
+    use crate::check::{Random, same};
+    use crate::codec::Codec;
+    use crate::codes::Codes;
+    use crate::detect::KERNELS;
+    use crate::layout::Layout;
+    use crate::reference;
+    use crate::scan::{Candidate, Counted, Wanted};
+    use crate::steps::Steps;
+
+    const DIMS: usize = 384;
+    const RECORDS: usize = 300;
+
+    /// Lists end before, at and after the ends of groups and of the rows that are prefetched first.
+    #[test]
+    fn every_kernel_refines_lists_of_any_length_and_order() {
+        let mut random = Random::new(20_261_125);
+        let layout = Layout::new(DIMS, 64, 128).expect("valid bands");
+        let sample: Vec<f32> = (0..8).flat_map(|_| random.unit(DIMS)).collect();
+        let codec = Codec::new(layout, Steps::train(&layout, &sample));
+        let mut codes = Codes::new(layout, RECORDS);
+        for slot in 0..RECORDS {
+            codec.encode(&random.unit(DIMS), slot, &mut codes);
+        }
+        let (mut dropped, mut counted_at_all) = (0, 0);
+        for len in (0..=AHEAD + 1).chain(AHEAD + GROUP - 1..=AHEAD + 2 * GROUP + 1) {
+            let query = codec.query(&random.unit(DIMS));
+            // In any order, some twice.
+            let found: Vec<Candidate> = (0..len)
+                .map(|_| Candidate {
+                    slot: (random.next() % RECORDS as u64) as u16,
+                    estimate: random.component(),
+                    error: 0.1,
+                })
+                .collect();
+            for counts in [false, true] {
+                let refined = |refine: &dyn Fn(&mut Wanted<'_>, &mut Vec<Candidate>)| {
+                    let (mut left, mut slots) = (found.clone(), [0; 64]);
+                    let mut wanted = Wanted {
+                        floor: -0.2,
+                        ceiling: 0.4,
+                        counted: counts.then_some(Counted {
+                            lowest: -0.1,
+                            below: 0.2,
+                            slots: &mut slots,
+                        }),
+                    };
+                    refine(&mut wanted, &mut left);
+                    (left, slots)
+                };
+                let (expected, slots) = refined(&|wanted, found| {
+                    reference::refine(&codes, &query, wanted, found);
+                });
+                dropped += len - expected.len();
+                counted_at_all += slots.iter().map(|word| word.count_ones()).sum::<u32>();
+                for kernel in KERNELS.iter().filter(|kernel| (kernel.available)()) {
+                    let (left, counted) = refined(&|wanted, found| {
+                        // SAFETY: the kernel is available, and every slot is that of a record.
+                        unsafe { (kernel.refine)(&codes, &query, wanted, found) };
+                    });
+                    assert!(
+                        same(&left, &expected) && counted == slots,
+                        "{}, {len} candidates",
+                        kernel.name
+                    );
+                }
+            }
+        }
+        assert!(dropped > 0 && counted_at_all > 0);
     }
 }

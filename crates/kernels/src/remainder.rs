@@ -127,7 +127,7 @@ unsafe fn dots<L: Lanes>(
             L::nibble_codes(rows[plane as usize].add(start))
         })
     };
-    let high = of_tile.high[lane] - remainder.coarse.bias();
+    let high = of_tile.high[lane] - remainder.coarse.bias;
     Dots {
         fine: of_tile.fine[lane] - L::BYTE_OFFSET * remainder.fine_sum,
         coarse: 16 * high + nibbles(Plane::CoarseLow, &remainder.coarse),

@@ -23,7 +23,7 @@ pub(crate) unsafe fn scan_codes<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>])
             }
         }
         let tile = usize::from(tile);
-        // The first group reads the tile from memory, the others from the L1 cache. A sequential scan reads every tile,
+        // The first group loads the tile; the others usually find it in a cache. A sequential scan reads every tile,
         // even if no scan needs it, because skipping a tile stops the hardware prefetcher.
         let mut read_anyway = is_sequential;
         let mut left = &mut *scans;
@@ -51,8 +51,8 @@ pub(crate) const CACHE_LINE: usize = 64;
 
 /// The tiles to read, and whether these are all tiles.
 ///
-/// A tile is needed if a scan has one of its records in its mask. If half of the tiles are needed, all are read, because
-/// sequential reads are then about as fast as skipping.
+/// A tile is needed if a scan has one of its records in its mask. If at least half of the tiles are needed, all are read,
+/// because sequential reads are then no slower.
 fn needed_tiles(codes: &Codes, scans: &[Scan<'_>]) -> (Vec<u16>, bool) {
     let tiles = codes.records().div_ceil(TILE_RECORDS);
     let mut needed = vec![0; tiles];
@@ -237,7 +237,7 @@ impl<L: Lanes> Meta<L> {
         // SAFETY: the caller's contract.
         unsafe {
             let fine = L::floats(fine, byte_offset * query.codes.fine_sum - query.axis_dot);
-            let high = L::floats(high, query.codes.coarse.bias());
+            let high = L::floats(high, query.codes.coarse.bias);
             // The order of the operations determines the bits of the result. `reference` uses the same order.
             let sum = L::add(
                 L::mul(L::splat(weights.fine), fine),

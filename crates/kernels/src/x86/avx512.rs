@@ -90,7 +90,7 @@ impl Lanes for Zmm {
         unsafe { _mm512_reduce_add_epi32(sums) }
     }
     #[inline(always)]
-    unsafe fn totals(sums: &[__m512i; 16]) -> [i32; 16] {
+    unsafe fn totals(sums: &[__m512i; 16], _: usize) -> [i32; 16] {
         // SAFETY: as above.
         unsafe {
             let [a, b, c, d] = [
