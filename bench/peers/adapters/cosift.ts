@@ -185,8 +185,11 @@ export class Cosift implements Peer {
   }
 }
 
-/** A process that was idle for this time has no background work left: a job starts after at most two seconds. */
-const IDLE_MS = 3_000;
+/**
+ * A process that was idle for this time has no background work left. A job starts at most two seconds after the last write
+ * or job, whose syncs of files take no processor time.
+ */
+const IDLE_MS = 5_000;
 const STEP_MS = 250;
 
 /** Parses the page only when it is read, so that the measured time is that of the binding. */
