@@ -6,6 +6,7 @@ use crate::kernel::Kernel;
 use crate::layout::{BLOCK_RECORDS, Layout};
 use crate::query::Query;
 use crate::reference;
+use crate::residence::Residence;
 use crate::scalar::SCALAR;
 use crate::scan::{Candidate, Counted, HigherFloor, Mask, Scan, Wanted};
 use crate::steps::Steps;
@@ -114,7 +115,7 @@ fn searches_agree(
     let expected = scan_codes(codes, &requests, reference::scan_codes);
     // SAFETY: the kernel is available, and the queries have the codes' layout.
     let scanned = scan_codes(codes, &requests, |codes, scans| unsafe {
-        (kernel.scan_codes)(codes, scans)
+        (kernel.scan_codes)(codes, Residence::Memory, scans)
     });
     let refined = requests.iter().zip(&expected).all(|(request, found)| {
         let (mut expected, mut found) = (found.clone(), found.clone());

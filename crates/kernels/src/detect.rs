@@ -7,6 +7,7 @@ use crate::codes::Codes;
 use crate::kernel::Kernel;
 use crate::layout::BLOCK_RECORDS;
 use crate::query::Query;
+use crate::residence::Residence;
 use crate::scalar::SCALAR;
 use crate::scan::{Candidate, Mask, Scan, Wanted};
 
@@ -35,7 +36,7 @@ pub(crate) static KERNELS: &[&Kernel] = &[&SCALAR];
 ///
 /// # Panics
 /// When a query has another layout than the codes.
-pub fn scan_codes(codes: &Codes, scans: &mut [Scan<'_>]) {
+pub fn scan_codes(codes: &Codes, residence: Residence, scans: &mut [Scan<'_>]) {
     for scan in &*scans {
         assert_eq!(
             scan.query.layout(),
@@ -44,7 +45,7 @@ pub fn scan_codes(codes: &Codes, scans: &mut [Scan<'_>]) {
         );
     }
     // SAFETY: the kernel is available, and the layouts are equal.
-    unsafe { (kernel().scan_codes)(codes, scans) }
+    unsafe { (kernel().scan_codes)(codes, residence, scans) }
 }
 
 /// Pruning passes 2 and 3: narrows the bounds of candidates of [`scan_codes`], and drops those that are not

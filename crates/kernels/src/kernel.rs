@@ -2,6 +2,7 @@
 
 use crate::codes::Codes;
 use crate::query::Query;
+use crate::residence::Residence;
 use crate::scan::{Candidate, Mask, Scan, Wanted};
 
 /// The functions of one instruction set.
@@ -13,7 +14,7 @@ pub(crate) struct Kernel {
     pub(crate) name: &'static str,
     /// Whether this CPU and system have the instructions.
     pub(crate) available: fn() -> bool,
-    pub(crate) scan_codes: unsafe fn(&Codes, &mut [Scan<'_>]),
+    pub(crate) scan_codes: unsafe fn(&Codes, Residence, &mut [Scan<'_>]),
     pub(crate) refine: unsafe fn(&Codes, &Query, &mut Wanted<'_>, &mut Vec<Candidate>),
     pub(crate) exact: unsafe fn(&[i32], &[i32]) -> i64,
     pub(crate) rotate: unsafe fn(&[f32], usize, &[f32], &mut [f32]),
@@ -28,10 +29,14 @@ pub(crate) struct Kernel {
 macro_rules! kernel {
     ($name:literal, $lanes:ty, available: $available:expr, features: [$($feature:literal),*]) => {{
         $(#[target_feature(enable = $feature)])*
-        unsafe fn scan_codes(codes: &$crate::codes::Codes, scans: &mut [$crate::scan::Scan<'_>]) {
+        unsafe fn scan_codes(
+            codes: &$crate::codes::Codes,
+            residence: $crate::residence::Residence,
+            scans: &mut [$crate::scan::Scan<'_>],
+        ) {
             // SAFETY: this function is compiled for the instructions; the caller guarantees the
             // CPU and the arguments.
-            unsafe { $crate::scan_codes::scan_codes::<$lanes>(codes, scans) }
+            unsafe { $crate::scan_codes::scan_codes::<$lanes>(codes, residence, scans) }
         }
         $(#[target_feature(enable = $feature)])*
         unsafe fn refine(

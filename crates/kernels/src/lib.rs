@@ -27,6 +27,7 @@ mod query;
 mod reference;
 mod refine;
 mod remainder;
+mod residence;
 mod rotate;
 mod scalar;
 mod scan;
@@ -43,5 +44,6 @@ pub use detect::{
 };
 pub use layout::{BLOCK_RECORDS, Layout, TILE_RECORDS};
 pub use query::{MAX_LEADING, MAX_ONE_PRODUCT, Query};
+pub use residence::Residence;
 pub use scan::{Candidate, Counted, HigherFloor, Mask, Scan, Wanted};
 pub use steps::Steps;

@@ -3,6 +3,7 @@
 use crate::codes::Codes;
 use crate::lanes::Lanes;
 use crate::layout::{META_FIELD_BYTES, TILE_RECORDS};
+use crate::residence::Residence;
 use crate::scan::{Candidate, HigherFloor, Scan, bits_of_tile};
 
 /// Reads the tiles once for all scans.
@@ -11,11 +12,23 @@ use crate::scan::{Candidate, HigherFloor, Scan, bits_of_tile};
 /// The CPU has `L`'s instructions and the caller is compiled for them; the queries have the codes'
 /// layout.
 #[inline(always)]
-pub(crate) unsafe fn scan_codes<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>]) {
+pub(crate) unsafe fn scan_codes<L: Lanes>(
+    codes: &Codes,
+    residence: Residence,
+    scans: &mut [Scan<'_>],
+) {
     let packed = interleaved::<L>(scans);
     let (needed, is_sequential) = needed_tiles(codes, scans);
+    let tile_bytes = codes.layout().tile_bytes();
+    let ahead = if !is_sequential {
+        Some(AHEAD)
+    } else if residence == Residence::Memory && tile_bytes <= AHEAD_BYTES {
+        Some(AHEAD_BYTES.div_ceil(tile_bytes))
+    } else {
+        None
+    };
     for (at, &tile) in needed.iter().enumerate() {
-        if !is_sequential && let Some(&next) = needed.get(at + AHEAD) {
+        if let Some(&next) = ahead.and_then(|ahead| needed.get(at + ahead)) {
             let tile = codes.tile(usize::from(next));
             for line in tile.chunks(CACHE_LINE) {
                 // SAFETY: the caller's contract; any address may be prefetched.
@@ -45,6 +58,13 @@ pub(crate) unsafe fn scan_codes<L: Lanes>(codes: &Codes, scans: &mut [Scan<'_>])
 
 /// The prefetch distance in tiles, if tiles are skipped.
 const AHEAD: usize = 2;
+
+/// The prefetch distance in bytes, if all tiles are read from memory.
+///
+/// On an AMD EPYC of the Zen 5 type, a scan of a million records takes 3.8 ns per record with 4 to 16 KiB, and 6.3 ns without
+/// prefetches; a plain read takes 3.7 ns. Tiles of more bytes take up to 1.5 times as long with prefetches, and so do tiles
+/// that are in a cache.
+const AHEAD_BYTES: usize = 8 << 10;
 
 /// Bytes of a cache line.
 pub(crate) const CACHE_LINE: usize = 64;

@@ -4,7 +4,8 @@ mod common;
 
 use common::Random;
 use cosift_kernels::{
-    Candidate, Codec, Codes, Layout, Query, Scan, Steps, Wanted, refine, rotate, scan_codes,
+    Candidate, Codec, Codes, Layout, Query, Residence, Scan, Steps, Wanted, refine, rotate,
+    scan_codes,
 };
 
 const RECORDS: usize = 500;
@@ -246,7 +247,7 @@ fn head_step(codes: &Codes, query: &Query) -> Vec<Candidate> {
         ceiling: f32::INFINITY,
         found: &mut found,
     };
-    scan_codes(codes, &mut [scan]);
+    scan_codes(codes, Residence::Cache, &mut [scan]);
     found
 }
 

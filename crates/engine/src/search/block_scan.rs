@@ -7,7 +7,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use cosift_kernels::{Candidate, Query, Scan, scan_codes};
+use cosift_kernels::{Candidate, Query, Residence, Scan, scan_codes};
 
 use crate::columns::Mask;
 use crate::lexical::BlockMatches;
@@ -130,7 +130,10 @@ impl FirstPass {
             let several = self.several[at].as_ref();
             scans.extend(several.map(|records| rows.begin(queries[at], records, ranges[at].floor)));
         }
-        scan_codes(&block.coded.codes, &mut scans);
+        let codes = &block.coded.codes;
+        let snapshot = searches.first().map(|search| search.snapshot());
+        let residence = snapshot.map_or(Residence::Cache, |snapshot| snapshot.residence_of(codes));
+        scan_codes(codes, residence, &mut scans);
         if !scans.is_empty() {
             // The codes are read once for all searches.
             *bytes += block.coded.codes.head_bytes().len() as u64;
@@ -153,7 +156,7 @@ impl FirstPass {
             })
             .collect();
         if !several.is_empty() {
-            *bytes += scan_later(block, &mut several);
+            *bytes += scan_later(block, residence, &mut several);
         }
     }
 

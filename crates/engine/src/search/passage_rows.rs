@@ -1,6 +1,6 @@
 //! Records with several passages: their vectors are pruned row by row, and their bounds are those of the best row.
 
-use cosift_kernels::{Candidate, Query, Scan, Wanted, refine, scan_codes};
+use cosift_kernels::{Candidate, Query, Residence, Scan, Wanted, refine, scan_codes};
 
 use crate::columns::{BLOCK_RECORDS, Mask};
 use crate::search::bounds::{ScoreRange, lower_bound, upper_bound};
@@ -106,7 +106,11 @@ impl PassageRows {
 
 /// Pass 1 over the vectors of later passages, after that over the vectors of first passages; see [`PassageRows::begin`].
 /// Returns the bytes of codes that were read.
-pub(super) fn scan_later(block: &Block, searches: &mut [SeveralPassages<'_>]) -> u64 {
+pub(super) fn scan_later(
+    block: &Block,
+    residence: Residence,
+    searches: &mut [SeveralPassages<'_>],
+) -> u64 {
     let mut bytes = 0;
     for search in searches.iter_mut() {
         search.rows.take(0, |slot| slot);
@@ -130,7 +134,7 @@ pub(super) fn scan_later(block: &Block, searches: &mut [SeveralPassages<'_>]) ->
         if scans.is_empty() {
             continue;
         }
-        scan_codes(codes, &mut scans);
+        scan_codes(codes, residence, &mut scans);
         bytes += codes.head_bytes().len() as u64;
         for search in searches.iter_mut() {
             let part = at + 1;
@@ -162,7 +166,7 @@ pub(super) fn rows_of(block: &Block, query: &Query, slot: usize) -> Vec<(usize, 
             ceiling: f32::INFINITY,
             found: &mut found,
         }];
-        scan_codes(codes, &mut scans);
+        scan_codes(codes, Residence::Cache, &mut scans);
         refine(codes, query, &mut from(f32::NEG_INFINITY), &mut found);
         let first = match part.checked_sub(1) {
             None => 0,

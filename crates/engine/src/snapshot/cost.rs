@@ -1,7 +1,7 @@
 //! The cost of a search with the codes of a codec, estimated from a sample.
 
 use cosift_kernels::{
-    BLOCK_RECORDS, Codec, Codes, Scan, TILE_RECORDS, Wanted, refine, rotate, scan_codes,
+    BLOCK_RECORDS, Codec, Codes, Residence, Scan, TILE_RECORDS, Wanted, refine, rotate, scan_codes,
 };
 
 use crate::columns::Mask;
@@ -61,6 +61,7 @@ pub(crate) fn of_search(codec: &Codec, rotation: usize, rotated: &[f32], records
         let query = codec.query(query);
         scan_codes(
             &codes,
+            Residence::Cache,
             &mut [Scan {
                 query: &query,
                 mask: &mask.0,

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use cosift_kernels::{Codes, Residence};
+
 use crate::columns::ColumnNames;
 use crate::record::{Data, RecordRow};
 use crate::snapshot::block::Block;
@@ -27,6 +29,11 @@ impl Snapshot {
             numbering: 0,
             blocks: Vec::new(),
         }
+    }
+
+    /// Where scans of all blocks read codes from, if the heads of the others are about as long.
+    pub(crate) fn residence_of(&self, codes: &Codes) -> Residence {
+        Residence::of(self.blocks.len() * codes.head_bytes().len())
     }
 
     /// Records that are neither deleted nor replaced.

@@ -10,6 +10,7 @@ use super::avx512::{AVX512_VNNI, Zmm};
 use super::products::{Multiplier, OPERAND_BYTES, Products, fits, scan_by_products};
 use crate::codes::Codes;
 use crate::kernel::Kernel;
+use crate::residence::Residence;
 use crate::scan::Scan;
 
 pub(crate) static AMX_INT8: Kernel = Kernel {
@@ -144,11 +145,11 @@ fn permitted() -> bool {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-unsafe fn scan_codes(codes: &Codes, scans: &mut [Scan<'_>]) {
+unsafe fn scan_codes(codes: &Codes, residence: Residence, scans: &mut [Scan<'_>]) {
     // SAFETY: compiled for AVX-512; the caller guarantees the CPU and the layouts.
     unsafe {
         if scans.len() < MIN_QUERIES || !fits(&codes.layout()) {
-            crate::scan_codes::scan_codes::<Zmm>(codes, scans);
+            crate::scan_codes::scan_codes::<Zmm>(codes, residence, scans);
         } else {
             scan_by_products::<Amx>(codes, scans);
         }

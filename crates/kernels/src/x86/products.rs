@@ -143,6 +143,7 @@ pub(super) mod tests {
     use crate::codes::Codes;
     use crate::kernel::Kernel;
     use crate::layout::Layout;
+    use crate::residence::Residence;
     use crate::scan::Scan;
     use crate::x86::AVX512_VNNI;
 
@@ -176,7 +177,7 @@ pub(super) mod tests {
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-    unsafe fn scan_in_software(codes: &Codes, scans: &mut [Scan<'_>]) {
+    unsafe fn scan_in_software(codes: &Codes, _: Residence, scans: &mut [Scan<'_>]) {
         // SAFETY: compiled for AVX-512; the layouts below fit.
         unsafe { super::scan_by_products::<Plain>(codes, scans) }
     }
