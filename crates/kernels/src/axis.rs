@@ -3,7 +3,7 @@
 //! The component along such a direction is much longer than the others. If it were coded with their step, the error of the
 //! codes would be as large as the differences between the vectors. So a record's scale represents that component alone.
 
-use crate::codes::{RecordMeta, rounded_up};
+use crate::codes::{RecordCodes, RecordMeta, rounded_up};
 use crate::layout::UNIT;
 use crate::steps::{MAX_CODE, Steps};
 
@@ -14,7 +14,7 @@ const UNCLIPPED: f64 = 0.99;
 const MIN_STEP: f32 = 1e-6;
 
 /// The codes of a vector, one for each of `dims` dimensions, and its fields.
-pub(crate) fn encode(rotated: &[f32], dims: usize, steps: Steps) -> (Vec<i8>, RecordMeta) {
+pub(crate) fn encode(rotated: &[f32], dims: usize, steps: Steps) -> (RecordCodes, RecordMeta) {
     let along = f64::from(rotated.first().copied().unwrap_or(0.0));
     // The cast saturates: the scale of a negative component is 0.
     let scale = (along / UNIT).round() as u16;
@@ -33,9 +33,13 @@ pub(crate) fn encode(rotated: &[f32], dims: usize, steps: Steps) -> (Vec<i8>, Re
         scale,
         coarse_residual: rounded_up((along - f64::from(scale) * UNIT).abs()),
         tail_norm: rounded_up(rest.sqrt()),
-        full_residual: rounded_up(residual.sqrt()),
+        fine_residual: rounded_up(residual.sqrt()),
     };
-    (codes, meta)
+    let record = RecordCodes {
+        codes,
+        fine_low: Vec::new(),
+    };
+    (record, meta)
 }
 
 /// Steps for vectors like those of `sample`, rows of `dims` rotated components.

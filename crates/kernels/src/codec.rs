@@ -1,9 +1,9 @@
 //! Quantisation: from unit vectors to codes.
 
 use crate::axis;
-use crate::codes::{Codes, RecordMeta, rounded_up};
+use crate::codes::{Codes, RecordCodes, RecordMeta, RowResiduals, rounded_up};
 use crate::layout::{Layout, UNIT};
-use crate::nibbles::high_nibble;
+use crate::nibbles::{MAX_FINE_CODE, fine_parts, high_nibble};
 use crate::query::Query;
 use crate::steps::{MAX_CODE, MAX_SPLIT_CODE, Steps};
 
@@ -62,26 +62,28 @@ impl Codec {
 
         if self.layout.is_along_axis() {
             let (record, meta) = axis::encode(rotated, self.layout.dims(), self.steps);
-            codes.write(slot, &record, meta);
+            codes.write(slot, &record, meta, RowResiduals::default());
             return;
         }
         let mut scale = self.scale(rotated);
         let mut record = self.quantise(rotated, scale);
         let mut residuals = self.residuals(rotated, scale, &record);
-        if residuals.coarse > 1.0 {
-            // Rounding coarse codes to their high nibble can, for unusual vectors, give a residual above 1. With scale
-            // and codes of zero the residual is the vector itself.
+        if residuals.fine_head > 1.0 || residuals.coarse_head > 1.0 {
+            // Without their low nibbles, codes can, for unusual vectors, give a residual above 1. With scale and codes of
+            // zero the residual is the vector itself.
             scale = 0;
-            record.fill(0);
+            record.codes.fill(0);
+            record.fine_low.fill(0);
             residuals = self.residuals(rotated, scale, &record);
         }
         let meta = RecordMeta {
             scale,
-            coarse_residual: rounded_up(residuals.coarse),
-            tail_norm: rounded_up(residuals.tail),
-            full_residual: rounded_up(residuals.full),
+            coarse_residual: rounded_up(residuals.coarse_head),
+            tail_norm: rounded_up(residuals.tail_norm),
+            fine_residual: rounded_up(residuals.fine_head),
         };
-        codes.write(slot, &record, meta);
+        let [fine, coarse, tail] = residuals.of_bands.map(rounded_up);
+        codes.write(slot, &record, meta, RowResiduals { fine, coarse, tail });
     }
 
     /// Prepares a unit vector, rotated as the records were, for scans over their codes.
@@ -103,11 +105,19 @@ impl Codec {
         Query::new(self.layout, self.steps, &padded)
     }
 
-    /// The norms of the coarse and the full residual added: how wide the bounds of passes 1 and 2 are, without the tail.
+    /// How wide the bounds are of pass 1 without the tail, and of a pass that also knows the tail and the low nibbles of the
+    /// coarse band.
     pub(crate) fn residual_norms(&self, rotated: &[f32]) -> f64 {
         let scale = self.scale(rotated);
         let residuals = self.residuals(rotated, scale, &self.quantise(rotated, scale));
-        residuals.coarse + residuals.full
+        let [_, coarse, tail] = residuals.of_bands;
+        let bands = [residuals.fine_head, coarse, tail];
+        residuals.coarse_head
+            + bands
+                .into_iter()
+                .map(|norm| norm * norm)
+                .sum::<f64>()
+                .sqrt()
     }
 
     /// The smallest scale with which no component is clipped, or the largest scale.
@@ -126,39 +136,53 @@ impl Codec {
         rounded_up(largest)
     }
 
-    /// One code for each dimension.
-    fn quantise(&self, rotated: &[f32], scale: u16) -> Vec<i8> {
+    fn quantise(&self, rotated: &[f32], scale: u16) -> RecordCodes {
         let mut codes = Vec::with_capacity(self.layout.dims());
-        for band in self.bands() {
-            // With a scale of zero this is infinite, and its product with a zero NaN, which the cast turns into 0.
-            let inverse = (1.0 / (f64::from(scale) * UNIT * f64::from(band.step))) as f32;
-            codes.extend(band.of(rotated).iter().map(|value| {
-                let exact = (value * inverse).clamp(-band.max, band.max);
-                // The cast rounds towards zero. `round` would be a function call on CPUs without SSE 4.1.
-                (exact + 0.5_f32.copysign(exact)) as i8
-            }));
+        let mut fine_low = Vec::new();
+        let [fine, coarse, tail] = self.bands();
+        let others = if self.layout.has_rest() {
+            let max = f32::from(MAX_FINE_CODE);
+            let quantised = fine.quantise(rotated, scale, 16.0, max);
+            let parts = quantised.map(|code| fine_parts(code as i16));
+            (codes, fine_low) = parts.unzip();
+            [None, Some(coarse), Some(tail)]
+        } else {
+            [Some(fine), Some(coarse), Some(tail)]
+        };
+        for band in others.into_iter().flatten() {
+            let quantised = band.quantise(rotated, scale, 1.0, band.max);
+            codes.extend(quantised.map(|code| code as i8));
         }
         codes.resize(self.layout.dims(), 0);
-        codes
+        RecordCodes { codes, fine_low }
     }
 
     /// The norms of the residual, computed from the codes.
-    fn residuals(&self, rotated: &[f32], scale: u16, codes: &[i8]) -> Residuals {
+    fn residuals(&self, rotated: &[f32], scale: u16, record: &RecordCodes) -> Residuals {
         let scale = f64::from(scale) * UNIT;
-        let squares = |band: &Band, represented: fn(i8) -> i8| -> f64 {
+        let codes = &record.codes;
+        // The low nibbles end before the codes of the fine band if the head holds all codes.
+        let low = |at: usize| record.fine_low.get(at).map_or(0.0, |&low| f64::from(low));
+        let norm = |band: &Band, represented: &dyn Fn(usize) -> f64| -> f64 {
             let step = scale * f64::from(band.step);
-            let values = band.of(rotated).iter().zip(&codes[band.start..]);
-            values
-                .map(|(&value, &code)| f64::from(value) - step * f64::from(represented(code)))
+            let values = band.of(rotated).iter().zip(band.start..);
+            let residuals = values.map(|(&value, at)| f64::from(value) - step * represented(at));
+            residuals
                 .map(|residual| residual * residual)
-                .sum()
+                .sum::<f64>()
+                .sqrt()
         };
-        let all = |code| code;
+        let whole = |at: usize| f64::from(codes[at]);
         let [fine, coarse, tail] = self.bands();
         Residuals {
-            coarse: f64::sqrt(squares(&coarse, |code| 16 * high_nibble(code))),
-            tail: f64::sqrt(squares(&tail, |_| 0)),
-            full: f64::sqrt(squares(&fine, all) + squares(&coarse, all) + squares(&tail, all)),
+            fine_head: norm(&fine, &whole),
+            coarse_head: norm(&coarse, &|at| 16.0 * f64::from(high_nibble(codes[at]))),
+            tail_norm: norm(&tail, &|_| 0.0),
+            of_bands: [
+                norm(&fine, &|at| f64::from(codes[at]) + low(at) / 16.0),
+                norm(&coarse, &whole),
+                norm(&tail, &whole),
+            ],
         }
     }
 
@@ -206,14 +230,34 @@ impl Band {
     fn of<'a>(&self, vector: &'a [f32]) -> &'a [f32] {
         &vector[self.start.min(vector.len())..self.end.min(vector.len())]
     }
+
+    /// The components of a vector in this band in the nearest multiples of a step, which is divided by `finer`, as numbers
+    /// whose integer parts are codes. Codes are at most `max`.
+    fn quantise(
+        &self,
+        vector: &[f32],
+        scale: u16,
+        finer: f32,
+        max: f32,
+    ) -> impl Iterator<Item = f32> {
+        // With a scale of zero this is infinite, and its product with a zero NaN, which a cast to an integer turns into 0.
+        let inverse = (1.0 / (f64::from(scale) * UNIT * f64::from(self.step))) as f32 * finer;
+        self.of(vector).iter().map(move |value| {
+            let exact = (value * inverse).clamp(-max, max);
+            // A cast rounds towards zero. `round` would be a function call on CPUs without SSE 4.1.
+            exact + 0.5_f32.copysign(exact)
+        })
+    }
 }
 
 /// Norms of the parts of a vector that its codes do not represent.
 struct Residuals {
-    /// Of the coarse band, if only the high nibbles are known.
-    coarse: f64,
+    /// Of the fine band, if only the head is known.
+    fine_head: f64,
+    /// Of the coarse band, if only the head is known.
+    coarse_head: f64,
     /// Of the whole tail.
-    tail: f64,
-    /// Of all bands, if all codes are known.
-    full: f64,
+    tail_norm: f64,
+    /// Of each band, if all codes are known.
+    of_bands: [f64; 3],
 }

@@ -1,7 +1,9 @@
 //! The codes of one block.
 
 use crate::aligned::AlignedBytes;
-use crate::layout::{BLOCK_RECORDS, Layout, META_FIELD_BYTES, Plane, TILE_RECORDS, UNIT};
+use crate::layout::{
+    BLOCK_RECORDS, Layout, META_FIELD_BYTES, Plane, ROW_RESIDUAL_BYTES, TILE_RECORDS, UNIT,
+};
 use crate::nibbles::{high_nibble, low_nibble};
 
 /// The packed codes of up to [`BLOCK_RECORDS`] records; [`Layout`] describes the position of each byte.
@@ -10,7 +12,9 @@ pub struct Codes {
     records: usize,
     head: AlignedBytes,
     /// By [`Plane`]: rows, then [`ROW_OVERREAD`] bytes.
-    rest: [AlignedBytes; 3],
+    rest: [AlignedBytes; 4],
+    /// Of each record; none if the head holds all codes.
+    residuals: Vec<RowResiduals>,
     /// The largest sum of squares of a record's low nibbles in the tail.
     largest_tail_low: u32,
 }
@@ -27,7 +31,35 @@ pub(crate) struct RecordMeta {
     pub(crate) coarse_residual: u16,
     /// In a layout along an axis: the rest norm.
     pub(crate) tail_norm: u16,
-    pub(crate) full_residual: u16,
+    pub(crate) fine_residual: u16,
+}
+
+/// The norm of the error of each band of one record if all of its codes are known, rounded up, in units of 1/65535.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct RowResiduals {
+    pub(crate) fine: u16,
+    pub(crate) coarse: u16,
+    pub(crate) tail: u16,
+}
+
+impl RowResiduals {
+    fn to_bytes(self) -> [u8; ROW_RESIDUAL_BYTES] {
+        let [fine, coarse, tail] = [self.fine, self.coarse, self.tail].map(u16::to_le_bytes);
+        [fine[0], fine[1], coarse[0], coarse[1], tail[0], tail[1]]
+    }
+
+    fn from_bytes([a, b, c, d, e, f]: [u8; ROW_RESIDUAL_BYTES]) -> Self {
+        let [fine, coarse, tail] = [[a, b], [c, d], [e, f]].map(u16::from_le_bytes);
+        Self { fine, coarse, tail }
+    }
+}
+
+/// The codes of one record.
+pub(crate) struct RecordCodes {
+    /// One for each dimension: -127..=127 in the fine band, -119..=119 in the others.
+    pub(crate) codes: Vec<i8>,
+    /// The low nibbles of the fine band, -8..=7; none if the head holds all codes.
+    pub(crate) fine_low: Vec<i8>,
 }
 
 /// A value in units of 1/65535, rounded up, at most 1.
@@ -51,6 +83,7 @@ impl Codes {
             records: 0,
             head: AlignedBytes::with_capacity(layout.head_bytes(capacity)),
             rest,
+            residuals: Vec::with_capacity(if layout.has_rest() { capacity } else { 0 }),
             largest_tail_low: 0,
         }
     }
@@ -76,6 +109,8 @@ impl Codes {
             codes.rest[plane as usize].as_mut_bytes()[..rows.len()].copy_from_slice(rows);
             others = after;
         }
+        let rows = others.as_chunks().0.iter();
+        codes.residuals = rows.copied().map(RowResiduals::from_bytes).collect();
         for slot in 0..records {
             codes.note_tail_low(slot);
         }
@@ -100,22 +135,24 @@ impl Codes {
         self.head.as_bytes()
     }
 
-    /// The planes one after the other; `layout.rest_bytes(records)` bytes.
+    /// The planes one after the other, then the residuals; `layout.rest_bytes(records)` bytes.
     #[must_use]
     pub fn rest_bytes(&self) -> Vec<u8> {
-        Plane::ALL
-            .map(|plane| {
-                let bytes = self.records * self.layout.plane_bytes(plane);
-                &self.plane(plane)[..bytes]
-            })
-            .concat()
+        let planes = Plane::ALL.map(|plane| {
+            let bytes = self.records * self.layout.plane_bytes(plane);
+            &self.plane(plane)[..bytes]
+        });
+        let mut out = planes.concat();
+        out.extend(self.residuals.iter().flat_map(|row| row.to_bytes()));
+        out
     }
 
     /// Bytes allocated, used or not.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let rest = self.rest.iter().map(AlignedBytes::memory_bytes);
-        self.head.memory_bytes() + rest.sum::<usize>()
+        let residuals = self.residuals.capacity() * size_of::<RowResiduals>();
+        self.head.memory_bytes() + rest.sum::<usize>() + residuals
     }
 
     /// Appends the records of another block.
@@ -165,13 +202,20 @@ impl Codes {
             let row = self.layout.plane_bytes(plane);
             copy(rows, to, other.plane(plane), slot, row);
         }
+        if let Some(residuals) = self.residuals.get_mut(to) {
+            *residuals = other.residuals[slot];
+        }
         self.note_tail_low(to);
     }
 
-    /// Stores a record at `slot`, which exists already or is the next one.
-    ///
-    /// `record` has one code for each dimension, in -127..=127 in the fine band, in -119..=119 in the others.
-    pub(crate) fn write(&mut self, slot: usize, record: &[i8], meta: RecordMeta) {
+    /// Stores a record at `slot`, which exists already or is the next one. `residuals` are ignored if there is no rest.
+    pub(crate) fn write(
+        &mut self,
+        slot: usize,
+        record: &RecordCodes,
+        meta: RecordMeta,
+        residuals: RowResiduals,
+    ) {
         assert!(
             slot <= self.records,
             "slot is that of a record or the next one"
@@ -181,7 +225,7 @@ impl Codes {
         }
         let layout = self.layout;
         let lane = slot % TILE_RECORDS;
-        let (fine, others) = record.split_at(layout.fine());
+        let (fine, others) = record.codes.split_at(layout.fine());
         let (coarse, tail) = others.split_at(layout.coarse());
 
         let tile = self.tile_mut(slot / TILE_RECORDS);
@@ -198,7 +242,7 @@ impl Codes {
             meta.scale,
             meta.coarse_residual,
             meta.tail_norm,
-            meta.full_residual,
+            meta.fine_residual,
         ];
         for (field, value) in fields.zip(values) {
             field[2 * lane..][..2].copy_from_slice(&value.to_le_bytes());
@@ -208,6 +252,7 @@ impl Codes {
             let (codes, nibble): (&[i8], fn(i8) -> i8) = match plane {
                 Plane::TailHigh => (tail, high_nibble),
                 Plane::CoarseLow => (coarse, low_nibble),
+                Plane::FineLow => (&record.fine_low, |low| low),
                 Plane::TailLow => (tail, low_nibble),
             };
             let bytes = layout.plane_bytes(plane);
@@ -215,6 +260,9 @@ impl Codes {
             for (packed, codes) in row.chunks_exact_mut(4).zip(codes.chunks_exact(8)) {
                 packed.copy_from_slice(&nibble_pairs(codes, nibble));
             }
+        }
+        if let Some(row) = self.residuals.get_mut(slot) {
+            *row = residuals;
         }
         self.note_tail_low(slot);
     }
@@ -254,8 +302,18 @@ impl Codes {
             scale: value(0),
             coarse_residual: value(1),
             tail_norm: value(2),
-            full_residual: value(3),
+            fine_residual: value(3),
         }
+    }
+
+    /// The residuals of the record at `slot`, whose fields are `meta`.
+    #[inline(always)]
+    pub(crate) fn residuals(&self, slot: usize, meta: &RecordMeta) -> RowResiduals {
+        self.residuals.get(slot).copied().unwrap_or(RowResiduals {
+            fine: meta.fine_residual,
+            coarse: 0,
+            tail: 0,
+        })
     }
 
     #[inline(always)]
@@ -276,6 +334,9 @@ impl Codes {
         for plane in Plane::ALL {
             let bytes = records * self.layout.plane_bytes(plane);
             self.rest[plane as usize].resize(bytes + ROW_OVERREAD);
+        }
+        if self.layout.has_rest() {
+            self.residuals.resize(records, RowResiduals::default());
         }
     }
 }

@@ -10,7 +10,7 @@ pub const BLOCK_RECORDS: usize = 4096;
 ///
 /// The dimensions, padded with zeros to a multiple of eight, are split in order into
 ///
-/// - *fine*: 8-bit codes, all in the head,
+/// - *fine*: 12-bit codes `16h + l`, with `h` of 8 bits in the head and `l` in the rest,
 /// - *coarse*: 8-bit codes `16h + l`, with `h` in the head and `l` in the rest,
 /// - *tail*: 8-bit codes `16h + l`, both nibbles in the rest.
 ///
@@ -18,15 +18,17 @@ pub const BLOCK_RECORDS: usize = 4096;
 ///
 /// | bytes | what |
 /// |---|---|
-/// | `[fine / 4][16][4]` | code + 128 |
+/// | `[fine / 4][16][4]` | `h` + 128 |
 /// | `[coarse / 8][16][4]` | low nibble `h + 8` of dimension `8g + j`, high nibble of `8g + 4 + j` |
 /// | `[16]` u16 | scale, unit 1/65535 |
 /// | `[16]` u16 | coarse residual: norm of the error of the coarse band if only high nibbles are known, rounded up |
 /// | `[16]` u16 | tail norm: norm of the tail band, rounded up |
-/// | `[16]` u16 | full residual: norm of the error of all codes, rounded up |
+/// | `[16]` u16 | fine residual: norm of the error of the fine band if only the head is known, rounded up |
 ///
-/// The **rest** is three [planes](Plane) of nibbles, plus 8 and packed as in the head, with one row for each record. Numbers
-/// are little endian.
+/// The **rest** is four [planes](Plane) of nibbles, plus 8 and packed as in the head, with one row for each record, and then
+/// the [residuals of each row](crate::codes::RowResiduals). Numbers are little endian.
+///
+/// If all dimensions are fine, their codes have 8 bits, and there is no rest.
 ///
 /// In a layout **along an axis** all dimensions are fine, and dimension 0 is the axis: a direction in which all vectors are
 /// long. The scale of a record is its component along the axis, so that its codes represent only the other components,
@@ -37,7 +39,7 @@ pub const BLOCK_RECORDS: usize = 4096;
 /// | `[16]` u16 | scale: the component along the axis, 0 for a negative one, unit 1/65535 |
 /// | `[16]` u16 | axis residual: the error of the scale, rounded up |
 /// | `[16]` u16 | rest norm: norm of the other components, rounded up |
-/// | `[16]` u16 | full residual: norm of the error of the codes, rounded up |
+/// | `[16]` u16 | fine residual: norm of the error of the codes, rounded up |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     dims: usize,
@@ -55,16 +57,25 @@ pub(crate) enum Plane {
     TailHigh,
     CoarseLow,
     TailLow,
+    FineLow,
 }
 
 impl Plane {
-    pub(crate) const ALL: [Self; 3] = [Self::TailHigh, Self::CoarseLow, Self::TailLow];
+    pub(crate) const ALL: [Self; 4] = [
+        Self::TailHigh,
+        Self::CoarseLow,
+        Self::TailLow,
+        Self::FineLow,
+    ];
 }
 
 /// Bytes of the scales, residuals and norms of a tile.
 const META_BYTES: usize = 4 * META_FIELD_BYTES;
 /// Bytes of one of these fields: a u16 for each record of the tile.
 pub(crate) const META_FIELD_BYTES: usize = 2 * TILE_RECORDS;
+
+/// Bytes of the residuals of a row: a u16 for each band.
+pub(crate) const ROW_RESIDUAL_BYTES: usize = 6;
 
 /// One unit of the u16 scales, residuals and norms.
 pub(crate) const UNIT: f64 = 1.0 / 65_535.0;
@@ -156,13 +167,22 @@ impl Layout {
         records.div_ceil(TILE_RECORDS) * self.tile_bytes()
     }
 
-    /// Bytes of one record in all planes; zero if the head holds all codes.
+    /// Bytes of one record in the rest; zero if the head holds all codes.
     #[must_use]
     pub fn row_bytes(&self) -> usize {
-        Plane::ALL
-            .iter()
-            .map(|&plane| self.plane_bytes(plane))
-            .sum()
+        let planes = Plane::ALL.iter().map(|&plane| self.plane_bytes(plane));
+        planes.sum::<usize>() + self.residual_bytes()
+    }
+
+    /// Dimensions of the smallest band that has any.
+    #[must_use]
+    pub fn smallest_band(&self) -> usize {
+        let bands = [self.fine, self.coarse, self.tail()];
+        bands
+            .into_iter()
+            .filter(|&dims| dims > 0)
+            .min()
+            .unwrap_or(1)
     }
 
     /// Bytes of the rest of `records` records.
@@ -175,8 +195,24 @@ impl Layout {
     pub(crate) fn plane_bytes(&self, plane: Plane) -> usize {
         match plane {
             Plane::CoarseLow => self.coarse / 2,
+            Plane::FineLow if self.has_rest() => self.fine / 2,
+            Plane::FineLow => 0,
             Plane::TailHigh | Plane::TailLow => self.tail() / 2,
         }
+    }
+
+    /// Bytes of the residuals of one record in the rest.
+    pub(crate) fn residual_bytes(&self) -> usize {
+        if self.has_rest() {
+            ROW_RESIDUAL_BYTES
+        } else {
+            0
+        }
+    }
+
+    /// Whether the head does not hold all codes.
+    pub(crate) fn has_rest(&self) -> bool {
+        self.fine < self.dims
     }
 
     /// Dimensions of the fine and coarse bands.
@@ -204,7 +240,7 @@ mod tests {
         let layout = Layout::new(384, 64, 128).expect("valid bands");
         assert_eq!(layout.tile_bytes(), 136 * 16);
         assert_eq!(layout.head_bytes(17), 2 * 136 * 16);
-        assert_eq!(layout.row_bytes(), 64 + 192);
+        assert_eq!(layout.row_bytes(), 32 + 64 + 192 + 6);
     }
 
     #[test]

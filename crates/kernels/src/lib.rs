@@ -23,6 +23,7 @@ mod near;
 mod neon;
 mod nibble_codes;
 mod nibbles;
+mod parts;
 mod query;
 mod reference;
 mod refine;

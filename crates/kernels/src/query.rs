@@ -10,10 +10,11 @@ use crate::steps::{MAX_CODE, Steps};
 /// the residuals. Then
 /// `|<q,x> - <q',x'>| = |<q',r_x> + <r_q,x>| <= |q'| |r_x| + |r_q| |x|`, and `|x| = 1`.
 ///
-/// Pass 1 bounds the error band by band. Nearly all of the residual of fine and coarse is in coarse, where a query has
-/// less than half of its length. The residual of fine is at most the residual of all codes. The tail of `x` is ignored,
-/// which costs at most its norm times the norm of the query's tail. Once its high nibbles are known, the low ones cost at
-/// most their norm times the norm of the codes of the query's tail.
+/// `|<q',r_x>|` is bounded band by band: by the sum over the bands of the norm of `q'` times the norm of `r_x`. A query is
+/// longest in the fine band, whose residual is the shortest.
+///
+/// Pass 1 ignores the tail of `x`, which costs at most its norm times the norm of the query's tail. Once its high nibbles are
+/// known, the low ones cost at most their norm times the norm of the codes of the query's tail.
 #[derive(Clone, Debug)]
 pub struct Query {
     layout: Layout,
@@ -33,6 +34,8 @@ pub(crate) struct BandCodes {
     pub(crate) head: Vec<i8>,
     /// Sum of the fine codes. The bytes of a record are its codes plus 128.
     pub(crate) fine_sum: i32,
+    /// For the low nibbles of the fine band; empty if the head holds all codes.
+    pub(crate) fine: NibbleCodes,
     pub(crate) coarse: NibbleCodes,
     pub(crate) tail: NibbleCodes,
 }
@@ -40,14 +43,16 @@ pub(crate) struct BandCodes {
 /// Factors of the bounds of pass 3, in the units of [`Weights`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RemainderWeights {
-    /// Of the fine dot product.
+    /// Of the dot product with the fine codes in the head.
     pub(crate) fine: f32,
+    /// Of the dot product with the low nibbles of the fine band.
+    pub(crate) fine_low: f32,
     /// Of the dot product of whole coarse codes.
     pub(crate) coarse: f32,
     /// Of the tail dot product.
     pub(crate) tail: f32,
-    /// Of the full residual.
-    pub(crate) residual: f32,
+    /// Of the residual of each band.
+    pub(crate) residuals: [f32; 3],
     /// Of the axis residual; 0 in a layout without an axis.
     pub(crate) axis_residual: f32,
     /// The error that does not depend on the record.
@@ -59,6 +64,8 @@ pub(crate) struct RemainderWeights {
 pub(crate) struct Weights {
     /// Of the fine dot product.
     pub(crate) fine: f32,
+    /// Of the dot product with the low nibbles of the fine band.
+    pub(crate) fine_low: f32,
     /// Of the dot product of high nibbles.
     pub(crate) high: f32,
     /// Of the dot product of low nibbles.
@@ -69,14 +76,14 @@ pub(crate) struct Weights {
     pub(crate) tail_low: f32,
     /// Of the scale times the norm of the low nibbles of the tail, as long as only its high nibbles are known.
     pub(crate) tail_low_norm: f32,
+    /// Of the fine residual.
+    pub(crate) fine_residual: f32,
     /// Of the coarse residual.
     pub(crate) coarse_residual: f32,
+    /// Of the residual of the tail.
+    pub(crate) tail_residual: f32,
     /// Of the tail norm.
     pub(crate) tail_norm: f32,
-    /// Of the full residual in pass 1, where it bounds the residual of the fine band.
-    pub(crate) fine_residual: f32,
-    /// Of the full residual in pass 2.
-    pub(crate) full_residual: f32,
     /// The error of pass 1 that does not depend on the record.
     pub(crate) head_slack: f32,
     /// The error of pass 2 that does not depend on the record.
@@ -94,19 +101,19 @@ impl Query {
         let [fine, coarse, tail_band] = [fine, coarse, tail].map(Band::new);
         let rounding = rounding_error(layout.dims());
 
-        let full_norm = norm([fine.represented, coarse.represented, tail_band.represented]);
         let tail_norm = norm(tail.iter().map(|&value| f64::from(value).powi(2)));
         let weights = Weights {
             fine: (fine.step * f64::from(steps.fine) * UNIT) as f32,
+            fine_low: (fine.step * f64::from(steps.fine) / 16.0 * UNIT) as f32,
             high: (16.0 * coarse.step * f64::from(steps.coarse) * UNIT) as f32,
             low: (coarse.step * f64::from(steps.coarse) * UNIT) as f32,
             tail_high: (16.0 * tail_band.step * f64::from(steps.tail) * UNIT) as f32,
             tail_low: (tail_band.step * f64::from(steps.tail) * UNIT) as f32,
             tail_low_norm: above(norm([tail_band.represented]) * f64::from(steps.tail) * UNIT),
-            coarse_residual: above(norm([coarse.represented]) * UNIT),
-            tail_norm: above(tail_norm * UNIT),
             fine_residual: above(norm([fine.represented]) * UNIT),
-            full_residual: above(full_norm * UNIT),
+            coarse_residual: above(norm([coarse.represented]) * UNIT),
+            tail_residual: above(norm([tail_band.represented]) * UNIT),
+            tail_norm: above(tail_norm * UNIT),
             head_slack: above(norm([fine.residual, coarse.residual]) + rounding),
             full_slack: above(
                 norm([fine.residual, coarse.residual, tail_band.residual]) + rounding,
@@ -148,18 +155,18 @@ impl Query {
         let axis_dot = (along / unit).round() as i32;
         let slack = rounding_error(layout.dims()) + unit / 2.0;
         let axis_residual = above(along.abs() * UNIT);
-        let residual = above(norm([band.represented]) * UNIT);
         let weights = Weights {
             fine: (unit * UNIT) as f32,
+            fine_low: 0.0,
             high: 0.0,
             low: 0.0,
             tail_high: 0.0,
             tail_low: 0.0,
             tail_low_norm: 0.0,
+            fine_residual: above(norm([band.represented]) * UNIT),
             coarse_residual: axis_residual,
+            tail_residual: 0.0,
             tail_norm: above(norm([band.residual]) * UNIT),
-            fine_residual: residual,
-            full_residual: residual,
             head_slack: above(slack),
             full_slack: above(slack),
         };
@@ -185,9 +192,11 @@ impl Query {
 
 impl BandCodes {
     fn new(fine: &[i8], coarse: &[i8], tail: &[i8]) -> Self {
+        let has_rest = !coarse.is_empty() || !tail.is_empty();
         Self {
             head: [fine, coarse].concat(),
             fine_sum: sum(fine),
+            fine: NibbleCodes::new(if has_rest { fine } else { &[] }),
             coarse: NibbleCodes::new(coarse),
             tail: NibbleCodes::new(tail),
         }
@@ -198,23 +207,21 @@ impl BandCodes {
 fn remainder(steps: Steps, bands: &[Band; 3], rounding: f64) -> (BandCodes, RemainderWeights) {
     let remainders =
         [0, 1, 2].map(|at: usize| Band::with_step(&bands[at].residuals, bands[at].step / FINER));
-    let norm_of_both = norm(bands.iter().zip(&remainders).map(|(band, remainder)| {
+    let residuals = [0, 1, 2].map(|at: usize| {
+        let (band, remainder) = (&bands[at], &remainders[at]);
         let both = |(&code, &finer): (&i8, &i8)| {
             (band.step * f64::from(code) + remainder.step * f64::from(finer)).powi(2)
         };
-        band.codes
-            .iter()
-            .zip(&remainder.codes)
-            .map(both)
-            .sum::<f64>()
-    }));
+        above(norm(band.codes.iter().zip(&remainder.codes).map(both)) * UNIT)
+    });
     let slack = norm(remainders.iter().map(|band| band.residual)) + rounding;
     let [fine, coarse, tail] = remainders;
     let weights = RemainderWeights {
         fine: (fine.step * f64::from(steps.fine) * UNIT) as f32,
+        fine_low: (fine.step * f64::from(steps.fine) / 16.0 * UNIT) as f32,
         coarse: (coarse.step * f64::from(steps.coarse) * UNIT) as f32,
         tail: (tail.step * f64::from(steps.tail) * UNIT) as f32,
-        residual: above(norm_of_both * UNIT),
+        residuals,
         axis_residual: 0.0,
         slack: above(slack),
     };

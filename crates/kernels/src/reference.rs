@@ -3,8 +3,8 @@
 use crate::codes::Codes;
 use crate::layout::{Plane, TILE_RECORDS};
 use crate::nibble_codes::NibbleCodes;
+use crate::parts::{CoarseLow, FineLow, Part, TailHigh, TailLow};
 use crate::query::Query;
-use crate::refine::{CoarseLow, Part, TailHigh, TailLow};
 use crate::remainder::Dots;
 use crate::scan::{Candidate, Scan, Wanted};
 
@@ -40,10 +40,11 @@ pub(crate) fn refine(
     refine_by::<TailHigh>(codes, query, wanted, found);
     refine_by::<CoarseLow>(codes, query, wanted, found);
     refine_by::<TailLow>(codes, query, wanted, found);
+    refine_by::<FineLow>(codes, query, wanted, found);
     found.retain_mut(|candidate| {
         let slot = usize::from(candidate.slot);
         if wanted.is_undecided(candidate) {
-            remainder_dots(codes, query, slot).narrow(candidate, &codes.meta(slot), query);
+            remainder_dots(codes, query, slot).narrow(candidate, codes, query);
         }
         wanted.keeps(candidate)
     });
@@ -64,11 +65,14 @@ fn refine_by<P: Part>(
         let slot = usize::from(candidate.slot);
         let dot = dot(&row(codes, P::PLANE, slot), &band);
         let meta = codes.meta(slot);
+        let residuals = P::residuals(&meta, &codes.residuals(slot, &meta));
         let scale = f32::from(meta.scale);
+        let weights = &query.weights;
         candidate.estimate += scale * (factors.dot * dot as f32);
-        candidate.error = (factors.full_residual * f32::from(meta.full_residual)
-            + factors.coarse_residual * f32::from(meta.coarse_residual))
-            + (factors.scale * scale + factors.slack);
+        candidate.error = (weights.fine_residual * f32::from(residuals.fine)
+            + weights.coarse_residual * f32::from(residuals.coarse))
+            + (weights.tail_residual * f32::from(residuals.tail)
+                + (factors.scale * scale + weights.full_slack));
         wanted.keeps(candidate)
     });
 }
@@ -76,10 +80,12 @@ fn refine_by<P: Part>(
 fn remainder_dots(codes: &Codes, query: &Query, slot: usize) -> Dots {
     let remainder = &query.remainder;
     let (fine, high) = head_columns(codes, slot);
-    let [coarse, tail] = [&remainder.coarse, &remainder.tail].map(in_order);
+    let [fine_low, coarse, tail] =
+        [&remainder.fine, &remainder.coarse, &remainder.tail].map(in_order);
     let plane = |plane, band: &[i8]| dot(&row(codes, plane, slot), band);
     Dots {
         fine: dot(&signed(&fine), &remainder.head),
+        fine_low: plane(Plane::FineLow, &fine_low),
         coarse: 16 * dot(&unpacked(&high), &coarse) + plane(Plane::CoarseLow, &coarse),
         tail: 16 * plane(Plane::TailHigh, &tail) + plane(Plane::TailLow, &tail),
     }
@@ -139,7 +145,7 @@ fn head_bounds(codes: &Codes, query: &Query, slot: usize) -> Candidate {
         estimate: f32::from(meta.scale) * (weights.fine * fine + weights.high * high),
         error: (weights.coarse_residual * f32::from(meta.coarse_residual)
             + weights.tail_norm * f32::from(meta.tail_norm))
-            + (weights.fine_residual * f32::from(meta.full_residual) + weights.head_slack),
+            + (weights.fine_residual * f32::from(meta.fine_residual) + weights.head_slack),
     }
 }
 

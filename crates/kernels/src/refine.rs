@@ -4,11 +4,11 @@
 //! most candidates, so the others are read for few. Candidates whose bounds still cross the floor or the ceiling go to
 //! pass 3.
 
-use crate::codes::{Codes, RecordMeta};
+use crate::codes::{Codes, RowResiduals};
 use crate::dots::nibble_sums;
 use crate::lanes::Lanes;
-use crate::layout::Plane;
 use crate::nibble_codes::NibbleCodes;
+use crate::parts::{CoarseLow, Factors, FineLow, Part, TailHigh, TailLow};
 use crate::query::{Query, Weights};
 use crate::remainder::refine_by_remainder;
 use crate::scan::{Candidate, Wanted};
@@ -37,6 +37,7 @@ pub(crate) unsafe fn refine<L: Lanes>(
         refine_by_plane::<L, TailHigh>(codes, query, wanted, found);
         refine_by_plane::<L, CoarseLow>(codes, query, wanted, found);
         refine_by_plane::<L, TailLow>(codes, query, wanted, found);
+        refine_by_plane::<L, FineLow>(codes, query, wanted, found);
         refine_by_remainder::<L>(codes, query, wanted, found);
     }
 }
@@ -73,12 +74,19 @@ unsafe fn refine_by_plane<L: Lanes, P: Part>(
             let candidate = found[first + at];
             // SAFETY: the caller guarantees it.
             sums[at] = unsafe { rows.sums::<L>(&candidate) };
-            let meta = codes.meta(usize::from(candidate.slot));
-            bounds.take(at, &candidate, &meta);
+            let slot = usize::from(candidate.slot);
+            let meta = codes.meta(slot);
+            let residuals = P::residuals(&meta, &codes.residuals(slot, &meta));
+            bounds.take(at, &candidate, meta.scale, residuals);
         }
         // SAFETY: the caller guarantees the CPU.
         let (kept_lanes, counted) = unsafe {
-            bounds.narrow::<L>(&factors, &L::totals(&sums, group), rows.band.bias);
+            bounds.narrow::<L>(
+                &query.weights,
+                &factors,
+                &L::totals(&sums, group),
+                rows.band.bias,
+            );
             bounds.compare::<L>(wanted)
         };
         let valid = u16::MAX >> (GROUP - group);
@@ -149,18 +157,20 @@ struct GroupBounds {
     errors: [f32; GROUP],
     /// Like the residuals, little-endian, as in a tile.
     scales: [u16; GROUP],
+    fine_residuals: [u16; GROUP],
     coarse_residuals: [u16; GROUP],
-    full_residuals: [u16; GROUP],
+    tail_residuals: [u16; GROUP],
 }
 
 impl GroupBounds {
     /// Takes in a candidate, apart from its dot product.
     #[inline(always)]
-    fn take(&mut self, at: usize, candidate: &Candidate, meta: &RecordMeta) {
+    fn take(&mut self, at: usize, candidate: &Candidate, scale: u16, residuals: RowResiduals) {
         self.estimates[at] = candidate.estimate;
-        self.scales[at] = meta.scale.to_le();
-        self.coarse_residuals[at] = meta.coarse_residual.to_le();
-        self.full_residuals[at] = meta.full_residual.to_le();
+        self.scales[at] = scale.to_le();
+        self.fine_residuals[at] = residuals.fine.to_le();
+        self.coarse_residuals[at] = residuals.coarse.to_le();
+        self.tail_residuals[at] = residuals.tail.to_le();
     }
 
     /// Narrows the bounds of each candidate. The order of the operations determines the bits of the result. `reference`
@@ -169,22 +179,32 @@ impl GroupBounds {
     /// # Safety
     /// The CPU has `L`'s instructions and the caller is compiled for them.
     #[inline(always)]
-    unsafe fn narrow<L: Lanes>(&mut self, factors: &Factors, totals: &[i32; GROUP], bias: i32) {
+    unsafe fn narrow<L: Lanes>(
+        &mut self,
+        weights: &Weights,
+        factors: &Factors,
+        totals: &[i32; GROUP],
+        bias: i32,
+    ) {
         // SAFETY: the caller guarantees the CPU; each array has sixteen numbers.
         unsafe {
             let scale = L::words(self.scales.as_ptr().cast());
-            let full = L::words(self.full_residuals.as_ptr().cast());
+            let fine = L::words(self.fine_residuals.as_ptr().cast());
             let coarse = L::words(self.coarse_residuals.as_ptr().cast());
+            let tail = L::words(self.tail_residuals.as_ptr().cast());
             let dot = L::mul(L::splat(factors.dot), L::floats(totals, bias));
             let estimate = L::add(L::load(self.estimates.as_ptr()), L::mul(scale, dot));
             let error = L::add(
                 L::add(
-                    L::mul(L::splat(factors.full_residual), full),
-                    L::mul(L::splat(factors.coarse_residual), coarse),
+                    L::mul(L::splat(weights.fine_residual), fine),
+                    L::mul(L::splat(weights.coarse_residual), coarse),
                 ),
                 L::add(
-                    L::mul(L::splat(factors.scale), scale),
-                    L::splat(factors.slack),
+                    L::mul(L::splat(weights.tail_residual), tail),
+                    L::add(
+                        L::mul(L::splat(factors.scale), scale),
+                        L::splat(weights.full_slack),
+                    ),
                 ),
             );
             self.estimates = L::store(estimate);
@@ -210,86 +230,6 @@ impl GroupBounds {
                     & !L::at_least(highest, L::splat(counted.below))
             });
             (in_range & !counted, in_range & counted)
-        }
-    }
-}
-
-/// A plane that narrows bounds, given the planes before it.
-pub(crate) trait Part {
-    const PLANE: Plane;
-
-    /// The query's codes of the plane's band.
-    fn band(query: &Query) -> &NibbleCodes;
-
-    /// `tail_low_norm` is at least the norm of any record's low nibbles in the tail.
-    fn factors(weights: &Weights, tail_low_norm: f32) -> Factors;
-}
-
-/// How the bounds of a candidate follow from the dot product with a row.
-pub(crate) struct Factors {
-    /// Of the dot product.
-    pub(crate) dot: f32,
-    /// Of the scale: the low nibbles of the tail, if they are not known.
-    pub(crate) scale: f32,
-    /// Of the coarse residual, if the low nibbles of the coarse band are not known.
-    pub(crate) coarse_residual: f32,
-    pub(crate) full_residual: f32,
-    pub(crate) slack: f32,
-}
-
-/// The high nibbles of the tail.
-pub(crate) struct TailHigh;
-/// The low nibbles of the coarse band.
-pub(crate) struct CoarseLow;
-/// The low nibbles of the tail.
-pub(crate) struct TailLow;
-
-impl Part for TailHigh {
-    const PLANE: Plane = Plane::TailHigh;
-
-    fn band(query: &Query) -> &NibbleCodes {
-        &query.codes.tail
-    }
-
-    fn factors(weights: &Weights, tail_low_norm: f32) -> Factors {
-        Factors {
-            dot: weights.tail_high,
-            scale: weights.tail_low_norm * tail_low_norm,
-            coarse_residual: weights.coarse_residual,
-            full_residual: weights.full_residual,
-            slack: weights.full_slack,
-        }
-    }
-}
-
-impl Part for CoarseLow {
-    const PLANE: Plane = Plane::CoarseLow;
-
-    fn band(query: &Query) -> &NibbleCodes {
-        &query.codes.coarse
-    }
-
-    fn factors(weights: &Weights, tail_low_norm: f32) -> Factors {
-        Factors {
-            dot: weights.low,
-            coarse_residual: 0.0,
-            ..TailHigh::factors(weights, tail_low_norm)
-        }
-    }
-}
-
-impl Part for TailLow {
-    const PLANE: Plane = Plane::TailLow;
-
-    fn band(query: &Query) -> &NibbleCodes {
-        &query.codes.tail
-    }
-
-    fn factors(weights: &Weights, _: f32) -> Factors {
-        Factors {
-            dot: weights.tail_low,
-            scale: 0.0,
-            ..CoarseLow::factors(weights, 0.0)
         }
     }
 }

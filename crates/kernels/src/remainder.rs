@@ -3,7 +3,7 @@
 //! About half of the error of pass 2 is the residual of the query's 8-bit codes. This residual is quantised with 8 more
 //! bits and multiplied with the record's codes: fine codes and high nibbles of the coarse band in its tile, the others in its rows.
 
-use crate::codes::{Codes, RecordMeta};
+use crate::codes::Codes;
 use crate::dots::nibbles_dot;
 use crate::lanes::Lanes;
 use crate::layout::{Plane, TILE_RECORDS};
@@ -29,7 +29,7 @@ pub(crate) unsafe fn refine_by_remainder<L: Lanes>(
             let slot = usize::from(candidate.slot);
             // SAFETY: the caller's contract.
             let dots = unsafe { dots::<L>(codes, slot, query, &mut tile) };
-            dots.narrow(&mut candidate, &codes.meta(slot), query);
+            dots.narrow(&mut candidate, codes, query);
         }
         found[kept] = candidate;
         kept += usize::from(wanted.keeps(&candidate));
@@ -37,9 +37,10 @@ pub(crate) unsafe fn refine_by_remainder<L: Lanes>(
     found.truncate(kept);
 }
 
-/// Dot products of the query's remainder with the codes of each band.
+/// Dot products of the query's remainder with the codes of each band; those of the fine band are in two parts.
 pub(crate) struct Dots {
     pub(crate) fine: i32,
+    pub(crate) fine_low: i32,
     pub(crate) coarse: i32,
     pub(crate) tail: i32,
 }
@@ -47,13 +48,20 @@ pub(crate) struct Dots {
 impl Dots {
     /// Narrows the bounds of a candidate by the dot products. `reference` calls this function too.
     #[inline(always)]
-    pub(crate) fn narrow(&self, candidate: &mut Candidate, meta: &RecordMeta, query: &Query) {
+    pub(crate) fn narrow(&self, candidate: &mut Candidate, codes: &Codes, query: &Query) {
+        let slot = usize::from(candidate.slot);
+        let meta = codes.meta(slot);
+        let residuals = codes.residuals(slot, &meta);
         let weights = &query.remainder_weights;
         let sum = weights.fine * self.fine as f32
+            + weights.fine_low * self.fine_low as f32
             + weights.coarse * self.coarse as f32
             + weights.tail * self.tail as f32;
+        let [fine, coarse, tail] = weights.residuals;
         candidate.estimate += f32::from(meta.scale) * sum;
-        candidate.error = weights.residual * f32::from(meta.full_residual)
+        candidate.error = fine * f32::from(residuals.fine)
+            + coarse * f32::from(residuals.coarse)
+            + tail * f32::from(residuals.tail)
             + weights.slack
             + weights.axis_residual * f32::from(meta.coarse_residual);
     }
@@ -130,6 +138,7 @@ unsafe fn dots<L: Lanes>(
     let high = of_tile.high[lane] - remainder.coarse.bias;
     Dots {
         fine: of_tile.fine[lane] - L::BYTE_OFFSET * remainder.fine_sum,
+        fine_low: nibbles(Plane::FineLow, &remainder.fine),
         coarse: 16 * high + nibbles(Plane::CoarseLow, &remainder.coarse),
         tail: 16 * nibbles(Plane::TailHigh, &remainder.tail)
             + nibbles(Plane::TailLow, &remainder.tail),

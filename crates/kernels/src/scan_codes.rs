@@ -217,7 +217,7 @@ pub(crate) struct Meta<L: Lanes> {
     scale: L::Floats,
     coarse_residual: L::Floats,
     tail_norm: L::Floats,
-    full_residual: L::Floats,
+    fine_residual: L::Floats,
 }
 
 impl<L: Lanes> Meta<L> {
@@ -225,13 +225,13 @@ impl<L: Lanes> Meta<L> {
     /// As for [`scan_codes`]; `at` is where a tile's scales begin.
     #[inline(always)]
     pub(crate) unsafe fn load(at: *const u8) -> Self {
-        // SAFETY: scales, coarse residuals, tail norms and full residuals are contiguous.
+        // SAFETY: scales, coarse residuals, tail norms and fine residuals are contiguous.
         unsafe {
             Self {
                 scale: L::words(at),
                 coarse_residual: L::words(at.add(META_FIELD_BYTES)),
                 tail_norm: L::words(at.add(2 * META_FIELD_BYTES)),
-                full_residual: L::words(at.add(3 * META_FIELD_BYTES)),
+                fine_residual: L::words(at.add(3 * META_FIELD_BYTES)),
             }
         }
     }
@@ -270,7 +270,7 @@ impl<L: Lanes> Meta<L> {
                     L::mul(L::splat(weights.tail_norm), self.tail_norm),
                 ),
                 L::add(
-                    L::mul(L::splat(weights.fine_residual), self.full_residual),
+                    L::mul(L::splat(weights.fine_residual), self.fine_residual),
                     L::splat(weights.head_slack),
                 ),
             );

@@ -37,7 +37,7 @@ fn of_steps_that_suit_no_vector() {
     let dims = layout.dims();
     let mut vectors = vectors(&mut Random(0xC0_51FE), dims);
     for (at, vector) in vectors.chunks_exact_mut(dims).enumerate() {
-        match at % 5 {
+        match at % 6 {
             // All of the length in one dimension.
             0 => {
                 vector.fill(0.0);
@@ -50,13 +50,20 @@ fn of_steps_that_suit_no_vector() {
                 vector.fill(0.0);
                 vector[24..96].fill(1.0 / 72_f32.sqrt());
             }
+            // All of the length in the fine band, and the same in each of its dimensions.
+            3 => {
+                vector.fill(0.0);
+                vector[..24].fill(1.0 / 24_f32.sqrt());
+            }
             _ => {}
         }
     }
     // With a step of a millionth, even the largest scale clips nearly all components of the band. With a step of 1025, the
     // smallest scale makes the same components of the coarse band 7.5 steps long, so that rounding their codes to high
-    // nibbles would more than double them.
+    // nibbles would more than double them. With a step of 28450, it makes those of the fine band 0.47 steps long. Their code of
+    // 12 bits is 16 - 8, so the head alone has an error of 0.53 steps.
     for [fine, coarse, tail] in [
+        [28_450.0, 0.01, 0.01],
         [1e-6, 0.01, 1025.0],
         [1025.0, 1e-6, 0.01],
         [0.01, 1025.0, 1e-6],
@@ -106,6 +113,10 @@ fn hold_in_bands(dims: usize, fine: usize, coarse: usize, seed: u64) {
         "the remainder of the query narrows the bounds"
     );
     assert!(head < 0.25 && full < 0.07, "the bounds are narrow");
+    assert!(
+        coarse == 0 || full < 0.04 && sharp < 0.02,
+        "the low nibbles of the fine band narrow the bounds"
+    );
 }
 
 /// Checks the bounds of every pass, and returns the mean error of each.

@@ -122,10 +122,12 @@ impl<'a> BlockBounds<'a> {
 
     /// A score that a record reaches with a probability above 0.998.
     ///
-    /// The error of an estimate is the product of the query and a residual in an arbitrary direction, so its standard
-    /// deviation is the bound of the error, divided by the square root of the number of dimensions.
+    /// The error of an estimate is a sum of products, one for each band, of the query and a residual in an arbitrary
+    /// direction. The standard deviation of such a product is its bound, divided by the square root of the number of
+    /// dimensions of the band.
     pub(crate) fn likely_lowest(&self, candidate: &Candidate) -> Score {
-        let deviation = candidate.error / (self.block.exact.dimensions() as f32).sqrt();
+        let smallest_band = self.block.coded.codes.layout().smallest_band();
+        let deviation = candidate.error / (smallest_band as f32).sqrt();
         let error = candidate.error.min(LIKELY_DEVIATIONS * deviation);
         let cosine = Score::no_less(candidate.estimate - error);
         self.lexical.as_ref().map_or(cosine, |lexical| {

@@ -116,8 +116,10 @@ pub(crate) fn rank(
     let mut matches = Mask::empty();
     let first = search.ranking.size();
     if candidates.len() > 2 * first {
-        let mut best = bounds.take_best(candidates, first);
-        refine_and_rank(block, search, found, &mut best, scratch, &mut matches);
+        if !is_above_threshold(search) {
+            let mut best = bounds.take_best(candidates, first);
+            refine_and_rank(block, search, found, &mut best, scratch, &mut matches);
+        }
         if bounds.is_lexical() {
             let (floor, _) = search.needed_scores();
             candidates.retain(|candidate| {
@@ -133,6 +135,12 @@ pub(crate) fn rank(
     found.add_equal(&mut matches);
     search.count_matches(block, &matches);
     bytes as u64
+}
+
+/// Whether a search that counts all matches knows a score floor above its threshold. Ranking the best candidates first then
+/// prunes no others: nearly all candidates need a score because they may match, not because they may enter the page.
+fn is_above_threshold(search: &RunningSearch) -> bool {
+    search.counts_all() && search.ranking.floor() > search.ranking.threshold()
 }
 
 /// Passes 2 and 3. Adds the slots of matches to `matches`.

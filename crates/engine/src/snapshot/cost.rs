@@ -18,7 +18,7 @@ const CACHE: f64 = (32 << 20) as f64;
 /// twice as many as its final score floor requires, because the floor rises during the scan.
 const REFINE: f64 = 130.0;
 /// Bytes of a rest that takes so long.
-const USUAL_REST: usize = 256;
+const USUAL_REST: usize = 294;
 /// Nanoseconds for each of the other bytes.
 const REFINE_BYTE: f64 = 0.18;
 
