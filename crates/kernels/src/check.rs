@@ -150,12 +150,21 @@ fn searches_agree(
 
 /// Whether the range tests of a kernel agree with a comparison of each number.
 fn ranges_agree(kernel: &Kernel, records: usize, random: &mut Random) -> bool {
+    if records == 0 {
+        return true;
+    }
     let integers: Vec<u64> = (0..records).map(|_| random.next()).collect();
     let floats: Vec<f64> = (0..records)
         .map(|_| f64::from(random.component()))
         .collect();
+    // Few upper parts, so that in some chunks of integers the lowest bytes decide, and in others they do not.
+    let split: Vec<u64> = (0..records)
+        .map(|_| random.next() & 0xFF_0000_00FF)
+        .collect();
+    let upper: Vec<u32> = split.iter().map(|integer| (integer >> 8) as u32).collect();
+    let lowest: Vec<u8> = split.iter().map(|&integer| integer as u8).collect();
     let within: Mask = std::array::from_fn(|_| random.next());
-    let end = |at: usize| at * records.saturating_sub(1) / 2;
+    let end = |at: usize| at * (records - 1) / 2;
     let agrees = |found: &Mask, holds: &dyn Fn(usize) -> bool| {
         (0..BLOCK_RECORDS).all(|slot| {
             let bit = |mask: &Mask| mask[slot / 64] >> (slot % 64) & 1 == 1;
@@ -164,19 +173,26 @@ fn ranges_agree(kernel: &Kernel, records: usize, random: &mut Random) -> bool {
     };
     // Both ends are numbers of the block. In the last case they are equal.
     [(0, 1), (1, 2), (2, 2)].into_iter().all(|(one, other)| {
-        let ends = |at: usize| (integers.get(end(at)), floats.get(end(at)));
-        let ((Some(&a), Some(&x)), (Some(&b), Some(&y))) = (ends(one), ends(other)) else {
-            return true;
-        };
-        let (low, high, min, max) = (a.min(b), a.max(b), x.min(y), x.max(y));
+        let (one, other) = (end(one), end(other));
+        let range = |of: &[u64]| (of[one].min(of[other]), of[one].max(of[other]));
+        let (low, high) = range(&integers);
+        let (split_low, split_high) = range(&split);
+        let (min, max) = (
+            floats[one].min(floats[other]),
+            floats[one].max(floats[other]),
+        );
         // SAFETY: the kernel is available, and there are no more values than a mask has bits.
-        let (found, found_floats) = unsafe {
+        let (found, found_split, found_floats) = unsafe {
             (
                 (kernel.integers_between)(&integers, low, high, &within),
+                (kernel.split_integers_between)(&upper, &lowest, split_low, split_high, &within),
                 (kernel.floats_between)(&floats, min, max, &within),
             )
         };
         agrees(&found, &|slot| (low..=high).contains(&integers[slot]))
+            && agrees(&found_split, &|slot| {
+                (split_low..=split_high).contains(&split[slot])
+            })
             && agrees(&found_floats, &|slot| (min..=max).contains(&floats[slot]))
     })
 }

@@ -118,6 +118,27 @@ pub fn integers_between(values: &[u64], low: u64, high: u64, within: &Mask) -> M
     unsafe { (kernel().integers_between)(values, low, high, within) }
 }
 
+/// The records of `within` whose number of 40 bits is in `low..=high`. For each record, `upper` has the number without its
+/// lowest byte, and `lowest` has that byte.
+///
+/// # Panics
+/// When the slices differ in length, there are more values than a block has records, or `low..=high` is empty or has
+/// numbers of more than 40 bits.
+#[must_use]
+pub fn split_integers_between(
+    upper: &[u32],
+    lowest: &[u8],
+    low: u64,
+    high: u64,
+    within: &Mask,
+) -> Mask {
+    assert_eq!(upper.len(), lowest.len(), "each value has all bytes");
+    assert!(upper.len() <= BLOCK_RECORDS, "values are those of a block");
+    assert!(low <= high && high < 1 << 40, "the range is of 40 bits");
+    // SAFETY: the kernel is available.
+    unsafe { (kernel().split_integers_between)(upper, lowest, low, high, within) }
+}
+
 /// The records of `within` whose IEEE double is in `low..=high`; `values` has one number for each record.
 ///
 /// # Panics

@@ -19,6 +19,7 @@ pub(crate) struct Kernel {
     pub(crate) exact: unsafe fn(&[i32], &[i32]) -> i64,
     pub(crate) rotate: unsafe fn(&[f32], usize, &[f32], &mut [f32]),
     pub(crate) integers_between: unsafe fn(&[u64], u64, u64, &Mask) -> Mask,
+    pub(crate) split_integers_between: unsafe fn(&[u32], &[u8], u64, u64, &Mask) -> Mask,
     pub(crate) floats_between: unsafe fn(&[f64], f64, f64, &Mask) -> Mask,
     pub(crate) find_near: unsafe fn(&[u32], u32, u32, &mut Vec<u32>),
 }
@@ -67,6 +68,16 @@ macro_rules! kernel {
             $crate::between::integers(values, low, high, within)
         }
         $(#[target_feature(enable = $feature)])*
+        unsafe fn split_integers_between(
+            upper: &[u32],
+            lowest: &[u8],
+            low: u64,
+            high: u64,
+            within: &$crate::scan::Mask,
+        ) -> $crate::scan::Mask {
+            $crate::between::split_integers(upper, lowest, low, high, within)
+        }
+        $(#[target_feature(enable = $feature)])*
         unsafe fn floats_between(
             values: &[f64],
             low: f64,
@@ -87,6 +98,7 @@ macro_rules! kernel {
             exact,
             rotate,
             integers_between,
+            split_integers_between,
             floats_between,
             find_near,
         }

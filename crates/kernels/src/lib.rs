@@ -2,8 +2,8 @@
 //!
 //! The only crate of the workspace with `unsafe`. A [`Codec`] packs unit vectors into [`Codes`]. From the codes,
 //! [`scan_codes`] (pruning pass 1) and [`refine`] (passes 2 and 3) bound the cosine of every record with a query. The
-//! records that remain get their [`exact`] score. [`integers_between`] and [`floats_between`] evaluate filters, and
-//! [`find_near`] compares words.
+//! records that remain get their [`exact`] score. [`integers_between`], [`split_integers_between`] and [`floats_between`]
+//! evaluate filters, and [`find_near`] compares words.
 //! Every kernel returns the same bits as the scalar one, on every machine.
 
 mod aligned;
@@ -42,6 +42,7 @@ pub use codec::Codec;
 pub use codes::Codes;
 pub use detect::{
     exact, find_near, floats_between, integers_between, kernel_name, refine, rotate, scan_codes,
+    split_integers_between,
 };
 pub use layout::{BLOCK_RECORDS, Layout, TILE_RECORDS};
 pub use query::{MAX_LEADING, MAX_ONE_PRODUCT, Query};
