@@ -1,14 +1,18 @@
 //! Integers in frame-of-reference encoding: a base and deltas.
 
 mod encoding;
+mod five_bytes;
 mod masks;
+#[cfg(test)]
+mod tests;
 
+use crate::columns::integers::five_bytes::FiveBytes;
 use crate::columns::mask::Mask;
 
-/// Up to 4,097 integers: the smallest one, and for each integer its difference from that in 0, 1, 2, 4 or 8 bytes.
+/// Up to 4,097 integers: the smallest one, and for each integer its difference from that in 0, 1, 2, 4, 5 or 8 bytes.
 ///
 /// There is one more than a block has records, so that the offsets of a block's strings fit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Integers {
     base: i64,
     /// The largest delta. The zone map is `base..=base + span`.
@@ -17,13 +21,14 @@ pub(crate) struct Integers {
     deltas: Deltas,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Deltas {
     /// All values equal the base.
     Zero,
     U8(Box<[u8]>),
     U16(Box<[u16]>),
     U32(Box<[u32]>),
+    U40(FiveBytes),
     U64(Box<[u64]>),
 }
 
@@ -39,6 +44,7 @@ impl Integers {
             1..=0xff => Deltas::U8(deltas.map(|delta| delta as u8).collect()),
             0x100..=0xffff => Deltas::U16(deltas.map(|delta| delta as u16).collect()),
             0x1_0000..=0xffff_ffff => Deltas::U32(deltas.map(|delta| delta as u32).collect()),
+            0x1_0000_0000..=FiveBytes::MAX => Deltas::U40(FiveBytes::build(deltas)),
             _ => Deltas::U64(deltas.collect()),
         };
         Self {
@@ -74,6 +80,7 @@ impl Integers {
             Deltas::U8(deltas) => deltas[slot].into(),
             Deltas::U16(deltas) => deltas[slot].into(),
             Deltas::U32(deltas) => deltas[slot].into(),
+            Deltas::U40(deltas) => deltas.get(slot),
             Deltas::U64(deltas) => deltas[slot],
         }
     }
@@ -100,6 +107,7 @@ impl Integers {
             Deltas::U8(deltas) => within.each(deltas, |delta| visit(delta.into())),
             Deltas::U16(deltas) => within.each(deltas, |delta| visit(delta.into())),
             Deltas::U32(deltas) => within.each(deltas, |delta| visit(delta.into())),
+            Deltas::U40(deltas) => deltas.each(within, visit),
             Deltas::U64(deltas) => within.each(deltas, visit),
         }
     }
@@ -112,56 +120,8 @@ impl Integers {
                 Deltas::U8(_) => 1,
                 Deltas::U16(_) => 2,
                 Deltas::U32(_) => 4,
+                Deltas::U40(_) => 5,
                 Deltas::U64(_) => 8,
             }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_width_round_trips_and_filters() {
-        for spread in [0, 200, 60_000, 4_000_000_000, i64::MAX] {
-            let values: Vec<i64> = (0..1000i64)
-                .map(|at| {
-                    if spread == 0 {
-                        7
-                    } else {
-                        -5 + (at * 7_919_777_777).rem_euclid(spread)
-                    }
-                })
-                .collect();
-            let integers = Integers::build(&values);
-            assert_eq!(integers.iter().collect::<Vec<_>>(), values);
-            let mut bytes = Vec::new();
-            integers.write(&mut bytes);
-            let read = Integers::read(&bytes, values.len()).expect("own encoding");
-            assert_eq!(read.range(), integers.range());
-            assert_eq!(read.iter().collect::<Vec<_>>(), values);
-            let (low, high) = (values[3].min(values[9]), values[3].max(values[9]));
-            for (low, high) in [(low, high), (i64::MIN, i64::MAX), (high, low - 1), (7, 7)] {
-                let mask = read.mask_between(low, high, &Mask::full(1000));
-                let expected: Vec<usize> = (0..1000)
-                    .filter(|&at| (low..=high).contains(&values[at]))
-                    .collect();
-                assert_eq!(
-                    mask.iter().collect::<Vec<_>>(),
-                    expected,
-                    "{spread} {low} {high}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn extremes_do_not_overflow() {
-        let integers = Integers::build(&[i64::MIN, i64::MAX, 0]);
-        assert_eq!(integers.iter().collect::<Vec<_>>(), [i64::MIN, i64::MAX, 0]);
-        assert_eq!(
-            integers.mask_between(0, i64::MAX, &Mask::full(3)).0[0],
-            0b110
-        );
     }
 }

@@ -145,8 +145,6 @@ impl Mask {
     }
 
     /// The records of `within` for whose value `test` holds; `values` has one for every record of the block.
-    ///
-    /// The loop over 64 values has no branch, so that the compiler vectorises it if `test` has none.
     #[inline(always)]
     pub(crate) fn of<T: Copy>(values: &[T], within: &Self, test: impl Fn(T) -> bool) -> Self {
         let mut out = Self::empty();
@@ -155,17 +153,7 @@ impl Mask {
             if within == 0 {
                 continue;
             }
-            let mut held = [0u8; 64];
-            for (held, &value) in held.iter_mut().zip(chunk) {
-                *held = u8::from(test(value));
-            }
-            let mut word = 0;
-            for (at, eight) in held.as_chunks::<8>().0.iter().enumerate() {
-                // The multiplication moves the lowest bit of each of the eight bytes into the top byte.
-                let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-                word |= bits << (8 * at);
-            }
-            *out = word & within;
+            *out = test_chunk(chunk, &test) & within;
         }
         for (at, &value) in rest.iter().enumerate() {
             let slot = chunks.len() * 64 + at;
@@ -175,6 +163,24 @@ impl Mask {
         }
         out
     }
+}
+
+/// A bit for each of 64 values: whether `test` holds.
+///
+/// The loop has no branch, so that the compiler vectorises it if `test` has none.
+#[inline(always)]
+pub(super) fn test_chunk<T: Copy>(chunk: &[T; 64], test: impl Fn(T) -> bool) -> u64 {
+    let mut held = [0u8; 64];
+    for (held, &value) in held.iter_mut().zip(chunk) {
+        *held = u8::from(test(value));
+    }
+    let mut word = 0;
+    for (at, eight) in held.as_chunks::<8>().0.iter().enumerate() {
+        // The multiplication moves the lowest bit of each of the eight bytes into the top byte.
+        let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        word |= bits << (8 * at);
+    }
+    word
 }
 
 impl FromIterator<usize> for Mask {

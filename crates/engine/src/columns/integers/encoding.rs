@@ -1,10 +1,13 @@
 //! The encoding of integers in a file.
 
 use crate::columns::encoding::{Damaged, Decoder, put_values};
+use crate::columns::integers::five_bytes::FiveBytes;
 use crate::columns::integers::{Deltas, Integers};
 
 impl Integers {
     /// Appends the encoding: base, width, deltas. The number of integers is not part of it.
+    ///
+    /// Deltas of five bytes are written as eight, so that earlier versions can read the files.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.base.to_le_bytes());
         match &self.deltas {
@@ -20,6 +23,12 @@ impl Integers {
             Deltas::U32(deltas) => {
                 out.push(4);
                 put_values(deltas, u32::to_le_bytes, out);
+            }
+            Deltas::U40(deltas) => {
+                out.push(8);
+                out.reserve(self.len * 8);
+                let bytes = deltas.iter().map(u64::to_le_bytes);
+                bytes.for_each(|bytes| out.extend_from_slice(&bytes));
             }
             Deltas::U64(deltas) => {
                 out.push(8);
@@ -51,7 +60,14 @@ impl Integers {
             1 => Deltas::U8(decoder.bytes(len)?.into()),
             2 => Deltas::U16(decoder.values(len, u16::from_le_bytes)?),
             4 => Deltas::U32(decoder.values(len, u32::from_le_bytes)?),
-            8 => Deltas::U64(decoder.values(len, u64::from_le_bytes)?),
+            8 => {
+                let deltas = decoder.values(len, u64::from_le_bytes)?;
+                if deltas.iter().all(|&delta| delta <= FiveBytes::MAX) {
+                    Deltas::U40(FiveBytes::build(deltas.iter().copied()))
+                } else {
+                    Deltas::U64(deltas)
+                }
+            }
             _ => {
                 return Err(Damaged {
                     part: "width of integers",
@@ -63,6 +79,7 @@ impl Integers {
             Deltas::U8(deltas) => deltas.iter().copied().max().unwrap_or(0).into(),
             Deltas::U16(deltas) => deltas.iter().copied().max().unwrap_or(0).into(),
             Deltas::U32(deltas) => deltas.iter().copied().max().unwrap_or(0).into(),
+            Deltas::U40(deltas) => deltas.iter().max().unwrap_or(0),
             Deltas::U64(deltas) => deltas.iter().copied().max().unwrap_or(0),
         };
         if i128::from(base) + i128::from(span) > i128::from(i64::MAX) {

@@ -38,6 +38,7 @@ impl Integers {
                 let (from, width) = (from as u32, width as u32);
                 Mask::of(deltas, within, |delta| delta.wrapping_sub(from) <= width)
             }
+            Deltas::U40(deltas) => deltas.mask_between(from, from + width, within),
             Deltas::U64(deltas) => Mask(integers_between(deltas, from, from + width, &within.0)),
         }
     }
@@ -51,6 +52,7 @@ impl Integers {
             Deltas::U8(deltas) => Mask::of(deltas, within, |delta| test(delta.into())),
             Deltas::U16(deltas) => Mask::of(deltas, within, |delta| test(delta.into())),
             Deltas::U32(deltas) => Mask::of(deltas, within, |delta| test(delta.into())),
+            Deltas::U40(deltas) => deltas.mask_where(within, test),
             Deltas::U64(deltas) => Mask::of(deltas, within, test),
         }
     }
@@ -73,7 +75,7 @@ impl Integers {
                     table[delta as usize % BLOCK_RECORDS]
                 })
             }
-            Deltas::U32(_) | Deltas::U64(_) => Mask::empty(),
+            Deltas::U32(_) | Deltas::U40(_) | Deltas::U64(_) => Mask::empty(),
         }
     }
 
@@ -84,8 +86,9 @@ impl Integers {
             Deltas::U8(deltas) => spans(deltas, within, test),
             Deltas::U16(deltas) => spans(deltas, within, test),
             Deltas::U32(deltas) => spans(deltas, within, test),
-            Deltas::U64(deltas) => {
-                let spans = |slot: &usize| test(deltas[*slot] as usize, deltas[slot + 1] as usize);
+            Deltas::U40(_) | Deltas::U64(_) => {
+                let offset = |slot| self.delta(slot) as usize;
+                let spans = |slot: &usize| test(offset(*slot), offset(slot + 1));
                 within.iter().filter(spans).collect()
             }
         }
