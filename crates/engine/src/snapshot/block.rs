@@ -19,6 +19,7 @@ use crate::snapshot::keys::Keys;
 use crate::snapshot::living_counts::LivingCounts;
 use crate::snapshot::new_row::{NewRow, Times};
 use crate::snapshot::passage_table::PassageTable;
+use crate::snapshot::shared_times::{share_equal, share_times, times_memory_bytes};
 
 /// A block of a snapshot. Its parts are shared: a new version of a block copies only what differs.
 #[derive(Clone)]
@@ -28,7 +29,8 @@ pub(crate) struct Block {
     pub(crate) body: Arc<Body>,
     pub(crate) coded: Arc<Coded>,
     pub(crate) exact: Arc<ExactVectors>,
-    /// The times of last sync. An upsert of an unchanged record changes only this time.
+    /// The times of last sync, shared with other times of the block that are equal. An upsert of an unchanged record
+    /// changes only this time.
     pub(crate) synced: Arc<Integers>,
     /// Records that are neither deleted nor replaced.
     pub(crate) alive: Arc<Mask>,
@@ -55,12 +57,17 @@ impl Block {
         }
         let integers =
             |of: fn(&NewRow) -> i64| Integers::build(&rows.iter().map(of).collect::<Vec<_>>());
+        let [created, changed, synced] = share_times(
+            integers(|row| row.times.created),
+            integers(|row| row.times.changed),
+            integers(|row| row.times.synced),
+        );
         let body = Body {
             file_id: FileId::next(),
             ids: integers(|row| row.id.0 as i64),
             uuids: rows.iter().map(|row| row.uuid).collect(),
-            created: integers(|row| row.times.created),
-            changed: integers(|row| row.times.changed),
+            created,
+            changed,
             columns: Columns::build(rows.iter().map(|row| row.cells.as_slice())),
             without_vector: some_of(
                 (0..rows.len())
@@ -88,7 +95,7 @@ impl Block {
             body: Arc::new(body),
             coded: Arc::new(coded.finish()),
             exact: Arc::new(ExactVectors::Memory(exact)),
-            synced: Arc::new(integers(|row| row.times.synced)),
+            synced,
             alive: Arc::new(Mask::full(rows.len())),
             living: rows.len(),
         }
@@ -111,6 +118,11 @@ impl Block {
                 exact.push(block.exact.vector(row, &mut buffer)?);
             }
         }
+        let [created, changed, synced] = share_times(
+            join_integers(&left.body.created, &right.body.created),
+            join_integers(&left.body.changed, &right.body.changed),
+            join_integers(&left.synced, &right.synced),
+        );
         let mut alive = (*left.alive).clone();
         right
             .alive
@@ -120,8 +132,8 @@ impl Block {
             file_id: FileId::next(),
             ids: join_integers(&left.body.ids, &right.body.ids),
             uuids: [left.body.uuids.as_slice(), &right.body.uuids].concat(),
-            created: join_integers(&left.body.created, &right.body.created),
-            changed: join_integers(&left.body.changed, &right.body.changed),
+            created,
+            changed,
             columns: Columns::join(&[&left.body.columns, &right.body.columns]),
             without_vector: some_of(
                 (0..left.len() + right.len())
@@ -165,7 +177,7 @@ impl Block {
             body: Arc::new(body),
             coded: Arc::new(coded),
             exact: Arc::new(exact),
-            synced: Arc::new(join_integers(&left.synced, &right.synced)),
+            synced,
             alive: Arc::new(alive),
             living: left.living + right.living,
         })
@@ -298,7 +310,8 @@ impl Block {
         touched
             .iter()
             .for_each(|&(slot, synced)| times[slot] = synced);
-        self.synced = Arc::new(Integers::build(&times));
+        let body = &self.body;
+        self.synced = share_equal(Integers::build(&times), [&body.changed, &body.created]);
     }
 
     /// A living record, to build another block from it.
@@ -321,7 +334,6 @@ impl Block {
     /// Bytes in memory, by kind.
     pub(crate) fn memory(&self) -> BlockMemory {
         let body = &self.body;
-        let integers = [&body.ids, &body.created, &body.changed, &*self.synced];
         BlockMemory {
             codes: self.coded.memory_bytes(),
             columns: body.columns.memory_bytes(),
@@ -332,10 +344,8 @@ impl Block {
                     .as_ref()
                     .map_or(0, |passages| passages.memory_bytes())
                 + body.equal.as_ref().map_or(0, |equal| equal.memory_bytes())
-                + integers
-                    .iter()
-                    .map(|part| part.memory_bytes())
-                    .sum::<usize>()
+                + body.ids.memory_bytes()
+                + times_memory_bytes([&body.created, &body.changed, &self.synced])
                 + size_of::<Mask>(),
             exact: self.exact.memory_bytes(),
             lexical: body.words.get().map_or(0, |words| words.memory_bytes()),

@@ -20,6 +20,7 @@ use crate::snapshot::file_names::{BASIS, CODES, ROWS};
 use crate::snapshot::index_files::{FileName, IndexFiles};
 use crate::snapshot::keys::Keys;
 use crate::snapshot::passage_table::PassageTable;
+use crate::snapshot::shared_times::share_times;
 use crate::snapshot::unusable::Unusable;
 
 /// Part of a `.rows` file that holds the exact vectors.
@@ -98,6 +99,15 @@ impl IndexFiles {
             return Err(MISMATCH);
         }
         let uuids = rows.read_part(1)?;
+        let (alive, synced) = entry
+            .changing
+            .split_at_checked(size_of::<Mask>())
+            .ok_or(MISMATCH)?;
+        let [created, changed, synced] = share_times(
+            Integers::read(&rows.read_part(2)?, records)?,
+            Integers::read(&rows.read_part(3)?, records)?,
+            Integers::read(synced, records)?,
+        );
         let body = Body {
             file_id: entry.rows,
             ids: Integers::read(&rows.read_part(0)?, records)?,
@@ -107,8 +117,8 @@ impl IndexFiles {
                 .iter()
                 .map(|&bytes| RecordUuid(bytes))
                 .collect(),
-            created: Integers::read(&rows.read_part(2)?, records)?,
-            changed: Integers::read(&rows.read_part(3)?, records)?,
+            created,
+            changed,
             columns: Columns::read(&rows.read_part(4)?)?,
             without_vector: match rows.read_part(WITHOUT_VECTOR)?.as_slice() {
                 [] => None,
@@ -148,10 +158,6 @@ impl IndexFiles {
             .zip((2..).step_by(2))
             .map(|(first, part)| read_codes(part, BLOCK_RECORDS.min(later - first)))
             .collect::<Result<_, _>>()?;
-        let (alive, synced) = entry
-            .changing
-            .split_at_checked(size_of::<Mask>())
-            .ok_or(MISMATCH)?;
         let mut mask = Mask::from_bytes(alive).ok_or(MISMATCH)?;
         mask.and(&Mask::full(records));
         let body = Arc::new(body);
@@ -172,7 +178,7 @@ impl IndexFiles {
                 later,
             }),
             exact: Arc::new(ExactVectors::File(exact)),
-            synced: Arc::new(Integers::read(synced, records)?),
+            synced,
             alive: Arc::new(mask),
         })
     }

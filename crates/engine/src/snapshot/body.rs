@@ -1,6 +1,7 @@
 //! The part of a block that never changes.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 
@@ -19,8 +20,9 @@ pub(crate) struct Body {
     pub(crate) file_id: FileId,
     pub(crate) ids: Integers,
     pub(crate) uuids: Vec<RecordUuid>,
-    pub(crate) created: Integers,
-    pub(crate) changed: Integers,
+    /// The times of creation and of the last change. Equal times of a block are shared.
+    pub(crate) created: Arc<Integers>,
+    pub(crate) changed: Arc<Integers>,
     pub(crate) columns: Columns,
     /// Records without a vector, which no search finds; `None` where every record has one.
     pub(crate) without_vector: Option<Box<Mask>>,

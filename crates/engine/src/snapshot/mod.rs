@@ -27,6 +27,7 @@ mod record_body;
 mod rotation;
 mod saved_snapshot;
 mod selection;
+mod shared_times;
 mod unusable;
 mod view;
 
