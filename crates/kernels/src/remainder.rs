@@ -1,7 +1,7 @@
 //! Pruning pass 3: bounds by the query at 16 bits, for candidates whose bounds cross the floor or the ceiling.
 //!
-//! About half of the error of pass 2 is the residual of the query's 8-bit codes. This residual is quantised with 8 more
-//! bits and multiplied with the record's codes: fine codes and high nibbles of the coarse band in its tile, the others in its rows.
+//! Most of the error of pass 2 is the residual of the query's 8-bit codes. This residual is quantised with 8 more bits and
+//! multiplied with the record's codes: the parts of the fine and the coarse band that are in its tile, the others in its rows.
 
 use crate::codes::Codes;
 use crate::dots::nibbles_dot;
