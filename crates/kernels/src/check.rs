@@ -157,7 +157,7 @@ fn ranges_agree(kernel: &Kernel, records: usize, random: &mut Random) -> bool {
     let floats: Vec<f64> = (0..records)
         .map(|_| f64::from(random.component()))
         .collect();
-    // Few upper parts, so that in some chunks of integers the lowest bytes decide, and in others they do not.
+    // Few upper parts, so that many numbers have those of the ends, and their lowest bytes decide.
     let split: Vec<u64> = (0..records)
         .map(|_| random.next() & 0xFF_0000_00FF)
         .collect();
@@ -171,8 +171,13 @@ fn ranges_agree(kernel: &Kernel, records: usize, random: &mut Random) -> bool {
             bit(found) == (slot < records && bit(&within) && holds(slot))
         })
     };
+    let split_agrees = |low: u64, high: u64| {
+        // SAFETY: the kernel is available, and there are no more values than a mask has bits.
+        let found = unsafe { (kernel.split_integers_between)(&upper, &lowest, low, high, &within) };
+        agrees(&found, &|slot| (low..=high).contains(&split[slot]))
+    };
     // Both ends are numbers of the block. In the last case they are equal.
-    [(0, 1), (1, 2), (2, 2)].into_iter().all(|(one, other)| {
+    let ends_agree = [(0, 1), (1, 2), (2, 2)].into_iter().all(|(one, other)| {
         let (one, other) = (end(one), end(other));
         let range = |of: &[u64]| (of[one].min(of[other]), of[one].max(of[other]));
         let (low, high) = range(&integers);
@@ -182,19 +187,18 @@ fn ranges_agree(kernel: &Kernel, records: usize, random: &mut Random) -> bool {
             floats[one].max(floats[other]),
         );
         // SAFETY: the kernel is available, and there are no more values than a mask has bits.
-        let (found, found_split, found_floats) = unsafe {
+        let (found, found_floats) = unsafe {
             (
                 (kernel.integers_between)(&integers, low, high, &within),
-                (kernel.split_integers_between)(&upper, &lowest, split_low, split_high, &within),
                 (kernel.floats_between)(&floats, min, max, &within),
             )
         };
         agrees(&found, &|slot| (low..=high).contains(&integers[slot]))
-            && agrees(&found_split, &|slot| {
-                (split_low..=split_high).contains(&split[slot])
-            })
+            && split_agrees(split_low, split_high)
             && agrees(&found_floats, &|slot| (min..=max).contains(&floats[slot]))
-    })
+    });
+    // No number has the upper part of one of these ends, so that the upper parts alone decide.
+    ends_agree && split_agrees(0x40_0000_0100, 0xC0_0000_0100)
 }
 
 /// Whether the search for near numbers of a kernel agrees with a comparison of each number.

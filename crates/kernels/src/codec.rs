@@ -9,7 +9,8 @@ use crate::steps::{MAX_CODE, MAX_SPLIT_CODE, Steps};
 
 /// Packs vectors of one layout, with fixed steps.
 ///
-/// Each record has one scale `s`: a code in a band represents the component `s * step * code`. The scale is rounded
+/// Each record has one scale `s`: a code in a band represents the component `s * step * code`, and a fine code of 12 bits the
+/// component `s * step * code / 16`. The scale is rounded
 /// before the components are quantised, so the quantisation error, the *residual*, is known exactly. Its norms are
 /// stored with the codes, rounded up. The bounds of a scan depend on these norms only.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,8 +106,8 @@ impl Codec {
         Query::new(self.layout, self.steps, &padded)
     }
 
-    /// How wide the bounds are of pass 1 without the tail, and of a pass that also knows the tail and the low nibbles of the
-    /// coarse band.
+    /// The norm of the error of the coarse band in pass 1, plus the norm of the error of all bands once everything but the low
+    /// nibbles of the fine band is known. The lower the sum, the narrower are the bounds of the passes.
     pub(crate) fn residual_norms(&self, rotated: &[f32]) -> f64 {
         let scale = self.scale(rotated);
         let residuals = self.residuals(rotated, scale, &self.quantise(rotated, scale));
@@ -145,6 +146,7 @@ impl Codec {
             let quantised = fine.quantise(rotated, scale, 16.0, max);
             let parts = quantised.map(|code| fine_parts(code as i16));
             (codes, fine_low) = parts.unzip();
+            fine_low.resize(self.layout.fine(), 0);
             [None, Some(coarse), Some(tail)]
         } else {
             [Some(fine), Some(coarse), Some(tail)]
@@ -231,8 +233,8 @@ impl Band {
         &vector[self.start.min(vector.len())..self.end.min(vector.len())]
     }
 
-    /// The components of a vector in this band in the nearest multiples of a step, which is divided by `finer`, as numbers
-    /// whose integer parts are codes. Codes are at most `max`.
+    /// Divides the components of a vector in this band by the band's step over `finer`, and adds half a unit away from zero: a
+    /// cast to an integer gives the nearest code, of at most `max`.
     fn quantise(
         &self,
         vector: &[f32],

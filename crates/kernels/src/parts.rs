@@ -15,7 +15,8 @@ pub(crate) trait Part {
     /// `tail_low_norm` is at least the norm of any record's low nibbles in the tail.
     fn factors(weights: &Weights, tail_low_norm: f32) -> Factors;
 
-    /// The residuals of a record once the plane is known. The low nibbles of the tail are never part of them.
+    /// The residuals of a record once the plane is known. The error of unknown low nibbles of the tail is not part of them: it
+    /// is in [`Factors::scale`].
     fn residuals(meta: &RecordMeta, row: &RowResiduals) -> RowResiduals;
 }
 

@@ -10,8 +10,9 @@ use crate::steps::{MAX_CODE, Steps};
 /// the residuals. Then
 /// `|<q,x> - <q',x'>| = |<q',r_x> + <r_q,x>| <= |q'| |r_x| + |r_q| |x|`, and `|x| = 1`.
 ///
-/// `|<q',r_x>|` is bounded band by band: by the sum over the bands of the norm of `q'` times the norm of `r_x`. A query is
-/// longest in the fine band, whose residual is the shortest.
+/// `|<q',r_x>|` is bounded band by band: by the sum over the bands of the norm of `q'` times the norm of `r_x`. By the
+/// Cauchy–Schwarz inequality, the sum is never more than `|q'| |r_x|`. It is much less once all codes are known, because a
+/// usual query is longest in the fine band, whose residual then is the shortest.
 ///
 /// Pass 1 ignores the tail of `x`, which costs at most its norm times the norm of the query's tail. Once its high nibbles are
 /// known, the low ones cost at most their norm times the norm of the codes of the query's tail.
@@ -305,8 +306,8 @@ impl Band {
 ///   much, once the error of a product of [`MAX_LEADING`] terms for `P`, and twice for `G`.
 ///
 /// Both the query and the record have this error. The other 5e-5 cover a rotation that is orthonormal to 1e-5, norms within
-/// 1e-5 of 1, sums, differences and Hadamard transforms of components, bounds rounded to f32, and a dozen f32 roundings of
-/// numbers below 2 in the scan.
+/// 1e-5 of 1, sums, differences and Hadamard transforms of components, bounds rounded to f32, and up to fifty f32
+/// roundings of numbers below 2 in the passes.
 fn rounding_error(dims: usize) -> f64 {
     let one = component_error(dims) * (dims as f64).sqrt();
     // Stored bases of many dimensions may be square matrices, too.

@@ -79,6 +79,18 @@ fn overwritten_record_is_as_if_it_had_been_there_from_the_start() {
 }
 
 #[test]
+fn missing_components_are_zeros_also_in_a_record_that_is_overwritten() {
+    let (codec, mut vectors) = (codec(), vectors(60));
+    let all = vectors.clone();
+    let mut codes = encoded(&codec, &all);
+    for (slot, vector) in vectors.iter_mut().enumerate() {
+        vector[slot..].fill(0.0);
+        codec.encode(&vector[..slot], slot, &mut codes);
+    }
+    assert_same(&codes, &encoded(&codec, &vectors));
+}
+
+#[test]
 fn pushed_records_are_a_block_of_their_own() {
     let (codec, vectors) = (codec(), vectors(60));
     let all = encoded(&codec, &vectors);

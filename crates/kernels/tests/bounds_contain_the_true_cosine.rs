@@ -27,6 +27,16 @@ fn of_codes_without_a_fine_band() {
 }
 
 #[test]
+fn of_codes_without_a_tail() {
+    hold_in_bands(192, 64, 128, 0xC0_5200);
+}
+
+#[test]
+fn of_codes_without_a_coarse_band() {
+    hold_in_bands(200, 120, 0, 0xC0_5202);
+}
+
+#[test]
 fn of_codes_without_a_rest() {
     hold_in_bands(384, 384, 0, 0xC0_51FA);
 }
@@ -37,7 +47,7 @@ fn of_steps_that_suit_no_vector() {
     let dims = layout.dims();
     let mut vectors = vectors(&mut Random(0xC0_51FE), dims);
     for (at, vector) in vectors.chunks_exact_mut(dims).enumerate() {
-        match at % 6 {
+        match at % 7 {
             // All of the length in one dimension.
             0 => {
                 vector.fill(0.0);
@@ -109,13 +119,13 @@ fn hold_in_bands(dims: usize, fine: usize, coarse: usize, seed: u64) {
     let vectors = vectors(&mut Random(seed), dims);
     let [head, full, sharp] = hold(layout, &vectors, seed + 1);
     assert!(
-        coarse == 0 || sharp < 0.8 * full,
+        fine == dims || sharp < 0.8 * full,
         "the remainder of the query narrows the bounds"
     );
     assert!(head < 0.25 && full < 0.07, "the bounds are narrow");
     assert!(
-        coarse == 0 || full < 0.04 && sharp < 0.02,
-        "the low nibbles of the fine band narrow the bounds"
+        fine == dims || full < 0.04 && sharp < 0.02,
+        "the low nibbles narrow the bounds"
     );
 }
 

@@ -98,8 +98,8 @@ pub(crate) fn preview(
 
 /// Ranks the candidates of pass 1. Returns the bytes of their full codes.
 ///
-/// Where there are many, those with the highest estimates come first: they raise the score floor, and most of the
-/// others are then pruned without being refined.
+/// Where there are many, those with the highest estimates come first, unless [`is_above_threshold`]: they raise the score
+/// floor, and most of the others are then pruned without being refined.
 pub(crate) fn rank(
     block: &Block,
     search: &RunningSearch,
@@ -138,7 +138,7 @@ pub(crate) fn rank(
 }
 
 /// Whether a search that counts all matches knows a score floor above its threshold. Ranking the best candidates first then
-/// prunes no others: nearly all candidates need a score because they may match, not because they may enter the page.
+/// prunes few others, because the floor excludes most matches from the page already.
 fn is_above_threshold(search: &RunningSearch) -> bool {
     search.counts_all() && search.ranking.floor() > search.ranking.threshold()
 }

@@ -22,7 +22,7 @@ pub(crate) struct Basis {
     codec: Codec,
 }
 
-/// Dimensions at full precision in the head of a rotated code.
+/// Dimensions of the fine band of a rotated code.
 const FINE_DIMENSIONS: usize = 64;
 
 /// Coarse dimensions that the head of a rotated code may have; beyond [`MAX_ONE_PRODUCT`] dimensions also all others.

@@ -1,4 +1,4 @@
-//! The times of a block, of which equal ones are in memory once.
+//! Shares equal times of a block in memory.
 
 use std::sync::Arc;
 
