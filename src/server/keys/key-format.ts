@@ -26,7 +26,8 @@ export function keyIdOf(key: string): string | undefined {
 }
 
 export function hashKey(key: string): Buffer {
-  return hash('sha256', key, 'buffer');
+  // As a string first: the buffers that Node makes of hashes are expensive to make.
+  return Buffer.from(hash('sha256', key, 'binary'), 'binary');
 }
 
 /** Compares hashes in constant time. */
