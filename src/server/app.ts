@@ -27,6 +27,7 @@ import { Metrics } from './observability/metrics.js';
 import { logRequests, logResponse, TRACEPARENT } from './observability/request-log.js';
 import { everyMethod } from './operations/allowed-methods.js';
 import type { Operation } from './operations/operation.js';
+import { decorateOperation, setOperation } from './operations/request-operation.js';
 import { OPERATIONS, type OperationId } from './operations/table.js';
 import { answerWithoutRoute } from './operations/unknown-paths.js';
 import { backupHandlers } from './routes/backup.js';
@@ -157,12 +158,14 @@ export function buildApp(options: AppOptions): FastifyInstance {
     if (prepareResponse(request, reply)) reply.code(204).send();
     else sendProblem(request, reply, asCosiftError(error));
   };
+  decorateOperation(app);
   app.addHook('onRequest', (request, reply, done) => {
+    setOperation(request);
     const isPreflight = prepareResponse(request, reply);
     checkHost(request);
     // The router takes the last segment of these paths for a record id.
     const { rid } = request.params as { rid?: string };
-    const hasRoute = request.routeOptions.config?.operation !== undefined && !RESERVED.has(rid ?? '');
+    const hasRoute = request.operation !== undefined && !RESERVED.has(rid ?? '');
     // In this hook, because the body of a request to an unknown path must not be read.
     if (hasRoute) done();
     else answerWithoutRoute(request, reply, isPreflight);

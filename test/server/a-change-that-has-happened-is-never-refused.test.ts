@@ -6,6 +6,7 @@ import { CAPACITY } from '../../src/server/app.js';
 import { asCosiftError } from '../../src/server/http/problem-response.js';
 import { ADMIN } from '../../src/server/keys/caller.js';
 import type { Operation } from '../../src/server/operations/operation.js';
+import { decorateOperation, setOperation } from '../../src/server/operations/request-operation.js';
 
 /** Two responses of this size exceed the share of a key. */
 const BYTES = 4_000;
@@ -21,7 +22,9 @@ function begin() {
     release = resolve;
   });
   app.decorateRequest('caller', null);
+  decorateOperation(app);
   app.addHook('onRequest', async (request) => {
+    setOperation(request);
     request.caller = ADMIN;
   });
   inFlight.guard(app);

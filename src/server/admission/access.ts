@@ -26,7 +26,7 @@ export function guardAccess(
   app.decorateRequest('caller', null);
 
   app.addHook('onRequest', async (request, reply) => {
-    const { operation } = request.routeOptions.config;
+    const { operation } = request;
     if (operation === undefined || operation.open) return;
     const caller = await authenticate(keys, request, operation.answersWithoutStore);
     request.caller = caller;
@@ -38,7 +38,7 @@ export function guardAccess(
 
   // The key may have been revoked or have expired while the body arrived.
   app.addHook('preHandler', async (request) => {
-    if (request.routeOptions.config.operation?.body !== undefined && request.caller !== null)
+    if (request.operation?.body !== undefined && request.caller !== null)
       request.caller = valid(await keys.find(request.caller.keyId));
   });
 }
@@ -55,7 +55,7 @@ export function keyOf(request: FastifyRequest): string {
 
 /** Authenticates and authorises a long request again, because its key may have been revoked or have expired. */
 export async function checkKeyAgain(keys: KeyStore, request: FastifyRequest): Promise<void> {
-  const { operation } = request.routeOptions.config;
+  const { operation } = request;
   const caller = await authenticate(keys, request);
   if (operation !== undefined) checkActions(operation, caller);
   request.caller = caller;

@@ -136,13 +136,13 @@ function shareOf(capacity: number): number {
 }
 
 function kindOf(request: FastifyRequest): RequestKind | undefined {
-  const { operation } = request.routeOptions.config;
-  if (operation?.lines !== undefined && NDJSON.test(request.headers['content-type'] ?? '')) return 'streams';
+  const { operation, headers } = request;
+  if (operation?.lines !== undefined && NDJSON.test(headers['content-type'] ?? '')) return 'streams';
   return operation?.kind;
 }
 
-function isChange({ method, routeOptions }: FastifyRequest): boolean {
-  return !['GET', 'HEAD'].includes(method) && routeOptions.config.operation?.kind !== 'searches';
+function isChange({ method, operation }: FastifyRequest): boolean {
+  return !['GET', 'HEAD'].includes(method) && operation?.kind !== 'searches';
 }
 
 function lengthOf(payload: unknown): number {

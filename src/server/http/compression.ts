@@ -52,14 +52,14 @@ export function compressResponses(app: FastifyInstance): void {
 
 /** Whether the coding of a response may depend on the request. */
 function isCompressible(
-  { routeOptions }: FastifyRequest,
+  { operation }: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
 ): payload is string | Uint8Array {
   if (!(typeof payload === 'string' || payload instanceof Uint8Array) || payload.length === 0) return false;
   if (reply.hasHeader('content-encoding')) return false;
   // The size of a compressed response reveals whether a text of the request resembles a secret next to it (BREACH).
-  if (routeOptions.config?.operation?.showsSecret) return false;
+  if (operation?.showsSecret) return false;
   return COMPRESSIBLE.test(String(reply.getHeader('content-type')));
 }
 

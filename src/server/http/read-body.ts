@@ -50,7 +50,7 @@ export function readBodies(
   };
   const readJson = async (request: FastifyRequest, payload: Readable) => {
     checkCoding(request);
-    const { operation } = request.routeOptions.config;
+    const { operation } = request;
     const engineMaxBytes = operation?.body && engineBytes[operation.body];
     const maxBytes = engineMaxBytes ?? limits.body_bytes;
     const declared = Number(request.headers['content-length'] ?? 0);
@@ -72,16 +72,16 @@ export function readBodies(
   };
   // An operation without a body takes an empty one of any type.
   const refuseType = (request: FastifyRequest, payload: Readable) => {
-    if (request.routeOptions.config.operation?.body !== undefined) throw unsupportedType(request);
+    if (request.operation?.body !== undefined) throw unsupportedType(request);
     return readJson(request, payload);
   };
   app.addContentTypeParser('application/json', readJson);
   app.addContentTypeParser(MERGE_PATCH, async (request: FastifyRequest, payload: Readable) => {
-    const { operation } = request.routeOptions.config;
+    const { operation } = request;
     return operation?.mergePatch ? readJson(request, payload) : refuseType(request, payload);
   });
   app.addContentTypeParser(NDJSON, async (request: FastifyRequest, payload: Readable) => {
-    const { operation } = request.routeOptions.config;
+    const { operation } = request;
     if (operation?.lines === undefined) return refuseType(request, payload);
     checkCoding(request);
     return payload;
@@ -100,8 +100,8 @@ const NDJSON = 'application/x-ndjson';
 /** Parsing and checking a body of this size takes milliseconds. */
 const LARGE_BYTES = 65_536;
 
-function unsupportedType({ headers, routeOptions }: FastifyRequest): CosiftError {
-  const { lines, mergePatch } = routeOptions.config.operation ?? {};
+function unsupportedType({ headers, operation }: FastifyRequest): CosiftError {
+  const { lines, mergePatch } = operation ?? {};
   const types = ['application/json', ...(lines ? [NDJSON] : []), ...(mergePatch ? [MERGE_PATCH] : [])];
   const given = headers['content-type'];
   return new CosiftError(

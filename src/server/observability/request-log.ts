@@ -14,7 +14,7 @@ export function logRequests(app: FastifyInstance, metrics: Metrics): void {
 
 /** Logs and measures a response. Headers and bodies are not logged, so the log never contains an API key. */
 export function logResponse(request: FastifyRequest, reply: FastifyReply, metrics: Metrics): void {
-  const { operationId = 'unknown' } = request.routeOptions.config ?? {};
+  const { operationId = 'unknown' } = request;
   const ms = reply.elapsedTime;
   metrics.observeRequest(operationId, reply.statusCode, ms / 1000);
   request.log.info(
