@@ -70,7 +70,8 @@ export class RequestResources {
   #leave(): void {
     this.#holders -= 1;
     if (this.#holders > 0) return;
-    for (const release of this.#releases.splice(0)) release();
+    for (const release of this.#releases) release();
+    this.#releases.length = 0;
   }
 }
 

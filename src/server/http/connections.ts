@@ -3,6 +3,7 @@ import type { Server, Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { CosiftError } from '../../errors.js';
+import { onClose } from './on-close.js';
 
 /** Once the server stops: how long a connection without a request stays open. */
 const IDLE_STOP_MS = 500;
@@ -68,9 +69,9 @@ function trackConnections(server: Server): Connections {
     const requests = open.get(socket)?.requests;
     requests?.add(request);
     if (requests !== undefined && requests.size > MAX_PIPELINED) excess.add(request);
-    response.once('close', () => {
+    onClose({ raw: request }, { raw: response }, () => {
       requests?.delete(request);
-      if (!connections.stopping) return;
+      if (!connections.stopping || socket.destroyed) return;
       // Destroying the socket while the client still sends would reset the connection, and the client would lose the response.
       if (request.complete) socket.destroySoon();
       else socket.end();

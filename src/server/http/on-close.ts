@@ -1,9 +1,18 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
-/** By response: the functions to call when it or its connection closes. */
-const listenersOfResponse = new WeakMap<object, Set<() => void>>();
-/** By socket: the functions to call when it closes, one for each response. */
-const closersOfSocket = new WeakMap<object, Set<() => void>>();
+/** The functions to call when a response or its connection closes. Members of objects take less time than a `WeakMap`. */
+const LISTENERS = Symbol('listeners');
+/** The functions to call when a connection closes, one for each response. */
+const CLOSERS = Symbol('closers');
+
+type Response = ServerResponse & { [LISTENERS]?: (() => void)[] };
+type Connection = Socket & { [CLOSERS]?: Set<() => void> };
+
+/** The request and the response of Node, which Fastify calls `raw`. */
+interface Raw<T> {
+  readonly raw: T;
+}
 
 /**
  * Calls `listener` once, when the response or its connection has closed. The returned function removes the listener. Each
@@ -12,28 +21,32 @@ const closersOfSocket = new WeakMap<object, Set<() => void>>();
  * The connection is watched, too, because Node does not close the response to a pipelined request if the connection ends
  * before the request's turn.
  */
-export function onClose(request: FastifyRequest, reply: FastifyReply, listener: () => void): () => void {
+export function onClose(
+  request: Raw<IncomingMessage>,
+  reply: Raw<ServerResponse>,
+  listener: () => void,
+): () => void {
   const { socket } = request.raw;
-  const response = reply.raw;
+  const response: Response = reply.raw;
   if (response.closed || socket.closed) {
     queueMicrotask(listener);
     return () => undefined;
   }
-  const listeners = listenersOfResponse.get(response) ?? watch(response, closersOf(socket));
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  const listeners = response[LISTENERS] ?? watch(response, closersOf(socket));
+  listeners.push(listener);
+  return () => {
+    const at = listeners.indexOf(listener);
+    if (at !== -1) listeners.splice(at, 1);
+  };
 }
 
-/** Makes the set of one response. The response has one listener for all, because adding a listener to a response takes time. */
-function watch(response: FastifyReply['raw'], ofSocket: Set<() => void>): Set<() => void> {
-  const created = new Set<() => void>();
-  listenersOfResponse.set(response, created);
+/** Makes the list of one response. The response has one listener for all, because adding a listener to a response takes time. */
+function watch(response: Response, ofSocket: Set<() => void>): (() => void)[] {
+  const created: (() => void)[] = [];
+  response[LISTENERS] = created;
   const close = () => {
     ofSocket.delete(close);
-    for (const listener of created) {
-      created.delete(listener);
-      listener();
-    }
+    for (let next = created.shift(); next !== undefined; next = created.shift()) next();
   };
   response.on('close', close);
   ofSocket.add(close);
@@ -41,11 +54,11 @@ function watch(response: FastifyReply['raw'], ofSocket: Set<() => void>): Set<()
 }
 
 /** The set of one socket. The socket has one listener for all, because a kept-alive connection has many requests. */
-function closersOf(socket: FastifyRequest['raw']['socket']): Set<() => void> {
-  const existing = closersOfSocket.get(socket);
+function closersOf(socket: Connection): Set<() => void> {
+  const existing = socket[CLOSERS];
   if (existing !== undefined) return existing;
   const created = new Set<() => void>();
-  closersOfSocket.set(socket, created);
+  socket[CLOSERS] = created;
   socket.once('close', () => {
     for (const close of created) close();
   });
