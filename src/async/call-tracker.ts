@@ -31,7 +31,9 @@ export class CallTracker {
     return { [Symbol.dispose]: () => this.#end() };
   }
 
-  /** Counts a call like {@link begin}, where `using` may be missing: not every browser has it. */
+  /**
+   * Counts a call like {@link begin}, in less time, and where `using` may be missing: not every browser has it.
+   */
   async run<T>(call: () => Promise<T>): Promise<T> {
     this.#begin();
     try {

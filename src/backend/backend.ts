@@ -25,7 +25,7 @@ export interface Backend {
    */
   loadModels(): Promise<{ model: string; error: unknown }[]>;
   /** Returns whether requests are served. It must be cheap, because every request calls it. */
-  readiness(): Promise<Readiness>;
+  readiness(): Readiness;
   /** Returns the state of every database, including those that could not be opened. Aborting `signal` ends the call. */
   databases(signal?: AbortSignal): Promise<DatabaseState[]>;
 
@@ -204,9 +204,9 @@ export interface PageReply {
 
 export interface Readiness {
   /** Whether requests are served. A database that could not be opened does not block the others. */
-  ready: boolean;
+  readonly ready: boolean;
   /** Why requests are not served. */
-  reasons: string[];
+  readonly reasons: readonly string[];
 }
 
 /** The state of a database. */

@@ -54,6 +54,8 @@ const MAX_EXPORTS = 32;
 /** Milliseconds that statistics wait for the store. Programs that ask for metrics wait for seconds only. */
 const PROGRESS_MS = 2_000;
 
+const READY: Readiness = { ready: true, reasons: [] };
+
 export interface EmbeddingBackendOptions {
   limits: Limits;
   /** Whether interrupted re-embeddings continue by themselves. */
@@ -124,12 +126,13 @@ export class EmbeddingBackend implements Backend {
     return failed;
   }
 
-  async readiness(): Promise<Readiness> {
+  readiness(): Readiness {
+    if (this.#starting === undefined && this.#closed === undefined) return READY;
     const reasons = [
       ...(this.#starting === undefined ? [] : [this.#starting]),
       ...(this.#closed === undefined ? [] : ['the service is stopping']),
     ];
-    return { ready: reasons.length === 0, reasons };
+    return { ready: false, reasons };
   }
 
   async databases(signal?: AbortSignal): Promise<DatabaseState[]> {
@@ -255,19 +258,16 @@ export class EmbeddingBackend implements Backend {
     return await this.#writer.deleteRecords(id, request, options);
   }
 
-  async search(id: string, request: SearchRequest, options: PageOptions): Promise<PageReply> {
-    using _call = this.#calls.begin();
-    return await this.#pages.search(id, request, options);
+  search(id: string, request: SearchRequest, options: PageOptions): Promise<PageReply> {
+    return this.#calls.run(() => this.#pages.search(id, request, options));
   }
 
-  async query(id: string, request: QueryRequest, options: PageOptions): Promise<PageReply> {
-    using _call = this.#calls.begin();
-    return await this.#pages.query(id, request, options);
+  query(id: string, request: QueryRequest, options: PageOptions): Promise<PageReply> {
+    return this.#calls.run(() => this.#pages.query(id, request, options));
   }
 
-  async map(id: string, request: MapRequest, options: PageOptions): Promise<PageReply> {
-    using _call = this.#calls.begin();
-    return await this.#pages.map(id, request, options);
+  map(id: string, request: MapRequest, options: PageOptions): Promise<PageReply> {
+    return this.#calls.run(() => this.#pages.map(id, request, options));
   }
 
   async changes(id: string, request: ChangesRequest, options: ScopedOptions = {}): Promise<Uint8Array> {

@@ -49,7 +49,7 @@ export interface AppOptions {
   keys: KeyStore;
   webhooks: Webhooks;
   /** While the service is not ready, requests that need a key get `not_ready`. Default: the backend's readiness. */
-  readiness?: () => Promise<Readiness>;
+  readiness?: () => Readiness;
   limits?: Limits;
   /** Rate limit of each key; absent: none. */
   rate?: Rate;

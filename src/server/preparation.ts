@@ -11,8 +11,8 @@ export class Preparation {
     this.#backend = backend;
   }
 
-  async readiness(): Promise<Readiness> {
-    const state = await this.#backend.readiness();
+  readiness(): Readiness {
+    const state = this.#backend.readiness();
     if (!state.ready || this.#step === undefined) return state;
     return { ready: false, reasons: [this.#step] };
   }

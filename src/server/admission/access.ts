@@ -18,7 +18,7 @@ declare module 'fastify' {
 /** Installs the hooks that authenticate each request and check the rate and the actions of its key. */
 export function guardAccess(
   app: FastifyInstance,
-  { keys, readiness }: { keys: KeyStore; readiness: () => Promise<Readiness> },
+  { keys, readiness }: { keys: KeyStore; readiness: () => Readiness },
   rate: Rate | undefined,
 ): void {
   const buckets = rate && new TokenBuckets(rate);
@@ -32,7 +32,7 @@ export function guardAccess(
     request.caller = caller;
     if (buckets !== undefined && policy !== undefined) takeRate(buckets, policy, caller, reply);
     checkActions(operation, caller);
-    const { ready, reasons } = await readiness();
+    const { ready, reasons } = readiness();
     if (!ready) throw new CosiftError('not_ready', reasons.join('; '));
   });
 

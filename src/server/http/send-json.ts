@@ -2,8 +2,10 @@ import type { FastifyReply } from 'fastify';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Sends bytes that are JSON already. */
-export function sendJson(reply: FastifyReply, body: Uint8Array): FastifyReply {
+/** Sends bytes that are JSON already. Returns what the handler returns. */
+export function sendJson(reply: FastifyReply, body: Uint8Array): FastifyReply | undefined {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  return reply.header('content-type', JSON_TYPE).send(bytes);
+  reply.header('content-type', JSON_TYPE).send(bytes);
+  // A reply is a promise, too, which takes time. Fastify needs it only while the response is not sent.
+  return reply.sent ? undefined : reply;
 }

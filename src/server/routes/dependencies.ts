@@ -11,7 +11,7 @@ import type { Webhooks } from '../webhooks/webhooks.js';
 /** Everything that the route handlers need. */
 export interface Dependencies {
   backend: Backend;
-  readiness: () => Promise<Readiness>;
+  readiness: () => Readiness;
   keys: KeyStore;
   webhooks: Webhooks;
   limits: Limits;

@@ -56,7 +56,7 @@ export function serviceHandlers({
       if (inFlight.closing.aborted) {
         return reply.code(503).send({ status: 'not_ready', reasons: ['the server is stopping'] });
       }
-      const { ready, reasons } = await readiness();
+      const { ready, reasons } = readiness();
       const late = AbortSignal.timeout(READY_MS);
       const [databases, { caller, isReadable }] = await Promise.all([
         backend.databases(late).catch((error) => {
