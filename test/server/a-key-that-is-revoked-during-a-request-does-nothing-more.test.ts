@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ADMIN } from '../../src/server/keys/caller.js';
 import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
+import { issueKey, Raw, request } from './raw.js';
 import { Service } from './service.js';
 
 let service: Service;
@@ -37,16 +38,28 @@ test('a body that arrives after the revocation is refused', async () => {
   expect((await service.call('GET', '/v1/databases/fan/webhooks')).body.webhooks).toEqual([]);
 });
 
+test('a revocation holds for the next request on the same connection', async () => {
+  const { key, key_id } = await issueKey(service);
+  const search = JSON.stringify({ search: { vector: [1, 0] } });
+  const raw = new Raw(service);
+  raw.socket.write(request(key, 'POST', '/v1/databases/fan/search', search));
+  await raw.until('"results":[]');
+  expect((await service.call('DELETE', `/v1/keys/${key_id}`)).status).toBe(204);
+  raw.socket.write(request(key, 'POST', '/v1/databases/fan/search', search));
+  await raw.until('HTTP/1.1 401 ');
+  raw.socket.destroy();
+});
+
 test('a key that was revoked a moment ago issues and revokes no other', async () => {
   const keys = new FileKeyStore(`${service.directory}/apart`, 'admin');
-  const request = { name: 'k', actions: ['keys.manage' as const], databases: '*' as const };
-  const { key, key_id } = await keys.issue(request, ADMIN);
+  const wanted = { name: 'k', actions: ['keys.manage' as const], databases: '*' as const };
+  const { key, key_id } = await keys.issue(wanted, ADMIN);
   const caller = await keys.authenticate(key);
   if (caller === undefined) throw new Error('the key is not accepted');
   const refused = expect.objectContaining({ code: 'unauthorized' });
   const [revoked, issued, again] = await Promise.allSettled([
     keys.revoke(key_id, ADMIN, { descendants: true }),
-    keys.issue(request, caller),
+    keys.issue(wanted, caller),
     keys.revoke(key_id, caller),
   ]);
   expect(revoked.status).toBe('fulfilled');

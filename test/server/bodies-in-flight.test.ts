@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ALL_ZERO, issueKey, Raw, request, searchAndWrite, untilGauges } from './raw.js';
 import { fan, JSON_TYPE, Service } from './service.js';
@@ -89,4 +90,22 @@ test('a batch of many bodies at once keeps within the limit', async () => {
   expect(new Set(statuses)).toContain('200 ');
   expect(statuses.every((status) => status === '200 ' || status === '503 busy')).toBe(true);
   await untilGauges(service, ALL_ZERO);
+});
+
+test('a body has the same response whether it arrives with its head or in parts', async () => {
+  const requests = [201, 202, 203].map((id) =>
+    request(service.adminKey, 'POST', RECORDS, batch(100 * id, id)),
+  );
+  const together = new Raw(service);
+  together.socket.write(requests.join(''));
+  await together.until(/("created":1.*){3}/s);
+  const inParts = new Raw(service);
+  const bytes = requests.join('');
+  for (let start = 0; start < bytes.length; start += 9_000) {
+    inParts.socket.write(bytes.slice(start, start + 9_000));
+    await setImmediate();
+  }
+  await inParts.until(/("unchanged":1.*){3}/s);
+  await untilGauges(service, ALL_ZERO);
+  for (const { socket } of [together, inParts]) socket.destroy();
 });

@@ -37,9 +37,13 @@ export function guardAccess(
   });
 
   // The key may have been revoked or have expired while the body arrived.
-  app.addHook('preHandler', async (request) => {
-    if (request.operation?.body !== undefined && request.caller !== null)
-      request.caller = valid(await keys.find(request.caller.keyId));
+  app.addHook('preHandler', (request, _reply, done) => {
+    const { caller } = request;
+    if (!request.hasWaitedForBody || caller === null) return done();
+    const check = async () => {
+      request.caller = valid(await keys.find(caller.keyId));
+    };
+    check().then(() => done(), done);
   });
 }
 

@@ -11,14 +11,18 @@ export class BodyBuffer {
   #buffer = Buffer.alloc(0);
   #length = 0;
 
-  /** `reserve` reserves `bytes` more bytes; it throws when that exceeds a limit. */
-  constructor(maxBytes: number, reserve: (bytes: number) => void) {
+  /**
+   * `declared` is the length of the body if that is declared, otherwise 0. `reserve` reserves `bytes` more bytes; it throws
+   * when that exceeds a limit.
+   */
+  constructor(maxBytes: number, declared: number, reserve: (bytes: number) => void) {
     this.#maxBytes = maxBytes;
     this.#reserve = reserve;
+    if (declared > 0) this.#grow(declared);
   }
 
   /** Reserves and allocates `size` bytes in total. */
-  grow(size: number): void {
+  #grow(size: number): void {
     this.#reserve(size - this.#buffer.length);
     const larger = Buffer.allocUnsafeSlow(size);
     this.#buffer.copy(larger, 0, 0, this.#length);
@@ -28,7 +32,7 @@ export class BodyBuffer {
   add(chunk: Buffer): void {
     const length = this.#length + chunk.length;
     if (length > this.#maxBytes) throw tooLarge(this.#maxBytes);
-    if (length > this.#buffer.length) this.grow(Math.min(this.#maxBytes, Math.max(2 * length, MIN_SIZE)));
+    if (length > this.#buffer.length) this.#grow(Math.min(this.#maxBytes, Math.max(2 * length, MIN_SIZE)));
     chunk.copy(this.#buffer, this.#length);
     this.#length = length;
   }
@@ -36,6 +40,15 @@ export class BodyBuffer {
   bytes(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
+}
+
+/** Takes a body of which all bytes have arrived. */
+export function takeBody(payload: Readable, reserve: (bytes: number) => void): Buffer {
+  reserve(payload.readableLength);
+  const body = payload.read() as Buffer;
+  // The stream has not ended yet.
+  payload.resume();
+  return body;
 }
 
 /**

@@ -4,13 +4,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { FairLimiter } from '../../async/fair-limiter.js';
 import { CosiftError } from '../../errors.js';
 import { type ComponentName, jsonDepth, type Limits } from '../../schema/index.js';
-import { BodyBuffer, collectBody, tooLarge } from './body-buffer.js';
+import { BodyBuffer, collectBody, takeBody, tooLarge } from './body-buffer.js';
 import { parseStrictJson } from './strict-json.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Bytes of a JSON body. */
     bodyBytes: number;
+    /** Whether time has passed between the hooks of the head of the request and those of its body. */
+    hasWaitedForBody: boolean;
   }
 }
 
@@ -36,6 +38,7 @@ export function readBodies(
   // Large bodies are parsed one at a time, so that other requests are served in between.
   const parsing = new FairLimiter({ total: 1, perCaller: 1 });
   app.decorateRequest('bodyBytes', 0);
+  app.decorateRequest('hasWaitedForBody', false);
   app.removeAllContentTypeParsers();
   app.addHook('onResponse', ({ raw }, _reply, done) => {
     if (!raw.complete) {
@@ -55,9 +58,15 @@ export function readBodies(
     const maxBytes = engineMaxBytes ?? limits.body_bytes;
     const declared = Number(request.headers['content-length'] ?? 0);
     if (declared > maxBytes) throw tooLarge(maxBytes);
-    const buffer = new BodyBuffer(maxBytes, (bytes) => reserve(request, bytes));
-    if (declared > 0) buffer.grow(declared);
-    const body = await collectBody(payload, buffer, timeoutMs);
+    const reserveBytes = (bytes: number) => reserve(request, bytes);
+    let body: Buffer;
+    // Most bodies arrive together with the head of their request.
+    if (declared > 0 && payload.readableLength === declared) {
+      body = takeBody(payload, reserveBytes);
+    } else {
+      request.hasWaitedForBody = true;
+      body = await collectBody(payload, new BodyBuffer(maxBytes, declared, reserveBytes), timeoutMs);
+    }
     if (operation?.body === undefined && body.length > 0) {
       throw new CosiftError('invalid_request', 'this operation takes no body');
     }
@@ -65,6 +74,7 @@ export function readBodies(
     if (engineMaxBytes !== undefined) return body;
     request.bodyBytes = body.length;
     if (body.length < LARGE_BYTES) return parseStrictJson(body, depth);
+    request.hasWaitedForBody = true;
     return parsing.run(callerOf(request), async () => {
       await setImmediate();
       return parseStrictJson(body, depth);
