@@ -67,7 +67,7 @@ export declare class NativeEngine {
   /** Deletes records and tells how many there were; none once it is stopped. */
   deleteRecords(id: string, request: string, stop: StopFlag): number | NativeFailure | Promise<number | NativeFailure>
   /** Searches by a vector. */
-  search(id: string, request: string, vector: Float64Array, stop: StopFlag): NativePage | NativeFailure | Promise<NativePage | NativeFailure>
+  search(id: string, request: string, vector: Float32Array | Float64Array, stop: StopFlag): NativePage | NativeFailure | Promise<NativePage | NativeFailure>
   /** Runs the filter-only operation. */
   query(id: string, request: string, stop: StopFlag): NativePage | NativeFailure | Promise<NativePage | NativeFailure>
   /** Reads the change feed: `{"changes","position","has_more","epoch"}`. */
@@ -374,8 +374,6 @@ export interface NativeMeter {
 export interface NativePage {
   /** The response body, JSON. */
   body: Buffer
-  /** Microseconds the scan took. */
-  scanMicros: number
   /** Microseconds from arrival in the engine to the answer. */
   totalMicros: number
 }

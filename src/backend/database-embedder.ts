@@ -15,7 +15,8 @@ export type EmbedTexts = (source: TextSource, signal?: AbortSignal) => Promise<E
 
 /** What a search is scored by. */
 export interface QueryVector {
-  vector: Float64Array;
+  /** May be shared with other searches. */
+  vector: Float32Array | Float64Array;
   /** The fingerprint of the model that made it; null for a vector of the caller. */
   fingerprint: string | null;
 }

@@ -59,8 +59,8 @@ export interface Embedder {
    * @throws {CosiftError} `invalid_request` for a text with more tokens than the model takes.
    */
   embedQuery(text: string, options?: EmbedOptions): Promise<Float64Array>;
-  /** The vector that {@link embedQuery} would find in the cache. */
-  cachedQuery(text: string): Float64Array | undefined;
+  /** The vector that {@link embedQuery} would find in the cache. It is shared, so it must not be changed. */
+  cachedQuery(text: string): Float32Array | undefined;
   /**
    * The vectors of record texts in the order of `texts`. A text without tokens, such as one of only spaces, has a vector
    * of zeros. A text that is longer than the window of the model is split into passages, which have a vector each.

@@ -31,19 +31,18 @@ export class QueuedEmbedder implements Embedder {
 
   async embedQuery(text: string, { signal, caller }: EmbedOptions = {}): Promise<Float64Array> {
     const cached = this.cachedQuery(text);
-    if (cached !== undefined) return cached;
+    // A copy, because a caller may change its vector.
+    if (cached !== undefined) return new Float64Array(cached);
     if (this.#inferences.has(text)) this.#cacheHits += 1;
     else this.#cacheMisses += 1;
     const run = (stop: AbortSignal) => this.#runQuery(text, caller, stop);
     return new Float64Array(await this.#inferences.run(text, run, signal));
   }
 
-  cachedQuery(text: string): Float64Array | undefined {
+  cachedQuery(text: string): Float32Array | undefined {
     const cached = this.#cache.get(text);
-    if (cached === undefined) return undefined;
-    this.#cacheHits += 1;
-    // A copy, because a caller may change its vector, and the cached one is shared.
-    return new Float64Array(cached);
+    if (cached !== undefined) this.#cacheHits += 1;
+    return cached;
   }
 
   async embedPassages(texts: readonly string[], options: PassageOptions = {}): Promise<TextVectors> {

@@ -91,7 +91,7 @@ export interface RecordStore {
   search(
     id: string,
     request: StoreSearchRequest,
-    vector: Float64Array,
+    vector: Float32Array | Float64Array,
     stoppable?: Stoppable,
   ): Promise<StorePage>;
   /** Returns a page of the records that pass filter and time range. Aborting `signal` stops the running query. */

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use cosift_engine::{Embedded, Engine, Format};
 use napi::bindgen_prelude::{
-    Either, Either3, Float32Array, Float64Array, PromiseRaw, Uint8Array, Uint32Array,
+    Either, Either3, Float32Array, Float32ArraySlice, Float64ArraySlice, PromiseRaw, Uint8Array,
+    Uint32Array,
 };
 use napi_derive::napi;
 
@@ -89,8 +90,16 @@ promises! { impl NativeEngine {
         self.engine.delete(&id, &request, Arc::clone(&stop.flag), done);
     };
     #[doc = " Searches by a vector."]
-    fn search(self, id: String, request: String, vector: Float64Array, stop: &StopFlag) -> NativePage,
-        |done| self.engine.search(&id, &request, &vector, Arc::clone(&stop.flag), done);
+    fn search(
+        self, id: String, request: String, vector: Either<Float32ArraySlice<'env>, Float64ArraySlice<'env>>,
+        stop: &StopFlag
+    ) -> NativePage, |done| {
+        let stop = Arc::clone(&stop.flag);
+        match vector {
+            Either::A(vector) => self.engine.search(&id, &request, &vector, stop, done),
+            Either::B(vector) => self.engine.search(&id, &request, &vector, stop, done),
+        }
+    };
     #[doc = " Runs the filter-only operation."]
     fn query(self, id: String, request: String, stop: &StopFlag) -> NativePage,
         |done| self.engine.query(&id, request, Arc::clone(&stop.flag), done);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cosift_engine::{Engine, Error};
-use napi::bindgen_prelude::{Either, Uint8Array};
+use napi::bindgen_prelude::Either;
 use napi_derive::napi;
 
 use crate::engine::NativeEngine;
@@ -15,9 +15,9 @@ use crate::promise::outcome;
 /// Checks that bytes are strict JSON: UTF-8, no duplicate keys, no lone surrogates, numbers that a
 /// double holds, at most `max_depth` deep. Returns what is wrong, or null.
 #[napi]
-pub fn check_json(body: Uint8Array, max_depth: f64) -> Option<NativeFailure> {
+pub fn check_json(body: &[u8], max_depth: f64) -> Option<NativeFailure> {
     let checked = integer("maxDepth", max_depth).and_then(|depth| {
-        cosift_engine::check_json(&body, depth).map_err(|problem| Error::Invalid {
+        cosift_engine::check_json(body, depth).map_err(|problem| Error::Invalid {
             code: "invalid_json",
             problems: vec![problem],
         })

@@ -76,8 +76,6 @@ impl From<TextLine> for NativeTextLine {
 pub struct NativePage {
     /// The response body, JSON.
     pub body: Buffer,
-    /// Microseconds the scan took.
-    pub scan_micros: f64,
     /// Microseconds from arrival in the engine to the answer.
     pub total_micros: f64,
 }
@@ -86,7 +84,6 @@ impl From<Page> for NativePage {
     fn from(page: Page) -> Self {
         Self {
             body: page.body.into(),
-            scan_micros: page.scan_micros as f64,
             total_micros: page.total_micros as f64,
         }
     }

@@ -135,7 +135,7 @@ export class LocalStore implements RecordStore {
   async search(
     id: string,
     request: StoreSearchRequest,
-    vector: Float64Array,
+    vector: Float32Array | Float64Array,
     stoppable: Stoppable = {},
   ): Promise<StorePage> {
     const text = engineRequest(request);

@@ -189,7 +189,7 @@ export class PostgresStore implements RecordStore {
   async search(
     id: string,
     request: StoreSearchRequest,
-    vector: Float64Array,
+    vector: Float32Array | Float64Array,
     stoppable: Stoppable = {},
   ): Promise<StorePage> {
     stoppable.signal?.throwIfAborted();

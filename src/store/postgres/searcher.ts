@@ -54,12 +54,13 @@ export class Searcher {
   async search(
     id: string,
     request: StoreSearchRequest,
-    vector: Float64Array,
+    vector: Float32Array | Float64Array,
     { signal }: Stoppable = {},
   ): Promise<StorePage> {
     const start = performance.now();
     const work = async (sql: Sql, entry: ReadEntry) => {
-      const search = unwrap(this.#catalog.rulesOf(entry).search(engineRequest(request), vector));
+      const rules = this.#catalog.rulesOf(entry);
+      const search = unwrap(rules.search(engineRequest(request), new Float64Array(vector)));
       const margin = this.#marginOf(settingsOf(entry).dimensions);
       return await new Search(sql, entry, request, search, margin).page();
     };
