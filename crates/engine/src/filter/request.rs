@@ -24,6 +24,8 @@ pub(crate) type FilterKey = [u8; 16];
 pub(crate) struct RequestReader<'a> {
     /// All members except filters.
     pub(crate) members: BTreeMap<String, Value>,
+    /// The texts of these members, by name.
+    texts: Vec<(String, &'a str)>,
     filters: Vec<FilterText<'a>>,
     limits: FilterLimits,
 }
@@ -48,6 +50,7 @@ impl<'a> RequestReader<'a> {
         let texts: BTreeMap<String, &'a RawValue> = serde_json::from_str(json).map_err(invalid)?;
         let mut reader = Self {
             members: BTreeMap::new(),
+            texts: Vec::with_capacity(texts.len()),
             filters: Vec::new(),
             limits: limits.filter,
         };
@@ -55,6 +58,7 @@ impl<'a> RequestReader<'a> {
             let json = text.get();
             if !FILTER_MEMBERS.contains(&name.as_str()) {
                 let value = serde_json::from_str(json).map_err(invalid)?;
+                reader.texts.push((name.clone(), json));
                 reader.members.insert(name, value);
             } else if json != "null" {
                 let hash = content_hash(&[json.as_bytes()]);
@@ -72,18 +76,15 @@ impl<'a> RequestReader<'a> {
 
     /// A hash of the members whose names `counts` accepts.
     pub(crate) fn hash_of(&self, counts: impl Fn(&str) -> bool) -> [u8; 16] {
-        let mut parts: Vec<Vec<u8>> = Vec::new();
-        for (name, value) in &self.members {
-            if counts(name) {
-                parts.push(format!("{name}={value}").into_bytes());
-            }
-        }
-        for FilterText { name, hash, .. } in &self.filters {
-            if counts(name) {
-                parts.extend([name.clone().into_bytes(), hash.to_vec()]);
-            }
-        }
-        content_hash(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        let texts = self.texts.iter();
+        let texts = texts.map(|(name, text)| (name, text.as_bytes()));
+        let filters = self.filters.iter();
+        let filters = filters.map(|filter| (&filter.name, &filter.hash[..]));
+        let counted = texts.chain(filters).filter(|(name, _)| counts(name));
+        let parts: Vec<_> = counted
+            .flat_map(|(name, text)| [name.as_bytes(), text])
+            .collect();
+        content_hash(&parts)
     }
 
     /// Whether the request has a filter of its own.

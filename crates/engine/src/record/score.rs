@@ -170,19 +170,16 @@ fn as_unit_q30<T: Copy + Into<f64>>(vector: &[T]) -> Option<Vec<i32>> {
     const STEPS: f64 = (1_u32 << COMPONENT_BITS) as f64;
     // More than the error of floating-point numbers in the length, and in the components before they were rounded.
     const SLACK: f64 = 1e-3;
-    let mut unit = Vec::with_capacity(vector.len());
-    let mut squares = 0_u128;
-    for &component in vector {
-        let component: f64 = component.into();
-        // Multiplying by a power of 2 is exact.
-        let steps = component * STEPS;
-        if steps.trunc() != steps || steps.abs() > STEPS {
-            return None;
-        }
-        let steps = steps as i32;
-        squares += u128::from(steps.unsigned_abs()).pow(2);
-        unit.push(steps);
+    // Multiplying by a power of 2 is exact.
+    let steps = || vector.iter().map(|&component| component.into() * STEPS);
+    if steps().any(|steps| steps.trunc() != steps || steps.abs() > STEPS) {
+        return None;
     }
+    let unit: Vec<_> = steps().map(|steps| steps as i32).collect();
+    let squares: u128 = unit
+        .iter()
+        .map(|steps| u128::from(steps.unsigned_abs()).pow(2))
+        .sum();
     let length = (squares as f64).sqrt();
     let bound = (vector.len() as f64).sqrt() / 2.0 + SLACK;
     ((length - STEPS).abs() <= bound).then_some(unit)
