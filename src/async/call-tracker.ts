@@ -31,9 +31,7 @@ export class CallTracker {
     return { [Symbol.dispose]: () => this.#end() };
   }
 
-  /**
-   * Counts a call like {@link begin}, in less time, and where `using` may be missing: not every browser has it.
-   */
+  /** Counts a call like {@link begin}. It is faster, and works in browsers without `using`. */
   async run<T>(call: () => Promise<T>): Promise<T> {
     this.#begin();
     try {

@@ -36,7 +36,7 @@ export function guardAccess(
     if (!ready) throw new CosiftError('not_ready', reasons.join('; '));
   });
 
-  // The key may have been revoked or have expired while the body arrived.
+  // The key may have been revoked or have expired while the body arrived or waited to be parsed.
   app.addHook('preHandler', (request, _reply, done) => {
     const { caller } = request;
     if (!request.hasWaitedForBody || caller === null) return done();

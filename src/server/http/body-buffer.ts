@@ -46,7 +46,7 @@ export class BodyBuffer {
 export function takeBody(payload: Readable, reserve: (bytes: number) => void): Buffer {
   reserve(payload.readableLength);
   const body = payload.read() as Buffer;
-  // The stream has not ended yet.
+  // Lets the stream emit `end`: Node has not reported the end of the message yet, and the request closes only after `end`.
   payload.resume();
   return body;
 }

@@ -71,6 +71,7 @@ function trackConnections(server: Server): Connections {
     if (requests !== undefined && requests.size > MAX_PIPELINED) excess.add(request);
     onClose({ raw: request }, { raw: response }, () => {
       requests?.delete(request);
+      // The socket is destroyed if the connection has closed before the response.
       if (!connections.stopping || socket.destroyed) return;
       // Destroying the socket while the client still sends would reset the connection, and the client would lose the response.
       if (request.complete) socket.destroySoon();

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** The functions to call when a response or its connection closes. Members of objects take less time than a `WeakMap`. */
+/** The functions to call when a response or its connection closes. They are a member, because a `WeakMap` takes more time. */
 const LISTENERS = Symbol('listeners');
 /** The functions to call when a connection closes, one for each response. */
 const CLOSERS = Symbol('closers');

@@ -11,7 +11,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Bytes of a JSON body. */
     bodyBytes: number;
-    /** Whether time has passed between the hooks of the head of the request and those of its body. */
+    /** Whether the request has waited for its body to arrive or to be parsed since its key was checked. */
     hasWaitedForBody: boolean;
   }
 }

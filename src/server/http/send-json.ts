@@ -2,10 +2,10 @@ import type { FastifyReply } from 'fastify';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Sends bytes that are JSON already. Returns what the handler returns. */
+/** Sends bytes that are JSON already. Returns the value that the handler must return. */
 export function sendJson(reply: FastifyReply, body: Uint8Array): FastifyReply | undefined {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   reply.header('content-type', JSON_TYPE).send(bytes);
-  // A reply is a promise, too, which takes time. Fastify needs it only while the response is not sent.
+  // To await a reply takes time, and Fastify needs it only while the response is not sent.
   return reply.sent ? undefined : reply;
 }

@@ -35,22 +35,22 @@ export class IssuedKeys implements KeyStore {
 
   async authenticate(
     key: string,
-    { now = Date.now(), acceptsLastRead = false } = {},
+    { now, acceptsLastRead = false }: { now?: number; acceptsLastRead?: boolean } = {},
   ): Promise<Caller | undefined> {
     const hash = hashKey(key);
     if (sameHash(hash, this.#adminHash)) return ADMIN;
     const keyId = keyIdOf(key);
     if (keyId === undefined) return undefined;
-    const keys = acceptsLastRead ? await this.#currentOrLast(now) : await this.#current();
+    const keys = acceptsLastRead ? await this.#currentOrLast(now ?? Date.now()) : await this.#current();
     const found = keys.get(keyId);
-    if (found === undefined || !sameHash(hash, found.hash) || now >= found.caller.expiresAt) return undefined;
-    return found.caller;
+    if (found === undefined || !sameHash(hash, found.hash)) return undefined;
+    return isExpired(found.caller, now) ? undefined : found.caller;
   }
 
-  async find(keyId: string, now = Date.now()): Promise<Caller | undefined> {
+  async find(keyId: string, now?: number): Promise<Caller | undefined> {
     if (keyId === ADMIN.keyId) return ADMIN;
     const caller = (await this.#current()).get(keyId)?.caller;
-    return caller === undefined || now >= caller.expiresAt ? undefined : caller;
+    return caller === undefined || isExpired(caller, now) ? undefined : caller;
   }
 
   async failure(): Promise<unknown> {
@@ -141,4 +141,9 @@ export class IssuedKeys implements KeyStore {
 
 function byId(keys: readonly StoredKey[]): Map<string, KeyEntry> {
   return new Map(keys.map((stored) => [stored.key_id, entryOf(stored)]));
+}
+
+/** Without `now`, takes the time only here, because the key may have expired while the keys were read. */
+function isExpired({ expiresAt }: Caller, now = Date.now()): boolean {
+  return now >= expiresAt;
 }

@@ -26,7 +26,7 @@ export class Durations<Label extends string> {
   constructor(registry: Registry, options: DurationsOptions<Label>) {
     this.name = options.name;
     this.#options = options;
-    // The registry uses only `name` and `get`.
+    // The method `metrics` of the registry uses only `name` and `get`.
     registry.registerMetric(this as unknown as Histogram);
   }
 

@@ -24,7 +24,7 @@ pub(crate) type FilterKey = [u8; 16];
 pub(crate) struct RequestReader<'a> {
     /// All members except filters.
     pub(crate) members: BTreeMap<String, Value>,
-    /// The texts of these members, by name.
+    /// The JSON texts of these members, sorted by name.
     texts: Vec<(String, &'a str)>,
     filters: Vec<FilterText<'a>>,
     limits: FilterLimits,
@@ -74,7 +74,8 @@ impl<'a> RequestReader<'a> {
         any.then(|| self.hash_of(|member| FILTER_MEMBERS.contains(&member)))
     }
 
-    /// A hash of the members whose names `counts` accepts.
+    /// A hash of the names and JSON texts of the members whose names `counts` accepts. Equal requests that are written
+    /// differently may have different hashes.
     pub(crate) fn hash_of(&self, counts: impl Fn(&str) -> bool) -> [u8; 16] {
         let texts = self.texts.iter();
         let texts = texts.map(|(name, text)| (name, text.as_bytes()));
@@ -233,5 +234,34 @@ fn below(name: &str, problems: Vec<ValidationError>) -> Error {
     Error::Invalid {
         code: "invalid_filter",
         problems,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+
+    fn hash(json: &str) -> [u8; 16] {
+        let request = RequestReader::new(json, &Limits::default()).expect("a request");
+        request.hash_of(|name| name != "cursor")
+    }
+
+    #[test]
+    fn requests_have_one_hash_if_only_the_order_of_members_or_a_member_that_does_not_count_differs()
+    {
+        let one =
+            hash(r#"{"threshold":0.2,"lexical":{"weight":1,"text":"a"},"filter":{"rules":[]}}"#);
+        let same = r#" {"cursor":"x", "filter":{"rules":[]}, "lexical":{"weight":1,"text":"a"}, "threshold":0.2}"#;
+        assert_eq!(one, hash(same));
+        for other in [
+            r#"{"threshold":0.3,"lexical":{"weight":1,"text":"a"},"filter":{"rules":[]}}"#,
+            r#"{"threshold":0.2,"lexical":{"weight":1,"text":"b"},"filter":{"rules":[]}}"#,
+            r#"{"threshold":0.2,"lexical":{"weight":1,"text":"a"},"filter":{"rules":[],"condition":"OR"}}"#,
+            r#"{"threshold":0.2,"lexical":{"weight":1,"text":"a"},"forced_filter":{"rules":[]}}"#,
+            r#"{"threshold":0.2,"lexical":{"weight":1,"text":"a"}}"#,
+        ] {
+            assert_ne!(one, hash(other), "{other}");
+        }
     }
 }

@@ -32,7 +32,6 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
     let stop_check = &search.outcome.stop_check();
     let page = |body| Page {
         body,
-        scan_micros: scan.as_micros() as u64,
         total_micros: search.timing.arrived.elapsed().as_micros() as u64,
     };
     if let Some(map) = &search.request.map {

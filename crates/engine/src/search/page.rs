@@ -13,8 +13,6 @@ use crate::snapshot::{Block, Snapshot};
 pub struct Page {
     /// The response body, JSON.
     pub body: Vec<u8>,
-    /// Microseconds from the start of the scan to its end.
-    pub scan_micros: u64,
     /// Microseconds from arrival to answer.
     pub total_micros: u64,
 }

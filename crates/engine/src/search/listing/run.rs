@@ -104,7 +104,6 @@ impl BoundQuery {
         let stop_check = &StopCheck::new(&self.stop);
         let page = |body| Page {
             body,
-            scan_micros: scan.as_micros() as u64,
             total_micros: self.arrived.elapsed().as_micros() as u64,
         };
         if let Some(request) = &query.map {
