@@ -3,7 +3,7 @@ import type { Stoppable } from '../async/stoppable.js';
 import type { Embedder } from '../embedding/index.js';
 import { CosiftError, isCode, type Problem } from '../errors.js';
 import type { Limits, SearchRequest } from '../schema/index.js';
-import type { DatabaseInfo, EmbeddedVectors } from '../store/record-store.js';
+import type { DatabaseInfo, EmbeddedVectors, SearchVector } from '../store/record-store.js';
 import type { DatabaseInfoCache } from './database-info-cache.js';
 import type { Models } from './models.js';
 
@@ -16,7 +16,7 @@ export type EmbedTexts = (source: TextSource, signal?: AbortSignal) => Promise<E
 /** What a search is scored by. */
 export interface QueryVector {
   /** May be shared with other searches. */
-  vector: Float32Array | Float64Array;
+  vector: SearchVector;
   /** The fingerprint of the model that made it; null for a vector of the caller. */
   fingerprint: string | null;
 }

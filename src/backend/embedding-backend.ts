@@ -54,8 +54,6 @@ const MAX_EXPORTS = 32;
 /** Milliseconds that statistics wait for the store. Programs that ask for metrics wait for seconds only. */
 const PROGRESS_MS = 2_000;
 
-const READY: Readiness = { ready: true, reasons: [] };
-
 export interface EmbeddingBackendOptions {
   limits: Limits;
   /** Whether interrupted re-embeddings continue by themselves. */
@@ -127,12 +125,11 @@ export class EmbeddingBackend implements Backend {
   }
 
   readiness(): Readiness {
-    if (this.#starting === undefined && this.#closed === undefined) return READY;
     const reasons = [
       ...(this.#starting === undefined ? [] : [this.#starting]),
       ...(this.#closed === undefined ? [] : ['the service is stopping']),
     ];
-    return { ready: false, reasons };
+    return { ready: reasons.length === 0, reasons };
   }
 
   async databases(signal?: AbortSignal): Promise<DatabaseState[]> {

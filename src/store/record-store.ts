@@ -91,7 +91,7 @@ export interface RecordStore {
   search(
     id: string,
     request: StoreSearchRequest,
-    vector: Float32Array | Float64Array,
+    vector: SearchVector,
     stoppable?: Stoppable,
   ): Promise<StorePage>;
   /** Returns a page of the records that pass filter and time range. Aborting `signal` stops the running query. */
@@ -279,6 +279,9 @@ export interface RecordRequest extends Visibility {
 }
 
 export type StoreDeleteRequest = DeleteRequest & Visibility;
+
+/** The vector that a search compares with; its components are exact numbers in either precision. */
+export type SearchVector = Float32Array | Float64Array;
 
 /** What every page needs, with all defaults filled in. */
 interface PageRequest extends Visibility {

@@ -10,9 +10,9 @@ use crate::steps::{MAX_CODE, MAX_SPLIT_CODE, Steps};
 /// Packs vectors of one layout, with fixed steps.
 ///
 /// Each record has one scale `s`: a code in a band represents the component `s * step * code`, and a fine code of 12 bits the
-/// component `s * step * code / 16`. The scale is rounded
-/// before the components are quantised, so the quantisation error, the *residual*, is known exactly. Its norms are
-/// stored with the codes, rounded up. The bounds of a scan depend on these norms only.
+/// component `s * step * code / 16`. The scale is rounded before the components are quantised, so the quantisation error, the
+/// *residual*, is known exactly. Its norms are stored with the codes, rounded up. The bounds of a scan depend on these norms
+/// only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Codec {
     layout: Layout,
@@ -141,20 +141,22 @@ impl Codec {
         let mut codes = Vec::with_capacity(self.layout.dims());
         let mut fine_low = Vec::new();
         let [fine, coarse, tail] = self.bands();
-        let others = if self.layout.has_rest() {
-            let max = f32::from(MAX_FINE_CODE);
-            let quantised = fine.quantise(rotated, scale, 16.0, max);
-            let parts = quantised.map(|code| fine_parts(code as i16));
-            (codes, fine_low) = parts.unzip();
-            fine_low.resize(self.layout.fine(), 0);
-            [None, Some(coarse), Some(tail)]
-        } else {
-            [Some(fine), Some(coarse), Some(tail)]
-        };
-        for band in others.into_iter().flatten() {
+        let in_8_bits = |codes: &mut Vec<i8>, band: &Band| {
             let quantised = band.quantise(rotated, scale, 1.0, band.max);
             codes.extend(quantised.map(|code| code as i8));
+        };
+        if self.layout.has_rest() {
+            for code in fine.quantise(rotated, scale, 16.0, f32::from(MAX_FINE_CODE)) {
+                let (high, low) = fine_parts(code as i16);
+                codes.push(high);
+                fine_low.push(low);
+            }
+            fine_low.resize(self.layout.fine(), 0);
+        } else {
+            in_8_bits(&mut codes, &fine);
         }
+        in_8_bits(&mut codes, &coarse);
+        in_8_bits(&mut codes, &tail);
         codes.resize(self.layout.dims(), 0);
         RecordCodes { codes, fine_low }
     }

@@ -70,8 +70,7 @@ export class RequestResources {
   #leave(): void {
     this.#holders -= 1;
     if (this.#holders > 0) return;
-    for (const release of this.#releases) release();
-    this.#releases.length = 0;
+    for (const release of this.#releases.splice(0)) release();
   }
 }
 

@@ -5,10 +5,9 @@ import { didYouMean } from '../../schema/index.js';
 /** Refuses a query parameter that the operation does not have, and one that is given more than once. */
 export function checkQueryParameters(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
-    const query = request.query as Record<string, unknown>;
-    for (const name of Object.keys(query)) {
-      const known = request.operation?.query?.map((parameter) => parameter.name) ?? [];
-      const fault = faultOf(name, query[name], known);
+    const known = request.operation?.query?.map(({ name }) => name) ?? [];
+    for (const [name, value] of Object.entries(request.query as Record<string, unknown>)) {
+      const fault = faultOf(name, value, known);
       if (fault !== undefined) return done(new CosiftError('invalid_request', fault));
     }
     done();

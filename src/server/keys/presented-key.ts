@@ -15,7 +15,7 @@ export function presentedKey({ headers, rawHeaders }: IncomingMessage): string |
   checkGivenOnce(rawHeaders);
   const key = headers['x-api-key'] || undefined;
   const { authorization } = headers;
-  const bearer = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+  const bearer = BEARER.exec(authorization ?? '')?.[1];
   if (authorization !== undefined && bearer === undefined && (key === undefined || isBearer(authorization))) {
     throw new CosiftError('unauthorized', 'the header authorization must be "Bearer", a space and a key');
   }

@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { FairLimiter } from '../../async/fair-limiter.js';
 import { SingleFlight } from '../../async/single-flight.js';
 import type { Backend, BackendStats, PageReply } from '../../backend/index.js';
 import type { InFlight } from '../admission/in-flight.js';
 import type { OperationId } from '../operations/table.js';
 import { addBackendMetrics } from './backend-metrics.js';
-import { Durations } from './durations.js';
 
 const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
@@ -16,10 +15,9 @@ const MAX_WAITING = 64;
 /** Prometheus metrics by operation, stage and database. They never contain a key or a text. */
 export class Metrics {
   readonly #registry = new Registry();
-  /** Completed requests by operation and status. */
-  readonly #requests = new Map<string, Map<number, number>>();
-  readonly #latency: Durations<'operation'>;
-  readonly #stages: Durations<'stage'>;
+  readonly #requests: Counter<'operation' | 'status'>;
+  readonly #latency: Histogram<'operation'>;
+  readonly #stages: Histogram<'stage'>;
   readonly #backend: Backend;
   /** Scrapes of the same time share a reading, so that none waits for the store longer than one reading takes. */
   readonly #readings = new SingleFlight<BackendStats>();
@@ -33,30 +31,25 @@ export class Metrics {
     const registers = [this.#registry];
     // Under the names that dashboards for Node expect.
     collectDefaultMetrics({ register: this.#registry });
-    const requests = this.#requests;
-    new Counter({
+    this.#requests = new Counter({
       name: 'cosift_http_requests_total',
       help: 'Completed requests by `operation` of the OpenAPI document and `status`.',
       labelNames: ['operation', 'status'],
       registers,
-      collect() {
-        this.reset();
-        for (const [operation, byStatus] of requests) {
-          for (const [status, count] of byStatus) this.inc({ operation, status }, count);
-        }
-      },
     });
-    this.#latency = new Durations(this.#registry, {
+    this.#latency = new Histogram({
       name: 'cosift_http_request_seconds',
       help: 'Time from the head of a request to the end of its response, by `operation`.',
-      label: 'operation',
-      bounds: SECONDS,
+      labelNames: ['operation'],
+      buckets: SECONDS,
+      registers,
     });
-    this.#stages = new Durations(this.#registry, {
+    this.#stages = new Histogram({
       name: 'cosift_search_stage_seconds',
       help: 'Time in each `stage` of a search or query: `embed`, `search`, `total`.',
-      label: 'stage',
-      bounds: SECONDS,
+      labelNames: ['stage'],
+      buckets: SECONDS,
+      registers,
     });
     new Gauge({
       name: 'cosift_in_flight',
@@ -86,19 +79,14 @@ export class Metrics {
   }
 
   observeRequest(operation: OperationId | 'unknown', status: number, seconds: number): void {
-    let byStatus = this.#requests.get(operation);
-    if (byStatus === undefined) {
-      byStatus = new Map();
-      this.#requests.set(operation, byStatus);
-    }
-    byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
-    this.#latency.observe(operation, seconds);
+    this.#requests.inc({ operation, status });
+    this.#latency.observe({ operation }, seconds);
   }
 
   observePage({ embedMs, searchMs, totalMs }: PageReply['timings']): void {
-    if (embedMs > 0) this.#stages.observe('embed', embedMs / 1000);
-    this.#stages.observe('search', searchMs / 1000);
-    this.#stages.observe('total', totalMs / 1000);
+    if (embedMs > 0) this.#stages.observe({ stage: 'embed' }, embedMs / 1000);
+    this.#stages.observe({ stage: 'search' }, searchMs / 1000);
+    this.#stages.observe({ stage: 'total' }, totalMs / 1000);
   }
 
   /**

@@ -12,6 +12,7 @@ import type {
   RecordRequest,
   RecordStore,
   ReembeddingSettings,
+  SearchVector,
   StoreBackup,
   StoreChangesRequest,
   StoreDeleteRequest,
@@ -135,7 +136,7 @@ export class LocalStore implements RecordStore {
   async search(
     id: string,
     request: StoreSearchRequest,
-    vector: Float32Array | Float64Array,
+    vector: SearchVector,
     stoppable: Stoppable = {},
   ): Promise<StorePage> {
     const text = engineRequest(request);

@@ -14,6 +14,7 @@ import type {
   RecordStore,
   ReembeddingBatch,
   ReembeddingSettings,
+  SearchVector,
   StoreChangesRequest,
   StoreDeleteRequest,
   StoredDatabase,
@@ -189,7 +190,7 @@ export class PostgresStore implements RecordStore {
   async search(
     id: string,
     request: StoreSearchRequest,
-    vector: Float32Array | Float64Array,
+    vector: SearchVector,
     stoppable: Stoppable = {},
   ): Promise<StorePage> {
     stoppable.signal?.throwIfAborted();

@@ -2,7 +2,7 @@ import type { Stoppable } from '../../async/stoppable.js';
 import type { NativeSearch } from '../local/binding.js';
 import { engineRequest } from '../local/engine-request.js';
 import { unwrap } from '../local/unwrap.js';
-import type { StorePage, StoreSearchRequest } from '../record-store.js';
+import type { SearchVector, StorePage, StoreSearchRequest } from '../record-store.js';
 import { CandidateScores } from './candidate-scores.js';
 import { type Catalog, type ReadEntry, settingsOf, tablesOf } from './catalog.js';
 import { countVisible } from './counts.js';
@@ -54,7 +54,7 @@ export class Searcher {
   async search(
     id: string,
     request: StoreSearchRequest,
-    vector: Float32Array | Float64Array,
+    vector: SearchVector,
     { signal }: Stoppable = {},
   ): Promise<StorePage> {
     const start = performance.now();

@@ -18,6 +18,15 @@ pub(crate) enum Comparison {
 }
 
 impl Comparison {
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Equal,
+        Self::Greater,
+        Self::GreaterOrEqual,
+        Self::Less,
+        Self::LessOrEqual,
+    ];
+
     /// Whether `number OP value` holds for IEEE doubles.
     pub(crate) fn holds(self, number: f64, value: f64) -> bool {
         match self {
@@ -229,13 +238,7 @@ mod tests {
         let numbers = Numbers::build(values.clone());
         assert!(matches!(numbers, Numbers::Floats { .. }));
         let full = Mask::full(values.len());
-        for comparison in [
-            Comparison::Equal,
-            Comparison::Greater,
-            Comparison::GreaterOrEqual,
-            Comparison::Less,
-            Comparison::LessOrEqual,
-        ] {
+        for comparison in Comparison::ALL {
             for &value in &values {
                 let found: Vec<usize> = numbers.mask(comparison, value, &full).iter().collect();
                 let expected: Vec<usize> = (0..values.len())

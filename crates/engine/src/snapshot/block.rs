@@ -311,7 +311,7 @@ impl Block {
             .iter()
             .for_each(|&(slot, synced)| times[slot] = synced);
         let body = &self.body;
-        self.synced = share_equal(Integers::build(&times), [&body.changed, &body.created]);
+        self.synced = share_equal(Integers::build(&times), &[&body.changed, &body.created]);
     }
 
     /// A living record, to build another block from it.

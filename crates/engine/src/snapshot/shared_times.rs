@@ -11,14 +11,14 @@ pub(super) fn share_times(
     synced: Integers,
 ) -> [Arc<Integers>; 3] {
     let created = Arc::new(created);
-    let changed = share_equal(changed, [&created; 2]);
-    let synced = share_equal(synced, [&changed, &created]);
+    let changed = share_equal(changed, &[&created]);
+    let synced = share_equal(synced, &[&changed, &created]);
     [created, changed, synced]
 }
 
 /// Returns the one of `others` that equals `times`, or else `times`.
-pub(super) fn share_equal(times: Integers, others: [&Arc<Integers>; 2]) -> Arc<Integers> {
-    let equal = others.into_iter().find(|other| ***other == times);
+pub(super) fn share_equal(times: Integers, others: &[&Arc<Integers>]) -> Arc<Integers> {
+    let equal = others.iter().copied().find(|other| ***other == times);
     equal.map_or_else(|| Arc::new(times), Arc::clone)
 }
 

@@ -148,13 +148,7 @@ fn every_width_compares_as_numbers_do() {
         let ends = ends(values, random).into_iter().map(|end| end as f64);
         let ends: Vec<f64> = ends.flat_map(|end| [end, end + 0.5]).collect();
         for within in masks(values.len(), random) {
-            for comparison in [
-                Comparison::Equal,
-                Comparison::Greater,
-                Comparison::GreaterOrEqual,
-                Comparison::Less,
-                Comparison::LessOrEqual,
-            ] {
+            for comparison in Comparison::ALL {
                 for &end in &ends {
                     let holds = |slot: &usize| comparison.holds(values[*slot] as f64, end);
                     let expected: Mask = within.iter().filter(holds).collect();
