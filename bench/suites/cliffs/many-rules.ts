@@ -5,7 +5,7 @@ import type { Cosift } from '../../peers/adapters/cosift.js';
 import { LIMIT } from '../session.js';
 import { type Cliff, type CliffCell, compared, type Goal, type Ground } from './cliff.js';
 
-const ROUNDS = 5;
+const ROUNDS = 20;
 const TEXTS = { records: 10_000, dimensions: 8, seed: SEED };
 const TEXT_BYTES = 10_000;
 const WORDS = 4_000;
