@@ -21,12 +21,15 @@ import { useEffect, useMemo, useRef, useState } from './vendor/hooks.js';
 const RETRY_MS = 2_000;
 
 /** Search, filter and results of a database. `change` is the same function in every call, so that few parts are rendered. */
-export function Explorer({ service, query, change }) {
+export function Explorer({ service, query: asked, change }) {
   const { key, rights, databases } = service;
+  const description = databases.find(({ id }) => id === asked.database);
+  const hasModel = description?.model !== null;
+  // The text stays in the address, for the next database that has a model.
+  const query = useMemo(() => (hasModel ? asked : { ...asked, text: '' }), [asked, hasModel]);
   const input = useRef();
   const main = useRef();
   const [areFiltersOpen, setFiltersOpen] = useState(false);
-  const description = databases.find(({ id }) => id === query.database);
   const search = useSearch(key, query, databases);
   const columns = useColumns(query.database, description, search.results);
   const isUp = search.failure === undefined;
@@ -56,7 +59,6 @@ export function Explorer({ service, query, change }) {
     return () => removeEventListener('keydown', focus);
   }, []);
 
-  const hasModel = description?.model !== null;
   const isSearch = query.text.trim() !== '';
   const count = query.filter.rules.length;
   const isMapShown = rights.map && query.map !== '';
@@ -144,7 +146,7 @@ export function Explorer({ service, query, change }) {
       }
       ${
         search.failure !== undefined
-          ? html`<${SearchFailure} failure=${search.failure} others=${faults.others} query=${query} onRetry=${search.reload} />`
+          ? html`<${SearchFailure} failure=${search.failure} faults=${faults} query=${query} onRetry=${search.reload} />`
           : search.value !== undefined &&
             (
               search.results.length > 0

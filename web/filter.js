@@ -26,6 +26,8 @@ export const newRule = (column) => ({
   operator: 'equals',
   value: '',
   type: 'text',
+  /** Whether the user chose the type. Otherwise it follows from the value and the types of the column. */
+  isTypeChosen: false,
   draft: true,
 });
 
@@ -35,6 +37,7 @@ export const ruleOf = (column, operator, value) => ({
   operator,
   value: value === undefined ? '' : String(value),
   type: typeOf(value),
+  isTypeChosen: true,
   draft: false,
 });
 
@@ -45,10 +48,27 @@ export const isGroup = (node) => node.rules !== undefined;
 function operandOf({ operator, value, type }) {
   const { operand = 'any' } = OPERATORS[operator] ?? {};
   const wanted = operand === 'any' ? type : operand;
-  if (wanted === 'number' && value.trim() !== '' && Number.isFinite(Number(value))) return Number(value);
-  if (wanted === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  if (wanted === 'number' && isNumber(value)) return Number(value);
+  if (wanted === 'boolean' && isBoolean(value)) return value === 'true';
   return value;
 }
+
+const isBoolean = (text) => text === 'true' || text === 'false';
+const isNumber = (text) =>
+  /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(text) && Number.isFinite(Number(text));
+
+/** The types of a rule's operand that can be chosen: those of the column, where the operator takes any. */
+export const typesOfOperand = (operator, types) =>
+  OPERATORS[operator]?.operand === 'any' && types.length > 1 ? types.map(operandType) : [];
+
+/** The type of what is entered for a rule: the chosen one, or the first type of the column that has such a value. */
+export function typeOfInput({ type, isTypeChosen }, value, types) {
+  const isType = { number: isNumber, boolean: isBoolean, text: () => true };
+  if (isTypeChosen && types.length > 1 && isType[type](value)) return type;
+  return ['boolean', 'number'].find((name) => types.includes(name) && isType[name](value)) ?? 'text';
+}
+
+const operandType = (type) => (type === 'string' ? 'text' : type);
 
 export const needsValue = (operator) => OPERATORS[operator]?.operand !== 'none';
 

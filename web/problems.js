@@ -10,7 +10,7 @@ export function faultsOf(failure, pointers) {
   for (const { pointer, detail } of failure?.errors ?? []) {
     const node = nearest(pointer, pointers);
     if (node !== undefined) byNode.set(node, [...(byNode.get(node) ?? []), named(pointer, detail)]);
-    else if (pointer.startsWith('/time_range')) timeRange.push(named(pointer, detail));
+    else if (pointer.startsWith('/time_range')) timeRange.push(withLabels(detail));
     else others.push(`${pointer}: ${detail}`);
   }
   return { byNode, timeRange, others };
@@ -22,6 +22,12 @@ function nearest(pointer, pointers) {
     if (pointers.has(path)) return pointers.get(path);
   }
   return undefined;
+}
+
+/** A detail with the labels of the fields of the time range. */
+function withLabels(detail) {
+  const labelled = detail.replaceAll('start_time', 'From').replaceAll('end_time', 'To');
+  return labelled.charAt(0).toUpperCase() + labelled.slice(1);
 }
 
 /** The detail after the name of the member that it is about. */

@@ -76,8 +76,11 @@ export function fragmentOf(query) {
 export function queryOf(fragment) {
   const parameters = new URLSearchParams(fragment.replace(/^#/, ''));
   const query = emptyQuery();
-  for (const name of ['database', 'text', 'from', 'to', 'sort', 'map', 'colour'])
-    query[name] = parameters.get(name) ?? '';
+  for (const name of ['database', 'text', 'sort', 'map', 'colour']) query[name] = parameters.get(name) ?? '';
+  for (const name of ['from', 'to']) {
+    const time = parameters.get(name) ?? '';
+    if (!Number.isNaN(Date.parse(time))) query[name] = time;
+  }
   for (const name of ['threshold', 'lexical']) {
     const number = Number(parameters.get(name) ?? Number.NaN);
     if (number >= 0 && number <= 1) query[name] = number;

@@ -160,6 +160,74 @@ test('a database is deleted only after its name is typed', async ({ open, servic
   expect(await confirm.isDisabled()).toBe(true);
   await item.getByRole('textbox').fill('to-delete');
   await confirm.click();
+  await page.getByText('The database to-delete is deleted.').waitFor();
   await expect.poll(() => item.count()).toBe(0);
+  expect(await page.evaluate(`document.activeElement.textContent`)).toBe(
+    'The database to-delete is deleted.',
+  );
   expect((await service.call('GET', '/v1/databases/to-delete')).status).toBe(404);
+});
+
+test('the list of databases has those that were created and deleted elsewhere', async ({ open, service }) => {
+  for (const id of ['deleted-elsewhere', 'shown']) await service.call('PUT', `/v1/databases/${id}`, {});
+  const { page } = await open({ database: 'shown' });
+  await page.getByRole('combobox', { name: 'Database', exact: true }).waitFor();
+  await service.call('PUT', '/v1/databases/created-elsewhere', {});
+  await service.call('DELETE', '/v1/databases/deleted-elsewhere');
+  await page.getByRole('button', { name: 'Databases' }).click();
+  await page.getByRole('button', { name: 'created-elsewhere', exact: true }).waitFor();
+  expect(await page.getByRole('button', { name: 'deleted-elsewhere', exact: true }).count()).toBe(0);
+});
+
+test('a new database never takes the place of one that exists', async ({ open, service }) => {
+  const record = { id: 1, data: { name: 'original', note: 'kept' } };
+  const store = async (database: string) => {
+    await service.call('PUT', `/v1/databases/${database}`, {});
+    await service.call('POST', `/v1/databases/${database}/records`, { records: [record] });
+  };
+  const isKept = async (database: string) => {
+    const { body } = await service.call('GET', `/v1/databases/${database}/records/1`);
+    expect(body.data).toEqual(record.data);
+  };
+  await store('taken');
+  const tab = await open();
+  const { page } = tab;
+  await choose(tab, 'taken.csv', 'id,name\n1,from the file\n');
+  const name = page.getByLabel('Name', { exact: true });
+  expect(await name.inputValue()).toBe('taken-2');
+  await name.fill('taken');
+  await submit(tab);
+  await page.getByRole('alert').filter({ hasText: 'There is a database taken already' }).waitFor();
+  // One that the page does not know yet.
+  await store('taken-later');
+  await name.fill('taken-later');
+  await submit(tab);
+  await page.getByRole('alert').filter({ hasText: 'There is a database taken-later already' }).waitFor();
+  expect(await page.getByRole('button', { name: /^Search taken/ }).count()).toBe(0);
+  await isKept('taken');
+  await isKept('taken-later');
+});
+
+test('a file without records is not imported', async ({ open }) => {
+  const tab = await open();
+  await choose(tab, 'header.csv', 'id,name\n');
+  await tab.page.getByText('The file has no records.').waitFor();
+  expect(await tab.page.getByRole('button', { name: 'Import', exact: true }).last().isDisabled()).toBe(true);
+});
+
+test('Escape during an import cancels it, and shows what is stored', async ({ open }) => {
+  const tab = await open();
+  const { page } = tab;
+  let requests = 0;
+  // The request is never answered.
+  await page.route('**/left/records', async () => {
+    requests += 1;
+  });
+  await choose(tab, 'left.csv', 'id,name\n1,one\n');
+  await submit(tab);
+  await expect.poll(() => requests).toBe(1);
+  await page.keyboard.press('Escape');
+  await page.getByRole('heading', { name: 'Cancelled. At least 0 records stay stored in left' }).waitFor();
+  await page.keyboard.press('Escape');
+  await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
 });

@@ -175,3 +175,51 @@ test('time range, variant and order are those of the request', async ({ open }) 
   await expect.poll(() => page.locator('.card .id').first().textContent()).toMatch(/^[0-9a-f-]{36}$/);
   expect(tab.requests.some((url) => url.endsWith('/v1/databases/facts/records/query'))).toBe(true);
 });
+
+test('a time range that ends before it starts is refused at its fields', async ({ open }) => {
+  const tab = await open({ database: 'facts', from: '2026-01-01T00:00:00Z', to: '2020-01-01T00:00:00Z' });
+  tab.expected.add(400);
+  const range = tab.page.getByRole('group', { name: 'Last synced' });
+  await range.getByRole('alert').filter({ hasText: 'From is after To' }).waitFor();
+});
+
+test('an address with an invalid time is one without it', async ({ open }) => {
+  const tab = await open({ database: 'facts', from: 'yesterday' });
+  await tab.status(/^331 records/);
+});
+
+test('in a column of several types, the type of a value can be chosen', async ({ open, service }) => {
+  await service.call('PUT', '/v1/databases/mixed', {});
+  const values = [1, '1', true, 'true'];
+  const records = values.map((value, at) => ({ id: at + 1, data: { value } }));
+  await service.call('POST', '/v1/databases/mixed/records', { records });
+  const tab = await open({ database: 'mixed' });
+  const { page } = tab;
+  await tab.status(/^4 records/);
+  await page.getByRole('group', { name: 'Filter' }).getByRole('button', { name: 'Add rule' }).click();
+  const type = page.getByRole('combobox', { name: 'Type of the value' });
+  const value = page.getByRole('textbox', { name: 'Value' });
+  await value.fill('1');
+  expect(await type.inputValue()).toBe('number');
+  for (const [text, types] of [
+    ['1', ['number', 'text']],
+    ['true', ['boolean', 'text']],
+  ] as const) {
+    await value.fill(text);
+    for (const name of types) {
+      await type.selectOption(name);
+      const expected = String(
+        values.findIndex((v) => String(v) === text && (typeof v === 'string') === (name === 'text')) + 1,
+      );
+      await expect
+        .poll(() => page.getByRole('list', { name: 'Results' }).getByRole('listitem').first().textContent())
+        .toContain(`#${expected}`);
+    }
+  }
+});
+
+test('the reason of a refusal that belongs to no rule is shown', async ({ open }) => {
+  const tab = await open({ database: 'Facts' });
+  tab.expected.add(400);
+  await tab.page.getByRole('alert').filter({ hasText: 'a database id is 1 to 64 of' }).waitFor();
+});

@@ -98,6 +98,8 @@ test('a key of all databases that cannot list them is asked for a name', async (
   await tab.page.getByRole('textbox', { name: 'Name of the database' }).fill('facts');
   await tab.page.getByRole('button', { name: 'Open' }).click();
   await tab.status(/^331 records/);
+  await tab.page.getByRole('button', { name: 'Databases' }).click();
+  await tab.page.getByText('This key cannot list databases.').waitFor();
 });
 
 testWithoutBrowser('a key reads what it may do', async () => {

@@ -257,3 +257,15 @@ test('the number of matches stays until that of the next text is known', async (
   await requested;
   expect(await page.getByRole('status').textContent()).toBe(line);
 });
+
+test('a database without a model is listed, whatever was searched for before', async ({ open }) => {
+  const tab = await open({ database: 'fan', text: 'tower' });
+  const { page } = tab;
+  await tab.status(/^90 records/);
+  const search = page.getByRole('searchbox', { name: 'Search' });
+  expect(await search.isDisabled()).toBe(true);
+  expect(await search.inputValue()).toBe('');
+  await page.getByRole('combobox', { name: 'Database' }).selectOption('facts');
+  await tab.status(/^\d+ matches/);
+  expect(await search.inputValue()).toBe('tower');
+});

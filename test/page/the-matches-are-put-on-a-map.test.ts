@@ -109,13 +109,13 @@ test('the keyboard moves between the points, and Enter shows the record', async 
 test('a map of a listing, of equal vectors, and of nothing', async ({ open }) => {
   const tab = await open({ database: 'facts', map: 'shown' });
   await pictureOf(tab).waitFor();
-  await tab.page.getByText('all 331 matches').waitFor();
+  await tab.page.getByText('all 331 records with a vector').waitFor();
   const line = await open({ database: 'line', map: 'shown' });
   await line.page.getByRole('application', { name: 'Map of 2 records.' }).focus();
   await line.page.keyboard.press('Home');
   expect(await pointOf(line).textContent()).toBe('no 1');
   const empty = await open({ database: 'empty', map: 'shown' });
-  await empty.page.getByText('all 0 matches').waitFor();
+  await empty.page.getByText('no record with a vector').waitFor();
   await empty.checkAccessibility('a map without points');
 });
 

@@ -1,4 +1,4 @@
-import { databasePath, sendJson } from '../api.js';
+import { databasePath, Failure, send } from '../api.js';
 import { noProgress, upload } from '../upload.js';
 import { useEffect, useRef, useState } from '../vendor/hooks.js';
 
@@ -37,7 +37,7 @@ export function useImport(key) {
     let progress = noProgress();
     setState({ step: 'storing', progress, ...shared });
     try {
-      if (isNew) await sendJson('PUT', databasePath(database), { key, body: {}, signal });
+      if (isNew) await create({ key, database, signal });
       for await (progress of upload({ key, database, source: content.records(types), signal })) {
         setState({ step: 'storing', progress, ...shared });
       }
@@ -57,4 +57,17 @@ export function useImport(key) {
     cancel: () => controller.current.abort(),
     restart: () => setState({ step: 'choose' }),
   };
+}
+
+/**
+ * Creates a database.
+ *
+ * @throws {Failure} also if there is one of this name: the records of a file could replace some of its own.
+ */
+async function create({ key, database, signal }) {
+  const response = await send('PUT', databasePath(database), { key, body: '{}', signal });
+  if (response.status !== 201) {
+    const detail = `There is a database ${database} already. Choose it as the target, or another name.`;
+    throw new Failure({ status: 409, code: 'database_exists', detail });
+  }
 }

@@ -1,8 +1,8 @@
 import { databasePath, sendJson } from '../api.js';
-import { ago, bytes, count } from '../format.js';
+import { ago, bytes, count, many } from '../format.js';
 import { useRequest } from '../hooks/use-request.js';
 import { html } from '../html.js';
-import { useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
+import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { Dialog } from './dialog.js';
 
 /** The databases that the key may see. */
@@ -10,11 +10,18 @@ export function Databases({ service, onChoose, onDropped, onImport, onClose }) {
   const { key, rights, databases = [] } = service;
   const health = useRequest((signal) => sendJson('GET', 'readyz', { key, signal }), []);
   const problems = health.value?.reasons ?? [];
+  const [dropped, setDropped] = useState('');
+  const state = useRef();
+  // Databases may have been created or deleted elsewhere.
+  useEffect(() => service.reload(), []);
   return html`<${Dialog} title="Databases" wide=${true} onClose=${onClose}>
+    <p ref=${state} class="muted" role="status" tabindex="-1">${dropped && `The database ${dropped} is deleted.`}</p>
     ${problems.map((problem) => html`<p class="fault" role="alert">${problem}</p>`)}
     ${
       databases.length === 0
-        ? html`<p class="muted">There is no database yet.</p>`
+        ? html`<p class="muted">
+            ${rights.describe || !rights.all ? 'There is no database yet.' : 'This key cannot list databases.'}
+          </p>`
         : html`<ul class="databases">
           ${databases.map(
             (database) =>
@@ -25,6 +32,9 @@ export function Databases({ service, onChoose, onDropped, onImport, onClose }) {
                 onChoose=${() => onChoose(database.id)}
                 drop=${async () => {
                   await sendJson('DELETE', databasePath(database.id), { key });
+                  setDropped(database.id);
+                  // The element with the focus goes away.
+                  state.current.focus();
                   onDropped(database.id);
                 }}
               />`,
@@ -53,7 +63,7 @@ function Database({ database, mayDrop, onChoose, drop }) {
     ${
       records !== undefined &&
       html`<p class="muted facts-line">
-      <span>${count(records)} records</span>
+      <span>${many(records, 'record')}</span>
       <span>${model ?? 'vectors of your own'}, ${dimensions} dimensions</span>
       <span>${bytes(sizes.disk_bytes)} on disk</span>
       <span>${bytes(sizes.memory_bytes)} in memory</span>

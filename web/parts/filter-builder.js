@@ -1,5 +1,14 @@
 import { typeOfColumn } from '../columns.js';
-import { changeNode, isGroup, needsValue, newGroup, newRule, OPERATORS } from '../filter.js';
+import {
+  changeNode,
+  isGroup,
+  needsValue,
+  newGroup,
+  newRule,
+  OPERATORS,
+  typeOfInput,
+  typesOfOperand,
+} from '../filter.js';
 import { html } from '../html.js';
 import { useLayoutEffect, useRef } from '../vendor/hooks.js';
 
@@ -93,13 +102,14 @@ function Rule({ rule, at, columns, faults, change, added }) {
   const own = faults.get(rule.key) ?? [];
   const id = `fault-${rule.key}`;
   const types = columns.find(({ name }) => name === rule.column)?.types ?? [];
+  const choices = typesOfOperand(rule.operator, types);
   return html`<div class="rule" role="group" aria-label=${`Rule ${at + 1}`}>
     <select
       ref=${first}
       class="column"
       aria-label="Column"
       value=${rule.column}
-      onChange=${({ target: { value: column } }) => update({ column, type: typeOfColumn(columns, column) })}
+      onChange=${({ target: { value: column } }) => update({ column, type: typeOfColumn(columns, column), isTypeChosen: false })}
     >
       ${!known && html`<option value=${rule.column} selected>${rule.column === '' ? 'Column' : rule.column}</option>`}
       ${columns.map(
@@ -144,18 +154,26 @@ function Rule({ rule, at, columns, faults, change, added }) {
       aria-describedby=${own.length > 0 ? id : undefined}
       value=${rule.value}
       onInput=${({ target: { value } }) =>
-        update({ value, draft: value === '', ...(types.length > 0 && { type: typeOfValue(types, value) }) })}
+        update({
+          value,
+          draft: value === '',
+          ...(types.length > 0 && { type: typeOfInput(rule, value, types) }),
+        })}
     />`
+    }
+    ${
+      choices.length > 0 &&
+      html`<select
+      class="type"
+      aria-label="Type of the value"
+      value=${rule.type}
+      onChange=${({ target: { value: type } }) => update({ type, isTypeChosen: true })}
+    >
+      ${choices.map((type) => html`<option value=${type} selected=${type === rule.type}>${type}</option>`)}
+    </select>`
     }
     ${own.length > 0 && html`<p class="fault" role="alert" id=${id}>${own.join('; ')}</p>`}
   </div>`;
 }
 
 const shortType = (type) => (type === 'string' ? 'text' : type);
-
-/** The type of what is entered: the first type of the column that has such a value. */
-function typeOfValue(types, value) {
-  if (types.includes('boolean') && (value === 'true' || value === 'false')) return 'boolean';
-  if (types.includes('number') && value.trim() !== '' && Number.isFinite(Number(value))) return 'number';
-  return 'text';
-}

@@ -24,7 +24,19 @@ export function Import({ service, file, onSearch, onClose }) {
     if (isShown.current) content.current.focus();
     isShown.current = true;
   }, [task.step]);
-  return html`<${Dialog} title="Import a file" wide=${true} onClose=${close}>
+  const isStoring = task.step === 'storing';
+  // The first attempt to leave only cancels, so that the user sees what is stored.
+  const leave = () => {
+    if (isStoring) task.cancel();
+    return !isStoring;
+  };
+  useEffect(() => {
+    if (!isStoring) return undefined;
+    const warn = (event) => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    return () => removeEventListener('beforeunload', warn);
+  }, [isStoring]);
+  return html`<${Dialog} title="Import a file" wide=${true} onLeave=${leave} onClose=${close}>
     <div ref=${content} class="step" tabindex="-1">
     ${task.step === 'choose' && html`<${Choice} task=${task} />`}
     ${
@@ -36,6 +48,7 @@ export function Import({ service, file, onSearch, onClose }) {
       ['storing', 'done', 'cancelled', 'failed'].includes(task.step) &&
       html`<${Progress}
         task=${task}
+        maySearch=${service.rights.search}
         onSearch=${() => {
           service.reload();
           onSearch(task.database);
@@ -74,7 +87,7 @@ function Choice({ task }) {
     </p>`;
 }
 
-function Progress({ task, onSearch, onRestart }) {
+function Progress({ task, maySearch, onSearch, onRestart }) {
   const { step, progress, total, database, failure } = task;
   const { created, changed, unchanged, truncated, bad } = progress;
   const stored = created + changed + unchanged;
@@ -117,7 +130,11 @@ function Progress({ task, onSearch, onRestart }) {
       ${step === 'storing' && html`<button type="button" onClick=${task.cancel}>Cancel</button>`}
       ${
         step !== 'storing' &&
-        html`<button class="primary" type="button" onClick=${onSearch}>Search ${database}</button>
+        html`${
+          maySearch &&
+          (step === 'done' || stored > 0) &&
+          html`<button class="primary" type="button" onClick=${onSearch}>Search ${database}</button>`
+        }
           <button type="button" onClick=${onRestart}>Import another file</button>`
       }
     </p>

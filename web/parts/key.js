@@ -19,7 +19,7 @@ export function KeyForm({ failure, onKey }) {
     <h2>Enter a key</h2>
     <p>
       Every request needs a key of the service. The first start prints the admin key, and keeps it in the file${' '}
-      <code>admin.key</code> of the data directory. <code>cosift key issue</code> makes keys with fewer rights.
+      <code>admin.key</code> of the data directory. <code>cosift key create</code> makes keys with fewer rights.
     </p>
     <label for="key">Key</label>
     <div class="row">

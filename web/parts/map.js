@@ -31,7 +31,7 @@ export function MatchMap({ service, query, columns, title, isEnabled, onColour, 
           ${names.map((name) => html`<option value=${name} selected=${name === colour}>${name}</option>`)}
         </select>
       </label>
-      <span class="muted">${map.value !== undefined && summary(map.value)}</span>
+      <span class="muted">${map.value !== undefined && summary(map.value, isSearch)}</span>
     </p>
     <${Picture}
       points=${points}
@@ -45,8 +45,14 @@ export function MatchMap({ service, query, columns, title, isEnabled, onColour, 
   </section>`;
 }
 
-function summary({ points, variance, has_more: hasMore }) {
-  const shown = hasMore ? `the best ${count(points.length)} matches` : `all ${count(points.length)} matches`;
+function summary({ points, variance, has_more: hasMore }, isSearch) {
+  if (points.length === 0) return isSearch ? 'no match' : 'no record with a vector';
+  const number = count(points.length);
+  const first = isSearch ? 'best matches' : 'records that were synced last';
+  const all = isSearch
+    ? `${number} ${points.length === 1 ? 'match' : 'matches'}`
+    : `${many(points.length, 'record')} with a vector`;
+  const shown = hasMore ? `the ${number} ${first}` : `all ${all}`;
   const part = Math.round(100 * (variance[0] + variance[1]));
   return `${shown} · the two directions show ${part} % of what differs`;
 }
@@ -129,7 +135,7 @@ function draw(canvas, [width, height], places, { steps, colours }, current) {
     path.moveTo(x + radius, y);
     path.arc(x, y, radius, 0, 2 * Math.PI);
   };
-  context.globalAlpha = 0.8;
+  context.globalAlpha = 0.9;
   for (let colour = -1; colour < Math.max(GROUPS, STEPS); colour += 1) {
     const path = new Path2D();
     for (const [at, place] of places.entries()) if (colours[at] === colour) dot(path, place, radius);

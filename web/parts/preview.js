@@ -10,15 +10,17 @@ export function Preview({ task, service }) {
   const { file, content, idColumn } = task;
   const { databases = [], rights } = service;
   const [types, setTypes] = useState({});
-  const [name, setName] = useState(nameOf(file.name));
+  const [name, setName] = useState(() => freeName(nameOf(file.name), databases));
   const [target, setTarget] = useState(rights.create ? '' : (databases[0]?.id ?? ''));
   const [fault, setFault] = useState();
   const isNew = target === '';
   const submit = (event) => {
     event.preventDefault();
     const database = isNew ? name : target;
-    if (NAME.test(database)) task.store({ database, isNew, types });
-    else setFault('A name has 1 to 64 of the characters a-z 0-9 _ -');
+    if (!NAME.test(database)) setFault('A name has 1 to 64 of the characters a-z 0-9 _ -');
+    else if (isNew && databases.some(({ id }) => id === name)) {
+      setFault(`There is a database ${name} already. Choose it as the target, or another name.`);
+    } else task.store({ database, isNew, types });
   };
   return html`<form class="preview" onSubmit=${submit}>
     <p>
@@ -90,8 +92,15 @@ export function Preview({ task, service }) {
     </div>
     <p class="muted">${identityText(content)}</p>
     ${fault && html`<p class="fault" role="alert">${fault}</p>`}
+    ${content.rows === 0 && html`<p class="fault" role="alert">The file has no records.</p>`}
     <p class="actions">
-      <button class="primary" type="submit" disabled=${task.isReading || (isNew && !rights.create)}>Import</button>
+      <button
+        class="primary"
+        type="submit"
+        disabled=${task.isReading || content.rows === 0 || (isNew && !rights.create)}
+      >
+        Import
+      </button>
       <button type="button" onClick=${task.restart}>Choose another file</button>
     </p>
   </form>`;
@@ -104,6 +113,14 @@ function nameOf(file) {
     .replaceAll(/[^a-z0-9_]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
     .slice(0, 64);
+}
+
+/** The name, or the first of `name-2`, `name-3` and so on that no database has. */
+function freeName(name, databases) {
+  const isTaken = (wanted) => databases.some(({ id }) => id === wanted);
+  let free = name;
+  for (let number = 2; isTaken(free); number += 1) free = `${name.slice(0, 58)}-${number}`;
+  return free;
 }
 
 function automatic({ identity, typed }) {

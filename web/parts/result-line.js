@@ -19,7 +19,7 @@ function textOf({ ms, explain = {}, request }, total) {
   return [
     found,
     milliseconds(ms),
-    ...(scanned === undefined ? [] : [`${count(scanned)} records scanned`]),
+    ...(scanned === undefined ? [] : [`${many(scanned, 'record')} scanned`]),
   ].join(' · ');
 }
 

@@ -61,7 +61,7 @@ export function NotAllowed({ rights, onOpen }) {
 }
 
 /** A request that failed, and what can be done. */
-export function SearchFailure({ failure, others, query, onRetry }) {
+export function SearchFailure({ failure, faults: { byNode, timeRange, others }, query, onRetry }) {
   if (failure.code === 'database_not_found') {
     return html`<${Notice} kind="error" title=${`There is no database “${query.database}”`}>
       <p>Choose another one at the top.</p>
@@ -71,6 +71,7 @@ export function SearchFailure({ failure, others, query, onRetry }) {
     return html`<${ServiceDown} failure=${failure} onRetry=${onRetry} />`;
   }
   const isRequest = failure.status === 400;
+  const isShown = others.length === 0 && (byNode.size > 0 || timeRange.length > 0);
   return html`<${Notice}
     kind="error"
     title=${isRequest ? 'The service refuses the request' : 'The request failed'}
@@ -78,8 +79,8 @@ export function SearchFailure({ failure, others, query, onRetry }) {
   >
     <p>
       ${
-        isRequest && others.length === 0
-          ? 'The reasons are shown at the rules that they are about.'
+        isShown
+          ? 'The reasons are shown at the rules or the times that they are about.'
           : others.length > 0
             ? others.join('; ')
             : failure.message

@@ -63,7 +63,7 @@ function namesOf({ fields, line, reason }: CsvRow): string[] {
   if (control >= 0) {
     throw new Error(
       `line ${line}: the name of column ${control + 1} of the CSV header has a control character; ` +
-        '--separator or --encoding may be wrong',
+        'the separator or the encoding may be another one (cosift import --separator, --encoding)',
     );
   }
   const empty = names.indexOf('');
