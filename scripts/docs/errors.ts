@@ -23,7 +23,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   record_not_found: 'Check the id. A record outside the filter of the key is reported in the same way.',
   key_not_found: 'Check the id. A key that the caller could not have issued is reported in the same way.',
   reembedding_not_found:
-    'Begin one first. The state of a completed re-embedding is kept until the next start.',
+    'Begin one first. The state of a completed re-embedding is kept until the next start, that of a cancelled one is not.',
   webhook_not_found: 'Check the id. A webhook ends with its database and with its key.',
   method_not_allowed: 'Use one of the methods in the header `Allow`.',
   request_timeout: 'Send the request without long pauses.',

@@ -240,7 +240,8 @@ export interface Database<T extends Columns<T> = Data> {
    * The database switches to the new vectors at once. If the process ends first, its next start continues the
    * re-embedding.
    *
-   * @throws {CosiftError} `invalid_request` when there is no such model.
+   * @throws {CosiftError} `invalid_request` when there is no such model; `reembedding_not_found` when another caller
+   * cancels the re-embedding.
    */
   reembed(model: string, options?: ReembedOptions): Promise<Reembedding>;
 

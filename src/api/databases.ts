@@ -46,7 +46,8 @@ export interface Databases extends AsyncDisposable {
    * Only one backup at a time is made.
    *
    * @throws {CosiftError} `busy` while another backup is in progress; `not_ready` when a database could not be opened;
-   * `disk_full` when the data directory has no room for a copy of the records.
+   * `damaged` when a record is not as it was written; `disk_full` when the data directory has no room for a copy of the
+   * records and 64 MiB more.
    *
    * @example
    * ```ts

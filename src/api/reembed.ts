@@ -70,7 +70,10 @@ async function readNext(
   } catch (error) {
     if (!isCode(error, 'reembedding_not_found')) throw error;
     const { model, records } = await reembedder.describe({ signal });
-    if (model !== before.model) throw error;
+    if (model !== before.model) {
+      const detail = 'the re-embedding was cancelled, or ended because the service started again';
+      throw new CosiftError('reembedding_not_found', detail, { cause: error });
+    }
     return { ...before, state: 'done', done: records, records };
   }
 }

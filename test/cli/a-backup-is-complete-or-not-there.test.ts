@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -172,4 +172,24 @@ test('a backup that is stopped, or whose connection breaks, leaves no file', asy
     expect([await command.ended(), command.stderr]).toEqual([code, expect.stringContaining(text)]);
     expect(await readdir(target)).toEqual([]);
   }
+});
+
+test('of a database with a damaged record there is no backup', { timeout: TIMEOUT }, async () => {
+  const data = await temporaryDirectory();
+  const load = new Command(['import', '-', '--database', 'facts', '--dimensions', '4', '--data', data]);
+  load.child.stdin.end(lines(1, 20));
+  expect(await load.ended()).toBe(0);
+  const file = path.join(data, 'databases', 'facts', 'records.sqlite');
+  const bytes = await readFile(file);
+  // A letter of a text that searches read from the index files.
+  const at = bytes.indexOf(Buffer.from('"record 7"'));
+  expect(at).toBeGreaterThan(0);
+  bytes[at + 1]! ^= 1;
+  await writeFile(file, bytes);
+  const archive = path.join(await temporaryDirectory(), 'facts.tar');
+  const made = await cosift('backup', '--output', archive, '--data', data);
+  // The check after the start may find the damage before the backup does.
+  const reason = /the backup would lack "facts"|"facts" cannot be backed up: record 7 is damaged on disk/;
+  expect(made).toMatchObject({ code: 1, stderr: expect.stringMatching(reason) });
+  expect(existsSync(archive)).toBe(false);
 });

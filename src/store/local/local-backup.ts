@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { CosiftError } from '../../errors.js';
+import { CosiftError, isCode } from '../../errors.js';
 import { parseJson } from '../../schema/index.js';
 import {
   ARCHIVE_FORMAT,
@@ -37,7 +37,8 @@ interface Entry {
  *
  * `onRelease` is called once, when the files of the archive are removed.
  *
- * @throws {CosiftError} `not_ready` when a database cannot be read; `disk_full`.
+ * @throws {CosiftError} `not_ready` when a database cannot be read; `damaged` when a record is not as it was written;
+ * `disk_full`.
  */
 export async function makeBackup(
   engine: NativeEngine,
@@ -75,7 +76,9 @@ export async function makeBackup(
     return { bytes: archiveBytes(all), chunks: archive(all, signal, release), release };
   } catch (error) {
     await spool?.remove();
-    throw error;
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (syscall === undefined) throw error;
+    throw new CosiftError('store_failed', `the files of the backup failed (${code})`, { cause: error });
   } finally {
     copies.release();
   }
@@ -116,7 +119,14 @@ async function copyAll(
   const files = databases.map(({ id }) => path.join(directory, `${id}.sqlite`));
   // All are copied before the first is read, so that no transaction lasts longer than it must.
   for (const [index, file] of files.entries()) {
-    unwrap(await withStopFlag(signal, (stop) => engine.copyBackup(copies, index, file, stop)));
+    const copied = await withStopFlag(signal, (stop) => engine.copyBackup(copies, index, file, stop));
+    try {
+      unwrap(copied);
+    } catch (error) {
+      if (!isCode(error, 'damaged')) throw error;
+      const detail = `database "${databases[index]?.id}" cannot be backed up: ${error.message}. "cosift doctor" says what is affected`;
+      throw new CosiftError('damaged', detail);
+    }
   }
   const entries: Entry[] = [];
   for (const [index, file] of files.entries()) {

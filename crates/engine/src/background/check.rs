@@ -80,7 +80,7 @@ enum Phase {
     /// Holds no file open. Some steps found a commit that was not published yet.
     Waiting { steps: usize },
     /// Reads the rows of the store, of the same commit as the snapshot.
-    Store(Check, Arc<Snapshot>),
+    Store(Box<Check>, Arc<Snapshot>),
     /// Adds up the records in memory, from block `next` on, to compare them with what the store holds.
     Memory {
         snapshot: Arc<Snapshot>,
@@ -126,7 +126,7 @@ impl Phase {
                     }
                     return Ok(Some(Self::Waiting { steps: steps + 1 }));
                 }
-                Self::Store(check, snapshot).step(loaded)
+                Self::Store(Box::new(check), snapshot).step(loaded)
             }
             Self::Store(mut check, snapshot) => {
                 let version = check.version();

@@ -78,6 +78,10 @@ impl Examination<'_> {
             ) => {
                 return Err(error.into());
             }
+            // That of a file that is there, for example without a free file descriptor.
+            Err(error) if error.is_for_want_of_resources() && path.is_file() => {
+                return Err(error.into());
+            }
             Err(error) => {
                 let mut findings = Findings::default();
                 findings.add(error.to_string());
@@ -97,7 +101,9 @@ impl Examination<'_> {
         match checked {
             // A statement needs a table, an index or a page that is damaged.
             Err(Error::Store(error))
-                if matches!(error, StoreError::Sqlite { .. }) || error.code() == "damaged" =>
+                if error.code() == "damaged"
+                    || matches!(error, StoreError::Sqlite { .. })
+                        && !error.is_for_want_of_resources() =>
             {
                 let mut findings = Findings::default();
                 findings.add(format!("the records cannot be read completely: {error}"));

@@ -6,10 +6,11 @@ use crate::store::error::StoreError;
 use crate::store::reader::Reader;
 use crate::store::record_row::RecordRow;
 use crate::store::state::{State, state_of};
+use crate::store::stored_record::{COLUMNS, read};
 use crate::store::tally::Tally;
 
-/// Records of a step.
-const STEP: usize = 4_096;
+/// Records of a step: with vectors of 384 dimensions about 1 MB.
+const STEP: usize = 512;
 
 /// A check of the commit that was the last when it began. Until it ends, the log cannot be emptied.
 pub(crate) struct Check {
@@ -21,9 +22,11 @@ pub(crate) struct Check {
     last: Option<i64>,
     all: Tally,
     found: Found,
+    /// The vector of the record that was read last.
+    vector: Vec<i32>,
 }
 
-/// The rows of the table `records`.
+/// The records that were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     /// The records that commits after a given one wrote or touched.
@@ -38,41 +41,50 @@ impl Reader {
     /// # Errors
     /// SQLite's; [`StoreError::Inconsistent`] when the state is missing; [`StoreError::Dropped`].
     pub(crate) fn begin_check(&self, since: u64) -> Result<Check, StoreError> {
-        let connection = self.open()?;
+        Check::begin(self.open()?, since)
+    }
+}
+
+impl Check {
+    /// Begins a check of the last commit that a connection sees.
+    ///
+    /// # Errors
+    /// SQLite's; [`StoreError::Inconsistent`] when the state is missing.
+    pub(super) fn begin(connection: Connection, since: u64) -> Result<Self, StoreError> {
         // The first read fixes the commit that the transaction sees.
         connection.execute_batch("BEGIN")?;
         let state = state_of(&connection)?;
-        Ok(Check {
+        Ok(Self {
             connection,
             state,
             since,
             last: None,
             all: Tally::default(),
             found: Found::default(),
+            vector: Vec::new(),
         })
     }
-}
 
-impl Check {
     /// The number of the commit that is checked.
     pub(crate) fn version(&self) -> u64 {
         self.state.version
     }
 
-    /// Reads the next rows of `records`, in the order of the ids. Returns what the check found once all rows are read
+    /// Reads and checks the next records, in the order of the ids. Returns what the check found once all records are read
     /// and their number and checksum are those of the state, and `None` before.
     ///
     /// # Errors
-    /// [`StoreError::Inconsistent`] when they differ, [`StoreError::Damaged`] when a row cannot be read; SQLite's.
+    /// [`StoreError::Inconsistent`] when they differ, [`StoreError::Damaged`] when a record is not as it was written;
+    /// SQLite's.
     pub(crate) fn step(&mut self) -> Result<Option<Found>, StoreError> {
         // The first step begins at the smallest integer, because damage could have made an id negative.
         let first = self.last.map_or(i64::MIN, |last| last.saturating_add(1));
         let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT {} FROM records NOT INDEXED WHERE id >= ?1 ORDER BY id LIMIT {STEP}",
-            RecordRow::COLUMNS
+            "SELECT {COLUMNS} FROM records r NOT INDEXED LEFT JOIN contents c ON c.id = r.id \
+             WHERE r.id >= ?1 ORDER BY r.id LIMIT {STEP}"
         ))?;
         let mut rows = statement.query([first])?;
-        let mut read = 0;
+        let mut count = 0;
         while let Some(row) = rows.next()? {
             let number = row.get::<_, i64>(0)?;
             let id = number.cast_unsigned();
@@ -81,16 +93,15 @@ impl Check {
                 return Err(StoreError::Damaged { id });
             }
             self.last = Some(number);
-            // A value of another type is damage, because the schema allows no other type.
-            let row = RecordRow::read(row).map_err(|_| StoreError::Damaged { id })?;
+            let row = RecordRow::from(&read(row, &mut self.vector)?);
             self.all.add(&row);
             self.found.in_memory.add(&row.in_memory());
             if row.version > self.since {
                 self.found.since.add(&row);
             }
-            read += 1;
+            count += 1;
         }
-        if read == STEP {
+        if count == STEP {
             return Ok(None);
         }
         self.all.compare(&self.state.tally)?;

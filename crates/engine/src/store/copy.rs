@@ -6,6 +6,7 @@ use std::time::Duration;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
+use crate::store::check::Check;
 use crate::store::connection::connect;
 use crate::store::error::StoreError;
 use crate::store::generations::Generations;
@@ -66,11 +67,12 @@ impl StoreCopy {
         })
     }
 
-    /// Writes the copy to a new file at `path`, and ends the transaction. Returns whether all of it was written:
-    /// `go_on` is asked after every few pages. The file is not synced.
+    /// Writes the copy to a new file at `path`, ends the transaction, and checks every record of the copy. Returns whether
+    /// all of this was done: `go_on` is asked again and again. The file is not synced.
     ///
     /// # Errors
-    /// [`StoreError::DiskFull`], [`StoreError::Corrupt`]; SQLite's.
+    /// [`StoreError::DiskFull`]; [`StoreError::Damaged`], [`StoreError::Corrupt`] and [`StoreError::Inconsistent`] when the
+    /// store is damaged; SQLite's.
     pub(crate) fn write_to(
         self,
         path: &Path,
@@ -86,7 +88,7 @@ impl StoreCopy {
         let backup = Backup::new(&self.connection, &mut target)?;
         loop {
             match backup.step(STEP)? {
-                StepResult::Done => return Ok(true),
+                StepResult::Done => break,
                 StepResult::More => {}
                 // Another program holds a lock of SQLite.
                 _ => std::thread::sleep(Duration::from_millis(1)),
@@ -95,5 +97,15 @@ impl StoreCopy {
                 return Ok(false);
             }
         }
+        drop(backup);
+        drop(self);
+        // Searches and reads use index files and memory, so damage of the records themselves may be unknown so far.
+        let mut check = Check::begin(target, 0)?;
+        while check.step()?.is_none() {
+            if !go_on() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }

@@ -147,6 +147,14 @@ impl StoreError {
         }
     }
 
+    /// Whether the process could not open a file or had no memory: the file may be in order.
+    pub(crate) fn is_for_want_of_resources(&self) -> bool {
+        matches!(self, StoreError::Sqlite { source } if matches!(
+            source.sqlite_error_code(),
+            Some(ErrorCode::CannotOpen | ErrorCode::OutOfMemory)
+        ))
+    }
+
     /// Whether a failed write leaves unknown what reached the disk.
     ///
     /// After a failed fsync the kernel may have dropped the pages and report success the next time,

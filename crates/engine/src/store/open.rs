@@ -40,7 +40,13 @@ impl Store {
     pub(crate) fn open(disk: &Arc<dyn Disk>, path: &Path) -> Result<Store, StoreError> {
         let expected = AcknowledgedFile::read(&**disk, path)?;
         let main_file = main_file_status(path);
-        let (mut connection, mut had_format_1) = open_writer(path)?;
+        let (mut connection, mut had_format_1) =
+            open_writer(path).map_err(|error| match error {
+                StoreError::Foreign { path } if expected.is_some() => StoreError::Inconsistent {
+                    what: format!("{} is not a cosift database any more", path.display()),
+                },
+                error => error,
+            })?;
         let mut status = StoreStatus::of(&connection)?;
         if let (Some(expected), Some(main_file)) = (&expected, &main_file)
             && is_log_of_replaced_file(expected, main_file, &status)

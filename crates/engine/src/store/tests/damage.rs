@@ -78,6 +78,21 @@ fn a_flipped_bit_in_a_record_names_the_record() {
             Err(StoreError::Damaged { id: 7 })
         ));
         assert!(reader.data(8).expect("the next record is intact").is_some());
+        let mut check = reader.begin_check(0).expect("it begins");
+        let checked = loop {
+            match check.step() {
+                Ok(None) => {}
+                ended => break ended,
+            }
+        };
+        assert!(matches!(checked, Err(StoreError::Damaged { id: 7 })));
+        let copy = reader.open_copy().expect("it opens");
+        copy.begin().expect("it begins");
+        let target = path.with_extension(format!("copy-{}", part.len()));
+        assert!(matches!(
+            copy.write_to(&target, || true),
+            Err(StoreError::Damaged { id: 7 })
+        ));
     }
 }
 
@@ -208,4 +223,13 @@ fn a_truncated_file_is_detected() {
             );
         }
     }
+}
+
+#[test]
+fn a_file_that_was_emptied_is_damaged() {
+    let (_directory, path) = scratch();
+    written(&path);
+    fs::write(&path, b"").expect("it is written");
+    let error = open_store(&path).map(drop).expect_err("it is empty");
+    assert_eq!(error.code(), "damaged", "{error}");
 }
