@@ -7,7 +7,7 @@ import type { WaitOptions } from './backend.js';
 
 /** Writes that may wait at a closed barrier; a further write is refused as busy. */
 const MAX_WAITING = 1024;
-/** Writes that run at once after they waited, so that they leave room for others. */
+/** Writes that run concurrently after they waited, so that they leave room for others. */
 const MAX_RESUMED = 4;
 
 export interface WriteOptions extends WaitOptions {
