@@ -41,11 +41,12 @@ test('every file of a data directory is on the page, and every file of the page 
   const temporary = named(chapter('Temporary files'));
   expect([...found].filter((path) => ![...lasting, ...temporary].includes(path))).toEqual([]);
   // The lock of the keys exists only while they change, and the other file only after a file was replaced.
-  // Models are copied by `cosift model add`. Only a database of millions of records has an approximate index.
+  // Models are copied by `cosift model add`, the demo is stored by `cosift serve --demo`. Only a database of millions of records has an approximate index.
   const rare = [
     'databases/ID/derived/N.graph',
     'databases/ID/derived/approximate',
     'databases/ID/records.sqlite-wal.replaced',
+    'demo.sha256',
     'keys.json.locked',
     'models/NAME',
   ];
