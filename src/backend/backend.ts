@@ -154,17 +154,19 @@ export interface WaitOptions {
   onWait?: (() => void) | undefined;
 }
 
-export type DeleteOptions = ScopedOptions & WaitOptions;
+export type DeleteOptions = ScopedOptions & WaitOptions & Pick<BatchOptions, 'check'>;
 
 export interface BatchOptions extends WaitOptions {
   signal?: AbortSignal;
   /** The vectors of records that come without a vector, one after the other. */
   vectors?: Float32Array;
+  /** Called right before the commit. An error that `check` throws ends the call, and nothing is stored. */
+  check?: () => void | Promise<void>;
   /** The id of the caller's key. */
   caller?: string;
 }
 
-export type PatchOptions = Pick<BatchOptions, 'signal' | 'caller' | 'onWait'>;
+export type PatchOptions = Pick<BatchOptions, 'signal' | 'check' | 'caller' | 'onWait'>;
 
 export type UpsertBatch = Backend['upsertBatch'];
 

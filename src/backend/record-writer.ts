@@ -45,6 +45,7 @@ export class RecordWriter {
     const { created, changed, unchanged, results } = await commitRecords(destination, prepared, {
       signal: options.signal,
       onWait: options.onWait,
+      check: options.check,
     });
     feed.notify(id);
     const counts = `,"created":${created},"changed":${changed},"unchanged":${unchanged},"truncated":0}`;
@@ -56,17 +57,17 @@ export class RecordWriter {
     id: string,
     recordId: string,
     body: Uint8Array,
-    { signal, caller, onWait }: PatchOptions = {},
+    { caller, ...options }: PatchOptions = {},
   ): Promise<Uint8Array> {
     const { store, feed } = this.#dependencies;
     const destination = this.#destination(id, { caller, waitForRoom: false });
     const prepared = await store.preparePatch(id, recordId, body);
     const commitAgain = async () =>
-      commitRecords(destination, await store.preparePatch(id, recordId, body), { signal, onWait });
+      commitRecords(destination, await store.preparePatch(id, recordId, body), options);
     const { record } =
       prepared.texts().length === 0
-        ? await commitRecords(destination, prepared, { signal, onWait })
-        : await this.#textPatches.run(`${id}/${recordId}`, commitAgain, { signal });
+        ? await commitRecords(destination, prepared, options)
+        : await this.#textPatches.run(`${id}/${recordId}`, commitAgain, { signal: options.signal });
     feed.notify(id);
     if (record === undefined) throw new CosiftError('internal', 'the store returned no patched record');
     return record;
@@ -91,12 +92,15 @@ export class RecordWriter {
   async deleteRecords(
     id: string,
     request: DeleteRequest,
-    { scope, signal, onWait }: DeleteOptions,
+    { scope, signal, check, onWait }: DeleteOptions,
   ): Promise<{ deleted: number }> {
     const { store, infos, barriers, feed } = this.#dependencies;
     await infos.get(id);
     const deletion = { ...request, forced_filter: scope?.forcedFilter };
-    const remove = () => store.deleteRecords(id, deletion, signal);
+    const remove = async () => {
+      await check?.();
+      return store.deleteRecords(id, deletion, signal);
+    };
     const deleted = await barriers.of(id).run(remove, { signal, onWait });
     if (deleted > 0) feed.notify(id);
     return { deleted };

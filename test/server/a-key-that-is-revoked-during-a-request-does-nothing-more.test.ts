@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ADMIN } from '../../src/server/keys/caller.js';
 import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
+import { HeldModel } from '../helpers/held-model.js';
 import { issueKey, Raw, request } from './raw.js';
 import { Service } from './service.js';
 
@@ -80,4 +81,32 @@ test('a request that waits for changes gets none after the revocation, even when
   expect((await stopping.call('DELETE', `/v1/keys/${key_id}`)).status).toBe(204);
   await stopping.stop();
   expect((await waiting).status).toBe(401);
+});
+
+test('a write whose texts are embedded after the revocation stores nothing', async () => {
+  const model = await HeldModel.start();
+  const held = await Service.start({ models: { first: model.source } });
+  try {
+    await held.call('PUT', '/v1/databases/texts', { model: 'first' });
+    const records = { records: [{ id: 1, data: { text: 'the first' } }] };
+    expect((await held.call('POST', '/v1/databases/texts/records', records)).status).toBe(200);
+    const { key, key_id } = await issueKey(held);
+    const writes = [
+      ['POST', '/v1/databases/texts/records', { records: [{ id: 2, data: { text: 'a batch' } }] }],
+      ['PATCH', '/v1/databases/texts/records/1', { data: { text: 'a patch' } }],
+    ] as const;
+    model.allow(0);
+    const calls = writes.map(([method, path, body]) => held.call(method, path, body, { 'x-api-key': key }));
+    await expect
+      .poll(() => model.requests.flat().filter((text) => /a (batch|patch)/.test(text)).length)
+      .toBe(2);
+    expect((await held.call('DELETE', `/v1/keys/${key_id}`)).status).toBe(204);
+    model.allow(Number.POSITIVE_INFINITY);
+    for (const { status, body } of await Promise.all(calls))
+      expect([status, body.code]).toEqual([401, 'unauthorized']);
+    const { body } = await held.call('POST', '/v1/databases/texts/query', {});
+    expect(body.results.map(({ data }: { data: object }) => data)).toEqual([{ text: 'the first' }]);
+  } finally {
+    await held.stop();
+  }
 });

@@ -1,14 +1,16 @@
 import type { FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { checkDeleteRequest, isKeyReference, parseJson, type RecordPatch, UUID } from '../../schema/index.js';
-import { callerOf, databaseOf, refuseFiltered, scopeOf } from '../admission/access.js';
+import { callerOf, checkKeyAgain, databaseOf, refuseFiltered, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
 import { sendJson } from '../http/send-json.js';
 import type { Dependencies, Handlers } from './dependencies.js';
 import { streamUpsert } from './streamed-upsert.js';
 
 export function recordHandlers(dependencies: Dependencies): Handlers {
-  const { backend, limits, timeouts } = dependencies;
+  const { backend, keys, limits, timeouts } = dependencies;
+  /** The key may have been revoked or have expired while the texts were embedded or the write waited. */
+  const checked = (request: FastifyRequest) => ({ check: () => checkKeyAgain(keys, request) });
   return {
     async upsertRecords(request, reply) {
       refuseFiltered(request, 'upsert records');
@@ -19,7 +21,12 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       return sendJson(
         reply,
         await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
-          backend.upsertBatch(id, body, { signal, caller: callerOf(request).keyId, ...yielding(request) }),
+          backend.upsertBatch(id, body, {
+            signal,
+            caller: callerOf(request).keyId,
+            ...yielding(request),
+            ...checked(request),
+          }),
         ),
       );
     },
@@ -46,7 +53,12 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       const id = databaseOf(request);
       const { keyId: caller, actions } = callerOf(request);
       const record = await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
-        backend.patchRecord(id, String(rid), patch, { signal, caller, ...yielding(request) }),
+        backend.patchRecord(id, String(rid), patch, {
+          signal,
+          caller,
+          ...yielding(request),
+          ...checked(request),
+        }),
       );
       return actions.has('records.read')
         ? sendJson(reply, record)
@@ -57,7 +69,11 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       const rid = recordIdOf(request);
       const id = databaseOf(request);
       const { deleted } = await withAbortAndTimeout(request, reply, timeouts.responseMs, ({ signal }) =>
-        backend.deleteRecords(id, { ids: [rid] }, { scope: scopeOf(request), signal, ...yielding(request) }),
+        backend.deleteRecords(
+          id,
+          { ids: [rid] },
+          { scope: scopeOf(request), signal, ...yielding(request), ...checked(request) },
+        ),
       );
       if (deleted === 0) throw new CosiftError('record_not_found', `there is no record ${rid}`);
       return reply.code(204).send();
@@ -67,7 +83,12 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       const deletion = checkDeleteRequest(request.body, limits, request.bodyBytes);
       const id = databaseOf(request);
       return withAbortAndTimeout(request, reply, timeouts.responseMs, ({ signal }) =>
-        backend.deleteRecords(id, deletion, { scope: scopeOf(request), signal, ...yielding(request) }),
+        backend.deleteRecords(id, deletion, {
+          scope: scopeOf(request),
+          signal,
+          ...yielding(request),
+          ...checked(request),
+        }),
       );
     },
   };
