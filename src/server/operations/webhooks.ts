@@ -19,7 +19,7 @@ export const WEBHOOKS_OPERATIONS = {
         schema: 'CreatedWebhook',
       },
     ],
-    errors: WRITE_ERRORS,
+    errors: ['feed_restarted', 'changes_removed', ...WRITE_ERRORS],
     kind: 'writes',
   },
   listWebhooks: {
