@@ -121,6 +121,10 @@ pub struct InvalidVector {
     pub reason: &'static str,
 }
 
+/// The smallest sum of squares of a vector that has a direction. Somewhat below, squares are subnormal numbers, which have
+/// so few digits that the scaled vector would not have the length 1.
+const MIN_SQUARES: f64 = 1e-290;
+
 /// Scales a vector to the unit vector of Q30 components that scores are computed from.
 ///
 /// The function is idempotent: a vector that it returned, given again as the numbers `component / 2^30`, is returned
@@ -142,7 +146,7 @@ pub(crate) fn to_unit_q30<T: Copy + Into<f64>>(vector: &[T]) -> Result<Vec<i32>,
         }
         squares += component * component;
     }
-    if squares == 0.0 || !squares.is_finite() {
+    if squares < MIN_SQUARES || !squares.is_finite() {
         return Err(InvalidVector {
             reason: "its length is 0, or too large or small to compute: it has no direction",
         });
@@ -218,6 +222,18 @@ mod tests {
         let mut out = Vec::new();
         score.write(&mut out);
         String::from_utf8(out).expect("digits")
+    }
+
+    #[test]
+    fn a_vector_is_too_small_before_its_squares_lose_digits() {
+        let unit = to_unit_q30(&[2.0, 2.0, 1.0]).expect("it has a direction");
+        for exponent in -170..0 {
+            let size = 10_f64.powi(exponent);
+            match to_unit_q30(&[2.0 * size, 2.0 * size, size]) {
+                Ok(same) => assert_eq!(same, unit, "1e{exponent}"),
+                Err(_) => assert!(exponent < -140, "1e{exponent}"),
+            }
+        }
     }
 
     #[test]
