@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { copyFile, link, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { open } from 'cosift';
 import iconv from 'iconv-lite';
@@ -62,8 +62,15 @@ test('the rows that are not stored are written in the form of the input, and can
   expect(reasons).toHaveLength(26);
   expect(reasons[25]).toBe('line 53: the row has 2 fields, the header 3 columns');
 
-  const same = await cosift('import', bad, '--database', 'd', '--data', data, '--bad-rows', bad);
-  expect(same.stderr).toContain('--bad-rows names the file that is imported');
+  const input = join(directory, 'input.reasons');
+  const hard = join(directory, 'hard.csv');
+  await copyFile(bad, input);
+  await link(input, hard);
+  for (const name of [input, hard, join(directory, 'input')]) {
+    const same = await cosift('import', input, '--database', 'd', '--data', data, '--bad-rows', name);
+    expect(same.stderr).toContain('--bad-rows names the file that is imported');
+    expect(await readFile(input)).toEqual(await readFile(bad));
+  }
   const corrected = join(directory, 'corrected.csv');
   const repaired = (await readFile(bad))
     .toString('latin1')

@@ -1,4 +1,4 @@
-import { realpath, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import iconv from 'iconv-lite';
 import { printable } from '../failure.js';
@@ -35,10 +35,10 @@ export class BadRows {
     this.#unit = format.unit;
     if (this.#file === undefined) return;
     this.#typesOption = optionOf(input.decidedTypes());
-    const same =
-      input.file !== undefined &&
-      (await realpath(this.#file).catch(() => undefined)) === (await realpath(input.file));
-    if (same) throw new Error('--bad-rows names the file that is imported');
+    for (const written of [this.#file, reasonsFile(this.#file)]) {
+      if (input.file === undefined || !(await isSameFile(written, input.file))) continue;
+      throw new Error(`--bad-rows names the file that is imported: it would replace ${written}`);
+    }
     const directory = path.dirname(this.#file);
     const found = await stat(directory).catch(() => undefined);
     if (!found?.isDirectory()) throw new Error(`--bad-rows: there is no directory ${directory}`);
@@ -93,4 +93,10 @@ function optionOf(types: readonly (readonly [name: string, type: string])[]): st
 
 function reasonsFile(file: string): string {
   return `${file}.reasons`;
+}
+
+/** Whether two paths lead to one file, also by symbolic or hard links. */
+async function isSameFile(one: string, other: string): Promise<boolean> {
+  const [a, b] = await Promise.all([one, other].map((file) => stat(file).catch(() => undefined)));
+  return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino;
 }
