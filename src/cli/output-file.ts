@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createWriteStream, type Stats } from 'node:fs';
 import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
 
@@ -34,14 +35,23 @@ export class OutputFile {
     return new OutputFile(output, undefined);
   }
 
+  /** A directory for files that are needed until this one is complete: its own, except that of a pipe or a device. */
+  get scratchDirectory(): string {
+    return this.isFile ? path.dirname(this.#file) : tmpdir();
+  }
+
+  /** Whether the file is replaced: a pipe or a device is not. */
+  get isFile(): boolean {
+    return this.#before?.isFile() !== false;
+  }
+
   /**
    * Lets `write` fill the file; after a failure, what was there before is unchanged. A pipe or a device is written to, not
    * replaced. A new file has `mode`, without the bits of the umask; a replaced file keeps those of its bits that `mode` has.
    */
   async fill(write: (file: Writable) => Promise<void>, mode: number): Promise<void> {
     const file = this.#file;
-    if (this.#before?.isFile() === false) return await write(createWriteStream(file));
-    const directory = path.dirname(file);
+    if (!this.isFile) return await write(createWriteStream(file));
     // Nobody can plant a link under a name that cannot be guessed, and an existing file is not opened.
     const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`;
     const handle = await open(temporary, 'wx', mode);
@@ -55,8 +65,19 @@ export class OutputFile {
       await rm(temporary, { force: true });
       throw error;
     }
-    const parent = await open(directory, 'r');
-    await parent.sync().finally(() => parent.close());
+    await this.#syncDirectory();
+  }
+
+  /** Removes what was there before, unless it is a pipe or a device. */
+  async remove(): Promise<void> {
+    if (!this.isFile || this.#before === undefined) return;
+    await rm(this.#file, { force: true });
+    await this.#syncDirectory();
+  }
+
+  async #syncDirectory(): Promise<void> {
+    const directory = await open(path.dirname(this.#file), 'r');
+    await directory.sync().finally(() => directory.close());
   }
 }
 

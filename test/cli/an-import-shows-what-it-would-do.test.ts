@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { copyFile, link, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, link, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { open } from 'cosift';
 import iconv from 'iconv-lite';
@@ -99,4 +99,43 @@ test('rows that the service refuses are written too, for a list of objects as ND
   expect(stored.stderr).toMatch(/^line 2: \/vector: /);
   expect(stored.stdout).toContain('2 created, 0 changed, 0 unchanged, 1 bad line');
   expect(await readFile(bad, 'utf8')).toBe('{"id":2, "data":{"a":1},"vector":[1,2,3]}\n');
+});
+
+test('the files of bad rows are replaced by an import that has read its rows, and by no other', async () => {
+  const directory = await temporaryDirectory();
+  const [file, bad] = [join(directory, 'a.csv'), join(directory, 'bad.csv')];
+  const load = (...more: string[]) =>
+    cosift('import', file, '--database', 'd', '--data', join(directory, 'data'), '--bad-rows', bad, ...more);
+  const files = async () => (await readdir(directory)).sort();
+  await writeFile(file, 'id,name\n1,a,b\n2,c\n');
+  expect((await load()).stderr).toContain(`the bad rows are in ${bad}, the reasons in ${bad}.reasons`);
+  const all = ['a.csv', 'bad.csv', 'bad.csv.reasons', 'data'];
+  expect(await files()).toEqual(all);
+
+  await writeFile(file, 'id,name\n1,a\n2,c\n');
+  expect((await load('--embed', 'none')).code).toBe(1);
+  expect((await load('--url', 'http://localhost:1')).code).toBe(1);
+  expect(await files()).toEqual(all);
+  expect(await readFile(bad, 'utf8')).toBe('id,name\n1,a,b\n');
+
+  expect(await load()).toMatchObject({ code: 0, stderr: '' });
+  expect(await files()).toEqual(['a.csv', 'data']);
+});
+
+test('files of bad rows that cannot be written are named', { skip: !existsSync('/dev/full') }, async () => {
+  const directory = await temporaryDirectory();
+  const [file, bad] = [join(directory, 'a.csv'), join(directory, 'bad.csv')];
+  const load = (name: string) =>
+    cosift('import', file, '--database', 'd', '--data', join(directory, 'data'), '--bad-rows', name);
+  await writeFile(file, 'id,name\n1,a,b\n2,c\n');
+  expect(await load(directory)).toMatchObject({
+    code: 1,
+    stderr: `cosift: --bad-rows: ${directory} is a directory: give the name of a file\n`,
+  });
+  await symlink('/dev/full', `${bad}.reasons`);
+  const full = await load(bad);
+  expect(full.code).toBe(1);
+  expect(full.stdout).toContain('1 record in ');
+  expect(full.stderr).toContain(`cosift: ${bad}.reasons cannot be written: `);
+  expect(full.stderr).not.toContain('the bad rows are in');
 });

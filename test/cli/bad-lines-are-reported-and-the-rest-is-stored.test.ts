@@ -86,6 +86,7 @@ async function badRowsOf(input: Input, file: string): Promise<string[]> {
   const badRows = new BadRows(file, (text) => printed.push(text));
   await badRows.open(input);
   for await (const _ of input.records((row, reason) => badRows.add(row, reason)));
+  await badRows.write(true);
   badRows.close();
   return printed;
 }
@@ -126,6 +127,7 @@ test('bad rows are written in the order of the file, in whatever order they are 
   await badRows.open(input);
   for (const line of [3, 2]) badRows.add({ line, raw: () => `row ${line}` }, 'wrong');
   badRows.add({ line: 2, record: 2, raw: () => 'a further row' }, 'wrong');
+  await badRows.write(true);
   badRows.close();
   expect(await readFile(bad, 'utf8')).toBe('id;zip;n;"a b"\nrow 2\na further row\nrow 3\n');
   expect(await readFile(`${bad}.reasons`, 'utf8')).toBe(

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises';
-import path from 'node:path';
 import iconv from 'iconv-lite';
-import { printable } from '../failure.js';
+import { describe, printable } from '../failure.js';
 import { count } from '../progress-bar.js';
 import type { Format } from './format.js';
 import type { Input } from './input.js';
@@ -39,14 +38,15 @@ export class BadRows {
       if (input.file === undefined || !(await isSameFile(written, input.file))) continue;
       throw new Error(`--bad-rows names the file that is imported: it would replace ${written}`);
     }
-    const directory = path.dirname(this.#file);
-    const found = await stat(directory).catch(() => undefined);
-    if (!found?.isDirectory()) throw new Error(`--bad-rows: there is no directory ${directory}`);
     this.#encoding = format.encoding;
     const mark = /^utf-?16/i.test(this.#encoding) ? '\ufeff' : '';
     const head = format.header.raw === '' ? '' : `${mark}${format.header.raw}\n`;
-    this.#rows = new OrderedFile(this.#file, iconv.encode(head, this.#encoding));
-    this.#reasons = new OrderedFile(reasonsFile(this.#file), new Uint8Array());
+    try {
+      this.#rows = await OrderedFile.at(this.#file, iconv.encode(head, this.#encoding));
+      this.#reasons = await OrderedFile.at(reasonsFile(this.#file), new Uint8Array());
+    } catch (error) {
+      throw new Error(`--bad-rows: ${describe(error)}`);
+    }
   }
 
   /** Number of rows that are not stored. */
@@ -60,23 +60,34 @@ export class BadRows {
 
   add({ raw, ...place }: Place & { raw: RawText }, reason: string): void {
     if (this.has(place)) return;
-    this.#places.add(keyOf(place));
     const text = `${nameOfPlace(place, this.#unit)}: ${printable(reason)}`;
-    if (this.count <= MAX_PRINTED) this.#print(text);
     this.#reasons?.add(place, Buffer.from(`${text}\n`));
     this.#rows?.add(place, iconv.encode(`${raw()}\n`, this.#encoding));
+    this.#places.add(keyOf(place));
+    if (this.count <= MAX_PRINTED) this.#print(text);
   }
 
-  /** Prints how many reports were not printed, and where the rows are. */
-  close(): void {
+  /**
+   * Prints how many reports were not printed, writes the files, and prints where they are. `isComplete`: whether all rows
+   * of the input were read. Files of an earlier import stay when there is nothing else to say in their place.
+   */
+  async write(isComplete: boolean): Promise<void> {
     if (this.count > MAX_PRINTED) this.#print(`and ${count(this.count - MAX_PRINTED)} more bad rows`);
+    if (this.#file === undefined || (this.count === 0 && !isComplete)) return;
+    await this.#rows?.write();
+    await this.#reasons?.write();
+    if (this.count === 0) return;
+    const places = `are in ${this.#file}, the reasons in ${reasonsFile(this.#file)}`;
+    this.#print(
+      isComplete
+        ? `the bad rows ${places}: correct them and import that file with the same options${this.#typesOption}`
+        : `the bad rows until then ${places}`,
+    );
+  }
+
+  close(): void {
     this.#rows?.close();
     this.#reasons?.close();
-    if (this.#file === undefined || this.#reasons === undefined || this.count === 0) return;
-    this.#print(
-      `the bad rows are in ${this.#file}, the reasons in ${reasonsFile(this.#file)}: ` +
-        `correct them and import that file with the same options${this.#typesOption}`,
-    );
   }
 }
 

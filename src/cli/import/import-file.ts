@@ -19,6 +19,7 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   const badRows = new BadRows(options.dryRun ? undefined : options.badRows, print);
   const stop = abortOnSignal();
   const progress = { stored: 0 };
+  let isComplete = false;
   const started = Date.now();
   try {
     const input = await openInput(file, options, stop, bar);
@@ -38,6 +39,7 @@ export async function importFile(file: string, options: ImportOptions): Promise<
         await databases.close();
       }
     }
+    isComplete = true;
     const unseen = input.unseenColumns();
     for (const problem of unseen) print(printable(problem));
     if (badRows.count + unseen.length > 0) process.exitCode = 1;
@@ -53,9 +55,21 @@ export async function importFile(file: string, options: ImportOptions): Promise<
     );
     process.exitCode = stop.aborted ? 130 : 1;
   } finally {
-    badRows.close();
+    await writeBadRows(badRows, isComplete, print);
     // An open pipe keeps the process alive.
     if (file === '-') process.stdin.destroy();
+  }
+}
+
+/** A failure is printed: it must not hide what the import has done. */
+async function writeBadRows(badRows: BadRows, isComplete: boolean, print: (text: string) => void) {
+  try {
+    await badRows.write(isComplete);
+  } catch (error) {
+    print(`cosift: ${printable(describe(error))}`);
+    process.exitCode ||= 1;
+  } finally {
+    badRows.close();
   }
 }
 

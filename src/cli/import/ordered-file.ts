@@ -1,79 +1,87 @@
-import {
-  closeSync,
-  fstatSync,
-  openSync,
-  readSync,
-  realpathSync,
-  renameSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { OutputFile } from '../output-file.js';
 import { comparePlaces, type Place } from './rows.js';
 
+/** A part in the file of all parts. */
+interface Part {
+  place: Place;
+  start: number;
+  length: number;
+}
+
 /**
- * A file of parts that are written in any order, and that are in the order of their places when the file is closed.
- * Writing is synchronous, so that a failure reaches the caller that adds a part.
+ * A file of parts that are added in any order, and that are in the order of their places when the file is written at the
+ * end. Adding is synchronous, so that a failure reaches the caller that adds a part.
  */
 export class OrderedFile {
   readonly #path: string;
+  readonly #output: OutputFile;
+  readonly #head: Uint8Array;
+  /** A file without a name that has the parts as they were added. */
   readonly #descriptor: number;
-  readonly #parts: { place: Place; start: number; length: number }[] = [];
-  readonly #head: number;
+  readonly #parts: Part[] = [];
   #bytes = 0;
-  #isOrdered = true;
 
-  /** `head` stays the beginning of the file. */
-  constructor(path: string, head: Uint8Array) {
+  private constructor(path: string, output: OutputFile, head: Uint8Array, descriptor: number) {
     this.#path = path;
-    this.#descriptor = openSync(path, 'w');
-    this.#bytes = this.#head = head.length;
-    writeAll(this.#descriptor, head);
+    this.#output = output;
+    this.#head = head;
+    this.#descriptor = descriptor;
+  }
+
+  /**
+   * `head` is the beginning of the file.
+   *
+   * @throws {Error} when there cannot be a file of that name.
+   */
+  static async at(file: string, head: Uint8Array): Promise<OrderedFile> {
+    const output = await OutputFile.at(file);
+    const parts = path.join(output.scratchDirectory, `.${randomBytes(8).toString('hex')}.tmp`);
+    const descriptor = openSync(parts, 'wx+', 0o600);
+    unlinkSync(parts);
+    return new OrderedFile(file, output, head, descriptor);
   }
 
   add(place: Place, bytes: Uint8Array): void {
-    writeAll(this.#descriptor, bytes);
-    const last = this.#parts.at(-1);
-    if (last !== undefined && comparePlaces(last.place, place) > 0) this.#isOrdered = false;
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#descriptor, bytes, at);
+    } catch (error) {
+      throw this.#failure(error);
+    }
     this.#parts.push({ place, start: this.#bytes, length: bytes.length });
     this.#bytes += bytes.length;
   }
 
-  /** Removes a file without parts. */
-  close(): void {
-    // A device or a pipe is neither removed nor read.
-    const isFile = fstatSync(this.#descriptor).isFile();
-    closeSync(this.#descriptor);
-    if (isFile && this.#parts.length === 0) unlinkSync(this.#path);
-    else if (isFile && !this.#isOrdered) this.#order();
-  }
-
-  #order(): void {
-    const path = realpathSync(this.#path);
-    const ordered = `${path}.ordered`;
-    const parts = this.#parts.toSorted((a, b) => comparePlaces(a.place, b.place));
-    const from = openSync(path, 'r');
-    const to = openSync(ordered, 'w', fstatSync(from).mode);
+  /** Writes the file; without parts, one that was there before is removed. */
+  async write(): Promise<void> {
     try {
-      for (const { start, length } of [{ start: 0, length: this.#head }, ...parts]) {
-        const part = Buffer.alloc(length);
-        for (let at = 0; at < length; ) {
-          const read = readSync(from, part, at, length - at, start + at);
-          if (read === 0) throw new Error(`${path} was shortened while it was written`);
-          at += read;
-        }
-        writeAll(to, part);
-      }
+      if (this.#parts.length === 0) return await this.#output.remove();
+      const chunks = Readable.from(this.#inOrder(), { objectMode: false });
+      await this.#output.fill((file) => pipeline(chunks, file), 0o666);
     } catch (error) {
-      unlinkSync(ordered);
-      throw error;
-    } finally {
-      closeSync(from);
-      closeSync(to);
+      throw this.#failure(error);
     }
-    renameSync(ordered, path);
   }
-}
 
-function writeAll(descriptor: number, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
+  /** Frees what the parts take. */
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+
+  *#inOrder(): Generator<Uint8Array> {
+    yield this.#head;
+    for (const { start, length } of this.#parts.toSorted((a, b) => comparePlaces(a.place, b.place))) {
+      const part = Buffer.alloc(length);
+      for (let at = 0; at < length; ) at += readSync(this.#descriptor, part, at, length - at, start + at);
+      yield part;
+    }
+  }
+
+  #failure(error: unknown): Error {
+    return new Error(`${this.#path} cannot be written: ${error instanceof Error ? error.message : error}`);
+  }
 }
