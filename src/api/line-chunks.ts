@@ -4,7 +4,8 @@ import { CosiftError } from '../errors.js';
 export type LineChunks = Iterable<Uint8Array | string> | AsyncIterable<Uint8Array | string>;
 
 /**
- * Returns the bytes of the chunks. A failure of the source is thrown as it is.
+ * Returns the bytes of the chunks, as copies: a source may use its memory again once the next chunk is asked for. A
+ * failure of the source is thrown as it is.
  *
  * @throws {CosiftError} `invalid_request` for what is not iterable, and when a chunk is neither bytes nor text, or is
  * text with half of a surrogate pair.
@@ -13,6 +14,7 @@ export function bytesOf(chunks: LineChunks): AsyncGenerator<Uint8Array, void, un
   // A string is iterable by characters, so it counts as one chunk.
   if (typeof chunks === 'string') return encoded([chunks]);
   if (typeof chunks === 'object' && chunks !== null) {
+    if (Array.isArray(chunks)) return encoded(chunks.slice());
     if (Symbol.iterator in chunks || Symbol.asyncIterator in chunks) return encoded(chunks);
   }
   throw refused('chunks', chunks, 'an iterable of Uint8Array or string');
@@ -35,7 +37,7 @@ async function* encoded(chunks: LineChunks): AsyncGenerator<Uint8Array, void, un
     } else if (surrogate !== '') {
       throw loneSurrogate(at);
     } else {
-      yield chunk;
+      yield new Uint8Array(chunk);
     }
     at += 1;
   }

@@ -4,7 +4,10 @@ import type { Page, Pagination } from '../schema/public-types.js';
 /** The maximum number of records that a request may ask for. */
 const PAGE_LIMIT = 100;
 
-/** Yields the records of all pages, beginning at the page of `request`. `fetchPage` requests one page. */
+/**
+ * Yields the records of all pages, beginning at the page of `request`, which the caller must not change. `fetchPage`
+ * requests one page.
+ */
 export async function* paginate<Request extends { pagination?: Pagination | undefined }, Item>(
   request: Request,
   fetchPage: (request: Request) => Promise<Page<Item>>,

@@ -10,24 +10,7 @@ const MEMBERS = ['id', 'uuid', 'key', 'data', 'timestamps', 'vector', 'embedded_
 const MAX_PROBLEMS = 100;
 
 /**
- * Checks that JSON can represent the values of records: `JSON.stringify` writes NaN and Infinity as null, a date as text,
- * a map as an empty object. The engine checks everything else.
- *
- * A value of `data` is a string, a finite number, a boolean or null. A column that is undefined is ignored.
- *
- * @throws {CosiftError} `invalid_record` with a pointer to each value, `/records/2/data/price`.
- */
-export function checkRecordValues(records: readonly unknown[]): void {
-  const problems: Problem[] = [];
-  for (const [at, record] of records.entries()) {
-    checkRecord(record, `/records/${at}`, problems);
-    if (problems.length >= MAX_PROBLEMS) break;
-  }
-  throwFirst(problems);
-}
-
-/**
- * Checks that JSON can represent the columns of a patch, as {@link checkRecordValues} does for records.
+ * Checks that JSON can represent the columns of a patch, as {@link RecordValues} does for records.
  *
  * @throws {CosiftError} `invalid_record` with a pointer to each value, `/data/price`.
  */
@@ -35,6 +18,27 @@ export function checkChanges(changes: unknown): void {
   const problems: Problem[] = [];
   checkData(changes, '/data', problems);
   throwFirst(problems);
+}
+
+/**
+ * Checks that JSON can represent the values of records: `JSON.stringify` writes NaN and Infinity as null, a date as text,
+ * a map as an empty object. The engine checks everything else.
+ *
+ * A value of `data` is a string, a finite number, a boolean or null. A column that is undefined is ignored.
+ */
+export class RecordValues {
+  readonly #problems: Problem[] = [];
+
+  /** Checks a record, and returns whether every record so far is right. */
+  check(record: unknown, at: number): boolean {
+    if (this.#problems.length < MAX_PROBLEMS) checkRecord(record, `/records/${at}`, this.#problems);
+    return this.#problems.length === 0;
+  }
+
+  /** @throws {CosiftError} `invalid_record` with a pointer to each value that is wrong, `/records/2/data/price`. */
+  throwIfWrong(): void {
+    throwFirst(this.#problems);
+  }
 }
 
 function throwFirst(problems: Problem[]): void {
@@ -67,7 +71,10 @@ function checkRecord(record: unknown, pointer: string, problems: Problem[]): voi
   if (vector instanceof Float32Array) checkTypedVector(vector, `${pointer}/vector`, problems);
   else if (Array.isArray(vector) || ArrayBuffer.isView(vector)) {
     checkVector(vector, `${pointer}/vector`, problems);
-  }
+  } else if (typeof vector === 'object' && vector !== null) {
+    const detail = `a vector is an array of numbers, not ${nameOf(vector)}`;
+    problems.push({ pointer: `${pointer}/vector`, code: 'wrong_type', detail });
+  } else if (vector !== undefined) checkValue(vector, `${pointer}/vector`, problems);
   if (data !== undefined) checkData(data, `${pointer}/data`, problems);
 }
 

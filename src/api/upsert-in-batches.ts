@@ -4,48 +4,57 @@ import { LIMITS } from '../schema/limits.js';
 import { checkOptions } from '../schema/options.js';
 import type { BatchResult, NewRecord } from '../schema/public-types.js';
 import type { UpsertOptions } from './options.js';
-import { checkRecordValues } from './record-values.js';
+import { RecordBatch } from './record-batch.js';
 
 /** The start of a pointer to a record of a batch. */
 const RECORD = /^\/records\/(\d+)/;
 
 /**
- * Upserts records in batches, one after the other, and adds up the results of `send`.
+ * Upserts records in batches, one after the other, and adds up the results of `send`. The first batch of a synchronous
+ * source is read before this returns, and each record is encoded when it is read. An array may be changed from then on,
+ * and a record that was read.
  *
  * @throws {CosiftError} `invalid_request` for wrong options and for records that are not iterable; `invalid_record` for a
  * value that JSON cannot represent; the signal's reason as soon as it is aborted, even while an asynchronous source has
  * no next record; otherwise what `send` throws. Pointers count from the first of all `records`, and
  * `fields.committed` is the number of records that were committed before the failed batch.
+ * `complete` returns the record that is sent for a record of the caller.
  */
 export async function upsertInBatches(
   records: Iterable<NewRecord> | AsyncIterable<NewRecord>,
   options: UpsertOptions,
-  send: (batch: readonly NewRecord[]) => Promise<BatchResult>,
+  send: (batch: RecordBatch) => Promise<BatchResult>,
+  complete?: (record: NewRecord) => NewRecord,
 ): Promise<BatchResult> {
   checkOptions('upsert', options);
   checkIterable(records);
   const { signal, onProgress } = options;
   signal?.throwIfAborted();
-  const isAsync = Symbol.asyncIterator in records;
-  const source = signal !== undefined && isAsync ? untilAborted(records, signal) : records;
   const sum: BatchResult = { results: [], created: 0, changed: 0, unchanged: 0, truncated: 0 };
-  let batch: NewRecord[] = [];
+  let batch = new RecordBatch(complete);
   const commit = async () => {
     signal?.throwIfAborted();
-    checkRecordValues(batch);
+    batch.throwIfWrong();
     const { results, created, changed, unchanged, truncated } = await send(batch);
     for (const record of results) sum.results.push(record);
     sum.created += created;
     sum.changed += changed;
     sum.unchanged += unchanged;
     sum.truncated += truncated;
-    batch = [];
+    batch = new RecordBatch(complete);
     onProgress?.({ committed: sum.results.length });
   };
   try {
-    for await (const record of source) {
-      batch.push(record);
-      if (batch.length === LIMITS.batch_records) await commit();
+    if (Symbol.asyncIterator in records) {
+      for await (const record of signal === undefined ? records : untilAborted(records, signal)) {
+        batch.add(record);
+        if (batch.length === LIMITS.batch_records) await commit();
+      }
+    } else {
+      for (const record of Array.isArray(records) ? records.slice() : records) {
+        batch.add(record);
+        if (batch.length === LIMITS.batch_records) await commit();
+      }
     }
     if (batch.length > 0) await commit();
   } catch (error) {

@@ -1,11 +1,6 @@
-import type { MapRequest, NewRecord, Search } from '../schema/public-types.js';
+import type { MapRequest, Search } from '../schema/public-types.js';
 
-/** Returns the record with its vector, if any, as an array: JSON would write a typed array as an object. */
-export function recordWithArrayVector(record: NewRecord): NewRecord {
-  return record.vector ? { ...record, vector: Array.from(record.vector) } : record;
-}
-
-/** Returns the request with its vector, if any, as an array. */
+/** Returns the request with its vector, if any, as an array: JSON would write a typed array as an object. */
 export function requestWithArrayVector<Request extends Pick<MapRequest, 'search'>>(
   request: Request,
 ): Request {

@@ -41,13 +41,52 @@ export class CallTracker {
     }
   }
 
-  /** Yields the results of a call that is counted like {@link begin} from the first of them on. */
-  async *runGenerator<T>(call: () => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  /**
+   * Yields the results of a call that is counted like {@link begin} from the first of them on. A close runs the call to
+   * its end and keeps its results, because nobody may be reading them.
+   */
+  async *runToEnd<T>(call: () => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
     this.#begin();
-    try {
-      yield* call();
-    } finally {
+    const results = call()[Symbol.asyncIterator]();
+    const ahead: Promise<IteratorResult<T>>[] = [];
+    let hasEnded = false;
+    const end = () => {
+      if (hasEnded) return;
+      hasEnded = true;
+      this.closing.removeEventListener('abort', readAhead);
       this.#end();
+    };
+    const next = async () => {
+      try {
+        const result = await results.next();
+        if (result.done) end();
+        return result;
+      } catch (error) {
+        end();
+        throw error;
+      }
+    };
+    const readAhead = async () => {
+      while (!hasEnded) {
+        const result = next();
+        ahead.push(result);
+        // Whoever reads the results gets the failure.
+        await result.catch(() => undefined);
+      }
+    };
+    this.closing.addEventListener('abort', readAhead, { once: true });
+    try {
+      for (;;) {
+        const { done, value } = await (ahead.shift() ?? next());
+        if (done) return;
+        yield value;
+      }
+    } finally {
+      try {
+        await results.return?.();
+      } finally {
+        end();
+      }
     }
   }
 

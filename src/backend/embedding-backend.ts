@@ -222,13 +222,12 @@ export class EmbeddingBackend implements Backend {
     return await work(source, (id, body, options) => this.#writer.upsertBatch(id, body, options));
   }
 
-  async *upsertLines(
+  upsertLines(
     id: string,
     chunks: AsyncIterable<Uint8Array>,
     options: LinesOptions = {},
   ): AsyncGenerator<LineEvent, void, undefined> {
-    using _call = this.#calls.begin();
-    yield* this.#writer.upsertLines(id, chunks, options);
+    return this.#calls.runToEnd(() => this.#writer.upsertLines(id, chunks, options));
   }
 
   async patchRecord(

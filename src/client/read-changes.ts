@@ -12,10 +12,10 @@ export function readChanges(
   { signal }: CallOptions,
 ): Promise<Changes> {
   const { waitMs, ...parameters } = request;
-  return transport.run(async (json) => {
+  return transport.run(async (send) => {
     const read = (wait: number | undefined, signal: AbortSignal | undefined) => {
       const path = `${database}/changes?${queryOf({ ...parameters, wait })}`;
-      return json<Changes>('GET', path, SHAPES.changes, undefined, { signal });
+      return send<Changes>('GET', path, SHAPES.changes, undefined, { signal });
     };
     if (waitMs === undefined) return read(undefined, signal);
     const stop = new LinkedAbort(signal, transport.closing);

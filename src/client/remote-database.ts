@@ -1,4 +1,5 @@
 import { v7 } from 'uuid';
+import { copied } from '../api/copied.js';
 import { exportCall } from '../api/export-call.js';
 import { follow } from '../api/follow.js';
 import type {
@@ -20,13 +21,14 @@ import type {
   UpsertLinesOptions,
   UpsertOptions,
 } from '../api/index.js';
+import { bytesOf } from '../api/line-chunks.js';
 import { paginate } from '../api/paginate.js';
 import { checkChanges } from '../api/record-values.js';
 import { reembed } from '../api/reembed.js';
 import { checkRequestValues } from '../api/request-values.js';
 import { type SearchCall, searchCall, withGroup } from '../api/search-call.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
-import { recordWithArrayVector, requestWithArrayVector } from '../api/vectors.js';
+import { requestWithArrayVector } from '../api/vectors.js';
 import { withProgress } from '../api/with-progress.js';
 import { isCode } from '../errors.js';
 import { checkOptions } from '../schema/options.js';
@@ -85,12 +87,16 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     records: RecordSource<NewRecord<DataToWrite<T, Given>>>,
     options: UpsertOptions = {},
   ): Promise<BatchResult> {
-    return this.#transport.run((json) =>
-      upsertInBatches(this.#transport.untilClosing(records as Iterable<NewRecord>), options, (batch) => {
-        const body = { records: batch.map((record) => withIdentity(recordWithArrayVector(record))) };
-        const { signal } = options;
-        return json('POST', `${this.#path}/records`, SHAPES.batch, body, { signal });
-      }),
+    return this.#transport.run((send) =>
+      upsertInBatches(
+        this.#transport.untilClosing(records as Iterable<NewRecord>),
+        options,
+        (batch) => {
+          const { signal } = options;
+          return send('POST', `${this.#path}/records`, SHAPES.batch, batch.toJson(), { signal });
+        },
+        withIdentity,
+      ),
     );
   }
 
@@ -105,21 +111,14 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     checkOptions('upsert', options);
     const { signal, onProgress } = options;
     signal?.throwIfAborted();
-    return withProgress(this.#transport.lines(`${this.#path}/records`, chunks, { signal }), onProgress);
+    return withProgress(
+      this.#transport.lines(`${this.#path}/records`, bytesOf(chunks), { signal }),
+      onProgress,
+    );
   }
 
-  async *exportLines(options: ExportOptions<T> = {}): AsyncGenerator<Uint8Array, void, undefined> {
-    const { request, vectors, signal, asGiven } = exportCall(options);
-    try {
-      checkRequestValues(request);
-      const query = new URLSearchParams({
-        ...(vectors && { vectors: 'true' }),
-        ...(request.filter !== undefined && { filter: JSON.stringify(request.filter) }),
-      });
-      yield* this.#transport.bytes('GET', `${this.#path}/export?${query}`, { signal });
-    } catch (error) {
-      throw asGiven(error);
-    }
+  exportLines(options: ExportOptions<T> = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    return this.#exportLines(copied(options));
   }
 
   async search<V extends Variant = 'integer', Query extends string | object = string | SearchRequest<T>>(
@@ -129,14 +128,11 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     return this.#matches('search', searchCall(query, options));
   }
 
-  async *searchAll<V extends Variant = 'integer', Query extends string | object = string | SearchRequest<T>>(
+  searchAll<V extends Variant = 'integer', Query extends string | object = string | SearchRequest<T>>(
     query: Query extends string ? Query : SearchRequest<T>,
     options?: Query extends string ? SearchOptions<T, V> : PageOptions<V>,
   ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
-    const call = searchCall(query, options);
-    yield* paginate(call.request, (request) =>
-      this.#matches<Page<ResultOf<V, T>>>('search', { ...call, request }),
-    );
+    return this.#searchAll<V>(copied(query), copied(options));
   }
 
   async query<V extends Variant = 'integer'>(
@@ -160,7 +156,8 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     request: QueryRequest<T, V> = {},
     options?: PageOptions<V>,
   ): AsyncGenerator<RecordOf<V, T>, void, undefined> {
-    return paginate(request, (request) => this.query<V>(request, options));
+    const given = copied(options);
+    return paginate(copied(request), (request) => this.query<V>(request, given));
   }
 
   async get<Id extends number | string>(
@@ -212,7 +209,7 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
   }
 
   follow(request?: FollowRequest, options?: CallOptions): AsyncGenerator<Change, never, undefined> {
-    return follow(this, request, options);
+    return follow(this, copied(request), copied(options));
   }
 
   async reembed(model: string, options?: ReembedOptions): Promise<Reembedding> {
@@ -250,6 +247,30 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
   async deleteWebhook(webhookId: string, options?: CallOptions): Promise<void> {
     checkOptions('named', { id: webhookId });
     await this.#transport.delete(`${this.#path}/webhooks/${encodeURIComponent(webhookId)}`, options);
+  }
+
+  async *#exportLines(options: ExportOptions<T>): AsyncGenerator<Uint8Array, void, undefined> {
+    const { request, vectors, signal, asGiven } = exportCall(options);
+    try {
+      checkRequestValues(request);
+      const query = new URLSearchParams({
+        ...(vectors && { vectors: 'true' }),
+        ...(request.filter !== undefined && { filter: JSON.stringify(request.filter) }),
+      });
+      yield* this.#transport.bytes('GET', `${this.#path}/export?${query}`, { signal });
+    } catch (error) {
+      throw asGiven(error);
+    }
+  }
+
+  async *#searchAll<V extends Variant>(
+    query: string | SearchRequest<T>,
+    options: SearchOptions<T, V> | undefined,
+  ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
+    const call = searchCall(query, options);
+    yield* paginate(call.request, (request) =>
+      this.#matches<Page<ResultOf<V, T>>>('search', { ...call, request }),
+    );
   }
 
   async #matches<Response>(

@@ -1,6 +1,5 @@
 import { countingBytes } from '../api/counting-bytes.js';
-import type { BackupOptions, CallOptions, LineChunks } from '../api/index.js';
-import { bytesOf } from '../api/line-chunks.js';
+import type { BackupOptions, CallOptions } from '../api/index.js';
 import { CallTracker } from '../async/call-tracker.js';
 import { LinkedAbort } from '../async/linked-abort.js';
 import { sleep } from '../async/sleep.js';
@@ -28,6 +27,15 @@ export interface ClientOptions {
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** Sends a request with a body that is JSON already, if it has one. */
+export type Send = <T>(
+  method: Method,
+  path: string,
+  shape: Shape,
+  json: string | undefined,
+  options: CallOptions,
+) => Promise<T>;
 
 /** Codes of an operation that may have been carried out although it failed. */
 const MAY_BE_DONE: ReadonlySet<ErrorCode> = new Set(['timed_out']);
@@ -68,13 +76,13 @@ export class Transport {
     options?: CallOptions,
   ): Promise<T> {
     checkOptions('call', options === undefined ? {} : options);
-    return this.#calls.run(() => this.#json(method, path, shape, body, options));
+    return this.#calls.run(() => this.#json(method, path, shape, jsonOf(body), options));
   }
 
   /** Returns the text of a response, whose shape is checked. Fails as {@link json} does. */
   async text(method: Method, path: string, shape: Shape, body?: unknown): Promise<string> {
     return this.#calls.run(async () => {
-      const text = await this.#call(method, path, body);
+      const text = await this.#call(method, path, jsonOf(body));
       parseResponse(text, shape, this.#base);
       return text;
     });
@@ -87,12 +95,12 @@ export class Transport {
   }
 
   /**
-   * Runs a call that consists of several requests. A close waits for it, and `json` sends its requests even after the
-   * close has begun.
+   * Runs a call that consists of several requests. A close waits for it, and `send` sends its requests even after the
+   * close has begun. Fails as {@link json} does.
    */
-  run<T>(call: (json: Transport['json']) => Promise<T>): Promise<T> {
+  run<T>(call: (send: Send) => Promise<T>): Promise<T> {
     return this.#calls.run(() =>
-      call((method, path, shape, body, options) => this.#json(method, path, shape, body, options)),
+      call((method, path, shape, json, options) => this.#json(method, path, shape, json, options)),
     );
   }
 
@@ -115,12 +123,12 @@ export class Transport {
   /** Posts NDJSON once and yields the events of the response. Fails as {@link json} does. */
   async *lines(
     path: string,
-    chunks: LineChunks,
+    chunks: AsyncIterable<Uint8Array>,
     options: CallOptions = {},
   ): AsyncGenerator<LineEvent, void, undefined> {
     checkOptions('call', options);
-    const bytes = untilAborted(bytesOf(chunks), this.closing);
-    yield* this.#calls.runGenerator(() => postLines(this.#base + path, this.#key, bytes, options.signal));
+    const bytes = untilAborted(chunks, this.closing);
+    yield* this.#calls.runToEnd(() => postLines(this.#base + path, this.#key, bytes, options.signal));
   }
 
   /**
@@ -160,15 +168,19 @@ export class Transport {
     method: Method,
     path: string,
     shape: Shape,
-    body?: unknown,
+    json: string | undefined,
     options?: CallOptions,
   ): Promise<T> {
-    return parseResponse(await this.#call(method, path, body, options), shape, this.#base) as T;
+    return parseResponse(await this.#call(method, path, json, options), shape, this.#base) as T;
   }
 
   /** Returns the body of the response; '' when an earlier attempt may have deleted what is no longer found. */
-  async #call(method: Method, path: string, body: unknown, options: CallOptions = {}): Promise<string> {
-    const json = body === undefined ? undefined : jsonOf(body);
+  async #call(
+    method: Method,
+    path: string,
+    json: string | undefined,
+    options: CallOptions = {},
+  ): Promise<string> {
     const read = ({ body }: Response) => textOf(chunksOf(body), MAX_BYTES);
     return (await this.#attempt(method, path, json, options.signal, read)) ?? '';
   }
@@ -247,7 +259,7 @@ export class Transport {
   }
 }
 
-function jsonOf(body: unknown): string {
+function jsonOf(body: unknown): string | undefined {
   try {
     return JSON.stringify(body);
   } catch (cause) {

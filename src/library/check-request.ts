@@ -1,9 +1,10 @@
+import { copied } from '../api/copied.js';
 import { checkRequestValues } from '../api/request-values.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS } from '../schema/index.js';
 
 /**
- * Returns the request. A service checks a body before it parses it; a request of the library is not parsed, so it is
+ * Returns a copy of the request, which the caller cannot change while the call runs. A service checks a body before it parses it; a request of the library is not parsed, so it is
  * checked here and fails with the same errors.
  *
  * @throws {CosiftError} what {@link checkRequestValues} throws; `too_large` for a request that has more bytes as JSON than
@@ -15,5 +16,5 @@ export function checkRequest<T>(request: T): T {
   if (checkRequestValues(request) > max && Buffer.byteLength(JSON.stringify(request)) > max) {
     throw new CosiftError('too_large', `the body is larger than ${max} bytes`, { fields: { max } });
   }
-  return request;
+  return copied(request);
 }

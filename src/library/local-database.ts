@@ -1,3 +1,4 @@
+import { copied } from '../api/copied.js';
 import { exportCall } from '../api/export-call.js';
 import { follow } from '../api/follow.js';
 import type {
@@ -25,7 +26,7 @@ import { checkChanges } from '../api/record-values.js';
 import { reembed } from '../api/reembed.js';
 import { type SearchCall, searchCall, withGroup } from '../api/search-call.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
-import { recordWithArrayVector, requestWithArrayVector } from '../api/vectors.js';
+import { requestWithArrayVector } from '../api/vectors.js';
 import { withProgress } from '../api/with-progress.js';
 import type { Backend } from '../backend/index.js';
 import { isCode } from '../errors.js';
@@ -86,9 +87,11 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
   ): Promise<BatchResult> {
     return this.#backend.runUpsert(records as Iterable<NewRecord>, (records, upsertBatch) =>
       upsertInBatches(records, options, async (batch) => {
-        const { body, vectors } = encode(batch);
+        const { json, vectors } = batch.toJsonAndVectors();
         const { signal } = options;
-        return parseJson(await upsertBatch(this.id, body, { signal, ...(vectors && { vectors }) }));
+        return parseJson(
+          await upsertBatch(this.id, Buffer.from(json), { signal, ...(vectors && { vectors }) }),
+        );
       }),
     );
   }
@@ -100,14 +103,8 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     return withProgress(this.#backend.upsertLines(this.id, bytesOf(chunks), { signal }), onProgress);
   }
 
-  async *exportLines(options: ExportOptions<T> = {}): AsyncGenerator<Uint8Array, void, undefined> {
-    const { request, vectors, signal, asGiven } = exportCall(options);
-    try {
-      const filter = checkExportFilter(checkRequest(request).filter);
-      yield* this.#backend.exportLines(this.id, { filter, vectors }, { signal });
-    } catch (error) {
-      throw asGiven(error);
-    }
+  exportLines(options: ExportOptions<T> = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    return this.#exportLines(copied(options));
   }
 
   async search<V extends Variant = 'integer', Query extends string | object = string | SearchRequest<T>>(
@@ -117,12 +114,11 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     return this.#search(searchCall(query, options));
   }
 
-  async *searchAll<V extends Variant = 'integer', Query extends string | object = string | SearchRequest<T>>(
+  searchAll<V extends Variant = 'integer', Query extends string | object = string | SearchRequest<T>>(
     query: Query extends string ? Query : SearchRequest<T>,
     options?: Query extends string ? SearchOptions<T, V> : PageOptions<V>,
   ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
-    const call = searchCall(query, options);
-    yield* paginate(call.request, (request) => this.#search<V>({ ...call, request }));
+    return this.#searchAll<V>(copied(query), copied(options));
   }
 
   async query<V extends Variant = 'integer'>(
@@ -161,7 +157,8 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     request: QueryRequest<T, V> = {},
     options?: PageOptions<V>,
   ): AsyncGenerator<RecordOf<V, T>, void, undefined> {
-    return paginate(request, (request) => this.query<V>(request, options));
+    const given = copied(options);
+    return paginate(copied(request), (request) => this.query<V>(request, given));
   }
 
   async get<Id extends number | string>(
@@ -213,7 +210,7 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
   }
 
   follow(request?: FollowRequest, options?: CallOptions): AsyncGenerator<Change, never, undefined> {
-    return follow(this, request, options);
+    return follow(this, copied(request), copied(options));
   }
 
   async reembed(model: string, options?: ReembedOptions): Promise<Reembedding> {
@@ -229,6 +226,24 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
   async cancelReembedding(options: CallOptions = {}): Promise<void> {
     checkCall(options);
     await this.#backend.cancelReembedding(this.id);
+  }
+
+  async *#exportLines(options: ExportOptions<T>): AsyncGenerator<Uint8Array, void, undefined> {
+    const { request, vectors, signal, asGiven } = exportCall(options);
+    try {
+      const filter = checkExportFilter(checkRequest(request).filter);
+      yield* this.#backend.exportLines(this.id, { filter, vectors }, { signal });
+    } catch (error) {
+      throw asGiven(error);
+    }
+  }
+
+  async *#searchAll<V extends Variant>(
+    query: string | SearchRequest<T>,
+    options: SearchOptions<T, V> | undefined,
+  ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
+    const call = searchCall(query, options);
+    yield* paginate(call.request, (request) => this.#search<V>({ ...call, request }));
   }
 
   async #search<V extends Variant>({
@@ -251,17 +266,4 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
 function checkCall(options: CallOptions): void {
   checkOptions('call', options);
   options.signal?.throwIfAborted();
-}
-
-/** Encodes a batch as JSON, with typed vectors apart: as text they would be five times as large. */
-function encode(records: readonly NewRecord[]): { body: Uint8Array; vectors?: Float32Array } {
-  const typed = records.map(({ vector }) => (vector instanceof Float32Array ? vector : undefined));
-  const dimensions = typed[0]?.length;
-  if (dimensions === undefined || typed.some((vector) => vector?.length !== dimensions)) {
-    return { body: Buffer.from(JSON.stringify({ records: records.map(recordWithArrayVector) })) };
-  }
-  const vectors = new Float32Array(records.length * dimensions);
-  for (const [at, vector] of typed.entries()) if (vector) vectors.set(vector, at * dimensions);
-  const bare = records.map(({ vector: _, ...record }) => record);
-  return { body: Buffer.from(JSON.stringify({ records: bare })), vectors };
 }

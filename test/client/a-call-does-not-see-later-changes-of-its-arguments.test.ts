@@ -1,0 +1,173 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Database, Databases, NewRecord } from '../../src/api/index.js';
+import { Client } from '../../src/client/index.js';
+import { open } from '../../src/library/cosift.js';
+import { Service } from '../server/service.js';
+
+const sides = new Map<string, Databases>();
+const ends: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'cosift-arguments-'));
+  const service = await Service.start();
+  const library = await open(directory);
+  sides.set('library', library).set('client', new Client({ url: service.url, key: service.adminKey }));
+  ends.push(
+    () => library.close(),
+    () => service.stop(),
+    () => rm(directory, { recursive: true, force: true }),
+  );
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+const own = (id: number): NewRecord => ({ id, data: { rank: id }, vector: [1, 0] });
+const many = (count: number) => Array.from({ length: count }, (_, i) => own(i + 1));
+const ids = (records: { id: number }[]) => records.map(({ id }) => id).sort((a, b) => a - b);
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+describe.each(['library', 'client'])('%s', (side) => {
+  let database: Database;
+  let number = 0;
+  beforeEach(async () => {
+    number += 1;
+    database = await sides.get(side)!.createDatabase(`arguments-${number}`, { dimensions: 2 });
+  });
+  const stored = async () => ids(await all(database.queryAll()));
+
+  test('an array that is emptied and filled again is stored each time', async () => {
+    const batch = [];
+    const calls = [];
+    for (const record of many(25)) {
+      batch.push(record);
+      if (batch.length < 10) continue;
+      calls.push(database.upsert(batch));
+      batch.length = 0;
+    }
+    calls.push(database.upsert(batch));
+    const results = await Promise.all(calls);
+    expect(results.map(({ created }) => created)).toEqual([10, 10, 5]);
+    expect(await stored()).toEqual(ids(many(25) as { id: number }[]));
+  });
+
+  test('an array of several batches that is emptied is stored whole', async () => {
+    const records = many(2_500);
+    const call = database.upsert(records);
+    records.length = 0;
+    expect((await call).created).toBe(2_500);
+  });
+
+  test.each(['synchronous', 'asynchronous'])('a %s source may give the same object again', async (kind) => {
+    const vector = new Float32Array(2);
+    const record = { id: 0, data: { rank: 0 }, vector };
+    function* reused() {
+      for (let id = 1; id <= 300; id++) {
+        record.id = record.data.rank = id;
+        vector.set([Math.cos(id / 300), Math.sin(id / 300)]);
+        yield record;
+      }
+    }
+    async function* slowly() {
+      yield* reused();
+    }
+    await database.upsert(kind === 'synchronous' ? reused() : slowly());
+    const vector1 = [Math.cos(1 / 300), Math.sin(1 / 300)];
+    const { results } = await database.search({ search: { vector: vector1 }, pagination: { limit: 3 } });
+    expect(results.map(({ id, data }) => [id, data.rank])).toEqual([
+      [1, 1],
+      [2, 2],
+      [3, 3],
+    ]);
+    expect((await database.describe()).records).toBe(300);
+  });
+
+  test('a record and its vector may be changed once the call has returned', async () => {
+    const vector = Float32Array.from([1, 0]);
+    const record = { id: 1, data: { rank: 1 } as Record<string, number>, vector };
+    const first = database.upsert([record]);
+    record.id = record.data.rank = 2;
+    vector.set([0, 1]);
+    const second = database.upsert([record]);
+    record.id = 3;
+    await Promise.all([first, second]);
+    const near = async (vector: number[]) => {
+      const { results } = await database.search({ search: { vector, threshold: 0.9 } });
+      return results.map(({ id, data }) => [id, data.rank]);
+    };
+    expect([await near([1, 0]), await near([0, 1])]).toEqual([[[1, 1]], [[2, 2]]]);
+  });
+
+  test('chunks of lines may be written into the same memory', async () => {
+    const memory = Buffer.alloc(4_096);
+    async function* reused() {
+      for (let id = 1; id <= 500; id++) {
+        const length = memory.write(`${JSON.stringify(own(id))}\n`);
+        yield memory.subarray(0, length);
+      }
+    }
+    const events = await all(database.upsertLines(reused()));
+    expect(events.at(-1)).toMatchObject({ type: 'summary', created: 500, failed: 0 });
+    expect(await stored()).toHaveLength(500);
+  });
+
+  test('what is deleted, found and exported is what the request said at the call', async () => {
+    await database.upsert(many(250));
+    const deletion = { ids: [1, 2] };
+    const deleting = database.delete(deletion);
+    deletion.ids = [200];
+    deletion.ids.push(201);
+    expect(await deleting).toBe(2);
+
+    const rule = { column: 'rank', operator: 'greater_than' as const, value: 200 };
+    const vector = [1, 0];
+    const request = { search: { vector }, filter: { rules: [rule] } };
+    const listing = { filter: { rules: [rule] } };
+    const options = { where: rule };
+    const calls = {
+      found: database.search(request),
+      allFound: all(database.searchAll(request)),
+      listed: database.query(listing),
+      allListed: all(database.queryAll(listing)),
+      mapped: database.map(request),
+    };
+    const later = {
+      allFound: database.searchAll(request),
+      allListed: database.queryAll(listing),
+      exported: database.exportLines(options),
+    };
+    rule.value = 249;
+    vector.fill(0);
+    listing.filter.rules = [];
+    expect((await calls.found).results).toHaveLength(50);
+    expect(await calls.allFound).toHaveLength(50);
+    expect((await calls.listed).results).toHaveLength(50);
+    expect(await calls.allListed).toHaveLength(50);
+    expect((await calls.mapped).points).toHaveLength(50);
+    expect(await all(later.allFound)).toHaveLength(50);
+    expect(await all(later.allListed)).toHaveLength(50);
+    const lines = Buffer.concat(await all(later.exported)).toString();
+    expect(lines.trimEnd().split('\n')).toHaveLength(50);
+  });
+
+  test('the settings of a database and the columns of a patch are those of the call', async () => {
+    const settings = { embed: { columns: ['name'] } };
+    const creating = sides.get(side)!.createDatabase(`settings-${number}`, settings);
+    settings.embed.columns.push('more');
+    expect((await (await creating).describe()).embed?.columns).toEqual(['name']);
+
+    await database.upsert([own(1)]);
+    const changes = { rank: 7 };
+    const patching = database.patch(1, changes);
+    changes.rank = 8;
+    expect((await patching).data.rank).toBe(7);
+  });
+});
