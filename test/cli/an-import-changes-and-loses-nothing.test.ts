@@ -1,6 +1,7 @@
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { open } from 'cosift';
+import iconv from 'iconv-lite';
 import { expect, test, vi } from 'vitest';
 import { Input } from '../../src/cli/import/input.js';
 import { openSource } from '../../src/cli/import/source.js';
@@ -175,6 +176,32 @@ test('a column key in front of the UUIDs that are made from it is no column of t
   ]);
 });
 
+test('a number of JSON that is an integer id is one however it is written', async () => {
+  const { file, load, records } = await setUp('a.ndjson', '{"id":1.0,"a":"x"}\n{"id":2e0,"a":"y"}\n');
+  expect(await load()).toMatchObject({ code: 0, stderr: '' });
+  expect(await records()).toEqual([
+    { id: 1, data: { a: 'x' } },
+    { id: 2, data: { a: 'y' } },
+  ]);
+
+  await writeFile(file, '{"id":2,"a":"z"}\n{"id":2.0,"a":"again"}\n');
+  const twice = await load();
+  expect(twice.stdout).toContain('0 created, 1 changed');
+  expect(twice.stderr).toContain('line 1 has the id 2 too');
+
+  await writeFile(file, '{"id":30e-1,"data":{"a":"z"}}\n{"id":3,"data":{"a":"again"}}\n');
+  expect((await load()).stderr).toContain('line 1 has the id 3 too');
+  expect(await records()).toEqual([
+    { id: 1, data: { a: 'x' } },
+    { id: 2, data: { a: 'z' } },
+    { id: 3, data: { a: 'z' } },
+  ]);
+
+  await writeFile(file, '{"id":4.0,"a":"x"}\n');
+  expect((await load('--types', 'id=text')).code).toBe(0);
+  expect((await records())[3]).toMatchObject({ key: '4.0', data: { id: '4.0', a: 'x' } });
+});
+
 test('a pipe refuses records that could overwrite each other', async () => {
   const { data, records } = await setUp('unused', '');
   const command = new Command(['import', '-', '--database', 'd', '--data', data]);
@@ -203,6 +230,13 @@ test('the encoding is recognised or named; nothing is replaced', async () => {
   await writeFile(file, Buffer.concat([Buffer.from('id,name\n5,'), Uint8Array.of(0x81, 0x0a)]));
   expect((await load()).stderr).toContain('line 2, byte 3: 0x81 is not UTF-8');
   expect((await load('--encoding', 'windows-1252')).stderr).toContain('line 2: is not windows-1252');
+  for (const encoding of ['utf-16le', 'utf-16be']) {
+    await writeFile(file, iconv.encode('id,name\n6,cut', encoding).subarray(0, -1));
+    expect((await load('--encoding', encoding)).stderr).toContain(
+      `line 2: the file ends within a character of ${encoding}`,
+    );
+  }
+  expect(await records()).toHaveLength(4);
   expect((await load('--encoding', 'latin-l')).stderr).toContain('no such encoding is known');
 });
 

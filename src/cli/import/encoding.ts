@@ -100,7 +100,9 @@ async function* converted(chunks: AsyncIterable<Uint8Array>, encoding: string): 
   };
   // A decoder may end a chunk between the two surrogates of a character.
   let surrogate = '';
+  let bytes = 0;
   for await (const chunk of chunks) {
+    bytes += chunk.length;
     const text = surrogate + decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
     surrogate = /[\ud800-\udbff]$/.exec(text)?.[0] ?? '';
     const complete = text.slice(0, text.length - surrogate.length);
@@ -108,6 +110,10 @@ async function* converted(chunks: AsyncIterable<Uint8Array>, encoding: string): 
   }
   const end = surrogate + (decoder.end() ?? '');
   if (end !== '') yield utf8(end);
+  // The decoder leaves out half a code unit.
+  const isUtf16 = iconv.encode('a', encoding, { addBOM: false }).length === 2;
+  if (isUtf16 && bytes % 2 !== 0)
+    throw new Error(`line ${line}: the file ends within a character of ${encoding}`);
 }
 
 /** A line of a file and a byte within that line, both counted from 1. */

@@ -1,5 +1,6 @@
 import { validate } from 'uuid';
-import { textOf } from './cells.js';
+import { type Cell, Numeral, numberCell, textOf } from './cells.js';
+import { exactNumber } from './column-types.js';
 import { isIntegerId, uuidOfKey } from './identities.js';
 import type { SourceRow } from './rows.js';
 
@@ -115,9 +116,25 @@ export function isIdentityOnly(name: string, { column, kind, uuids, keys }: Iden
 }
 
 /** Returns the text of a column of a row; '' when it has none. */
-export function columnText({ names, cells }: SourceRow, column: string | undefined): string {
-  if (column === undefined) return '';
-  return textOf(cells[names.indexOf(column)] ?? null);
+export function columnText(row: SourceRow, column: string | undefined): string {
+  return textOf(cellOf(row, column));
+}
+
+/** Returns the text of a column of a row, with an integer id in its usual form. */
+export function idOfColumn(row: SourceRow, column: string | undefined): string {
+  return idOf(cellOf(row, column));
+}
+
+/** Returns the text of a cell. A number that is an integer id, such as `7.0` or `7e0` in JSON, has its usual form. */
+function idOf(cell: Cell): string {
+  const text = textOf(cell);
+  if (!(cell instanceof Numeral)) return text;
+  const usual = String(exactNumber(text));
+  return isIntegerId(usual) ? usual : text;
+}
+
+function cellOf({ names, cells }: SourceRow, column: string | undefined): Cell {
+  return (column === undefined ? undefined : cells[names.indexOf(column)]) ?? null;
 }
 
 /** Returns whether the row has an integer id. */
@@ -125,10 +142,15 @@ export function hasId(row: SourceRow, identity: IdentityColumns, named: boolean)
   return idText(row, identity, named) !== '';
 }
 
-/** Returns the integer id of a row as it is written; '' when it has none. */
+/** Returns the member `id` of a record, from its JSON, with an integer id in its usual form. */
+export function idOfMember(json: string): string {
+  return /^[\d+.-]/.test(json) ? idOf(numberCell(json)) : json;
+}
+
+/** Returns the id of a row; '' when it has none. */
 export function idText(row: SourceRow, { column, kind }: IdentityColumns, named: boolean): string {
   const member = row.members?.get('id');
-  if (member !== undefined && member !== 'null') return member;
+  if (member !== undefined && member !== 'null') return idOfMember(member);
   if (row.members !== undefined && !named) return '';
-  return kind === 'id' ? columnText(row, column) : '';
+  return kind === 'id' ? idOfColumn(row, column) : '';
 }

@@ -5,6 +5,7 @@ import {
   columnText,
   type IdentityColumns,
   IdentityValues,
+  idOfColumn,
   KeyValues,
   UuidValues,
 } from './identity-column.js';
@@ -67,7 +68,7 @@ export class Inspection {
     }
     if (row.vector !== undefined || row.members?.has('vector')) this.vectors += 1;
     if (row.members === undefined || this.#idColumn !== undefined) {
-      this.identity.observe(columnText(row, this.#idColumn ?? 'id'));
+      this.identity.observe(idOfColumn(row, this.#idColumn ?? 'id'));
       this.#keys.observe(row);
       this.#uuids.observe(columnText(row, 'uuid'));
     }

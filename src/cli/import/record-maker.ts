@@ -2,7 +2,15 @@ import { LIMITS } from '../../schema/limits.js';
 import { type Cell, Nested, Numeral } from './cells.js';
 import { type ColumnType, convert, exactNumber, type Value } from './column-types.js';
 import { checkKey, contentOf, type Identities, isIntegerId, uuidOfKey } from './identities.js';
-import { columnText, hasId, type IdentityColumns, isIdentityOnly, isUuidForm } from './identity-column.js';
+import {
+  columnText,
+  hasId,
+  type IdentityColumns,
+  idOfColumn,
+  idOfMember,
+  isIdentityOnly,
+  isUuidForm,
+} from './identity-column.js';
 import { flattened } from './json-row.js';
 import { BadRow, type Row, type SourceRow } from './rows.js';
 
@@ -92,7 +100,7 @@ export class RecordMaker {
       throw new BadRow('the record has "id", "uuid" or "key", and --id-column gives its identity too');
     }
     const { column = '', kind, uuids } = this.#plan.identity;
-    const text = columnText(row, column);
+    const text = kind === 'id' ? idOfColumn(row, column) : columnText(row, column);
     const uuid = uuids ? columnText(row, 'uuid') : '';
     if (text === '' && uuid === '') return [this.#uuidOfContent(row)];
     if (text !== '' && kind === 'key') {
@@ -132,7 +140,7 @@ export class RecordMaker {
   }
 
   #identityOfMembers(row: SourceRow, members: ReadonlyMap<string, string>): string[] {
-    const id = members.get('id') ?? 'null';
+    const id = idOfMember(members.get('id') ?? 'null');
     const key = stringOf(members.get('key'));
     const uuid = stringOf(members.get('uuid')) ?? (key === undefined ? undefined : uuidOfKey(key));
     if (id === 'null' && !members.has('uuid') && !members.has('key')) return [this.#uuidOfContent(row)];
