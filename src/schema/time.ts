@@ -4,7 +4,8 @@ export const time = {
   maxLength: 64,
   // For generators of clients: the engine checks times, because its errors are more precise.
   anyOf: [{ format: 'date-time' }, { format: 'date' }],
-  description: 'ISO 8601 with Z or an offset. A date alone means midnight UTC.',
+  description:
+    'ISO 8601 with Z or an offset. A date alone means midnight UTC. Digits below a millisecond are cut off.',
 } as const;
 
 /** A time in a response. */

@@ -57,9 +57,15 @@ export type Search = TextSearch | VectorSearch;
 
 /** Includes both ends. Applies to the time at which a record was last synced. */
 export interface TimeRange {
-  /** Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
+  /**
+   * Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Digits below a
+   * millisecond are cut off. Default: no limit.
+   */
   start_time?: string | undefined;
-  /** Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
+  /**
+   * Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Digits below a
+   * millisecond are cut off. Default: no limit.
+   */
   end_time?: string | undefined;
 }
 
@@ -317,9 +323,15 @@ export interface DeleteByIds {
  * This alternative has `start_time`.
  */
 export interface TimeRangeFrom {
-  /** Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
+  /**
+   * Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Digits below a
+   * millisecond are cut off. Default: no limit.
+   */
   start_time: string;
-  /** Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
+  /**
+   * Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Digits below a
+   * millisecond are cut off. Default: no limit.
+   */
   end_time?: string | undefined;
 }
 
@@ -328,9 +340,15 @@ export interface TimeRangeFrom {
  * This alternative has `end_time`.
  */
 export interface TimeRangeUntil {
-  /** Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
+  /**
+   * Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Digits below a
+   * millisecond are cut off. Default: no limit.
+   */
   start_time?: string | undefined;
-  /** Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
+  /**
+   * Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Digits below a
+   * millisecond are cut off. Default: no limit.
+   */
   end_time: string;
 }
 
@@ -414,7 +432,7 @@ export interface KeyRequest {
   databases: '*' | readonly string[];
   /**
    * When the key stops to be valid. ISO 8601 with Z or an offset. A date alone means midnight UTC.
-   * Default: never.
+   * Digits below a millisecond are cut off. Default: never.
    */
   expires_at?: string | undefined;
   /** The key sees only records that pass this filter. */
