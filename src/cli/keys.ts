@@ -17,7 +17,7 @@ export interface Keys {
 
 export async function openKeys(options: TargetOptions): Promise<Keys> {
   if (options.url !== undefined) return keysOfServer(await openServer(options.url, options));
-  checkDataDirectory(options);
+  await checkDataDirectory(options);
   if (options.store !== undefined) return keysOfStore(options.store);
   // A person who can read the directory may issue any key.
   const { ADMIN } = await import('../server/keys/caller.js');

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Databases } from '../api/index.js';
@@ -93,23 +93,39 @@ export function refuseStore({ store }: { store?: string }, advice: string): void
 /** Opens the databases that a command works on. Close them. With `create`, a missing data directory is created. */
 export async function openTarget(options: TargetOptions, { create = false } = {}): Promise<Databases> {
   if (options.url !== undefined) return openServer(options.url, options);
-  if (!create) checkDataDirectory(options);
+  if (!create) await checkDataDirectory(options);
   const { Cosift } = await import('../library/cosift.js');
   return new Cosift(await openDirectory(options));
 }
 
 /** Throws unless there is a data directory or another store: a command that only reads does not create a directory. */
-export function checkDataDirectory({ data, store }: TargetOptions): void {
+export async function checkDataDirectory({ data, store }: TargetOptions): Promise<void> {
   if (store !== undefined) return;
-  if (existsSync(path.join(data, 'databases'))) return;
-  const problem = existsSync(data)
-    ? `${data} is no data directory of cosift`
-    : `there is no data directory ${data}`;
+  const entries = entriesOf(data);
+  if (entries?.includes('databases')) return;
+  const { RESTORE_DIRECTORY } = await import('../store/archive/index.js');
+  if (entries?.includes(RESTORE_DIRECTORY)) {
+    throw new CosiftError('not_ready', `a restore into ${data} was not finished: run it again`);
+  }
+  const problem =
+    entries === undefined ? `there is no data directory ${data}` : `${data} is no data directory of cosift`;
   throw new CosiftError(
     'invalid_request',
     `${problem}: give the right one with --data, or a running server with --url; ` +
       '`cosift import FILE --database NAME` and `cosift serve --demo` make one',
   );
+}
+
+/** The names in a directory; undefined when it is missing. */
+function entriesOf(directory: string): string[] | undefined {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (code === 'ENOTDIR') return [];
+    throw error;
+  }
 }
 
 /** Returns a client of a server. */

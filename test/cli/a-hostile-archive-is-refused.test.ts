@@ -15,6 +15,7 @@ import {
   sha256,
   testDirectory,
 } from '../helpers/archives.js';
+import { cosift } from '../helpers/processes.js';
 
 let archive: Buffer;
 let entries: Entry[];
@@ -212,13 +213,25 @@ test('a restore that was killed is refused by the service until it is repeated',
     code: 'not_ready',
     detail: expect.stringContaining('run it again'),
   });
+  for (const command of [
+    ['query', 'd'],
+    ['databases', 'list'],
+    ['export', '--database', 'd'],
+  ]) {
+    expect(await cosift(...command, '--data', directory)).toMatchObject({
+      code: 1,
+      stderr: `cosift: a restore into ${directory} was not finished: run it again\n`,
+    });
+  }
+  const doctor = await cosift('doctor', '--data', directory);
+  expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining('was not finished') });
   await restore(chunked(archive), directory);
   expect((await readdir(directory)).sort()).toEqual(['databases', 'lock']);
   // Killed after the databases took their place.
   await mkdir(path.join(directory, '.restore'));
-  const cosift = await open(directory);
-  expect((await cosift.databases()).map(({ records }) => records)).toEqual([1, 1]);
-  await cosift.close();
+  const library = await open(directory);
+  expect((await library.databases()).map(({ records }) => records)).toEqual([1, 1]);
+  await library.close();
   expect(await readdir(directory)).not.toContain('.restore');
 });
 

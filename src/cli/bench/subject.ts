@@ -23,7 +23,7 @@ export interface Subject {
 /** Opens a data directory or a server. A missing directory is created only with `create`. */
 export async function openSubject(options: TargetOptions, { create = false } = {}): Promise<Subject> {
   if (options.url !== undefined) return ofServer(options.url, options);
-  if (!create) checkDataDirectory(options);
+  if (!create) await checkDataDirectory(options);
   const backend = await openDirectory(options);
   return {
     databases: new Cosift(backend),

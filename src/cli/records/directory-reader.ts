@@ -5,7 +5,7 @@ import type { JsonReader } from './json-reader.js';
 
 /** Opens the data directory of `options` to read its records. */
 export async function openDirectoryReader(options: TargetOptions): Promise<JsonReader> {
-  checkDataDirectory(options);
+  await checkDataDirectory(options);
   const backend = await openDirectory(options);
   const databases = new Cosift(backend);
   return {

@@ -2,6 +2,7 @@ import { access, constants, readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { DoctorCheck } from '../../schema/index.js';
 import { DATABASE_ID } from '../../schema/index.js';
+import { RESTORE_DIRECTORY } from '../../store/archive/index.js';
 import { parseChecked } from '../files/checked-file.js';
 import { readIfExists } from '../files/secret-file.js';
 import { readKeys } from '../keys/key-file.js';
@@ -21,6 +22,7 @@ const KNOWN = new Set([
   'migration.json',
   'databases',
   'models',
+  RESTORE_DIRECTORY,
 ]);
 const TEMPORARY = /^(admin\.key|keys\.json|webhooks\.json)\.\d+\.tmp$/;
 
@@ -109,7 +111,11 @@ async function checkAccess(directory: string): Promise<DoctorCheck> {
 
 async function checkEntries(directory: string): Promise<DoctorCheck> {
   return check('entries', directory, async () => {
-    const others = (await readdir(directory)).filter((name) => !KNOWN.has(name) && !TEMPORARY.test(name));
+    const entries = await readdir(directory);
+    if (entries.includes(RESTORE_DIRECTORY) && !entries.includes('databases')) {
+      throw new Error('a restore into this directory was not finished: run it again');
+    }
+    const others = entries.filter((name) => !KNOWN.has(name) && !TEMPORARY.test(name));
     const root = path.join(directory, 'databases');
     for (const name of await readdir(root).catch(() => [])) {
       if (DATABASE_ID.test(name)) continue;
