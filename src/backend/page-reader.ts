@@ -1,4 +1,5 @@
 import { FairLimiter } from '../async/fair-limiter.js';
+import { CosiftError, isCode, type Problem } from '../errors.js';
 import {
   DEFAULTS,
   MAP_POINTS,
@@ -59,7 +60,7 @@ export class PageReader {
         return { body, timings };
       } catch (error) {
         // The database got another model after the text was embedded.
-        if (!(error instanceof StaleError)) throw error;
+        if (!(error instanceof StaleError)) throw withVectorPointer(error, search);
         await this.#infos.refresh(id);
       }
     }
@@ -103,6 +104,13 @@ function lexicalOf({ lexical = 0, text }: SearchRequest['search']): StoreSearchR
 /** Whether a response depends on the meaning of the text: with all the weight on words, only some members tell of it. */
 function needsMeaning({ search, explain, passages, map }: SearchRequest & MapOption): boolean {
   return (search.lexical ?? 0) < 1 || explain === true || passages === true || map !== undefined;
+}
+
+/** Returns the error with a pointer to the vector of the search, if it is about that. */
+function withVectorPointer(error: unknown, { vector }: SearchRequest['search']): unknown {
+  if (vector === undefined || !isCode(error, 'invalid_vector') || error.problems.length > 0) return error;
+  const problem: Problem = { pointer: '/search/vector', code: 'invalid_vector', detail: error.detail };
+  return new CosiftError('invalid_vector', error.detail, { problems: [problem], cause: error });
 }
 
 /** Asks the store once the limiter lets the caller run, so that few unsent responses are in memory. */

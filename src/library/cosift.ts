@@ -21,6 +21,7 @@ import {
   type DatabaseSettings,
   type DoctorCheck,
 } from '../schema/index.js';
+import { checkCall, unlessCallAborted } from './call.js';
 import { checkRequest } from './check-request.js';
 import { LocalDatabase } from './local-database.js';
 
@@ -94,9 +95,9 @@ export class Cosift implements Databases {
     options: CallOptions = {},
   ): Promise<Database<T>> {
     const database = this.database<T>(id);
-    checkOptions('call', options);
-    options.signal?.throwIfAborted();
-    await this.#backend.createDatabase(id, checkDatabaseSettings(checkRequest(settings)));
+    checkCall(options);
+    const checked = checkDatabaseSettings(checkRequest(settings));
+    await unlessCallAborted(options, () => this.#backend.createDatabase(id, checked));
     return database;
   }
 
@@ -106,9 +107,8 @@ export class Cosift implements Databases {
   }
 
   async databases(options: CallOptions = {}): Promise<DatabaseDescription[]> {
-    checkOptions('call', options);
-    options.signal?.throwIfAborted();
-    return this.#backend.listDatabases();
+    checkCall(options);
+    return unlessCallAborted(options, () => this.#backend.listDatabases());
   }
 
   async *backup(options: BackupOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {

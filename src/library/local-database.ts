@@ -57,6 +57,7 @@ import {
   type SearchRequest,
   type Variant,
 } from '../schema/index.js';
+import { checkCall, unlessCallAborted } from './call.js';
 import { checkRequest } from './check-request.js';
 
 /** One database of this process. Methods without a comment do what {@link Database} says. */
@@ -72,12 +73,12 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
 
   async describe(options: CallOptions = {}): Promise<DatabaseDescription> {
     checkCall(options);
-    return this.#backend.describeDatabase(this.id);
+    return unlessCallAborted(options, () => this.#backend.describeDatabase(this.id));
   }
 
   async drop(options: CallOptions = {}): Promise<void> {
     checkCall(options);
-    await this.#backend.dropDatabase(this.id);
+    await unlessCallAborted(options, () => this.#backend.dropDatabase(this.id));
   }
 
   /** A close waits until all records of an array are written; an asynchronous source is read no further. */
@@ -169,7 +170,8 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     checkCall(options);
     const variant = typeof id === 'number' ? 'integer' : 'uuid';
     try {
-      return parseJson(await this.#backend.record(this.id, String(id), variant, {}));
+      const read = () => this.#backend.record(this.id, String(id), variant, {});
+      return parseJson(await unlessCallAborted(options, read));
     } catch (error) {
       if (isCode(error, 'record_not_found')) return undefined;
       throw error;
@@ -225,7 +227,7 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
 
   async cancelReembedding(options: CallOptions = {}): Promise<void> {
     checkCall(options);
-    await this.#backend.cancelReembedding(this.id);
+    await unlessCallAborted(options, () => this.#backend.cancelReembedding(this.id));
   }
 
   async *#exportLines(options: ExportOptions<T>): AsyncGenerator<Uint8Array, void, undefined> {
@@ -260,10 +262,4 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
       throw asGiven(error);
     }
   }
-}
-
-/** Checks the options of a call, and that its signal is not aborted. */
-function checkCall(options: CallOptions): void {
-  checkOptions('call', options);
-  options.signal?.throwIfAborted();
 }

@@ -1,6 +1,6 @@
 import { endOfTurn } from '../../async/end-of-turn.js';
 import { type Stoppable, throwIfStopped } from '../../async/stoppable.js';
-import { CosiftError } from '../../errors.js';
+import { CosiftError, isCode } from '../../errors.js';
 import { type Limits, parseJson } from '../../schema/index.js';
 import type {
   CommitResult,
@@ -130,7 +130,13 @@ export class LocalStore implements RecordStore {
 
   async deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number> {
     const text = JSON.stringify(request);
-    return unwrap(await withStopFlagUntilDone(signal, (stop) => this.#native.deleteRecords(id, text, stop)));
+    const deleted = await withStopFlagUntilDone(signal, (stop) => this.#native.deleteRecords(id, text, stop));
+    try {
+      return unwrap(deleted);
+    } catch (error) {
+      if (isCode(error, 'stopped')) signal?.throwIfAborted();
+      throw error;
+    }
   }
 
   async search(

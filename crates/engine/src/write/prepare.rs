@@ -108,6 +108,8 @@ pub(crate) fn parse(
     Ok((prepared, problems))
 }
 
+/// Gives each record its part of `vectors`, which are equally long. Whether they are as long as those of the database is
+/// checked for each record.
 fn give_vectors(
     records: &mut [NewRecord],
     vectors: &[f32],
@@ -116,14 +118,14 @@ fn give_vectors(
     if vectors.is_empty() {
         return Ok(());
     }
-    let expected = records.len() * dimensions;
-    if vectors.len() != expected {
+    let given = vectors.len() / records.len().max(1);
+    if given * records.len() != vectors.len() {
         return Err(Error::Dimensions {
-            expected,
+            expected: records.len() * dimensions,
             got: vectors.len(),
         });
     }
-    for (record, vector) in records.iter_mut().zip(vectors.chunks_exact(dimensions)) {
+    for (record, vector) in records.iter_mut().zip(vectors.chunks_exact(given)) {
         record.vector = Some(vector.iter().copied().map(f64::from).collect());
     }
     Ok(())
