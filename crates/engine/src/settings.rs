@@ -7,9 +7,13 @@ use serde_json::{Map, Value, json};
 use crate::error::Error;
 use crate::json::write_number;
 use crate::record::{Data, OwnedValue};
+use crate::store::StoreError;
 
 /// Maximal number of dimensions of a vector.
 pub(crate) const MAX_DIMENSIONS: usize = 4096;
+
+/// What stands before the checksum of stored settings. No text of JSON contains it, because its quotes are escaped there.
+const CHECKSUM: &str = ",\"crc\":";
 
 /// The settings of a database, given when it is created.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +79,37 @@ impl Settings {
             approximate: flag("approximate")?,
             lexical: flag("lexical")?,
         })
+    }
+
+    /// The settings as a store keeps them: JSON whose last member is a checksum of the others.
+    #[must_use]
+    pub(crate) fn to_stored(&self) -> Vec<u8> {
+        let mut json = serde_json::to_string(&self.to_json()).expect("strings and numbers");
+        let checksum = crc32fast::hash(json.as_bytes());
+        json.pop();
+        format!("{json}{CHECKSUM}{checksum}}}").into_bytes()
+    }
+
+    /// Reads what [`Settings::to_stored`] wrote. Stores of earlier versions have no checksum.
+    ///
+    /// # Errors
+    /// [`StoreError::Inconsistent`].
+    pub(crate) fn from_stored(stored: Option<Vec<u8>>) -> Result<Self, StoreError> {
+        let damaged = |reason: &str| StoreError::Inconsistent {
+            what: format!("its settings are damaged: {reason}"),
+        };
+        let bytes = stored.ok_or_else(|| damaged("they are missing"))?;
+        let json = String::from_utf8(bytes).map_err(|_| damaged("they are no text"))?;
+        let parts = json
+            .strip_suffix('}')
+            .and_then(|json| json.rsplit_once(CHECKSUM));
+        if let Some((members, checksum)) = parts {
+            let computed = crc32fast::hash(format!("{members}}}").as_bytes());
+            if checksum != computed.to_string() {
+                return Err(damaged("their checksum does not match"));
+            }
+        }
+        Self::parse(&json).map_err(|error| damaged(&error.to_string()))
     }
 
     /// The settings as JSON members.
@@ -206,5 +241,52 @@ impl RecordText {
             }
         });
         lines.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        Settings {
+            embed: Some(vec!["title".to_owned(), ",\"crc\":1}".to_owned()]),
+            model: Some("model".to_owned()),
+            fingerprint: Some("4f2a".to_owned()),
+            dimensions: 384,
+            approximate: false,
+            lexical: true,
+        }
+    }
+
+    #[test]
+    fn stored_settings_read_to_themselves() {
+        let read = Settings::from_stored(Some(settings().to_stored()));
+        assert_eq!(read.expect("not damaged"), settings());
+    }
+
+    #[test]
+    fn every_changed_bit_of_stored_settings_is_found_or_changes_nothing() {
+        let stored = settings().to_stored();
+        for bit in 0..stored.len() * 8 {
+            let mut damaged = stored.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            // Without its name, the checksum is another member, which has no effect.
+            if let Ok(read) = Settings::from_stored(Some(damaged)) {
+                assert_eq!(read, settings(), "bit {bit}");
+            }
+        }
+        for length in 0..stored.len() {
+            let cut = Settings::from_stored(Some(stored[..length].to_vec()));
+            assert!(cut.is_err(), "{length} bytes");
+        }
+        assert!(Settings::from_stored(None).is_err());
+    }
+
+    #[test]
+    fn settings_without_a_checksum_are_read() {
+        let json = serde_json::to_vec(&settings().to_json()).expect("strings and numbers");
+        let read = Settings::from_stored(Some(json));
+        assert_eq!(read.expect("not damaged"), settings());
     }
 }

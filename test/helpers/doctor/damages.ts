@@ -139,6 +139,11 @@ export const DAMAGES: Readonly<Record<string, readonly Damage[]>> = {
     (directory, random) => run(directory, `UPDATE changes SET kind = 3 WHERE id = ${anId(random)}`),
     (directory) => run(directory, `UPDATE meta SET value = randomblob(52) WHERE key = 'state'`),
     (directory) => run(directory, `UPDATE meta SET value = CAST('{}' AS BLOB) WHERE key = 'settings'`),
+    (directory) =>
+      run(
+        directory,
+        `UPDATE meta SET value = CAST(replace(CAST(value AS TEXT), '"lexical":f', '"lexicaL":f') AS BLOB) WHERE key = 'settings'`,
+      ),
     (directory) => run(directory, `UPDATE meta SET value = zeroblob(3) WHERE key = 'created_at'`),
     (directory) => run(directory, `UPDATE meta SET value = randomblob(16) WHERE key = 'store_id'`),
   ],
@@ -232,24 +237,20 @@ export const DAMAGES: Readonly<Record<string, readonly Damage[]>> = {
     },
   ],
   'vectors that are not those of the texts': [
-    (directory) =>
-      run(
-        directory,
-        `UPDATE meta SET value = CAST(replace(CAST(value AS TEXT), '"fingerprint":"', '"fingerprint":"0') AS BLOB) WHERE key = 'settings'`,
-        'texts',
-      ),
-    (directory) =>
-      run(
-        directory,
-        `UPDATE meta SET value = CAST(replace(CAST(value AS TEXT), '"embed":{}', '"embed":{"columns":["section"]}') AS BLOB) WHERE key = 'settings'`,
-        'texts',
-      ),
+    (directory) => run(directory, changedSettings('"fingerprint":"', '"fingerprint":"0'), 'texts'),
+    (directory) => run(directory, changedSettings('"embed":{}', '"embed":{"columns":["section"]}'), 'texts'),
     (directory) => {
       if (!existsSync(path.join(directory, 'moved'))) moveVectors(store(directory, 'texts'));
       return 'vectors of other records, with the right checksums';
     },
   ],
 };
+
+/** Replaces a part of the settings by other settings that are stored right: those without a checksum are valid, too. */
+function changedSettings(part: string, by: string): string {
+  const changed = `replace(CAST(value AS TEXT), '${part}', '${by}')`;
+  return `UPDATE meta SET value = CAST(json_remove(${changed}, '$.crc') AS BLOB) WHERE key = 'settings'`;
+}
 
 /** Gives each record the vector of the next one, with the checksum that belongs to it. */
 function moveVectors(file: string): void {

@@ -16,7 +16,7 @@ use crate::runtime::{DatabaseEvents, EventQueue, Metrics, WaitingWrite, now_ms};
 use crate::search::Searchable;
 use crate::settings::Settings;
 use crate::snapshot::{IndexFiles, Published, PublishedCell, Snapshot};
-use crate::store::{CREATED_AT, Reader, Store, store_path};
+use crate::store::{CREATED_AT, Reader, SETTINGS, Store, store_path};
 use crate::write::{
     Command, MAX_WAITING, Refused, Reply, Shared, Target, Writer, WriterQueue, WriterThreads,
 };
@@ -63,7 +63,7 @@ impl Database {
         root: &Path,
         settings: &Settings,
     ) -> Result<Self, Error> {
-        let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
+        let json = settings.to_stored();
         let disk = &dependencies.disk;
         create_directory(
             &**disk,
@@ -90,9 +90,8 @@ impl Database {
     ) -> Result<Self, Error> {
         let disk = &dependencies.disk;
         let store = Store::open(disk, &store_path(directory))?;
-        let json = store.reader().meta("settings")?.unwrap_or_default();
-        let settings = Settings::parse(&String::from_utf8_lossy(&json))?;
         let reader = store.reader();
+        let settings = Settings::from_stored(reader.meta(SETTINGS)?)?;
         let created_at = reader
             .meta(CREATED_AT)?
             .and_then(|bytes| bytes.try_into().ok())

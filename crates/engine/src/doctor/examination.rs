@@ -18,7 +18,9 @@ use crate::doctor::store_repair::{forget_acknowledged, rebuild_indexes, rebuild_
 use crate::error::Error;
 use crate::runtime::now_ms;
 use crate::settings::Settings;
-use crate::store::{Continuation, Findings, Inspection, LastChanges, Rows, StoreError, store_path};
+use crate::store::{
+    Continuation, Findings, Inspection, LastChanges, Rows, SETTINGS, StoreError, store_path,
+};
 use crate::write::parse_data;
 
 /// How often an open database is asked for a snapshot of the commit that the examination sees: each commit in between
@@ -158,13 +160,13 @@ impl Examination<'_> {
 
     fn settings(&mut self, inspection: &Inspection) -> Result<(), Error> {
         let mut findings = inspection.meta_rows(now_ms())?;
-        let json = inspection.meta("settings")?.unwrap_or_default();
-        match Settings::parse(&String::from_utf8_lossy(&json)) {
+        match Settings::from_stored(inspection.meta(SETTINGS)?) {
             Ok(settings) if settings.model.is_some() != settings.fingerprint.is_some() => {
                 findings.add("the settings have a model without a fingerprint, or the reverse");
             }
             Ok(settings) => self.settings = Some(settings),
-            Err(error) => findings.add(format!("the settings are damaged: {error}")),
+            Err(StoreError::Inconsistent { what }) => findings.add(what),
+            Err(error) => return Err(error.into()),
         }
         let detail = "settings, ids and state";
         self.report

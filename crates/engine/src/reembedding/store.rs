@@ -11,7 +11,9 @@ use crate::record::{Vectors, record_hash};
 use crate::reembedding::batch::ReembeddingBatch;
 use crate::runtime::now_ms;
 use crate::settings::{RecordText, Settings};
-use crate::store::{CREATED_AT, CopiedRecord, FeedData, Reader, Store, StoreError, store_path};
+use crate::store::{
+    CREATED_AT, CopiedRecord, FeedData, Reader, SETTINGS, Store, StoreError, store_path,
+};
 use crate::write::{Embedded, TextVectors, VectorSource, parse_data};
 
 /// Approximate records of a batch. Their texts are embedded in a few seconds, so a crash loses little work.
@@ -59,7 +61,7 @@ impl ReembeddingStore {
     ) -> Result<Self, Error> {
         let (created_at, epoch) = (database.created_at, database.epoch);
         let started_from = database.reader.feed(0, 0, FeedData::None)?.last;
-        let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
+        let json = settings.to_stored();
         let started_at = now_ms();
         let create = || {
             let mut store = Store::create(disk, &store_path(directory), &json)?;
@@ -100,13 +102,12 @@ impl ReembeddingStore {
             return Ok(None);
         }
         let reader = store.reader();
-        let json = reader.meta("settings")?.unwrap_or_default();
         let number = |key| -> Result<u64, StoreError> {
             let bytes = reader.meta(key)?.and_then(|bytes| bytes.try_into().ok());
             Ok(bytes.map_or(0, u64::from_le_bytes))
         };
         Ok(Some(Self {
-            settings: Settings::parse(&String::from_utf8_lossy(&json))?,
+            settings: Settings::from_stored(reader.meta(SETTINGS)?)?,
             started_at: number(STARTED_AT)?.cast_signed(),
             done: reader.count()?,
             started_from: number(STARTED_FROM)?,
@@ -128,8 +129,7 @@ impl ReembeddingStore {
     pub(crate) fn make_lexical(&mut self) -> Result<(), Error> {
         if !self.settings.lexical {
             self.settings.lexical = true;
-            let json = serde_json::to_vec(&self.settings.to_json()).expect("strings and numbers");
-            self.store.set_meta("settings", &json)?;
+            self.store.set_meta(SETTINGS, &self.settings.to_stored())?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::store::acknowledged::AcknowledgedFile;
 use crate::store::connection::{connect, prepare_writer};
 use crate::store::continuity::StoreStatus;
 use crate::store::error::StoreError;
-use crate::store::meta::{EPOCH, STORE_ID, new_identity};
+use crate::store::meta::{EPOCH, SETTINGS, STORE_ID, new_identity};
 use crate::store::paths::{log_index_path, log_path, unfinished_path};
 use crate::store::schema::{APPLICATION_ID, FORMAT, INCREMENTAL, PAGE_BYTES, TABLES};
 use crate::store::state::{STATE, State};
@@ -56,8 +56,9 @@ pub(super) fn create(disk: &Arc<dyn Disk>, path: &Path, settings: &[u8]) -> Resu
         "BEGIN; {TABLES} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
     ))?;
     connection.execute(
-        "INSERT INTO meta VALUES ('settings', ?1), (?2, ?3), (?4, ?5), (?6, ?7)",
+        "INSERT INTO meta VALUES (?1, ?2), (?3, ?4), (?5, ?6), (?7, ?8)",
         (
+            SETTINGS,
             settings,
             STORE_ID,
             new_identity(),

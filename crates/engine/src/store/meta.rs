@@ -7,6 +7,9 @@ use crate::store::error::StoreError;
 /// Key of the time at which the database was created: milliseconds since 1970 as 8 bytes, little-endian.
 pub(crate) const CREATED_AT: &str = "created_at";
 
+/// Key of the settings of the database.
+pub(crate) const SETTINGS: &str = "settings";
+
 /// Key of the random bytes that identify the store.
 pub(super) const STORE_ID: &str = "store_id";
 

@@ -48,7 +48,7 @@ pub(crate) use identities::Identity;
 pub(crate) use inspection::{
     Continuation, Findings, Inspection, LastChanges, Problem, Repaired, Rows, remove_acknowledged,
 };
-pub(crate) use meta::CREATED_AT;
+pub(crate) use meta::{CREATED_AT, SETTINGS};
 pub(crate) use paths::{has_traces, store_path};
 pub(crate) use reader::Reader;
 pub(crate) use record_row::RecordRow;

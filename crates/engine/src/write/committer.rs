@@ -11,7 +11,7 @@ use crate::record::{RecordId, RecordRow, RecordUuid, UuidMaker};
 use crate::runtime::{EventCode, now_ms};
 use crate::settings::Settings;
 use crate::snapshot::{Coding, IdentityIndex, Published, Snapshot};
-use crate::store::{Identity, Store};
+use crate::store::{Identity, SETTINGS, Store};
 use crate::write::Shared;
 use crate::write::commit::{Commit, Committed, stage_commit};
 use crate::write::deletion_matches::{Deleted, DeletionMatches};
@@ -89,8 +89,7 @@ impl Committer {
             lexical: true,
             ..self.settings.clone()
         };
-        let json = serde_json::to_vec(&settings.to_json()).expect("strings and numbers");
-        self.store.set_meta("settings", &json)?;
+        self.store.set_meta(SETTINGS, &settings.to_stored())?;
         self.settings = settings;
         self.shared.lexical.store(true, Relaxed);
         Ok(())
