@@ -128,6 +128,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
     clientErrorHandler: refuseMalformedRequests,
     frameworkErrors: (error, request, reply) => refusePath(error, request, reply),
   });
+  // By default, Node leaves out the headers after the first 2,000. Their bytes are limited, too.
+  app.server.maxHeadersCount = 0;
   // By default, Node refuses an unknown `expect` without a body. It may be ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
@@ -199,11 +201,17 @@ function byteCapacity({ batch_bytes, body_bytes, page_bytes }: Limits) {
   };
 }
 
-/** HTTP/1.1 requires a host (RFC 9112, section 3.2). */
+/** HTTP/1.1 requires one host (RFC 9112, section 3.2). Node keeps only the first of several. */
 function checkHost({ headers, raw }: FastifyRequest): void {
   if (headers.host === undefined && raw.httpVersion !== '1.0') {
     throw new CosiftError('invalid_request', 'the header host is missing');
   }
+  let hosts = 0;
+  for (let at = 0; at < raw.rawHeaders.length; at += 2) {
+    const name = raw.rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts > 1) throw new CosiftError('invalid_request', 'the header host is given more than once');
 }
 
 function handleErrors(app: FastifyInstance): void {

@@ -103,6 +103,26 @@ test('a body over its limit that is sent to its end gets a response, and the con
   expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['413', '400', '200']);
 });
 
+test('two hosts are refused, and every header counts, however many there are', async () => {
+  const answerTo = (headers: string) =>
+    new Promise<string>((resolve, reject) => {
+      let received = '';
+      const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+      socket.setEncoding('utf8');
+      socket.on('error', reject).on('end', () => resolve(received));
+      socket.on('data', (chunk) => {
+        received += chunk;
+      });
+      socket.write(`GET /v1/databases HTTP/1.1\r\nconnection: close\r\n${headers}\r\n`);
+    });
+  const key = `x-api-key: ${service.adminKey}\r\n`;
+  const two = await answerTo(`host: a\r\nHost: a\r\n${key}`);
+  expect(two).toMatch(/^HTTP\/1\.1 400 /);
+  expect(two).toContain('the header host is given more than once');
+  expect(await answerTo(`host: a\r\n${'a:\r\n'.repeat(2_500)}${key}`)).toMatch(/^HTTP\/1\.1 200 /);
+  expect(await answerTo(`host: a\r\n${'abcd:\r\n'.repeat(5_000)}${key}`)).toMatch(/^HTTP\/1\.1 431 /);
+});
+
 test('a body that is coded is refused as such', async () => {
   const answer = await service.call('POST', SEARCH, '{"search":{"vector":[1,0]}}', {
     ...JSON_TYPE,

@@ -36,6 +36,9 @@ test.each([
     '/v1/databases/fan/changes?__proto__=1',
     'the query parameter "__proto__" is not known; known: after, limit, wait, epoch',
   ],
+  ['/v1/databases/fan/export?filter=%zz', 'the query has a "%" that does not begin a character of UTF-8'],
+  ['/v1/databases/fan/changes?limit=1%', 'the query has a "%" that does not begin a character of UTF-8'],
+  ['/v1/databases/fan/changes?limit=%c3%28', 'the query has a "%" that does not begin a character of UTF-8'],
   ['/v1/databases/fan/changes?limit', 'the query parameter "limit" must be a whole number from 1 to 1000'],
   [
     '/v1/databases/fan/changes?epoch=1',
