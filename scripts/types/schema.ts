@@ -81,6 +81,8 @@ export function limitsOf(schema: Schema): string {
   if (maxItems !== undefined) return `${minItems ?? 0} to ${maxItems} items.`;
   if (minItems !== undefined) return `At least ${minItems} item${minItems === 1 ? '' : 's'}.`;
   // A time has a format, which tells more than its length.
-  if (maxLength !== undefined && schema.anyOf === undefined) return `At most ${maxLength} characters.`;
+  // JSON Schema counts characters. Where the service counts bytes, the description says so.
+  const isTold = schema.anyOf !== undefined || schema.description?.includes('bytes of UTF-8');
+  if (maxLength !== undefined && !isTold) return `At most ${maxLength} characters.`;
   return '';
 }

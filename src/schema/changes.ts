@@ -18,7 +18,7 @@ export const change = {
       description: 'What happened to the record.',
     },
     id: integerId,
-    key: { ...recordKey, description: 'Key of the record, if it has or had one.' },
+    key: { ...recordKey, description: 'Key of the record, if it has or had one: up to 512 bytes of UTF-8.' },
     uuid,
     at: { type: 'string', format: 'date-time', description: 'When it happened.' },
   },

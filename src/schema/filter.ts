@@ -5,7 +5,7 @@ export const column = {
   minLength: 1,
   maxLength: 256,
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
-  description: 'Name of a column. A column that no record has is empty everywhere.',
+  description: 'Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere.',
 } as const;
 
 const scalar = { type: ['string', 'number', 'boolean'], description: 'The value to compare with.' } as const;

@@ -38,7 +38,10 @@ export const timestampsB = {
   },
 } as const;
 
-const key = { ...recordKey, description: 'Key of the record, if it has one.' } as const;
+const key = {
+  ...recordKey,
+  description: 'Key of the record, if it has one: up to 512 bytes of UTF-8.',
+} as const;
 
 export const score = {
   type: 'number',

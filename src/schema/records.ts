@@ -143,7 +143,7 @@ export const batchResult = {
         additionalProperties: false,
         properties: {
           id: integerId,
-          key: { ...recordKey, description: 'Key of the record, if it has one.' },
+          key: { ...recordKey, description: 'Key of the record, if it has one: up to 512 bytes of UTF-8.' },
           uuid,
           status: {
             type: 'string',

@@ -10,7 +10,7 @@ export interface EqualsRule<
   Column extends string = string,
   Value extends string | number | boolean = string | number | boolean,
 > {
-  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /**
    * The column has exactly this value, of the same type: the number 1 is not the string "1". Strings
@@ -26,7 +26,7 @@ export interface NotEqualsRule<
   Column extends string = string,
   Value extends string | number | boolean = string | number | boolean,
 > {
-  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The opposite of `equals`. It also holds for a record without the column. */
   operator: 'not_equals';
@@ -36,7 +36,7 @@ export interface NotEqualsRule<
 
 /** The column has a number greater than `value`. */
 export interface GreaterThanRule<Column extends string = string> {
-  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The column has a number greater than `value`. */
   operator: 'greater_than';
@@ -46,7 +46,7 @@ export interface GreaterThanRule<Column extends string = string> {
 
 /** The column has a number less than `value`. */
 export interface LessThanRule<Column extends string = string> {
-  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The column has a number less than `value`. */
   operator: 'less_than';
@@ -56,7 +56,7 @@ export interface LessThanRule<Column extends string = string> {
 
 /** The column has a number greater than `value`, or equal to it. */
 export interface GreaterThanOrEqualsRule<Column extends string = string> {
-  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The column has a number greater than `value`, or equal to it. */
   operator: 'greater_than_or_equals';
@@ -66,7 +66,7 @@ export interface GreaterThanOrEqualsRule<Column extends string = string> {
 
 /** The column has a number less than `value`, or equal to it. */
 export interface LessThanOrEqualsRule<Column extends string = string> {
-  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The column has a number less than `value`, or equal to it. */
   operator: 'less_than_or_equals';
@@ -76,7 +76,7 @@ export interface LessThanOrEqualsRule<Column extends string = string> {
 
 /** The column has a string that contains `value`; case-sensitive. */
 export interface ContainsRule<Column extends string = string> {
-  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The column has a string that contains `value`; case-sensitive. */
   operator: 'contains';
@@ -89,7 +89,7 @@ export interface ContainsRule<Column extends string = string> {
  * another type.
  */
 export interface NotContainsRule<Column extends string = string> {
-  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /**
    * The opposite of `contains`. It also holds for a record without the column, or with a value of
@@ -102,7 +102,7 @@ export interface NotContainsRule<Column extends string = string> {
 
 /** The column has a string that starts with `value`; case-sensitive. */
 export interface StartsWithRule<Column extends string = string> {
-  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The column has a string that starts with `value`; case-sensitive. */
   operator: 'starts_with';
@@ -112,7 +112,7 @@ export interface StartsWithRule<Column extends string = string> {
 
 /** The column has a string that ends with `value`; case-sensitive. */
 export interface EndsWithRule<Column extends string = string> {
-  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The column has a string that ends with `value`; case-sensitive. */
   operator: 'ends_with';
@@ -122,7 +122,7 @@ export interface EndsWithRule<Column extends string = string> {
 
 /** The record lacks the column, or its value is null or "". */
 export interface IsEmptyRule<Column extends string = string> {
-  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The record lacks the column, or its value is null or "". */
   operator: 'is_empty';
@@ -130,7 +130,7 @@ export interface IsEmptyRule<Column extends string = string> {
 
 /** The opposite of `is_empty`: the column has a value. */
 export interface IsNotEmptyRule<Column extends string = string> {
-  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The opposite of `is_empty`: the column has a value. */
   operator: 'is_not_empty';

@@ -82,7 +82,7 @@ export interface Pagination {
 
 /** The most frequent values of a column, with the number of matching records each. */
 export interface ValuesFacet<T = Data> {
-  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: ColumnName<T>;
   /** The kind of the facet. Default: `values`. */
   type?: 'values' | undefined;
@@ -96,7 +96,7 @@ export interface ValuesFacet<T = Data> {
 
 /** Counts of the numbers of a column in intervals [k·interval, (k+1)·interval). */
 export interface HistogramFacet<T = Data> {
-  /** Name of a column. A column that no record has is empty everywhere. At most 256 characters. */
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: NumberColumn<T>;
   /** The kind of the facet. */
   type: 'histogram';
@@ -274,7 +274,7 @@ export interface NewRecord<T = Data> {
   uuid?: string | undefined;
   /**
    * Text that identifies the record, unique in the database: up to 512 bytes of UTF-8. The UUID of
-   * the record is made from it. At most 512 characters.
+   * the record is made from it.
    */
   key?: string | undefined;
   /** Values by column name, in the order they were given. */

@@ -43,7 +43,7 @@ export interface Passage {
 export interface UuidRecord<T = Data> {
   /** UUID of the record. */
   id: string;
-  /** Key of the record, if it has one. At most 512 characters. */
+  /** Key of the record, if it has one: up to 512 bytes of UTF-8. */
   key?: string;
   /**
    * Similarity in meaning, in steps of 1e-9: 0 means unrelated, 1 the same meaning. Present only in
@@ -67,7 +67,7 @@ export interface UuidRecord<T = Data> {
 export interface IntegerRecord<T = Data> {
   /** Integer id of the record. From 1 to 2^53 - 1. */
   id: number;
-  /** Key of the record, if it has one. At most 512 characters. */
+  /** Key of the record, if it has one: up to 512 bytes of UTF-8. */
   key?: string;
   /**
    * Similarity in meaning, in steps of 1e-9: 0 means unrelated, 1 the same meaning. Present only in
@@ -235,7 +235,7 @@ export type FacetCounts = ValuesCounts | HistogramCounts | TimeCounts;
 export interface WrittenRecord {
   /** Integer id of the record. From 1 to 2^53 - 1. */
   id: number;
-  /** Key of the record, if it has one. At most 512 characters. */
+  /** Key of the record, if it has one: up to 512 bytes of UTF-8. */
   key?: string;
   /** UUID of the record. */
   uuid: string;
@@ -330,7 +330,7 @@ export interface Change {
   kind: 'created' | 'changed' | 'deleted';
   /** Integer id of the record. From 1 to 2^53 - 1. */
   id: number;
-  /** Key of the record, if it has or had one. At most 512 characters. */
+  /** Key of the record, if it has or had one: up to 512 bytes of UTF-8. */
   key?: string;
   /** UUID of the record. */
   uuid: string;
