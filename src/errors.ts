@@ -1,6 +1,6 @@
 /** Every error code of the service and the library, with HTTP status and title. Codes are never renamed. */
 export const ERRORS = {
-  invalid_json: { status: 400, title: 'The body is not strict JSON' },
+  invalid_json: { status: 400, title: 'The request is not strict JSON' },
   invalid_request: { status: 400, title: 'The request does not match its schema' },
   invalid_filter: { status: 400, title: 'The filter is not valid' },
   invalid_cursor: { status: 400, title: 'The cursor is malformed or belongs to another request' },

@@ -79,8 +79,8 @@ test('what is no export is refused', async () => {
   for (const [query, code, text] of [
     ['vectors=1', 'invalid_request', 'vectors'],
     ['format=csv', 'invalid_request', 'format'],
-    ['filter=', 'invalid_json', ''],
-    ['filter={"rules":[],"rules":[]}', 'invalid_json', ''],
+    ['filter=', 'invalid_json', 'the query parameter "filter": expected a value'],
+    ['filter={"rules":[],"rules":[]}', 'invalid_json', 'the query parameter "filter": '],
     ['filter={"rules":[]}', 'invalid_filter', '/filter/rules'],
     ['filter={"rules":[{"column":"a","operator":"equls","value":1}]}', 'invalid_filter', 'equals'],
   ] as const) {

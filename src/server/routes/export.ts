@@ -91,6 +91,17 @@ function flagOf(name: string, text: string | undefined): boolean {
 function filterOf(text: string | undefined, limits: Limits): FilterGroup | undefined {
   if (text === undefined) return undefined;
   const bytes = Buffer.from(text);
-  const filter = parseStrictJson(bytes, jsonDepth(limits));
-  return checkExportFilter(filter, limits, bytes.length);
+  return checkExportFilter(parsed(bytes, limits), limits, bytes.length);
+}
+
+/** Parses the filter. Pointers of its errors begin with `/filter`, as those of a filter that is not allowed. */
+function parsed(filter: Buffer, limits: Limits): unknown {
+  try {
+    return parseStrictJson(filter, jsonDepth(limits));
+  } catch (error) {
+    if (!(error instanceof CosiftError)) throw error;
+    throw new CosiftError(error.code, `the query parameter "filter": ${error.detail}`, {
+      problems: error.problems.map((problem) => ({ ...problem, pointer: `/filter${problem.pointer}` })),
+    });
+  }
 }
