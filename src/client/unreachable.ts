@@ -1,5 +1,7 @@
 import { CosiftError } from '../errors.js';
 
+const NO_TLS = 'it does not speak TLS; check whether the address begins with http or https';
+
 /** Explanations of failed connections, by the code of the cause. */
 const MEANINGS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; `cosift serve` starts a service',
@@ -14,7 +16,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection was closed before the response; the request may have been carried out',
   EPIPE: 'the connection was closed before the response; the request may have been carried out',
   UND_ERR_SOCKET: 'the connection was closed before the response; the request may have been carried out',
-  EPROTO: 'it does not speak TLS; check whether the address begins with http or https',
+  EPROTO: NO_TLS,
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
 };
 
 /** Returns the error of a request without a response: `unreachable`, with `host`, `port` and `reason` in its fields. */

@@ -222,16 +222,12 @@ async function readJson(file: string, absent?: Json): Promise<Json> {
     if (typeof json !== 'object' || json === null) throw new TypeError('it is no JSON object or list');
     return json as Json;
   } catch (cause) {
-    if (absent !== undefined && (cause as NodeJS.ErrnoException).code === 'ENOENT') {
-      return absent;
-    }
-    throw new CosiftError(
-      'invalid_request',
-      `the model file ${file} cannot be read: ${(cause as Error).message}`,
-      {
-        cause,
-      },
-    );
+    const isAbsent = (cause as NodeJS.ErrnoException).code === 'ENOENT';
+    if (absent !== undefined && isAbsent) return absent;
+    const detail = isAbsent
+      ? `there is no model file ${file}: a model has a directory in sentence-transformers layout`
+      : `the model file ${file} cannot be read: ${(cause as Error).message}`;
+    throw new CosiftError('invalid_request', detail, { cause });
   }
 }
 

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { restore } from '../../src/cli/restore/restore.js';
 import { open } from '../../src/index.js';
@@ -233,6 +234,14 @@ test('a restore that was killed is refused by the service until it is repeated',
   expect((await library.databases()).map(({ records }) => records)).toEqual([1, 1]);
   await library.close();
   expect(await readdir(directory)).not.toContain('.restore');
+});
+
+test('a compressed archive is named', async () => {
+  const directory = await testDirectory();
+  await expect(restore(chunked(gzipSync(archive)), directory)).rejects.toMatchObject({
+    code: 'damaged',
+    detail: 'it is compressed: decompress it first, with gunzip',
+  });
 });
 
 test('bytes after the end are refused, except for padding with zeros', async () => {

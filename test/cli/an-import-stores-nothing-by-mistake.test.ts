@@ -1,4 +1,5 @@
-import { readdir } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { parquetWriteBuffer } from 'hyparquet-writer';
@@ -39,6 +40,20 @@ test('a column that an option names and no record of a pipe has is reported', as
   expect(others.stderr).toContain('--embed: no record has a column "title"');
   expect(others.stderr).toContain('--types: no record has a column "zip"');
   expect(others.stderr).not.toContain('"a"');
+});
+
+test('a column that --embed names twice is reported before anything is stored', async () => {
+  const directory = await temporaryDirectory();
+  const file = join(directory, 'a.csv');
+  const data = join(directory, 'data');
+  await writeFile(file, 'id,name\n1,a\n');
+  expect(
+    await cosift('import', file, '--database', 'd', '--data', data, '--embed', 'name,name'),
+  ).toMatchObject({
+    code: 1,
+    stderr: 'cosift: --embed: "name" is given twice\n',
+  });
+  expect(existsSync(data)).toBe(false);
 });
 
 test('Parquet is read from a pipe and out of gzip, by a copy that nothing leaves behind', async () => {

@@ -70,6 +70,8 @@ test('a misspelt directory or database is reported', async () => {
   expect(issued.code).toBe(0);
   expect(issued.stderr).toContain('warning: there is no database "fatcs" yet; did you mean "facts"?');
   expect(issued.stderr).not.toContain('"facts" yet');
+  const wrong = await cosift('key', 'create', '--name', 'k', '--actions', 'serach', '--data', data);
+  expect(wrong.stderr).toBe('cosift: --actions: is "serach"; did you mean "search"?\n');
 });
 
 test('a command that needs no model has no option for models', async () => {

@@ -248,7 +248,7 @@ test('CSV: a first line of Excel declares the separator', async () => {
     const { input } = await openFile(content);
     const { records, bad } = await recordsOf(input);
     expect(records).toEqual([{ id: 1, data: { 'a,b': 'x, y' } }]);
-    expect(bad).toEqual(['4: the row has 1 fields, the header 2 columns']);
+    expect(bad).toEqual(['4: the row has 1 field, the header 2 columns']);
     expect(input.format.header.raw).toBe('sep=;\nid;a,b');
   }
   const strange = await openFile('sep=!\r\nid!a\r\n1!x\r\n');

@@ -37,6 +37,11 @@ test('nothing listens', async () => {
   expect((error.cause as Error).message).toBe('fetch failed');
 });
 
+test('a service without TLS', async () => {
+  const port = await listen((_, response) => response.end());
+  expect((await failure(`https://127.0.0.1:${port}`)).detail).toMatch(/it does not speak TLS; check/);
+});
+
 test('a host that does not exist', async () => {
   const { code, fields } = await failure('https://no-such-host.invalid');
   expect(code).toBe('unreachable');

@@ -49,9 +49,14 @@ function rowOf({ fields, quotedEmpty, line, raw: text, reason }: CsvRow, names: 
   // Spreadsheets end rows with separators after the last column.
   const extra = fields.slice(names.length).find((field) => field !== '');
   if (fields.length < names.length || extra !== undefined) {
-    return { line, raw, reason: `the row has ${fields.length} fields, the header ${names.length} columns` };
+    const [row, header] = [counted(fields, 'field'), counted(names, 'column')];
+    return { line, raw, reason: `the row has ${row}, the header ${header}` };
   }
   return { line, raw, names, cells: names.map((_, at) => fields[at] || (quotedEmpty?.has(at) ? '' : null)) };
+}
+
+function counted({ length }: readonly unknown[], noun: string): string {
+  return `${length} ${noun}${length === 1 ? '' : 's'}`;
 }
 
 /** Returns the names of the columns. Separators at the end of the header name no columns. */

@@ -85,7 +85,11 @@ async function openInput(
   });
   bar.clear();
   const { embed, idColumn, types, dimensions } = options;
-  if (embed !== undefined) input.checkColumns('--embed', embed);
+  if (embed !== undefined) {
+    const twice = embed.find((name, at) => embed.indexOf(name) !== at);
+    if (twice !== undefined) throw new Error(`--embed: "${twice}" is given twice`);
+    input.checkColumns('--embed', embed);
+  }
   if (idColumn !== undefined) input.checkColumns('--id-column', [idColumn]);
   if (types !== undefined) input.checkColumns('--types', Object.keys(types));
   const { name, typed } = input.format;

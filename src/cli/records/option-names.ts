@@ -24,11 +24,14 @@ export function withOptionNames(error: unknown): unknown {
   return new CosiftError(code, optionOf(detail), { problems, fields, cause });
 }
 
-/** Replaces a pointer at the beginning of a text. The pointer of a rule stays after the name of the option. */
+/**
+ * Replaces a pointer at the beginning of a text. The pointer of a rule stays after the name of the option; the number of
+ * an item of a list does not, because the text shows the item.
+ */
 function optionOf(text: string): string {
   const found = OPTIONS.find(([pointer]) => text.startsWith(pointer));
   if (found === undefined) return text;
   const [pointer, option] = found;
-  const rest = text.slice(pointer.length);
+  const rest = text.slice(pointer.length).replace(/^\/\d+(?=:|$)/, '');
   return rest.startsWith('/') ? `${option} ${rest}` : option + rest;
 }

@@ -66,7 +66,11 @@ export function parseTarHeader(block: Uint8Array): { name: string; size: number 
     const digits = text(field).trim();
     return /^[0-7]+$/.test(digits) ? Number.parseInt(digits, 8) : Number.NaN;
   };
-  if (number(CHECKSUM) !== checksumOf(header)) throw new CosiftError('damaged', 'it is not a tar archive');
+  if (number(CHECKSUM) !== checksumOf(header)) {
+    const isGzip = header[0] === 0x1f && header[1] === 0x8b;
+    const reason = isGzip ? 'it is compressed: decompress it first, with gunzip' : 'it is not a tar archive';
+    throw new CosiftError('damaged', reason);
+  }
   const name = text(NAME);
   const isLarge = header[SIZE.at] === 0x80;
   const size = isLarge ? Number(header.readBigUInt64BE(SIZE.at + 4)) : number(SIZE);
