@@ -54,8 +54,9 @@ export type RecordSource<R> = readonly R[] | Iterable<R> | AsyncIterable<R>;
  * Every method fails with a `CosiftError`: `database_not_found` when there is no such database, `invalid_request` for an
  * option that is unknown or has a value that is not allowed.
  *
- * Arguments are read when a method is called: a program may change them afterwards, while the call runs. Only of an
- * array of more than 1,000 records, and of a source, are the records read batch by batch.
+ * Arguments are read when a method is called: a program may change them afterwards, while the call runs. Only what is
+ * read little by little must stay as it is until it is read: the records of a source or after the first 1,000 of an array,
+ * and the bytes of lines.
  */
 export interface Database<T extends Columns<T> = Data> {
   /** The id of the database. */

@@ -24,7 +24,10 @@ export async function* follow(
   for (;;) {
     try {
       const page = await database.changes({ ...position, limit: MAX_CHANGES, waitMs: wait }, options);
-      yield* page.changes;
+      for (const change of page.changes) {
+        options.signal?.throwIfAborted();
+        yield change;
+      }
       position = { after: page.position, epoch: page.epoch };
     } catch (error) {
       // A service may allow only shorter waits. The wait is never 0, which would send requests without a pause.

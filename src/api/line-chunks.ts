@@ -37,11 +37,19 @@ async function* encoded(chunks: LineChunks): AsyncGenerator<Uint8Array, void, un
     } else if (surrogate !== '') {
       throw loneSurrogate(at);
     } else {
-      yield new Uint8Array(chunk);
+      yield copyOf(chunk, at);
     }
     at += 1;
   }
   if (surrogate !== '') throw loneSurrogate(at - 1);
+}
+
+function copyOf(chunk: Uint8Array, at: number): Uint8Array {
+  try {
+    return new Uint8Array(chunk);
+  } catch {
+    throw new CosiftError('invalid_request', `chunk ${at}: its memory was transferred to another thread`);
+  }
 }
 
 function refused(what: string, given: unknown, expected: string): CosiftError {

@@ -1,5 +1,7 @@
+import { isPlain } from '../schema/plain.js';
 import type { NewRecord } from '../schema/public-types.js';
-import { RecordValues } from './record-values.js';
+import { MEMBERS, RecordValues } from './record-values.js';
+import { valuesOf } from './vectors.js';
 
 /** A record as JSON, without a vector of type `Float32Array`. */
 interface Encoded {
@@ -26,7 +28,8 @@ export class RecordBatch {
 
   /** Adds a record. A value that JSON cannot represent is reported by {@link throwIfWrong}. */
   add(record: NewRecord): void {
-    if (this.#values.check(record, this.#length)) this.#records.push(encoded(this.#complete(record)));
+    const read = membersOf(record) as NewRecord;
+    if (this.#values.check(read, this.#length)) this.#records.push(encoded(this.#complete(read)));
     this.#length += 1;
   }
 
@@ -43,7 +46,7 @@ export class RecordBatch {
   /** Returns the request, with vectors of type `Float32Array` apart: as text they would be five times as large. */
   toJsonAndVectors(): { json: string; vectors?: Float32Array } {
     const dimensions = this.#records[0]?.vector?.length;
-    if (dimensions === undefined || this.#records.some(({ vector }) => vector?.length !== dimensions)) {
+    if (!dimensions || this.#records.some(({ vector }) => vector?.length !== dimensions)) {
       return { json: this.toJson() };
     }
     const vectors = new Float32Array(this.#records.length * dimensions);
@@ -52,11 +55,27 @@ export class RecordBatch {
   }
 }
 
+/** Reads each member of a record once, because a getter may return something else the next time. */
+function membersOf(record: unknown): unknown {
+  if (!isPlain(record)) return record;
+  const members = { ...record };
+  // A class may have them as getters, which are no members of its objects.
+  for (const name of MEMBERS)
+    if (!(name in members) && record[name] !== undefined) members[name] = record[name];
+  if (isPlain(members.data)) members.data = { ...members.data };
+  if (isPlain(members.timestamps)) members.timestamps = { ...members.timestamps };
+  return members;
+}
+
 function encoded(record: NewRecord): Encoded {
   const { vector, ...bare } = record;
-  if (vector instanceof Float32Array) return { json: JSON.stringify(bare), vector: vector.slice() };
+  if (vector instanceof Float32Array) {
+    // A view of memory that was transferred to another thread has no values, and cannot be copied.
+    const copy = vector.length === 0 ? new Float32Array() : vector.slice();
+    return { json: JSON.stringify(bare), vector: copy };
+  }
   // JSON would write another typed array as an object.
-  const json = JSON.stringify(ArrayBuffer.isView(vector) ? { ...bare, vector: Array.from(vector) } : record);
+  const json = JSON.stringify(ArrayBuffer.isView(vector) ? { ...bare, vector: valuesOf(vector) } : record);
   return { json, vector: undefined };
 }
 

@@ -2,9 +2,10 @@ import { CosiftError, type Problem } from '../errors.js';
 import { notMember } from '../schema/details.js';
 import { isPlain, nameOf } from '../schema/plain.js';
 import { escapeToken } from '../schema/pointer.js';
+import { valuesOf } from './vectors.js';
 
 /** The members of a record. */
-const MEMBERS = ['id', 'uuid', 'key', 'data', 'timestamps', 'vector', 'embedded_by'];
+export const MEMBERS = ['id', 'uuid', 'key', 'data', 'timestamps', 'vector', 'embedded_by'];
 
 /** Maximum number of problems that an error reports. */
 const MAX_PROBLEMS = 100;
@@ -107,7 +108,8 @@ function checkVector(
   pointer: string,
   problems: Problem[],
 ): void {
-  for (const [at, value] of Array.from(vector as ArrayLike<unknown>).entries()) {
+  const values = ArrayBuffer.isView(vector) ? valuesOf(vector) : Array.from(vector);
+  for (const [at, value] of values.entries()) {
     if (typeof value === 'number' && Number.isFinite(value)) continue;
     const detail = `a vector holds finite numbers, not ${nameOf(value)}`;
     problems.push({ pointer: `${pointer}/${at}`, code: 'wrong_type', detail });

@@ -1,4 +1,5 @@
 import { sleep } from '../async/sleep.js';
+import { unlessAborted } from '../async/until-aborted.js';
 import { CosiftError, isCode, isErrorCode } from '../errors.js';
 import { checkOptions } from '../schema/options.js';
 import type { DatabaseDescription, Reembedding } from '../schema/public-types.js';
@@ -29,9 +30,12 @@ export async function reembed(
   checkOptions('reembed', options);
   const { onProgress, signal, cancelOnAbort = true } = options;
   signal?.throwIfAborted();
-  const cancels = cancelOnAbort && !(await isRunning(reembedder, options));
-  let state = await reembedder.start(model);
+  const cancels = cancelOnAbort && !(await isRunning(reembedder, { signal }));
+  const starting = reembedder.start(model);
+  let hasBegun = false;
   try {
+    let state = await (signal === undefined ? starting : unlessAborted(starting, signal));
+    hasBegun = true;
     for (;;) {
       onProgress?.(state);
       if (state.state === 'done') return state;
@@ -40,11 +44,14 @@ export async function reembed(
         throw new CosiftError(isErrorCode(code) ? code : 'internal', detail);
       }
       await sleep(POLL_MS, signal);
-      state = await readNext(reembedder, state, options);
+      state = await readNext(reembedder, state, { signal });
     }
   } catch (error) {
-    // If the re-embedding has ended by now, there is nothing to cancel.
-    if (cancels && signal?.aborted) await reembedder.cancel().catch(() => undefined);
+    if (cancels && signal?.aborted) {
+      // If the re-embedding has ended by now, or did not begin, there is nothing to cancel.
+      const cancelled = starting.then(() => reembedder.cancel()).catch(() => undefined);
+      if (hasBegun) await cancelled;
+    }
     throw error;
   }
 }

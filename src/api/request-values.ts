@@ -47,7 +47,7 @@ function bytesOfObject(value: object, pointer: string, parents: readonly object[
   if (parents.includes(value)) throw refused(pointer, 'contains itself');
   const within = [...parents, value];
   let bytes = VALUE_BYTES;
-  if (Array.isArray(value)) {
+  if (Array.isArray(value) && !('toJSON' in value)) {
     // A loop without entries and pointers: a vector has thousands of values.
     for (let at = 0; at < value.length; at++) {
       if (Number.isFinite(value[at])) bytes += NUMBER_BYTES;

@@ -23,7 +23,7 @@ const RECORD = /^\/records\/(\d+)/;
 export async function upsertInBatches(
   records: Iterable<NewRecord> | AsyncIterable<NewRecord>,
   options: UpsertOptions,
-  send: (batch: RecordBatch) => Promise<BatchResult>,
+  send: (batch: RecordBatch, signal: AbortSignal | undefined) => Promise<BatchResult>,
   complete?: (record: NewRecord) => NewRecord,
 ): Promise<BatchResult> {
   checkOptions('upsert', options);
@@ -35,7 +35,7 @@ export async function upsertInBatches(
   const commit = async () => {
     signal?.throwIfAborted();
     batch.throwIfWrong();
-    const { results, created, changed, unchanged, truncated } = await send(batch);
+    const { results, created, changed, unchanged, truncated } = await send(batch, signal);
     for (const record of results) sum.results.push(record);
     sum.created += created;
     sum.changed += changed;

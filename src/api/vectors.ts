@@ -7,6 +7,12 @@ export function requestWithArrayVector<Request extends Pick<MapRequest, 'search'
   // A program in plain JavaScript may pass no request: the schema reports it.
   const vector: unknown = (request as Request | undefined)?.search?.vector;
   if (!ArrayBuffer.isView(vector)) return request;
-  const values = Array.from(vector as Float32Array);
-  return { ...request, search: { ...request.search, vector: values } as Search };
+  return { ...request, search: { ...request.search, vector: valuesOf(vector) } as Search };
+}
+
+/** Returns the values of a typed array. A view of memory that was transferred to another thread has none. */
+export function valuesOf(view: ArrayBufferView): number[] {
+  const values = view as Float32Array;
+  // Such a view cannot be iterated.
+  return values.length === 0 ? [] : Array.from(values);
 }

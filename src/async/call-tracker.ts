@@ -91,13 +91,21 @@ export class CallTracker {
   }
 
   /**
-   * Returns the items of `source`. An asynchronous source is read until the close begins, and fails then with `not_ready`
-   * if it has not ended.
+   * Returns the items of `source`. An array is read to its end; any other source until the close begins, and it fails then
+   * with `not_ready` if it has not ended.
    */
   untilClosing<T>(source: Iterable<T> | AsyncIterable<T>): Iterable<T> | AsyncIterable<T> {
     // A program in plain JavaScript may pass what is no source: its reader reports it.
-    const isAsync = Symbol.asyncIterator in Object(source);
-    return isAsync ? untilAborted(source as AsyncIterable<T>, this.closing) : source;
+    if (Symbol.asyncIterator in Object(source)) return untilAborted(source as AsyncIterable<T>, this.closing);
+    if (Array.isArray(source) || !(Symbol.iterator in Object(source))) return source;
+    return this.#whileOpen(source as Iterable<T>);
+  }
+
+  *#whileOpen<T>(source: Iterable<T>): Generator<T, void, undefined> {
+    for (const item of source) {
+      this.closing.throwIfAborted();
+      yield item;
+    }
   }
 
   /** Refuses further calls; resolves once no call is in progress. */

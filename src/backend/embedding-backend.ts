@@ -283,11 +283,18 @@ export class EmbeddingBackend implements Backend {
     this.#exports += 1;
     // An export is no call that a close waits for, because nobody may be reading it.
     using stop = new LinkedAbort(this.#calls.closing, signal);
+    let isCounted = true;
+    const end = () => {
+      if (isCounted) this.#exports -= 1;
+      isCounted = false;
+    };
+    // The store frees what an aborted export holds, even if nobody reads on.
+    stop.signal.addEventListener('abort', end, { once: true });
     try {
       const request = { filter, vectors, forced_filter: scope?.forcedFilter };
       yield* this.#store.exportLines(id, request, stop.signal);
     } finally {
-      this.#exports -= 1;
+      end();
     }
   }
 

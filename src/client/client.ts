@@ -1,6 +1,7 @@
 // Declares `Symbol.asyncDispose` for programs whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
 import { closing } from '../api/closing.js';
+import { copied } from '../api/copied.js';
 import type { BackupOptions, CallOptions, Databases } from '../api/index.js';
 import { checkRequestValues } from '../api/request-values.js';
 import { checkOptions } from '../schema/options.js';
@@ -65,8 +66,12 @@ export class Client implements Databases {
       .databases;
   }
 
-  async *doctor(options?: CallOptions): AsyncGenerator<DoctorCheck, void, undefined> {
-    checkOptions('call', options ?? {});
+  doctor(options: CallOptions = {}): AsyncGenerator<DoctorCheck, void, undefined> {
+    return this.#doctor(copied(options));
+  }
+
+  async *#doctor(options: CallOptions): AsyncGenerator<DoctorCheck, void, undefined> {
+    checkOptions('call', options);
     const chunks = this.#transport.bytes('POST', '/doctor', options);
     for await (const line of linesOf(chunks, MAX_LINE_BYTES)) yield parseCheck(line);
   }
@@ -95,7 +100,11 @@ export class Client implements Databases {
     await this.#transport.delete(`/keys/${encodeURIComponent(keyId)}${query}`, { signal });
   }
 
-  async *backup(options: BackupOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+  backup(options: BackupOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    return this.#backup(copied(options));
+  }
+
+  async *#backup(options: BackupOptions): AsyncGenerator<Uint8Array, void, undefined> {
     checkOptions('backup', options);
     const { database, signal, onProgress } = options;
     const path = `/backup${database === undefined ? '' : `?database=${database}`}`;

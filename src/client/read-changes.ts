@@ -4,6 +4,9 @@ import type { Changes } from '../schema/public-types.js';
 import { SHAPES } from './response-shapes.js';
 import type { Transport } from './transport.js';
 
+/** Milliseconds that a close waits for the response to a call that waited for changes. */
+const CLOSE_MS = 2_000;
+
 /** Returns changes after a position. A close of the client ends the wait for a first change as if its time were over. */
 export function readChanges(
   transport: Transport,
@@ -24,11 +27,29 @@ export function readChanges(
     } catch (error) {
       signal?.throwIfAborted();
       if (!transport.closing.aborted) throw error;
-      return read(undefined, signal);
+      return await readAtOnce(read, signal, transport.closing);
     } finally {
       stop.unlink();
     }
   });
+}
+
+/** Reads the changes that there are. A service that does not respond holds up a close for a short time only. */
+async function readAtOnce(
+  read: (wait: undefined, signal: AbortSignal) => Promise<Changes>,
+  signal: AbortSignal | undefined,
+  closing: AbortSignal,
+): Promise<Changes> {
+  const late = AbortSignal.timeout(CLOSE_MS);
+  const stop = new LinkedAbort(signal, late);
+  try {
+    return await read(undefined, stop.signal);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw late.aborted ? closing.reason : error;
+  } finally {
+    stop.unlink();
+  }
 }
 
 function queryOf(parameters: object): URLSearchParams {

@@ -56,7 +56,7 @@ import type {
 } from '../schema/public-types.js';
 import { readChanges } from './read-changes.js';
 import { matchesShape, SHAPES } from './response-shapes.js';
-import type { Transport } from './transport.js';
+import { jsonOf, type Transport } from './transport.js';
 
 /** One database of a service. Methods without a comment do what {@link Database} says. */
 export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> {
@@ -91,10 +91,7 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
       upsertInBatches(
         this.#transport.untilClosing(records as Iterable<NewRecord>),
         options,
-        (batch) => {
-          const { signal } = options;
-          return send('POST', `${this.#path}/records`, SHAPES.batch, batch.toJson(), { signal });
-        },
+        (batch, signal) => send('POST', `${this.#path}/records`, SHAPES.batch, batch.toJson(), { signal }),
         withIdentity,
       ),
     );
@@ -111,10 +108,8 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     checkOptions('upsert', options);
     const { signal, onProgress } = options;
     signal?.throwIfAborted();
-    return withProgress(
-      this.#transport.lines(`${this.#path}/records`, bytesOf(chunks), { signal }),
-      onProgress,
-    );
+    const events = this.#transport.lines(`${this.#path}/records`, bytesOf(chunks), { signal });
+    return withProgress(events, { signal, onProgress });
   }
 
   exportLines(options: ExportOptions<T> = {}): AsyncGenerator<Uint8Array, void, undefined> {
@@ -157,7 +152,7 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     options?: PageOptions<V>,
   ): AsyncGenerator<RecordOf<V, T>, void, undefined> {
     const given = copied(options);
-    return paginate(copied(request), (request) => this.query<V>(request, given));
+    return paginate(copied(request), (request) => this.query<V>(request, given), given?.signal);
   }
 
   async get<Id extends number | string>(
@@ -253,9 +248,10 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     const { request, vectors, signal, asGiven } = exportCall(options);
     try {
       checkRequestValues(request);
+      const filter = jsonOf(request.filter);
       const query = new URLSearchParams({
         ...(vectors && { vectors: 'true' }),
-        ...(request.filter !== undefined && { filter: JSON.stringify(request.filter) }),
+        ...(filter !== undefined && { filter }),
       });
       yield* this.#transport.bytes('GET', `${this.#path}/export?${query}`, { signal });
     } catch (error) {
@@ -268,9 +264,10 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     options: SearchOptions<T, V> | undefined,
   ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
     const call = searchCall(query, options);
-    yield* paginate(call.request, (request) =>
-      this.#matches<Page<ResultOf<V, T>>>('search', { ...call, request }),
-    );
+    const { signal } = call.options;
+    const fetchPage = (request: SearchRequest) =>
+      this.#matches<Page<ResultOf<V, T>>>('search', { ...call, request });
+    yield* paginate(call.request, fetchPage, signal);
   }
 
   async #matches<Response>(

@@ -259,7 +259,8 @@ export class Transport {
   }
 }
 
-function jsonOf(body: unknown): string | undefined {
+/** @throws {CosiftError} `invalid_request` when JSON cannot represent it. */
+export function jsonOf(body: unknown): string | undefined {
   try {
     return JSON.stringify(body);
   } catch (cause) {

@@ -1,8 +1,10 @@
 // Declares `Symbol.asyncDispose` for programs whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
 import { closing } from '../api/closing.js';
+import { copied } from '../api/copied.js';
 import { countingBytes } from '../api/counting-bytes.js';
 import type { BackupOptions, CallOptions, Database, Databases } from '../api/index.js';
+import { untilAborted } from '../async/until-aborted.js';
 import {
   type Backend,
   checkModelSources,
@@ -111,7 +113,11 @@ export class Cosift implements Databases {
     return unlessCallAborted(options, () => this.#backend.listDatabases());
   }
 
-  async *backup(options: BackupOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+  backup(options: BackupOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    return this.#backup(copied(options));
+  }
+
+  async *#backup(options: BackupOptions): AsyncGenerator<Uint8Array, void, undefined> {
     checkOptions('backup', options);
     const { database, signal, onProgress } = options;
     signal?.throwIfAborted();
@@ -123,16 +129,22 @@ export class Cosift implements Databases {
     }
   }
 
-  async *doctor(options: CallOptions = {}): AsyncGenerator<DoctorCheck, void, undefined> {
+  doctor(options: CallOptions = {}): AsyncGenerator<DoctorCheck, void, undefined> {
+    return this.#doctor(copied(options));
+  }
+
+  async *#doctor(options: CallOptions): AsyncGenerator<DoctorCheck, void, undefined> {
     checkOptions('call', options);
+    const { signal } = options;
     const ids = (await this.#backend.databases()).map(({ id }) => id);
-    yield* this.#backend.examine(ids, { signal: options.signal });
+    const checks = this.#backend.examine(ids, { signal });
+    yield* signal === undefined ? checks : untilAborted(checks, signal);
   }
 
   /**
    * Finishes the running calls, saves what makes the next start fast, and releases the directory lock. Calls that wait
    * for changes return at once. A later call fails with `not_ready`, and so does the next page of `searchAll` and
-   * `queryAll` and the next record of an asynchronous source of `upsert`. Closing again returns the same promise.
+   * `queryAll` and the next record of a source of `upsert` that is no array. Closing again returns the same promise.
    */
   close(options: CallOptions = {}): Promise<void> {
     return closing(options, () => this.#backend.close());

@@ -81,15 +81,14 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     await unlessCallAborted(options, () => this.#backend.dropDatabase(this.id));
   }
 
-  /** A close waits until all records of an array are written; an asynchronous source is read no further. */
+  /** A close waits until all records of an array are written; any other source is read no further. */
   async upsert<Given extends Columns<Given> = T>(
     records: RecordSource<NewRecord<DataToWrite<T, Given>>>,
     options: UpsertOptions = {},
   ): Promise<BatchResult> {
     return this.#backend.runUpsert(records as Iterable<NewRecord>, (records, upsertBatch) =>
-      upsertInBatches(records, options, async (batch) => {
+      upsertInBatches(records, options, async (batch, signal) => {
         const { json, vectors } = batch.toJsonAndVectors();
-        const { signal } = options;
         return parseJson(
           await upsertBatch(this.id, Buffer.from(json), { signal, ...(vectors && { vectors }) }),
         );
@@ -101,7 +100,8 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     checkOptions('upsert', options);
     const { signal, onProgress } = options;
     signal?.throwIfAborted();
-    return withProgress(this.#backend.upsertLines(this.id, bytesOf(chunks), { signal }), onProgress);
+    const events = this.#backend.upsertLines(this.id, bytesOf(chunks), { signal });
+    return withProgress(events, { signal, onProgress });
   }
 
   exportLines(options: ExportOptions<T> = {}): AsyncGenerator<Uint8Array, void, undefined> {
@@ -159,7 +159,7 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     options?: PageOptions<V>,
   ): AsyncGenerator<RecordOf<V, T>, void, undefined> {
     const given = copied(options);
-    return paginate(copied(request), (request) => this.query<V>(request, given));
+    return paginate(copied(request), (request) => this.query<V>(request, given), given?.signal);
   }
 
   async get<Id extends number | string>(
@@ -245,7 +245,8 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     options: SearchOptions<T, V> | undefined,
   ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
     const call = searchCall(query, options);
-    yield* paginate(call.request, (request) => this.#search<V>({ ...call, request }));
+    const { signal } = call.options;
+    yield* paginate(call.request, (request) => this.#search<V>({ ...call, request }), signal);
   }
 
   async #search<V extends Variant>({

@@ -10,6 +10,7 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
 export function nameOf(value: unknown): string {
   if (value === null || value === undefined || typeof value === 'number') return String(value);
   if (typeof value !== 'object') return `a ${typeof value}`;
-  const name = Array.isArray(value) ? 'array' : (value.constructor?.name ?? 'object');
+  const own: unknown = Array.isArray(value) ? 'array' : value.constructor?.name;
+  const name = typeof own === 'string' ? own : 'object';
   return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name === 'Object' ? 'object' : name}`;
 }

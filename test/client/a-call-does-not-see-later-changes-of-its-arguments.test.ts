@@ -158,6 +158,45 @@ describe.each(['library', 'client'])('%s', (side) => {
     expect(lines.trimEnd().split('\n')).toHaveLength(50);
   });
 
+  test.each([Int8Array, Uint8Array, Int32Array, Float32Array, Float64Array])(
+    'a vector that is an %o may be changed',
+    async (Kind) => {
+      await database.upsert([own(1), { ...own(2), vector: [0, 1] }]);
+      const vector = Kind.of(1, 0);
+      const request = { search: { vector: vector as unknown as number[], threshold: 0.9 } };
+      const pages = database.searchAll(request);
+      const page = database.search(request);
+      vector.set([0, 1]);
+      expect(ids(await all(pages))).toEqual([1]);
+      expect(ids((await page).results)).toEqual([1]);
+    },
+  );
+
+  test('options may be changed', async () => {
+    const options: { signal?: AbortSignal } = {};
+    const aborted = AbortSignal.abort(new Error('not at the call'));
+    async function* source() {
+      yield* many(1_500);
+      options.signal = aborted;
+      yield* many(3_000).slice(1_500);
+    }
+    expect((await database.upsert(source(), options)).created).toBe(3_000);
+    const later: { signal?: AbortSignal; database?: string } = {};
+    const databases = sides.get(side)!;
+    const iterables: AsyncIterable<unknown>[] = [
+      databases.backup(later),
+      databases.doctor(later),
+      database.follow({}, later),
+    ];
+    later.signal = aborted;
+    later.database = 'none';
+    for (const iterable of iterables) {
+      const iterator = iterable[Symbol.asyncIterator]();
+      expect((await iterator.next()).done).toBe(false);
+      await iterator.return?.();
+    }
+  });
+
   test('the settings of a database and the columns of a patch are those of the call', async () => {
     const settings = { embed: { columns: ['name'] } };
     const creating = sides.get(side)!.createDatabase(`settings-${number}`, settings);

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -58,6 +61,36 @@ describe.each(['library', 'client'] as const)('%s', (kind) => {
     if (failure !== undefined) expect(failure).toMatchObject({ code: 'not_ready' });
     if (kind === 'library' && name === 'upsertLines') expect(events).toBeGreaterThan(0);
   });
+});
+
+test('a close ends though a source has no end, and keeps what was written', async () => {
+  const library = await opened.library();
+  const database = await library.createDatabase('endless', { dimensions: 2 });
+  function* endless() {
+    for (let id = 1; ; id++) yield { id, data: {}, vector: [1, 0] };
+  }
+  const writing = database.upsert(endless());
+  const refused = expect(writing).rejects.toMatchObject({
+    code: 'not_ready',
+    fields: { committed: expect.any(Number) },
+  });
+  await library.close();
+  await refused;
+});
+
+test('a close ends though a service does not respond to those who follow changes', async () => {
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const client = new Client({ url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`, key: 'k' });
+  const followed = client.database('a').follow().next();
+  const changes = client.database('a').changes({ waitMs: 60_000 });
+  const refused = [followed, changes].map((call) =>
+    expect(call).rejects.toMatchObject({ code: 'not_ready' }),
+  );
+  await client.close();
+  await Promise.all(refused);
+  silent.closeAllConnections();
+  silent.close();
 });
 
 test('what a close has committed of lines is reported, and nothing else', async () => {

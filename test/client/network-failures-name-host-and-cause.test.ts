@@ -37,6 +37,25 @@ test('nothing listens', async () => {
   expect((error.cause as Error).message).toBe('fetch failed');
 });
 
+test('an abort ends a re-embedding whose beginning has no response', async () => {
+  let begin!: () => void;
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const port = await listen((request, response) => {
+    if (request.method !== 'GET') return begin();
+    response.writeHead(404, { 'content-type': 'application/problem+json' });
+    response.end('{"code":"reembedding_not_found","detail":"none"}');
+  });
+  const client = new Client({ url: `http://127.0.0.1:${port}`, key: 'k', retries: 0 });
+  const stop = new AbortController();
+  const reason = new Error('no more');
+  const call = client.database('d').reembed('m', { signal: stop.signal });
+  await begun;
+  stop.abort(reason);
+  await expect(call).rejects.toBe(reason);
+});
+
 test('a service without TLS', async () => {
   const port = await listen((_, response) => response.end());
   expect((await failure(`https://127.0.0.1:${port}`)).detail).toMatch(/it does not speak TLS; check/);

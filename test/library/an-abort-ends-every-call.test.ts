@@ -75,6 +75,31 @@ test('a deletion that is aborted while it runs has the reason of its signal, or 
   }
 });
 
+test('an iterator that is aborted between two items gives no further one, and frees what it held', async () => {
+  const rows = Array.from({ length: 20_000 }, (_, i) => ({ id: i + 1, data: {}, vector: [1, 0] }));
+  await database.upsert(rows);
+  const iterators: ((options: Options) => AsyncIterable<unknown>)[] = [
+    (options) => cosift.doctor(options),
+    (options) => cosift.backup(options),
+    (options) => database.searchAll(search, options),
+    (options) => database.queryAll({}, options),
+    (options) => database.follow({}, options),
+    (options) => database.upsertLines(['{"id":1,"data":{},"vector":[1,0]}\n{}\n{}\n'], options),
+  ];
+  // More than there may be at a time.
+  for (let n = 0; n < 40; n++) iterators.push((options) => database.exportLines(options));
+  for (const iterate of iterators) {
+    const stop = new AbortController();
+    const iterator = iterate({ signal: stop.signal })[Symbol.asyncIterator]();
+    expect((await iterator.next()).done).toBe(false);
+    stop.abort(reason);
+    if (iterators.indexOf(iterate) < 7) await expect(iterator.next()).rejects.toBe(reason);
+  }
+  let bytes = 0;
+  for await (const chunk of database.exportLines()) bytes += chunk.length;
+  expect(bytes).toBeGreaterThan(20_000);
+});
+
 test('a vector that cannot be used is named', async () => {
   const of = (failure: unknown) => expect(failure).rejects;
   await of(database.search({ search: { vector: [0, 0] } })).toMatchObject({

@@ -14,6 +14,7 @@ let service: Service;
 type Upsert = (records: unknown[]) => Promise<unknown>;
 const upserts: Record<string, Upsert> = {};
 const counts: Record<string, () => Promise<number>> = {};
+const databases: Record<string, Database> = {};
 
 beforeAll(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'cosift-values-'));
@@ -25,6 +26,8 @@ beforeAll(async () => {
   const remote = client.database('db');
   upserts.library = (records) => own.upsert(records as never[]);
   upserts.client = (records) => remote.upsert(records as never[]);
+  databases.library = own;
+  databases.client = remote;
   counts.library = async () => (await own.describe()).records;
   counts.client = async () => (await remote.describe()).records;
 });
@@ -58,6 +61,32 @@ const VALUES: [string, unknown][] = [
 ];
 
 const good = { id: 1, data: { text: 'a good record' }, vector: [1, 0] };
+
+/** A view of memory that belongs to another thread now. */
+function transferred(): Float32Array {
+  const view = Float32Array.of(1, 0);
+  structuredClone(view, { transfer: [view.buffer] });
+  return view;
+}
+
+function first(items: AsyncIterable<unknown>): Promise<unknown> {
+  return items[Symbol.asyncIterator]().next();
+}
+
+/** An object whose members are found on its class. */
+class Fact {
+  readonly #id: number;
+  data = { name: 'a fact' };
+  constructor(id: number) {
+    this.#id = id;
+  }
+  get id() {
+    return this.#id;
+  }
+  get vector() {
+    return Float32Array.of(1, 0);
+  }
+}
 
 for (const name of ['library', 'client']) {
   test.each(VALUES)(
@@ -120,3 +149,68 @@ test('what JSON holds is stored as it is', async () => {
   expect(stored!.data).toStrictEqual({ ...data, zero: 0 });
   expect(remote?.data).toStrictEqual({ ...data, zero: 0 });
 });
+
+for (const name of ['library', 'client']) {
+  test(`${name}: a vector without memory is refused with its place`, async () => {
+    const records = [good, { id: 2, data: {}, vector: transferred() }];
+    await expect(upserts[name]!(records)).rejects.toMatchObject({
+      code: 'invalid_dimensions',
+      problems: [{ pointer: '/records/1/vector' }],
+    });
+    await expect(upserts[name]!([{ id: 2, data: {}, vector: new Float32Array() }])).rejects.toMatchObject({
+      code: 'invalid_dimensions',
+    });
+    const database = databases[name]!;
+    const search = () => ({ search: { vector: transferred() } });
+    const refused = { problems: [{ pointer: '/search/vector' }] };
+    await expect(database.search(search())).rejects.toMatchObject(refused);
+    await expect(first(database.searchAll(search()))).rejects.toMatchObject(refused);
+    const chunk = Buffer.from(new ArrayBuffer(8));
+    structuredClone(chunk, { transfer: [chunk.buffer] });
+    await expect(first(database.upsertLines([chunk]))).rejects.toMatchObject({
+      code: 'invalid_request',
+      detail: 'chunk 0: its memory was transferred to another thread',
+    });
+  });
+
+  test(`${name}: a request that is nested too deeply is refused`, async () => {
+    let filter: object = { column: 'a', operator: 'is_empty' };
+    for (let depth = 0; depth < 20_000; depth++) filter = { condition: 'AND', rules: [filter] };
+    const given = { filter } as never;
+    const database = databases[name]!;
+    const calls = [
+      () => database.query(given),
+      () => first(database.queryAll(given)),
+      () => database.search({ search: { vector: [1, 0] }, filter } as never),
+      () => first(database.searchAll({ search: { vector: [1, 0] }, filter } as never)),
+      () => database.delete(given),
+      () => first(database.exportLines({ where: filter } as never)),
+    ];
+    for (const call of calls) await expect(call()).rejects.toMatchObject({ name: 'CosiftError' });
+  });
+
+  test(`${name}: a value whose class has a strange name is refused`, async () => {
+    const strange = { constructor: { name: Symbol('strange') } };
+    await expect(upserts[name]!([{ id: 1, data: { a: strange }, vector: [1, 0] }])).rejects.toMatchObject({
+      code: 'invalid_record',
+      problems: [{ pointer: '/records/0/data/a' }],
+    });
+  });
+
+  test(`${name}: members are those that were checked`, async () => {
+    let reads = 0;
+    const changing = {
+      get a() {
+        reads += 1;
+        return reads % 2 === 1 ? 1 : Number.NaN;
+      },
+    };
+    await upserts[name]!([new Fact(501), { id: 502, data: changing, vector: [1, 0] }]);
+    const database = databases[name]!;
+    expect((await database.get(501))?.data).toEqual({ name: 'a fact' });
+    expect((await database.get(502))?.data).toEqual({ a: 1 });
+    const ids = Object.assign([502], { toJSON: () => [501] });
+    await expect(database.delete({ ids })).rejects.toMatchObject({ code: 'invalid_request' });
+    expect(await database.delete({ ids: [501, 502] })).toBe(2);
+  });
+}
