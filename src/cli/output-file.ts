@@ -10,10 +10,13 @@ export class OutputFile {
   readonly #file: string;
   /** What was there before. */
   readonly #before: Stats | undefined;
+  /** The descriptor that the file names, which may belong to a shell that appends to it. */
+  readonly #descriptor: number | undefined;
 
-  private constructor(file: string, before: Stats | undefined) {
+  private constructor(file: string, before: Stats | undefined, descriptor?: number) {
     this.#file = file;
     this.#before = before;
+    this.#descriptor = descriptor;
   }
 
   /**
@@ -25,7 +28,8 @@ export class OutputFile {
     const found = await statOf(output);
     if (found?.isDirectory()) throw new Error(`${output} is a directory: give the name of a file`);
     if (found !== undefined) {
-      // The real path of /dev/stdout need not exist.
+      const descriptor = descriptorOf(output);
+      if (descriptor !== undefined) return new OutputFile(output, found, descriptor);
       return new OutputFile(found.isFile() ? await realpath(output) : output, found);
     }
     const target = await readlink(output).catch(() => undefined);
@@ -35,26 +39,33 @@ export class OutputFile {
     return new OutputFile(output, undefined);
   }
 
-  /** A directory for files that are needed until this one is complete: its own, except that of a pipe or a device. */
+  /** A directory for files that are needed until this one is complete: its own, if it is replaced. */
   get scratchDirectory(): string {
     return this.isFile ? path.dirname(this.#file) : tmpdir();
   }
 
-  /** Whether the file is replaced: a pipe or a device is not. */
+  /** Whether the file is replaced: a pipe, a device or an open file is not. */
   get isFile(): boolean {
-    return this.#before?.isFile() !== false;
+    return this.#descriptor === undefined && this.#before?.isFile() !== false;
+  }
+
+  /** Whether both are the same place. */
+  isSame(other: OutputFile): boolean {
+    return this.#file === other.#file;
   }
 
   /**
-   * Lets `write` fill the file; after a failure, what was there before is unchanged. A pipe or a device is written to, not
-   * replaced. A new file has `mode`, without the bits of the umask; a replaced file keeps those of its bits that `mode` has.
+   * Lets `write` fill the file; after a failure, what was there before is unchanged. A pipe, a device or an open file is
+   * written to, not replaced. A new file has `mode`, without the bits of the umask; a replaced file keeps those of its bits that `mode` has.
    */
   async fill(write: (file: Writable) => Promise<void>, mode: number): Promise<void> {
     const file = this.#file;
-    if (!this.isFile) return await write(createWriteStream(file));
+    if (!this.isFile) return await write(this.#stream());
     // Nobody can plant a link under a name that cannot be guessed, and an existing file is not opened.
     const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`;
-    const handle = await open(temporary, 'wx', mode);
+    const handle = await open(temporary, 'wx', mode).catch((error) => {
+      throw Object.assign(error, { path: file });
+    });
     try {
       if (this.#before !== undefined) await handle.chmod(this.#before.mode & mode);
       // The stream closes the handle.
@@ -75,10 +86,23 @@ export class OutputFile {
     await this.#syncDirectory();
   }
 
+  #stream(): Writable {
+    if (this.#descriptor === undefined) return createWriteStream(this.#file);
+    return createWriteStream('', { fd: this.#descriptor, autoClose: false });
+  }
+
   async #syncDirectory(): Promise<void> {
     const directory = await open(path.dirname(this.#file), 'r');
     await directory.sync().finally(() => directory.close());
   }
+}
+
+/** Returns the descriptor that a path such as `/dev/stdout` names. */
+function descriptorOf(file: string): number | undefined {
+  const standard = ['/dev/stdin', '/dev/stdout', '/dev/stderr'].indexOf(file);
+  if (standard >= 0) return standard;
+  const number = /^\/(?:dev|proc\/self)\/fd\/(\d+)$/.exec(file)?.[1];
+  return number === undefined ? undefined : Number(number);
 }
 
 async function statOf(name: string): Promise<Stats | undefined> {

@@ -81,8 +81,10 @@ test('an archive that is cut anywhere is refused', async () => {
     archive.length - BLOCK,
   ];
   for (let at = 700; at < archive.length; at += Math.floor(archive.length / 11)) cuts.push(at);
-  const early = { code: 'damaged', detail: expect.stringContaining('ends early') };
-  for (const cut of cuts) await refuse(archive.subarray(0, cut), early);
+  for (const cut of cuts) {
+    const reason = cut < BLOCK ? 'is not a tar archive' : 'ends early';
+    await refuse(archive.subarray(0, cut), { code: 'damaged', detail: expect.stringContaining(reason) });
+  }
 });
 
 test('a bit that changed in a file is found', async () => {
@@ -234,6 +236,17 @@ test('a restore that was killed is refused by the service until it is repeated',
   expect((await library.databases()).map(({ records }) => records)).toEqual([1, 1]);
   await library.close();
   expect(await readdir(directory)).not.toContain('.restore');
+});
+
+test('a file in place of the directory is named', async () => {
+  const file = path.join(await testDirectory(), 'file');
+  await writeFile(file, '');
+  for (const directory of [file, path.join(file, 'inside')]) {
+    await expect(restore(chunked(archive), directory)).rejects.toMatchObject({
+      code: 'invalid_request',
+      detail: `${directory} is not a directory, or is inside of a file`,
+    });
+  }
 });
 
 test('a compressed archive is named', async () => {

@@ -200,6 +200,10 @@ test('a number of JSON that is an integer id is one however it is written', asyn
   await writeFile(file, '{"id":4.0,"a":"x"}\n');
   expect((await load('--types', 'id=text')).code).toBe(0);
   expect((await records())[3]).toMatchObject({ key: '4.0', data: { id: '4.0', a: 'x' } });
+
+  await writeFile(file, '{"id":7.0,"a":"x"}\n{"id":7,"a":"x"}\n{"id":"k","a":"x"}\n');
+  const mixed = await load('--dry-run');
+  expect(mixed.stderr).toContain('line 1 has the key "7" too');
 });
 
 test('a pipe refuses records that could overwrite each other', async () => {

@@ -1,10 +1,15 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { copyFile, link, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { open } from 'cosift';
 import iconv from 'iconv-lite';
 import { expect, test, vi } from 'vitest';
 import { cosift, temporaryDirectory } from '../helpers/processes.js';
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 // Each test starts several processes.
 vi.setConfig({ testTimeout: 300_000 });
@@ -56,7 +61,9 @@ test('the rows that are not stored are written in the form of the input, and can
   expect(reports[0]).toBe('line 3: column "price": "x" is not a number');
   expect(reports[20]).toBe('and 6 more bad rows');
   expect(reports[21]).toContain(`the bad rows are in ${bad}, the reasons in ${bad}.reasons: `);
-  expect(reports[21]).toContain('with the same options and --types id=text,name=text');
+  expect(reports[21]).toContain(
+    'with the same options and --encoding windows-1252 and --types id=text,name=text',
+  );
   expect(iconv.decode(await readFile(bad), 'windows-1252')).toBe(`id;name;price\n${wrong.join('')}2;short\n`);
   const reasons = (await readFile(`${bad}.reasons`, 'utf8')).trimEnd().split('\n');
   expect(reasons).toHaveLength(26);
@@ -138,4 +145,126 @@ test('files of bad rows that cannot be written are named', { skip: !existsSync('
   expect(full.stdout).toContain('1 record in ');
   expect(full.stderr).toContain(`cosift: ${bad}.reasons cannot be written: `);
   expect(full.stderr).not.toContain('the bad rows are in');
+});
+
+/** Runs a line of the shell, in which `$cosift` is the command and `$0` is the directory. */
+async function shell(directory: string, line: string) {
+  const script = line.replaceAll('$cosift', `"${process.execPath}" "${MAIN}"`);
+  return promisify(execFile)('sh', ['-c', script, directory]).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  );
+}
+
+test('standard input is not replaced by its bad rows, and standard output not by a file', async () => {
+  const directory = await temporaryDirectory();
+  const [file, log] = [join(directory, 'a.csv'), join(directory, 'log')];
+  const text = 'id,name\n1,a\n2,b,c\n';
+  await writeFile(file, text);
+  const target = '--database d --data "$0/data"';
+  const same = await shell(directory, `$cosift import - ${target} --bad-rows "$0/a.csv" < "$0/a.csv"`);
+  expect(same.stderr).toContain('--bad-rows names the file that is imported');
+  expect(await readFile(file, 'utf8')).toBe(text);
+
+  await writeFile(log, 'earlier\n');
+  await shell(directory, `$cosift import "$0/a.csv" ${target} --bad-rows /dev/stderr 2>> "$0/log"`);
+  const logged = await readFile(log, 'utf8');
+  expect(logged).toMatch(
+    /^earlier\nline 3: the row has 3 fields.*\nid,name\n2,b,c\nthe bad rows are in \/dev\/stderr: /,
+  );
+  await writeFile(file, 'id,name\n1,a\n');
+  await shell(directory, `$cosift import "$0/a.csv" ${target} --bad-rows /dev/stderr 2>> "$0/log"`);
+  await shell(directory, `$cosift export ${target} --format ndjson --output /dev/stdout >> "$0/log"`);
+  expect(await readFile(log, 'utf8')).toMatch(/^earlier\n(.*\n)*\{"id":1,.*\}\n$/);
+  expect((await readdir(directory)).sort()).toEqual(['a.csv', 'data', 'log']);
+
+  await writeFile(file, text);
+  const none = await cosift(
+    'import',
+    file,
+    '--database',
+    'd',
+    '--data',
+    join(directory, 'data'),
+    '--bad-rows',
+    '/dev/null',
+  );
+  expect([none.code, existsSync('/dev/null.reasons')]).toEqual([1, false]);
+  await symlink('bad', join(directory, 'bad.reasons'));
+  const twice = await shell(directory, `$cosift import "$0/a.csv" ${target} --bad-rows "$0/bad"`);
+  expect(twice.stderr).toMatch(/--bad-rows: .*bad\.reasons is the same file/);
+});
+
+test('bad rows can be imported with the options that are named, and are the bytes of the file', async () => {
+  const directory = await temporaryDirectory();
+  const [data, bad] = [join(directory, 'data'), join(directory, 'bad')];
+  const file = async (content: string | Uint8Array) => {
+    const name = join(directory, 'input');
+    await writeFile(name, content);
+    return name;
+  };
+  const load = (database: string, name: string, ...more: string[]) =>
+    cosift(
+      'import',
+      name,
+      '--database',
+      database,
+      '--data',
+      data,
+      '--dimensions',
+      '2',
+      '--bad-rows',
+      bad,
+      ...more,
+    );
+  const named = (stderr: string) => / the same options(?: and (.*))?$/m.exec(stderr)?.[1];
+  const vector = '"vector":[1,0]';
+
+  const pipe = `{"sku":"A",${vector},"n":1}\n{"sku":"2",${vector},"n":{}}\n{"sku":"B",${vector},"n":2}\n`;
+  await file(pipe);
+  const options = '--database pipe --data "$0/data" --dimensions 2 --id-column sku --bad-rows "$0/bad"';
+  const piped = await shell(directory, `cat "$0/input" | $cosift import - ${options}`);
+  expect(named(piped.stderr)).toBe('--types sku=text');
+  await writeFile(bad, (await readFile(bad, 'utf8')).replace('{}', '3'));
+  const again = await cosift(
+    'import',
+    bad,
+    '--database',
+    'pipe',
+    '--data',
+    data,
+    '--id-column',
+    'sku',
+    '--types',
+    'sku=text',
+  );
+  expect(again.stdout).toContain('1 created, 0 changed');
+
+  const utf8 = Buffer.from(`{"id":1,${vector}}\n{"id":2,${vector},"n":"${'\u00e9'.repeat(12)} `);
+  const cut = Buffer.concat([utf8, Uint8Array.of(0xe9), Buffer.from('"}\n')]);
+  expect((await load('bytes', await file(cut))).stderr).toContain('line 2: the line is not UTF-8');
+  expect(await readFile(bad)).toEqual(cut.subarray(cut.indexOf('\n') + 1));
+
+  const wide = iconv.encode(`{"id":1,${vector}}\n{"id":2,${vector},"n":{}}\n`, 'utf-16le', { addBOM: true });
+  expect(named((await load('wide', await file(wide))).stderr)).toBeUndefined();
+  const corrected = (await readFile(bad, 'utf16le')).replace('{}', '1');
+  expect((await load('wide', await file(Buffer.from(corrected, 'utf16le')))).stdout).toContain('1 created');
+
+  const numbers = `{"id":1,${vector},"m":12345678901234567890}\n{"id":2,${vector},"n":{}}\n`;
+  expect(named((await load('numbers', await file(numbers))).stderr)).toBeUndefined();
+
+  const names = Array.from({ length: 9 }, (_, at) => `${at + 1};5;Zürich schön\n`).join('');
+  const latin = iconv.encode(`id;"x,y";n\n${names}50;Größe\n`, 'windows-1252');
+  const hint = named(
+    (await cosift('import', await file(latin), '--database', 'text', '--data', data, '--bad-rows', bad))
+      .stderr,
+  );
+  expect(hint).toBe('--encoding windows-1252 and --types x,y=number,n=text');
+  const repaired = iconv.encode(
+    iconv.decode(await readFile(bad), 'windows-1252').replace('50;', '50;7;'),
+    'windows-1252',
+  );
+  const args = ['--encoding', 'windows-1252', '--types', 'x,y=number,n=text'];
+  const last = await cosift('import', await file(repaired), '--database', 'text', '--data', data, ...args);
+  expect(last.stdout).toContain('1 created, 0 changed, 0 unchanged, 0 bad lines');
 });

@@ -83,7 +83,7 @@ async function inputOf(name: string, content: string) {
 /** Reads all records, and returns what is printed about those that cannot be stored. */
 async function badRowsOf(input: Input, file: string): Promise<string[]> {
   const printed: string[] = [];
-  const badRows = new BadRows(file, (text) => printed.push(text));
+  const badRows = new BadRows({ file }, (text) => printed.push(text));
   await badRows.open(input);
   for await (const _ of input.records((row, reason) => badRows.add(row, reason)));
   await badRows.write(true);
@@ -123,7 +123,7 @@ test('several bad records on one line of JSON are reported and written each', as
 test('bad rows are written in the order of the file, in whatever order they are found', async () => {
   const { bad, input } = await inputOf('a.csv', 'id;zip;n;"a b"\n1;007;1;\n2;008;2;x\n');
   const printed: string[] = [];
-  const badRows = new BadRows(bad, (text) => printed.push(text));
+  const badRows = new BadRows({ file: bad }, (text) => printed.push(text));
   await badRows.open(input);
   for (const line of [3, 2]) badRows.add({ line, raw: () => `row ${line}` }, 'wrong');
   badRows.add({ line: 2, record: 2, raw: () => 'a further row' }, 'wrong');

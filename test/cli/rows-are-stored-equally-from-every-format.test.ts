@@ -259,7 +259,7 @@ test('CSV: a first line of Excel declares the separator', async () => {
 async function dryRunOf(content: string, dimensions?: number): Promise<{ lines: string[]; bad: string[] }> {
   const { input } = await openFile(content);
   const bad: string[] = [];
-  const badRows = new BadRows(undefined, (text) => bad.push(text));
+  const badRows = new BadRows({}, (text) => bad.push(text));
   const data = join(await temporaryDirectory(), 'data');
   const target = { database: 'd', data, ...(dimensions !== undefined && { dimensions }) };
   return { lines: await dryRun(input, badRows, target, () => undefined), bad };

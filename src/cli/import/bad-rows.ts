@@ -1,11 +1,12 @@
+import { fstatSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import iconv from 'iconv-lite';
 import { describe, printable } from '../failure.js';
 import { count } from '../progress-bar.js';
-import type { Format } from './format.js';
+import { isUtf8Name } from './encoding.js';
 import type { Input } from './input.js';
 import { OrderedFile } from './ordered-file.js';
-import { nameOfPlace, type Place, type RawText } from './rows.js';
+import { nameOfPlace, type Place, type RejectedRow } from './rows.js';
 
 /** Reports that are printed. Files with one mistake in every row would hide everything else. */
 const MAX_PRINTED = 20;
@@ -15,35 +16,42 @@ export class BadRows {
   readonly #print: (text: string) => void;
   readonly #places = new Set<string>();
   readonly #file: string | undefined;
-  #unit: Format['unit'] = 'line';
+  readonly #isEncodingGiven: boolean;
+  #input: Input | undefined;
   #rows: OrderedFile | undefined;
   #reasons: OrderedFile | undefined;
-  #encoding = 'utf-8';
-  /** The option with which the bad rows alone get the same types and keys as in the whole file. */
-  #typesOption = '';
+  /** The columns of the rows; undefined once those of a row could not be read. */
+  #columns: Set<string> | undefined = new Set();
+  /** Number of rows whose text was not kept. */
+  #withoutText = 0;
 
-  /** `file`: where the rows are written. `print` writes one report to the terminal. */
-  constructor(file: string | undefined, print: (text: string) => void) {
+  /** The rows are written to `file`. `encoding` is an option. `print` writes one report to the terminal. */
+  constructor(
+    { file, encoding }: { file?: string | undefined; encoding?: string | undefined },
+    print: (text: string) => void,
+  ) {
     this.#file = file;
+    this.#isEncodingGiven = encoding !== undefined;
     this.#print = print;
   }
 
   /** @throws {Error} when the file cannot be written, or is the file that is imported. */
   async open(input: Input): Promise<void> {
-    const { format } = input;
-    this.#unit = format.unit;
+    this.#input = input;
     if (this.#file === undefined) return;
-    this.#typesOption = optionOf(input.decidedTypes());
     for (const written of [this.#file, reasonsFile(this.#file)]) {
-      if (input.file === undefined || !(await isSameFile(written, input.file))) continue;
+      if (!(await isInput(written, input))) continue;
       throw new Error(`--bad-rows names the file that is imported: it would replace ${written}`);
     }
-    this.#encoding = format.encoding;
-    const mark = /^utf-?16/i.test(this.#encoding) ? '\ufeff' : '';
-    const head = format.header.raw === '' ? '' : `${mark}${format.header.raw}\n`;
+    const { header, encoding } = input.format;
+    const mark = isUtf16(encoding) ? '\ufeff' : '';
+    const head = header.raw === '' ? mark : `${mark}${header.raw}\n`;
     try {
-      this.#rows = await OrderedFile.at(this.#file, iconv.encode(head, this.#encoding));
+      this.#rows = await OrderedFile.at(this.#file, iconv.encode(head, encoding));
+      // A device or a pipe has no file beside it; the first reasons are printed.
+      if (!this.#rows.isFile) return;
       this.#reasons = await OrderedFile.at(reasonsFile(this.#file), new Uint8Array());
+      if (this.#rows.isSame(this.#reasons)) throw new Error(`${reasonsFile(this.#file)} is the same file`);
     } catch (error) {
       throw new Error(`--bad-rows: ${describe(error)}`);
     }
@@ -58,13 +66,21 @@ export class BadRows {
     return this.#places.has(keyOf(place));
   }
 
-  add({ raw, ...place }: Place & { raw: RawText }, reason: string): void {
+  add({ raw, names, ...place }: RejectedRow, reason: string): void {
     if (this.has(place)) return;
-    const text = `${nameOfPlace(place, this.#unit)}: ${printable(reason)}`;
+    const text = `${nameOfPlace(place, this.#input?.format.unit ?? 'line')}: ${printable(reason)}`;
     this.#reasons?.add(place, Buffer.from(`${text}\n`));
-    this.#rows?.add(place, iconv.encode(`${raw()}\n`, this.#encoding));
+    if (this.#rows !== undefined) this.#addRow(this.#rows, place, raw());
+    if (names === undefined) this.#columns = undefined;
+    else for (const name of names) this.#columns?.add(name);
     this.#places.add(keyOf(place));
     if (this.count <= MAX_PRINTED) this.#print(text);
+  }
+
+  #addRow(rows: OrderedFile, place: Place, row: string | Uint8Array): void {
+    if (row.length === 0) this.#withoutText += 1;
+    else if (typeof row === 'string') rows.add(place, iconv.encode(`${row}\n`, this.#encoding));
+    else rows.add(place, Buffer.concat([row, Buffer.from('\n')]));
   }
 
   /**
@@ -77,17 +93,39 @@ export class BadRows {
     await this.#rows?.write();
     await this.#reasons?.write();
     if (this.count === 0) return;
-    const places = `are in ${this.#file}, the reasons in ${reasonsFile(this.#file)}`;
+    const reasons = this.#reasons === undefined ? '' : `, the reasons in ${reasonsFile(this.#file)}`;
+    const places = `are in ${this.#file}${reasons}`;
     this.#print(
       isComplete
-        ? `the bad rows ${places}: correct them and import that file with the same options${this.#typesOption}`
+        ? `the bad rows ${places}: correct them and import that file with the same options${this.#furtherOptions()}`
         : `the bad rows until then ${places}`,
+    );
+    if (this.#withoutText === 0) return;
+    this.#print(
+      `${count(this.#withoutText)} of them, which are too long or cut off, are only in the imported file`,
     );
   }
 
   close(): void {
     this.#rows?.close();
     this.#reasons?.close();
+  }
+
+  get #encoding(): string {
+    return this.#input?.format.encoding ?? 'utf-8';
+  }
+
+  /** The options with which the bad rows alone are read as in the whole file, which decides types, keys and encoding. */
+  #furtherOptions(): string {
+    // The rows of JSON alone have only their own columns, and an option for another one is refused.
+    const columns = this.#input?.format.typed ? this.#columns : undefined;
+    const types = this.#input?.decidedTypes().filter(([name]) => columns?.has(name) !== false) ?? [];
+    const isDetected = !this.#isEncodingGiven && !isUtf8Name(this.#encoding) && !isUtf16(this.#encoding);
+    const options = [
+      ...(isDetected ? [`--encoding ${this.#encoding}`] : []),
+      ...(types.length > 0 ? [optionOf(types)] : []),
+    ];
+    return options.map((option) => ` and ${option}`).join('');
   }
 }
 
@@ -97,17 +135,23 @@ function keyOf({ line, record = 1 }: Place): string {
 
 /** A few rows alone may suggest other types: `11` is a number where the other rows have `007`. */
 function optionOf(types: readonly (readonly [name: string, type: string])[]): string {
-  if (types.length === 0) return '';
   const value = types.map(([name, type]) => `${name}=${type}`).join(',');
-  return ` and --types ${/^[\w.,=-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`}`;
+  return `--types ${/^[\w.,=-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`}`;
 }
 
 function reasonsFile(file: string): string {
   return `${file}.reasons`;
 }
 
-/** Whether two paths lead to one file, also by symbolic or hard links. */
-async function isSameFile(one: string, other: string): Promise<boolean> {
-  const [a, b] = await Promise.all([one, other].map((file) => stat(file).catch(() => undefined)));
-  return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino;
+function isUtf16(encoding: string): boolean {
+  return /^utf-?16/i.test(encoding);
+}
+
+/** Whether a path leads to the imported file, also by symbolic or hard links, or to the file of standard input. */
+async function isInput(file: string, input: Input): Promise<boolean> {
+  const [written, read] = await Promise.all([
+    stat(file).catch(() => undefined),
+    input.file === undefined ? fstatSync(0) : stat(input.file).catch(() => undefined),
+  ]);
+  return written?.isFile() === true && written.dev === read?.dev && written.ino === read.ino;
 }

@@ -85,7 +85,7 @@ function nestedValue(json: string): string {
 /** Parses `--types a=number,b=text` into an object without a prototype: `__proto__` is an ordinary column name. */
 export function parseColumnTypes(text: string, before: Record<string, ColumnType> | undefined) {
   const types: Record<string, ColumnType> = Object.assign(Object.create(null), before);
-  for (const pair of text.split(',')) {
+  for (const pair of pairsOf(text)) {
     const at = pair.lastIndexOf('=');
     const column = pair.slice(0, Math.max(0, at)).trim();
     const type = pair.slice(at + 1).trim();
@@ -97,6 +97,20 @@ export function parseColumnTypes(text: string, before: Record<string, ColumnType
     types[column] = type;
   }
   return types;
+}
+
+/** Splits a list of pairs. The name of a column may contain commas. */
+function pairsOf(text: string): string[] {
+  const pairs: string[] = [];
+  let name = '';
+  for (const part of text.split(',')) {
+    name += part;
+    if (part.includes('=')) {
+      pairs.push(name);
+      name = '';
+    } else name += ',';
+  }
+  return name === '' ? pairs : [...pairs, name.slice(0, -1)];
 }
 
 function isColumnType(type: string): type is ColumnType {

@@ -64,7 +64,7 @@ export class CsvSplitter {
       const row = this.#row(at, isEnd);
       if (row === undefined) {
         if (this.#text.length - at <= this.#maxLength) break;
-        rows.push(this.#tooLong(at));
+        rows.push(this.#tooLong());
         this.#line += count(this.#text, this.#dialect.lineEnd, at, this.#text.length);
         at = this.#skipLine(this.#text.length);
         continue;
@@ -157,9 +157,9 @@ export class CsvSplitter {
     return { end, next: at + 1 };
   }
 
-  #tooLong(at: number): CsvRow {
+  #tooLong(): CsvRow {
     const reason = `the row is longer than ${this.#maxLength} characters; a quote may not be closed`;
-    return { fields: [], line: this.#line, raw: this.#text.slice(at, at + 100), reason };
+    return { fields: [], line: this.#line, raw: '', reason };
   }
 
   /** Returns the start of the line after `from`, or the end of the text. */

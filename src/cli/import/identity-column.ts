@@ -120,17 +120,14 @@ export function columnText(row: SourceRow, column: string | undefined): string {
   return textOf(cellOf(row, column));
 }
 
-/** Returns the text of a column of a row, with an integer id in its usual form. */
+/** Returns the text of a column of a row, with a number in its usual form. */
 export function idOfColumn(row: SourceRow, column: string | undefined): string {
   return idOf(cellOf(row, column));
 }
 
-/** Returns the text of a cell. A number that is an integer id, such as `7.0` or `7e0` in JSON, has its usual form. */
+/** Returns the text of a cell. A number has its usual form, so that `7.0` and `7e0` in JSON are the id 7. */
 function idOf(cell: Cell): string {
-  const text = textOf(cell);
-  if (!(cell instanceof Numeral)) return text;
-  const usual = String(exactNumber(text));
-  return isIntegerId(usual) ? usual : text;
+  return cell instanceof Numeral ? String(exactNumber(cell.text) ?? cell.text) : textOf(cell);
 }
 
 function cellOf({ names, cells }: SourceRow, column: string | undefined): Cell {
@@ -142,7 +139,7 @@ export function hasId(row: SourceRow, identity: IdentityColumns, named: boolean)
   return idText(row, identity, named) !== '';
 }
 
-/** Returns the member `id` of a record, from its JSON, with an integer id in its usual form. */
+/** Returns the member `id` of a record, from its JSON, with a number in its usual form. */
 export function idOfMember(json: string): string {
   return /^[\d+.-]/.test(json) ? idOf(numberCell(json)) : json;
 }

@@ -10,19 +10,20 @@ import { openSource } from './source.js';
 import { type ImportOptions, type StoreResult, storeRecords } from './store-records.js';
 
 /** Stores the records of a file, or of standard input for `-`. Sets the exit code. */
-export async function importFile(file: string, options: ImportOptions): Promise<void> {
+export async function importFile(name: string, options: ImportOptions): Promise<void> {
   const bar = new ProgressBar();
   const print = (text: string) => {
     bar.clear();
     process.stderr.write(`${text}\n`);
   };
-  const badRows = new BadRows(options.dryRun ? undefined : options.badRows, print);
+  const file = options.dryRun ? undefined : options.badRows;
+  const badRows = new BadRows({ file, encoding: options.encoding }, print);
   const stop = abortOnSignal();
   const progress = { stored: 0 };
   let isComplete = false;
   const started = Date.now();
   try {
-    const input = await openInput(file, options, stop, bar);
+    const input = await openInput(name, options, stop, bar);
     await badRows.open(input);
     if (options.dryRun) {
       const lines = await dryRun(input, badRows, options, (rows) => bar.update('checked', rows, input.total));
@@ -57,7 +58,7 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   } finally {
     await writeBadRows(badRows, isComplete, print);
     // An open pipe keeps the process alive.
-    if (file === '-') process.stdin.destroy();
+    if (name === '-') process.stdin.destroy();
   }
 }
 

@@ -43,6 +43,8 @@ export class Input {
   identity: IdentityColumns | undefined;
   /** Columns that options name and that no record of JSON from a pipe has had so far, with the names of the options. */
   readonly #unseen = new Map<string, string>();
+  /** The types of JSON from a pipe. */
+  #live: LiveTypes | undefined;
 
   private constructor(
     source: Source,
@@ -177,11 +179,12 @@ export class Input {
   /** The types of the columns that this file decided, so that no option declares them. */
   decidedTypes(): [name: string, type: ColumnType][] {
     const { inspection, identity } = this;
-    return (inspection?.names ?? []).flatMap((name) => {
+    const names = inspection?.names ?? [...(this.#live?.texts ?? []), ...keyColumnOf(identity)];
+    return [...new Set(names)].flatMap((name) => {
       const isKey = name === identity?.column && identity.kind === 'key';
       const isIdentity = identity !== undefined && isIdentityOnly(name, identity);
       // A column that is declared as text has keys, even if all its values are integers.
-      const type = isKey ? 'text' : this.typeOf(name);
+      const type = isKey || inspection === undefined ? 'text' : this.typeOf(name);
       if (type === undefined || isIdentity || this.#options.types?.[name] !== undefined) return [];
       return [[name, type]];
     });
@@ -272,6 +275,7 @@ export class Input {
     }
     this.identity = this.#identityOf(first);
     const live = new LiveTypes();
+    this.#live = live;
     return new RecordMaker(
       {
         identity: this.identity,
@@ -282,6 +286,11 @@ export class Input {
       this.#identities,
     );
   }
+}
+
+/** Returns the name of the column with the keys, if there is one. */
+function keyColumnOf(identity: IdentityColumns | undefined): string[] {
+  return identity?.kind === 'key' && identity.column !== undefined ? [identity.column] : [];
 }
 
 function add(rows: Row[], maker: RecordMaker, row: SourceRow, onBad: OnBadRow): void {

@@ -21,7 +21,7 @@ export async function* rowsOfNdjson(chunks: AsyncIterable<Uint8Array>): AsyncGen
       const lineBytes = bytes.subarray(start, end);
       const text = line === 1 ? withoutBom(lineBytes) : lineBytes;
       const json = Buffer.from(text.buffer, text.byteOffset, text.length).toString();
-      if (!isUtf8(text)) rows.push({ line, raw: noText, reason: 'the line is not UTF-8' });
+      if (!isUtf8(text)) rows.push({ line, raw: () => text, reason: 'the line is not UTF-8' });
       else if (json.trim() !== '') rows.push(rowOfJson(json.trimEnd(), { line }));
       start = end + 1;
       line += 1;

@@ -41,9 +41,22 @@ export class OrderedFile {
   static async at(file: string, head: Uint8Array): Promise<OrderedFile> {
     const output = await OutputFile.at(file);
     const parts = path.join(output.scratchDirectory, `.${randomBytes(8).toString('hex')}.tmp`);
-    const descriptor = openSync(parts, 'wx+', 0o600);
-    unlinkSync(parts);
-    return new OrderedFile(file, output, head, descriptor);
+    try {
+      const descriptor = openSync(parts, 'wx+', 0o600);
+      unlinkSync(parts);
+      return new OrderedFile(file, output, head, descriptor);
+    } catch (error) {
+      throw Object.assign(error as Error, { path: file });
+    }
+  }
+
+  /** Whether the file is replaced: a pipe, a device or an open file is not. */
+  get isFile(): boolean {
+    return this.#output.isFile;
+  }
+
+  isSame(other: OrderedFile): boolean {
+    return this.#output.isSame(other.#output);
   }
 
   add(place: Place, bytes: Uint8Array): void {

@@ -100,7 +100,9 @@ export class RecordMaker {
       throw new BadRow('the record has "id", "uuid" or "key", and --id-column gives its identity too');
     }
     const { column = '', kind, uuids } = this.#plan.identity;
-    const text = kind === 'id' ? idOfColumn(row, column) : columnText(row, column);
+    // A column that is declared as text has the text of the file.
+    const isText = kind === 'key' && this.#plan.typeOf(column, null) === 'text';
+    const text = isText ? columnText(row, column) : idOfColumn(row, column);
     const uuid = uuids ? columnText(row, 'uuid') : '';
     if (text === '' && uuid === '') return [this.#uuidOfContent(row)];
     if (text !== '' && kind === 'key') {
@@ -165,6 +167,11 @@ function stringOf(json: string | undefined): string | undefined {
  */
 export class LiveTypes {
   readonly #types = new Map<string, 'number' | 'text'>();
+
+  /** The columns whose numbers are text so far. */
+  get texts(): string[] {
+    return [...this.#types].flatMap(([name, type]) => (type === 'text' ? [name] : []));
+  }
 
   typeOf(name: string, cell: Cell): ColumnType | undefined {
     if (cell instanceof Nested || (typeof cell !== 'number' && !(cell instanceof Numeral))) return undefined;

@@ -1,10 +1,13 @@
 import type { Cell } from './cells.js';
 
 /**
- * The row as the file has it, without the end of the line; for Parquet as JSON. A function, because most rows are stored
- * and their text is not needed.
+ * The row as the file has it, without the end of the line; for Parquet as JSON; bytes if they are no text; empty if they
+ * were not kept because the row is too long. A function, because most rows are stored and their text is not needed.
  */
-export type RawText = () => string;
+export type RawText = () => string | Uint8Array;
+
+/** A row that is not stored. `names` are those of its columns, if they could be read. */
+export type RejectedRow = Place & { raw: RawText; names?: readonly string[] };
 
 /** Where a row is in a file. */
 export interface Place {
@@ -57,7 +60,7 @@ export interface Row extends Place {
 export class BadRow extends Error {}
 
 /** Called for a row that is not stored. */
-export type OnBadRow = (row: Place & { raw: RawText }, reason: string) => void;
+export type OnBadRow = (row: RejectedRow, reason: string) => void;
 
 export function isBroken(row: ReadRow): row is BrokenRow {
   return 'reason' in row;

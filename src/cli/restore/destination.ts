@@ -32,7 +32,10 @@ export class Destination {
    * @throws {CosiftError} `invalid_request` for any other directory; `data_locked` while another process uses it.
    */
   static async prepare(directory: string): Promise<Destination> {
-    const created = await mkdir(directory, { recursive: true, mode: 0o700 });
+    const created = await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error) => {
+      if (!['EEXIST', 'ENOTDIR'].includes(error.code)) throw error;
+      throw new CosiftError('invalid_request', `${directory} is not a directory, or is inside of a file`);
+    });
     // Nothing is written into a directory that cannot be restored, not even a lock file.
     await refuseOthers(directory);
     const destination = new Destination(directory, DataLock.take(directory), created);

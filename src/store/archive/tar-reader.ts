@@ -7,6 +7,7 @@ export class TarReader {
   #rest: Uint8Array = new Uint8Array();
   /** Bytes until the next header. */
   #padding = 0;
+  #isBegun = false;
 
   constructor(chunks: AsyncIterable<Uint8Array>) {
     this.#chunks = chunks[Symbol.asyncIterator]();
@@ -20,6 +21,7 @@ export class TarReader {
   async next(): Promise<{ name: string; size: number } | undefined> {
     await this.#read(this.#padding);
     const header = parseTarHeader(await this.#read(BLOCK));
+    this.#isBegun = true;
     this.#padding = paddingOf(header?.size ?? 0);
     if (header !== undefined) return header;
     const second = parseTarHeader(await this.#read(BLOCK));
@@ -62,7 +64,12 @@ export class TarReader {
   async #some(max: number): Promise<Uint8Array> {
     while (this.#rest.length === 0) {
       const { done, value } = await this.#chunks.next();
-      if (done) throw new CosiftError('damaged', 'it ends early: the archive is not complete');
+      if (done) {
+        const reason = this.#isBegun
+          ? 'it ends early: the archive is not complete'
+          : 'it is not a tar archive';
+        throw new CosiftError('damaged', reason);
+      }
       this.#rest = value;
     }
     const part = this.#rest.subarray(0, max);
