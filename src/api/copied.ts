@@ -25,8 +25,9 @@ function copyOf(value: unknown, copies: Map<object, unknown>, depth: number): un
   if (isTypedArray(value)) return value.length === 0 ? value : value.slice();
   if (Array.isArray(value)) {
     const copy: unknown[] = value.slice();
+    // A vector has thousands of values.
+    if (typeof copy[0] === 'number') return copy;
     copies.set(value, copy);
-    // A loop without a callback: a vector has thousands of values.
     for (let at = 0; at < copy.length; at++) {
       if (typeof copy[at] === 'object') copy[at] = copyOf(copy[at], copies, depth + 1);
     }

@@ -87,7 +87,7 @@ function checkData(data: unknown, pointer: string, problems: Problem[]): void {
     return;
   }
   for (const [column, value] of Object.entries(data)) {
-    if (value === undefined) continue;
+    if (value === undefined || isValue(value)) continue;
     checkValue(value, `${pointer}/${escapeToken(column)}`, problems);
     if (problems.length >= MAX_PROBLEMS) return;
   }
@@ -117,10 +117,13 @@ function checkVector(
   }
 }
 
+function isValue(value: unknown): boolean {
+  return value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
+}
+
 function checkValue(value: unknown, pointer: string, problems: Problem[]): void {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return;
+  if (isValue(value)) return;
   if (typeof value === 'number') {
-    if (Number.isFinite(value)) return;
     problems.push({
       pointer,
       code: 'number_out_of_range',

@@ -4,7 +4,7 @@ import { LIMITS } from '../schema/limits.js';
 import { checkOptions } from '../schema/options.js';
 import type { BatchResult, NewRecord } from '../schema/public-types.js';
 import type { UpsertOptions } from './options.js';
-import { RecordBatch } from './record-batch.js';
+import { type EncodedRecords, RecordBatch, type RecordEncoding } from './record-batch.js';
 
 /** The start of a pointer to a record of a batch. */
 const RECORD = /^\/records\/(\d+)/;
@@ -18,30 +18,28 @@ const RECORD = /^\/records\/(\d+)/;
  * value that JSON cannot represent; the signal's reason as soon as it is aborted, even while an asynchronous source has
  * no next record; otherwise what `send` throws. Pointers count from the first of all `records`, and
  * `fields.committed` is the number of records that were committed before the failed batch.
- * `complete` returns the record that is sent for a record of the caller.
  */
 export async function upsertInBatches(
   records: Iterable<NewRecord> | AsyncIterable<NewRecord>,
   options: UpsertOptions,
-  send: (batch: RecordBatch, signal: AbortSignal | undefined) => Promise<BatchResult>,
-  complete?: (record: NewRecord) => NewRecord,
+  encoding: RecordEncoding,
+  send: (batch: EncodedRecords, signal: AbortSignal | undefined) => Promise<BatchResult>,
 ): Promise<BatchResult> {
   checkOptions('upsert', options);
   checkIterable(records);
   const { signal, onProgress } = options;
   signal?.throwIfAborted();
   const sum: BatchResult = { results: [], created: 0, changed: 0, unchanged: 0, truncated: 0 };
-  let batch = new RecordBatch(complete);
+  let batch = new RecordBatch(encoding);
   const commit = async () => {
     signal?.throwIfAborted();
-    batch.throwIfWrong();
-    const { results, created, changed, unchanged, truncated } = await send(batch, signal);
+    const { results, created, changed, unchanged, truncated } = await send(batch.encoded(), signal);
     for (const record of results) sum.results.push(record);
     sum.created += created;
     sum.changed += changed;
     sum.unchanged += unchanged;
     sum.truncated += truncated;
-    batch = new RecordBatch(complete);
+    batch = new RecordBatch(encoding);
     onProgress?.({ committed: sum.results.length });
   };
   try {

@@ -3,7 +3,7 @@
 import { closing } from '../api/closing.js';
 import { copied } from '../api/copied.js';
 import type { BackupOptions, CallOptions, Databases } from '../api/index.js';
-import { checkRequestValues } from '../api/request-values.js';
+import { checkedRequest } from '../api/request-values.js';
 import { checkOptions } from '../schema/options.js';
 import type {
   Columns,
@@ -50,8 +50,8 @@ export class Client implements Databases {
   ): Promise<RemoteDatabase<T>> {
     const database = this.database<T>(id);
     const path = `/databases/${encodeURIComponent(id)}`;
-    checkRequestValues(settings);
-    await this.#transport.json('PUT', path, SHAPES.database, settings, options);
+    const { request: body } = checkedRequest(settings);
+    await this.#transport.json('PUT', path, SHAPES.database, body, options);
     return database;
   }
 
@@ -78,8 +78,8 @@ export class Client implements Databases {
 
   /** Issues a key. `key` of the result is shown only here. */
   async issueKey(request: KeyRequest, options?: CallOptions): Promise<IssuedKey> {
-    checkRequestValues(request);
-    return this.#transport.json('POST', '/keys', SHAPES.key, request, options);
+    const { request: body } = checkedRequest(request);
+    return this.#transport.json('POST', '/keys', SHAPES.key, body, options);
   }
 
   /** Returns the keys that the key of this client may see, without their secrets. */

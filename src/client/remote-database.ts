@@ -25,7 +25,7 @@ import { bytesOf } from '../api/line-chunks.js';
 import { paginate } from '../api/paginate.js';
 import { checkChanges } from '../api/record-values.js';
 import { reembed } from '../api/reembed.js';
-import { checkRequestValues } from '../api/request-values.js';
+import { checkedRequest } from '../api/request-values.js';
 import { type SearchCall, searchCall, withGroup } from '../api/search-call.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
 import { requestWithArrayVector } from '../api/vectors.js';
@@ -91,8 +91,9 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
       upsertInBatches(
         this.#transport.untilClosing(records as Iterable<NewRecord>),
         options,
-        (batch, signal) => send('POST', `${this.#path}/records`, SHAPES.batch, batch.toJson(), { signal }),
-        withIdentity,
+        { vectorsApart: false, complete: withIdentity },
+        ({ json }, signal) =>
+          send('POST', `${this.#path}/records`, SHAPES.batch, new TextDecoder().decode(json), { signal }),
       ),
     );
   }
@@ -189,8 +190,7 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     const grouped = withGroup(request as DeleteRequest);
     type Deletion = { deleted: number };
     try {
-      const body = grouped.request;
-      checkRequestValues(body);
+      const { request: body } = checkedRequest(grouped.request);
       return (await this.#transport.json<Deletion>('POST', path, SHAPES.deletion, body, options)).deleted;
     } catch (error) {
       throw grouped.asGiven(error);
@@ -226,9 +226,9 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
 
   /** Creates a webhook to which changes are posted. `secret` of the result signs them and is shown only here. */
   async createWebhook(request: WebhookRequest, options?: CallOptions): Promise<CreatedWebhook> {
-    checkRequestValues(request);
+    const { request: body } = checkedRequest(request);
     const path = `${this.#path}/webhooks`;
-    return this.#transport.json('POST', path, SHAPES.createdWebhook, request, options);
+    return this.#transport.json('POST', path, SHAPES.createdWebhook, body, options);
   }
 
   /** Returns the webhooks of this database with their positions in the change feed. */
@@ -247,8 +247,7 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
   async *#exportLines(options: ExportOptions<T>): AsyncGenerator<Uint8Array, void, undefined> {
     const { request, vectors, signal, asGiven } = exportCall(options);
     try {
-      checkRequestValues(request);
-      const filter = jsonOf(request.filter);
+      const filter = jsonOf(checkedRequest(request).request.filter);
       const query = new URLSearchParams({
         ...(vectors && { vectors: 'true' }),
         ...(filter !== undefined && { filter }),
@@ -276,8 +275,8 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
   ): Promise<Response> {
     const path = variant === 'uuid' ? `${this.#path}/records/${kind}` : `${this.#path}/${kind}`;
     try {
-      checkRequestValues(request);
-      return await this.#transport.json('POST', path, matchesShape(variant, kind), request, { signal });
+      const { request: body } = checkedRequest(request);
+      return await this.#transport.json('POST', path, matchesShape(variant, kind), body, { signal });
     } catch (error) {
       throw asGiven(error);
     }

@@ -87,12 +87,9 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     options: UpsertOptions = {},
   ): Promise<BatchResult> {
     return this.#backend.runUpsert(records as Iterable<NewRecord>, (records, upsertBatch) =>
-      upsertInBatches(records, options, async (batch, signal) => {
-        const { json, vectors } = batch.toJsonAndVectors();
-        return parseJson(
-          await upsertBatch(this.id, Buffer.from(json), { signal, ...(vectors && { vectors }) }),
-        );
-      }),
+      upsertInBatches(records, options, { vectorsApart: true }, async ({ json, vectors }, signal) =>
+        parseJson(await upsertBatch(this.id, json, { signal, ...(vectors && { vectors }) })),
+      ),
     );
   }
 
