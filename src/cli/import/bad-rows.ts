@@ -92,17 +92,20 @@ export class BadRows {
     if (this.#file === undefined || (this.count === 0 && !isComplete)) return;
     await this.#rows?.write();
     await this.#reasons?.write();
-    if (this.count === 0) return;
-    const reasons = this.#reasons === undefined ? '' : `, the reasons in ${reasonsFile(this.#file)}`;
-    const places = `are in ${this.#file}${reasons}`;
+    const kept = this.count - this.#withoutText;
+    if (kept > 0) this.#printPlaces(this.#file, isComplete);
+    if (this.#withoutText === 0) return;
+    const which = kept === 0 ? 'the bad rows' : `${count(this.#withoutText)} of them`;
+    this.#print(`${which}, which are too long or cut off, are only in the imported file`);
+  }
+
+  #printPlaces(file: string, isComplete: boolean): void {
+    const reasons = this.#reasons === undefined ? '' : `, the reasons in ${reasonsFile(file)}`;
+    const places = `are in ${file}${reasons}`;
     this.#print(
       isComplete
         ? `the bad rows ${places}: correct them and import that file with the same options${this.#furtherOptions()}`
         : `the bad rows until then ${places}`,
-    );
-    if (this.#withoutText === 0) return;
-    this.#print(
-      `${count(this.#withoutText)} of them, which are too long or cut off, are only in the imported file`,
     );
   }
 
