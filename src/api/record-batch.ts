@@ -158,8 +158,10 @@ function membersOf(record: unknown): unknown {
   if (!isPlain(record)) return record;
   const members = { ...record };
   // A class may have them as getters, which are no members of its objects.
-  for (const name of MEMBERS)
-    if (!(name in members) && record[name] !== undefined) members[name] = record[name];
+  for (const name of MEMBERS) {
+    const member = name in members ? undefined : record[name];
+    if (member !== undefined) members[name] = member;
+  }
   if (isPlain(members.data)) members.data = { ...members.data };
   if (isPlain(members.timestamps)) members.timestamps = { ...members.timestamps };
   return members;

@@ -14,6 +14,8 @@ export interface Reembedder {
 }
 
 const POLL_MS = 200;
+/** Milliseconds that an aborted call waits for its re-embedding to begin, so that it is cancelled. */
+const START_MS = 2_000;
 
 /**
  * Begins to embed a database with another model, or continues after a failure, and waits until that is done. When the
@@ -50,10 +52,18 @@ export async function reembed(
     if (cancels && signal?.aborted) {
       // If the re-embedding has ended by now, or did not begin, there is nothing to cancel.
       const cancelled = starting.then(() => reembedder.cancel()).catch(() => undefined);
-      if (hasBegun) await cancelled;
+      await (hasBegun ? cancelled : untilLate(cancelled));
     }
     throw error;
   }
+}
+
+/** Waits for `call`, but only a short time: a service may not respond. */
+async function untilLate(call: Promise<unknown>): Promise<void> {
+  const ended = new AbortController();
+  const late = sleep(START_MS, ended.signal).catch(() => undefined);
+  await Promise.race([call, late]);
+  ended.abort();
 }
 
 async function isRunning(reembedder: Reembedder, { signal }: CallOptions): Promise<boolean> {

@@ -46,8 +46,8 @@ export class CallTracker {
    * its end and keeps its results, because nobody may be reading them.
    */
   async *runToEnd<T>(call: () => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
-    this.#begin();
     const results = call()[Symbol.asyncIterator]();
+    this.#begin();
     const ahead: Promise<IteratorResult<T>>[] = [];
     let hasEnded = false;
     const end = () => {
@@ -96,9 +96,9 @@ export class CallTracker {
    */
   untilClosing<T>(source: Iterable<T> | AsyncIterable<T>): Iterable<T> | AsyncIterable<T> {
     // A program in plain JavaScript may pass what is no source: its reader reports it.
-    if (Symbol.asyncIterator in Object(source)) return untilAborted(source as AsyncIterable<T>, this.closing);
-    if (Array.isArray(source) || !(Symbol.iterator in Object(source))) return source;
-    return this.#whileOpen(source as Iterable<T>);
+    if (typeof source !== 'object' || source === null || Array.isArray(source)) return source;
+    if (Symbol.asyncIterator in source) return untilAborted(source, this.closing);
+    return Symbol.iterator in source ? this.#whileOpen(source) : source;
   }
 
   *#whileOpen<T>(source: Iterable<T>): Generator<T, void, undefined> {

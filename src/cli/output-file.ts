@@ -10,7 +10,7 @@ export class OutputFile {
   readonly #file: string;
   /** What was there before. */
   readonly #before: Stats | undefined;
-  /** The descriptor that the file names, which may belong to a shell that appends to it. */
+  /** The descriptor of an open file that `/dev/stdout` and the like name: a shell may append to the file. */
   readonly #descriptor: number | undefined;
 
   private constructor(file: string, before: Stats | undefined, descriptor?: number) {
@@ -28,8 +28,10 @@ export class OutputFile {
     const found = await statOf(output);
     if (found?.isDirectory()) throw new Error(`${output} is a directory: give the name of a file`);
     if (found !== undefined) {
-      const descriptor = descriptorOf(output);
+      // A pipe is opened again by its path: writing to a descriptor that does not block fails when the pipe is full.
+      const descriptor = found.isFile() ? descriptorOf(output) : undefined;
       if (descriptor !== undefined) return new OutputFile(output, found, descriptor);
+      // The real path of /dev/stdout need not exist.
       return new OutputFile(found.isFile() ? await realpath(output) : output, found);
     }
     const target = await readlink(output).catch(() => undefined);

@@ -178,6 +178,13 @@ test('standard input is not replaced by its bad rows, and standard output not by
   expect(await readFile(log, 'utf8')).toMatch(/^earlier\n(.*\n)*\{"id":1,.*\}\n$/);
   expect((await readdir(directory)).sort()).toEqual(['a.csv', 'data', 'log']);
 
+  // More than the buffer of a pipe, for a reader that begins late.
+  const slow = await shell(
+    directory,
+    `$cosift backup --data "$0/data" --output /dev/stdout | { sleep 1; wc -c; }`,
+  );
+  expect(Number(slow.stdout)).toBeGreaterThan(100_000);
+
   await writeFile(file, text);
   const none = await cosift(
     'import',
@@ -249,6 +256,28 @@ test('bad rows can be imported with the options that are named, and are the byte
   expect(named((await load('wide', await file(wide))).stderr)).toBeUndefined();
   const corrected = (await readFile(bad, 'utf16le')).replace('{}', '1');
   expect((await load('wide', await file(Buffer.from(corrected, 'utf16le')))).stdout).toContain('1 created');
+
+  const marked = iconv.encode(`id,t\n1,a\n2,b,c\n3,d,e\n`, 'utf-16');
+  const read = await cosift(
+    'import',
+    await file(marked),
+    '--database',
+    'marked',
+    '--data',
+    data,
+    '--bad-rows',
+    bad,
+    '--encoding',
+    'utf-16',
+  );
+  expect(read.stdout).toContain('1 created');
+  expect((await readFile(bad)).toString('utf16le')).toBe('\ufeffid,t\n2,b,c\n3,d,e\n');
+
+  const zips = `{"id":1,${vector},"a":{"zip":12345678901234567890}}\n{"id":2,"vector":[1],"a":{"zip":11}}\n`;
+  const flat = await load('flat', await file(zips), '--flatten');
+  expect(named(flat.stderr)).toBe('--types a.zip=text');
+  const refused = await file(`{"id":1,${vector},"m":12345678901234567890}\n{"id":2,"vector":[1],"n":1}\n`);
+  expect(named((await load('refused', refused)).stderr)).toBeUndefined();
 
   const numbers = `{"id":1,${vector},"m":12345678901234567890}\n{"id":2,${vector},"n":{}}\n`;
   expect(named((await load('numbers', await file(numbers))).stderr)).toBeUndefined();

@@ -197,6 +197,21 @@ describe.each(['library', 'client'])('%s', (side) => {
     }
   });
 
+  test('options of a class have an effect', async () => {
+    await database.upsert(many(30));
+    class Options {
+      readonly #above: number;
+      constructor(above: number) {
+        this.#above = above;
+      }
+      get where() {
+        return { column: 'rank', operator: 'greater_than' as const, value: this.#above };
+      }
+    }
+    const lines = Buffer.concat(await all(database.exportLines(new Options(25)))).toString();
+    expect(lines.trimEnd().split('\n')).toHaveLength(5);
+  });
+
   test('the settings of a database and the columns of a patch are those of the call', async () => {
     const settings = { embed: { columns: ['name'] } };
     const creating = sides.get(side)!.createDatabase(`settings-${number}`, settings);

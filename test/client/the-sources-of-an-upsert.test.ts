@@ -75,6 +75,19 @@ describe.each(['library', 'client'])('%s', (side) => {
     await expect(upsert).rejects.toThrow(expect.objectContaining({ name: 'TimeoutError' }));
   });
 
+  test.each([
+    ['a string', 'abc'],
+    ['no text', ''],
+    ['a number', 7],
+    ['nothing', undefined],
+  ])('an upsert of %s is refused', async (_, records) => {
+    await create();
+    await expect(database.upsert(loose(records))).rejects.toMatchObject({
+      code: 'invalid_request',
+      detail: expect.stringMatching(/^records: is (string|number|undefined), must be an array/),
+    });
+  });
+
   const text = line(1, 'ä😀') + line(2);
   const bytes = new TextEncoder().encode(text);
   test.each<[string, () => LineChunks]>([

@@ -44,10 +44,10 @@ export class BadRows {
       throw new Error(`--bad-rows names the file that is imported: it would replace ${written}`);
     }
     const { header, encoding } = input.format;
-    const mark = isUtf16(encoding) ? '\ufeff' : '';
+    const mark = hasMark(encoding) ? '\ufeff' : '';
     const head = header.raw === '' ? mark : `${mark}${header.raw}\n`;
     try {
-      this.#rows = await OrderedFile.at(this.#file, iconv.encode(head, encoding));
+      this.#rows = await OrderedFile.at(this.#file, encoded(head, encoding));
       // A device or a pipe has no file beside it; the first reasons are printed.
       if (!this.#rows.isFile) return;
       this.#reasons = await OrderedFile.at(reasonsFile(this.#file), new Uint8Array());
@@ -79,7 +79,7 @@ export class BadRows {
 
   #addRow(rows: OrderedFile, place: Place, row: string | Uint8Array): void {
     if (row.length === 0) this.#withoutText += 1;
-    else if (typeof row === 'string') rows.add(place, iconv.encode(`${row}\n`, this.#encoding));
+    else if (typeof row === 'string') rows.add(place, encoded(`${row}\n`, this.#encoding));
     else rows.add(place, Buffer.concat([row, Buffer.from('\n')]));
   }
 
@@ -123,7 +123,7 @@ export class BadRows {
     // The rows of JSON alone have only their own columns, and an option for another one is refused.
     const columns = this.#input?.format.typed ? this.#columns : undefined;
     const types = this.#input?.decidedTypes().filter(([name]) => columns?.has(name) !== false) ?? [];
-    const isDetected = !this.#isEncodingGiven && !isUtf8Name(this.#encoding) && !isUtf16(this.#encoding);
+    const isDetected = !this.#isEncodingGiven && !isUtf8Name(this.#encoding) && !hasMark(this.#encoding);
     const options = [
       ...(isDetected ? [`--encoding ${this.#encoding}`] : []),
       ...(types.length > 0 ? [optionOf(types)] : []),
@@ -146,8 +146,14 @@ function reasonsFile(file: string): string {
   return `${file}.reasons`;
 }
 
-function isUtf16(encoding: string): boolean {
-  return /^utf-?16/i.test(encoding);
+/** Whether a file of this encoding begins with a byte order mark, by which it is recognised. */
+function hasMark(encoding: string): boolean {
+  return /^utf-?(16|32)/i.test(encoding);
+}
+
+/** Encodes a part of a file. For some encodings, iconv-lite would begin every part with a byte order mark. */
+function encoded(text: string, encoding: string): Uint8Array {
+  return iconv.encode(text, encoding, { addBOM: false });
 }
 
 /** Whether a path leads to the imported file, also by symbolic or hard links, or to the file of standard input. */

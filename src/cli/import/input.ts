@@ -222,7 +222,7 @@ export class Input {
       const rows: Row[] = [];
       for (const row of batch) {
         if (isBroken(row)) onBroken(row, row.reason);
-        else if (isOnly || maker.hasId(row) === (part === 'with-id')) add(rows, maker, row, onBad);
+        else if (isOnly || maker.hasId(row) === (part === 'with-id')) this.#add(rows, maker, row, onBad);
       }
       if (rows.length > 0) yield rows;
     }
@@ -242,7 +242,7 @@ export class Input {
         this.#see(row);
         const part = maker.hasId(row) ? 'with-id' : 'without-id';
         first ??= part;
-        if (part === first) add(rows, maker, row, onBad);
+        if (part === first) this.#add(rows, maker, row, onBad);
         else onBad(row, mixedIds(first));
       }
       if (rows.length > 0) yield rows;
@@ -256,6 +256,15 @@ export class Input {
     } catch (error) {
       if (error instanceof BadRow) return row;
       throw error;
+    }
+  }
+
+  #add(rows: Row[], maker: RecordMaker, row: SourceRow, onBad: OnBadRow): void {
+    try {
+      rows.push(maker.make(row));
+    } catch (error) {
+      if (!(error instanceof BadRow)) throw error;
+      onBad({ ...row, names: this.#flat(row).names }, error.message);
     }
   }
 
@@ -291,15 +300,6 @@ export class Input {
 /** Returns the name of the column with the keys, if there is one. */
 function keyColumnOf(identity: IdentityColumns | undefined): string[] {
   return identity?.kind === 'key' && identity.column !== undefined ? [identity.column] : [];
-}
-
-function add(rows: Row[], maker: RecordMaker, row: SourceRow, onBad: OnBadRow): void {
-  try {
-    rows.push(maker.make(row));
-  } catch (error) {
-    if (!(error instanceof BadRow)) throw error;
-    onBad(row, error.message);
-  }
 }
 
 /** Explains why a pipe may not mix records with an id and records without one. */

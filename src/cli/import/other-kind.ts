@@ -2,7 +2,7 @@ import { validate } from 'uuid';
 import type { Database } from '../../api/index.js';
 import { isCode } from '../../errors.js';
 import { contentOf, isIntegerId } from './identities.js';
-import { columnText, type IdentityKind, idOfColumn } from './identity-column.js';
+import { type IdentityKind, idOfColumn } from './identity-column.js';
 import type { Input } from './input.js';
 import type { SourceRow } from './rows.js';
 
@@ -22,7 +22,7 @@ export async function refuseOtherKind(input: Input, database: Database): Promise
   if (first === undefined) return;
   const { column, kind, rows } = first;
   for (const row of rows.slice(0, MAX_COMPARED)) {
-    const text = kind === 'key' ? idOfColumn(row, column) : columnText(row, column);
+    const text = idOfColumn(row, column);
     const earlier = otherIdentity(text, kind);
     if (earlier === undefined || !(await isStoredAs(database, earlier.identity, row, column))) continue;
     const advice =

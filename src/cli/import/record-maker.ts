@@ -51,7 +51,7 @@ export class RecordMaker {
     const json = encoder.encode(`{${members.join(',')}}${LINE_END}`);
     if (json.length > LIMITS.batch_bytes)
       throw new BadRow(`the record is longer than ${LIMITS.batch_bytes} bytes`);
-    return { json, line: row.line, record: row.record, raw: row.raw };
+    return { json, names: row.names, line: row.line, record: row.record, raw: row.raw };
   }
 
   #data({ names, cells, members }: SourceRow): string {
@@ -100,9 +100,7 @@ export class RecordMaker {
       throw new BadRow('the record has "id", "uuid" or "key", and --id-column gives its identity too');
     }
     const { column = '', kind, uuids } = this.#plan.identity;
-    // A column that is declared as text has the text of the file.
-    const isText = kind === 'key' && this.#plan.typeOf(column, null) === 'text';
-    const text = isText ? columnText(row, column) : idOfColumn(row, column);
+    const text = idOfColumn(row, column);
     const uuid = uuids ? columnText(row, 'uuid') : '';
     if (text === '' && uuid === '') return [this.#uuidOfContent(row)];
     if (text !== '' && kind === 'key') {

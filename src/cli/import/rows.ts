@@ -53,6 +53,8 @@ export type ReadRow = SourceRow | BrokenRow;
 export interface Row extends Place {
   /** A line of NDJSON with its line end. */
   json: Uint8Array;
+  /** The names of its columns. */
+  names: readonly string[];
   raw: RawText;
 }
 
