@@ -110,7 +110,7 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     const { signal, onProgress } = options;
     signal?.throwIfAborted();
     const events = this.#transport.lines(`${this.#path}/records`, bytesOf(chunks), { signal });
-    return withProgress(events, { signal, onProgress });
+    return withProgress(events, { onProgress });
   }
 
   exportLines(options: ExportOptions<T> = {}): AsyncGenerator<Uint8Array, void, undefined> {

@@ -98,7 +98,7 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     const { signal, onProgress } = options;
     signal?.throwIfAborted();
     const events = this.#backend.upsertLines(this.id, bytesOf(chunks), { signal });
-    return withProgress(events, { signal, onProgress });
+    return withProgress(events, { onProgress });
   }
 
   exportLines(options: ExportOptions<T> = {}): AsyncGenerator<Uint8Array, void, undefined> {

@@ -84,7 +84,6 @@ test('an iterator that is aborted between two items gives no further one, and fr
     (options) => database.searchAll(search, options),
     (options) => database.queryAll({}, options),
     (options) => database.follow({}, options),
-    (options) => database.upsertLines(['{"id":1,"data":{},"vector":[1,0]}\n{}\n{}\n'], options),
   ];
   // More than there may be at a time.
   for (let n = 0; n < 40; n++) iterators.push((options) => database.exportLines(options));
@@ -93,7 +92,7 @@ test('an iterator that is aborted between two items gives no further one, and fr
     const iterator = iterate({ signal: stop.signal })[Symbol.asyncIterator]();
     expect((await iterator.next()).done).toBe(false);
     stop.abort(reason);
-    if (iterators.indexOf(iterate) < 7) await expect(iterator.next()).rejects.toBe(reason);
+    if (iterators.indexOf(iterate) < 6) await expect(iterator.next()).rejects.toBe(reason);
   }
   let bytes = 0;
   for await (const chunk of database.exportLines()) bytes += chunk.length;
