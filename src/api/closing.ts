@@ -11,5 +11,5 @@ export function closing(options: CallOptions, close: () => Promise<void>): Promi
     return Promise.reject(error);
   }
   // Without a signal, each call returns the same promise.
-  return options.signal === undefined ? close() : unlessAborted(close(), options.signal);
+  return unlessAborted(close(), options.signal);
 }

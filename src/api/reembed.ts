@@ -36,7 +36,7 @@ export async function reembed(
   const starting = reembedder.start(model);
   let hasBegun = false;
   try {
-    let state = await (signal === undefined ? starting : unlessAborted(starting, signal));
+    let state = await unlessAborted(starting, signal);
     hasBegun = true;
     for (;;) {
       onProgress?.(state);

@@ -1,5 +1,9 @@
-/** Returns the result of a promise; rejects with the signal's reason as soon as the signal is aborted. */
-export function unlessAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
+/**
+ * Returns the result of a promise; rejects with the signal's reason as soon as the signal is aborted. Without a signal,
+ * returns the promise itself.
+ */
+export function unlessAborted<T>(result: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return result;
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
     if (signal.aborted) abort();

@@ -26,6 +26,7 @@ import { paginate } from '../api/paginate.js';
 import { checkChanges } from '../api/record-values.js';
 import { reembed } from '../api/reembed.js';
 import { checkedRequest } from '../api/request-values.js';
+import { searchAll } from '../api/search-all.js';
 import { type SearchCall, searchCall, withGroup } from '../api/search-call.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
 import { requestWithArrayVector } from '../api/vectors.js';
@@ -128,7 +129,9 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     query: Query extends string ? Query : SearchRequest<T>,
     options?: Query extends string ? SearchOptions<T, V> : PageOptions<V>,
   ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
-    return this.#searchAll<V>(copied(query), copied(options));
+    return searchAll<T, V, ResultOf<V, T>>(query, options, (call: SearchCall<V>) =>
+      this.#matches<Page<ResultOf<V, T>>>('search', call),
+    );
   }
 
   async query<V extends Variant = 'integer'>(
@@ -256,17 +259,6 @@ export class RemoteDatabase<T extends Columns<T> = Data> implements Database<T> 
     } catch (error) {
       throw asGiven(error);
     }
-  }
-
-  async *#searchAll<V extends Variant>(
-    query: string | SearchRequest<T>,
-    options: SearchOptions<T, V> | undefined,
-  ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
-    const call = searchCall(query, options);
-    const { signal } = call.options;
-    const fetchPage = (request: SearchRequest) =>
-      this.#matches<Page<ResultOf<V, T>>>('search', { ...call, request });
-    yield* paginate(call.request, fetchPage, signal);
   }
 
   async #matches<Response>(

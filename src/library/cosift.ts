@@ -4,7 +4,7 @@ import { closing } from '../api/closing.js';
 import { copied } from '../api/copied.js';
 import { countingBytes } from '../api/counting-bytes.js';
 import type { BackupOptions, CallOptions, Database, Databases } from '../api/index.js';
-import { untilAborted } from '../async/until-aborted.js';
+import { unlessAborted, untilAborted } from '../async/until-aborted.js';
 import {
   type Backend,
   checkModelSources,
@@ -23,7 +23,7 @@ import {
   type DatabaseSettings,
   type DoctorCheck,
 } from '../schema/index.js';
-import { checkCall, unlessCallAborted } from './call.js';
+import { checkCall } from './call.js';
 import { checkRequest } from './check-request.js';
 import { LocalDatabase } from './local-database.js';
 
@@ -99,7 +99,7 @@ export class Cosift implements Databases {
     const database = this.database<T>(id);
     checkCall(options);
     const checked = checkDatabaseSettings(checkRequest(settings));
-    await unlessCallAborted(options, () => this.#backend.createDatabase(id, checked));
+    await unlessAborted(this.#backend.createDatabase(id, checked), options.signal);
     return database;
   }
 
@@ -110,7 +110,7 @@ export class Cosift implements Databases {
 
   async databases(options: CallOptions = {}): Promise<DatabaseDescription[]> {
     checkCall(options);
-    return unlessCallAborted(options, () => this.#backend.listDatabases());
+    return unlessAborted(this.#backend.listDatabases(), options.signal);
   }
 
   backup(options: BackupOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {

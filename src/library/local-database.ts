@@ -24,10 +24,12 @@ import { bytesOf } from '../api/line-chunks.js';
 import { paginate } from '../api/paginate.js';
 import { checkChanges } from '../api/record-values.js';
 import { reembed } from '../api/reembed.js';
+import { searchAll } from '../api/search-all.js';
 import { type SearchCall, searchCall, withGroup } from '../api/search-call.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
 import { requestWithArrayVector } from '../api/vectors.js';
 import { withProgress } from '../api/with-progress.js';
+import { unlessAborted } from '../async/until-aborted.js';
 import type { Backend } from '../backend/index.js';
 import { isCode } from '../errors.js';
 import {
@@ -57,7 +59,7 @@ import {
   type SearchRequest,
   type Variant,
 } from '../schema/index.js';
-import { checkCall, unlessCallAborted } from './call.js';
+import { checkCall } from './call.js';
 import { checkRequest } from './check-request.js';
 
 /** One database of this process. Methods without a comment do what {@link Database} says. */
@@ -73,12 +75,12 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
 
   async describe(options: CallOptions = {}): Promise<DatabaseDescription> {
     checkCall(options);
-    return unlessCallAborted(options, () => this.#backend.describeDatabase(this.id));
+    return unlessAborted(this.#backend.describeDatabase(this.id), options.signal);
   }
 
   async drop(options: CallOptions = {}): Promise<void> {
     checkCall(options);
-    await unlessCallAborted(options, () => this.#backend.dropDatabase(this.id));
+    await unlessAborted(this.#backend.dropDatabase(this.id), options.signal);
   }
 
   /** A close waits until all records of an array are written; any other source is read no further. */
@@ -116,7 +118,7 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     query: Query extends string ? Query : SearchRequest<T>,
     options?: Query extends string ? SearchOptions<T, V> : PageOptions<V>,
   ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
-    return this.#searchAll<V>(copied(query), copied(options));
+    return searchAll<T, V, ResultOf<V, T>>(query, options, (call: SearchCall<V>) => this.#search<V>(call));
   }
 
   async query<V extends Variant = 'integer'>(
@@ -167,8 +169,8 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     checkCall(options);
     const variant = typeof id === 'number' ? 'integer' : 'uuid';
     try {
-      const read = () => this.#backend.record(this.id, String(id), variant, {});
-      return parseJson(await unlessCallAborted(options, read));
+      const read = this.#backend.record(this.id, String(id), variant, {});
+      return parseJson(await unlessAborted(read, options.signal));
     } catch (error) {
       if (isCode(error, 'record_not_found')) return undefined;
       throw error;
@@ -224,7 +226,7 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
 
   async cancelReembedding(options: CallOptions = {}): Promise<void> {
     checkCall(options);
-    await unlessCallAborted(options, () => this.#backend.cancelReembedding(this.id));
+    await unlessAborted(this.#backend.cancelReembedding(this.id), options.signal);
   }
 
   async *#exportLines(options: ExportOptions<T>): AsyncGenerator<Uint8Array, void, undefined> {
@@ -235,15 +237,6 @@ export class LocalDatabase<T extends Columns<T> = Data> implements Database<T> {
     } catch (error) {
       throw asGiven(error);
     }
-  }
-
-  async *#searchAll<V extends Variant>(
-    query: string | SearchRequest<T>,
-    options: SearchOptions<T, V> | undefined,
-  ): AsyncGenerator<ResultOf<V, T>, void, undefined> {
-    const call = searchCall(query, options);
-    const { signal } = call.options;
-    yield* paginate(call.request, (request) => this.#search<V>({ ...call, request }), signal);
   }
 
   async #search<V extends Variant>({

@@ -1,29 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Database, Databases, NewRecord } from '../../src/api/index.js';
-import { Client } from '../../src/client/index.js';
-import { open } from '../../src/library/cosift.js';
-import { Service } from '../server/service.js';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Database, NewRecord } from '../../src/api/index.js';
+import { bothSides } from './both-sides.js';
 
-const sides = new Map<string, Databases>();
-const ends: (() => Promise<unknown>)[] = [];
-
-beforeAll(async () => {
-  const directory = await mkdtemp(path.join(tmpdir(), 'cosift-arguments-'));
-  const service = await Service.start();
-  const library = await open(directory);
-  sides.set('library', library).set('client', new Client({ url: service.url, key: service.adminKey }));
-  ends.push(
-    () => library.close(),
-    () => service.stop(),
-    () => rm(directory, { recursive: true, force: true }),
-  );
-});
-afterAll(async () => {
-  for (const end of ends) await end();
-});
+const sides = bothSides();
 
 const own = (id: number): NewRecord => ({ id, data: { rank: id }, vector: [1, 0] });
 const many = (count: number) => Array.from({ length: count }, (_, i) => own(i + 1));

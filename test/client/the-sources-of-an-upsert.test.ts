@@ -1,29 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Database, Databases, LineChunks, NewRecord } from '../../src/api/index.js';
-import { Client, CosiftError } from '../../src/client/index.js';
-import { open } from '../../src/library/cosift.js';
-import { Service } from '../server/service.js';
+import { describe, expect, test } from 'vitest';
+import type { Database, LineChunks, NewRecord } from '../../src/api/index.js';
+import { CosiftError } from '../../src/client/index.js';
+import { bothSides } from './both-sides.js';
 
-const sides = new Map<string, Databases>();
-const ends: (() => Promise<unknown>)[] = [];
-
-beforeAll(async () => {
-  const directory = await mkdtemp(path.join(tmpdir(), 'cosift-sources-'));
-  const service = await Service.start();
-  const library = await open(directory);
-  sides.set('library', library).set('client', new Client({ url: service.url, key: service.adminKey }));
-  ends.push(
-    () => library.close(),
-    () => service.stop(),
-    () => rm(directory, { recursive: true, force: true }),
-  );
-});
-afterAll(async () => {
-  for (const end of ends) await end();
-});
+const sides = bothSides();
 
 const record = (id: number): NewRecord => ({ id, data: {}, vector: [1, 0] });
 const line = (id: number, text = '') => `${JSON.stringify({ id, data: { text }, vector: [1, 0] })}\n`;

@@ -122,6 +122,11 @@ function isWrittenAsNumber(text: string): boolean {
   return Number.isFinite(number) && String(number) === text;
 }
 
+/** Returns the text of a cell. A number has its usual form: `7.0` and `7e0` are `7`. */
+export function usualText(cell: Cell): string {
+  return cell instanceof Numeral ? String(exactNumber(cell.text) ?? cell.text) : textOf(cell);
+}
+
 /** Returns the double that equals a decimal number; undefined when there is none. */
 export function exactNumber(text: string): number | undefined {
   const decimal = decimalOf(text);

@@ -1,6 +1,6 @@
 import { parse, stringify, v5, validate } from 'uuid';
-import { type Cell, Numeral, textOf } from './cells.js';
-import { exactNumber } from './column-types.js';
+import type { Cell } from './cells.js';
+import { usualText } from './column-types.js';
 import { IdentityTable } from './identity-table.js';
 import { BadRow } from './rows.js';
 
@@ -96,15 +96,11 @@ export function checkKey(key: string, column: string): void {
 export function contentOf(names: readonly string[], cells: readonly Cell[]): string {
   const present: [string, string][] = [];
   for (const [at, name] of names.entries()) {
-    const text = contentText(cells[at] ?? null);
+    // CSV does not distinguish `1` from `"1"`, so both have the same text.
+    const text = usualText(cells[at] ?? null);
     if (text !== '') present.push([name, text]);
   }
   return JSON.stringify(present.sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** CSV does not distinguish `1` from `"1"`, so both have the same text; `1.10` is the number 1.1 where numbers have a type. */
-function contentText(cell: Cell): string {
-  return cell instanceof Numeral ? String(exactNumber(cell.text) ?? cell.text) : textOf(cell);
 }
 
 function wordsOfId(id: number): Uint32Array {

@@ -1,6 +1,6 @@
 import { validate } from 'uuid';
-import { type Cell, Numeral, numberCell, textOf } from './cells.js';
-import { exactNumber } from './column-types.js';
+import { type Cell, numberCell, textOf } from './cells.js';
+import { usualText } from './column-types.js';
 import { isIntegerId, uuidOfKey } from './identities.js';
 import type { SourceRow } from './rows.js';
 
@@ -122,12 +122,7 @@ export function columnText(row: SourceRow, column: string | undefined): string {
 
 /** Returns the text of a column of a row, with a number in its usual form. */
 export function idOfColumn(row: SourceRow, column: string | undefined): string {
-  return idOf(cellOf(row, column));
-}
-
-/** Returns the text of a cell. A number has its usual form, so that `7.0` and `7e0` in JSON are the id 7. */
-function idOf(cell: Cell): string {
-  return cell instanceof Numeral ? String(exactNumber(cell.text) ?? cell.text) : textOf(cell);
+  return usualText(cellOf(row, column));
 }
 
 function cellOf({ names, cells }: SourceRow, column: string | undefined): Cell {
@@ -141,7 +136,7 @@ export function hasId(row: SourceRow, identity: IdentityColumns, named: boolean)
 
 /** Returns the member `id` of a record, from its JSON, with a number in its usual form. */
 export function idOfMember(json: string): string {
-  return /^[\d+.-]/.test(json) ? idOf(numberCell(json)) : json;
+  return /^[\d+.-]/.test(json) ? usualText(numberCell(json)) : json;
 }
 
 /** Returns the id of a row; '' when it has none. */
