@@ -3,8 +3,7 @@ import { operationPath, requestOf } from './query.js';
 /** The programs that a query can be copied as. Each reads the key from an environment variable. */
 export const LANGUAGES = [
   { id: 'curl', name: 'curl', write: curl },
-  { id: 'library', name: 'TypeScript', write: library },
-  { id: 'client', name: 'TypeScript client', write: client },
+  { id: 'typescript', name: 'TypeScript', write: typescript },
   { id: 'python', name: 'Python', write: python },
 ];
 
@@ -19,44 +18,29 @@ export function codeOf(language, query, address) {
 }
 
 function curl({ body, path, address }) {
-  const json = JSON.stringify(body).replaceAll("'", "'\\''");
   return [
-    `curl -s ${address}${path} \\`,
+    `curl -s ${shellWord(address + path)} \\`,
     `  -H "x-api-key: $${KEY}" -H 'content-type: application/json' \\`,
-    `  -d '${json}'`,
+    `  -d ${shellWord(JSON.stringify(body))}`,
     '',
   ].join('\n');
 }
 
-function library({ operation, body, database, isA }) {
-  return [
-    "import { open } from 'cosift';",
-    '',
-    "const cosift = await open('./data');",
-    ...calls(`cosift.database(${JSON.stringify(database)})`, operation, body, isA),
-    'await cosift.close();',
-    '',
-  ].join('\n');
-}
+/** A text as one word of a POSIX shell. `encodeURIComponent` keeps quotes and brackets, so addresses need it, too. */
+const shellWord = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-function client({ operation, body, address, database, isA }) {
+function typescript({ operation, body, address, database, isA }) {
+  const request = JSON.stringify(body, null, 2);
+  const options = isA ? ", { variant: 'uuid' }" : '';
   return [
     "import { Client } from '@cosift/client';",
     '',
     `const client = new Client({ url: ${JSON.stringify(address)}, key: process.env.${KEY} ?? '' });`,
-    ...calls(`client.database(${JSON.stringify(database)})`, operation, body, isA),
+    `const page = await client.database(${JSON.stringify(database)}).${operation}(${request}${options});`,
+    'for (const record of page.results) console.log(record);',
     'await client.close();',
     '',
   ].join('\n');
-}
-
-function calls(database, operation, body, isA) {
-  const request = JSON.stringify(body, null, 2);
-  const options = isA ? ", { variant: 'uuid' }" : '';
-  return [
-    `const page = await ${database}.${operation}(${request}${options});`,
-    'for (const record of page.results) console.log(record);',
-  ];
 }
 
 function python({ body, path, address }) {

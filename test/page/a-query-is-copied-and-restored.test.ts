@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
+import type { Service } from '../server/service.js';
 import { inBrowser, type Tab } from './browser.js';
 import { storeFacts } from './facts.js';
 
@@ -28,14 +29,13 @@ const FRAGMENT = {
 };
 
 test('each copied program finds what the page shows', async ({ open, service }) => {
-  const directory = await mkdtemp(path.join(tmpdir(), 'cosift-copied-'));
   const tab = await open(FRAGMENT, { permissions: ['clipboard-read', 'clipboard-write'] });
   const { page } = tab;
   await tab.status(/matches/);
   const shown = await page.locator('.card .id').allTextContents();
   expect(shown.length).toBeGreaterThan(2);
   const copied = (name: string) => copiedBy(tab, `Copy as ${name}`, name);
-  const env = { ...process.env, COSIFT_KEY: service.adminKey };
+  const env = envOf(service);
   const curl = await copied('curl');
   expect(curl).not.toContain(service.adminKey);
   const { stdout } = await run('sh', ['-c', curl], { env });
@@ -45,25 +45,26 @@ test('each copied program finds what the page shows', async ({ open, service }) 
   const fromPython = await run('python3', ['-c', python], { env });
   expect(idsIn(fromPython.stdout)).toEqual(shown);
 
-  const client = await copied('TypeScript client');
-  await symlink(path.join(root, 'node_modules'), path.join(directory, 'node_modules'));
-  const program = path.join(directory, 'program.mjs');
-  await writeFile(
-    program,
-    client.replace("'@cosift/client'", `'${path.join(root, 'packages/client/dist/index.js')}'`),
-  );
-  expect(idsIn((await run(process.execPath, [program], { env })).stdout)).toEqual(shown);
+  const { stdout: fromTypeScript } = await runTypeScript(await copied('TypeScript'), env);
+  expect(idsIn(fromTypeScript)).toEqual(shown);
+  expect(await page.getByRole('button', { name: /^Copy as/ }).count()).toBe(3);
+});
 
-  // The library opens a directory of its own, so only the call is compared.
-  const library = await copied('TypeScript');
-  expect(library).toContain("import { open } from 'cosift';");
-  expect(library.split('\n').slice(3, -3)).toEqual(
-    client
-      .split('\n')
-      .slice(3, -3)
-      .map((line) => line.replace('client.database', 'cosift.database')),
-  );
-  await rm(directory, { recursive: true });
+test('a copied command sends the name of a link as it is, whatever characters it has', async ({
+  open,
+  service,
+}) => {
+  for (const database of ["facts'", "facts' $(touch created) `touch created`; touch created; '(a)!~*"]) {
+    const tab = await open({ database }, { permissions: ['clipboard-read', 'clipboard-write'] });
+    tab.expected.add(400);
+    await tab.page.getByRole('alert').filter({ hasText: 'a database id is 1 to 64 of' }).waitFor();
+    const curl = await copiedBy(tab, 'Copy as curl', 'curl');
+    const cwd = await mkdtemp(path.join(tmpdir(), 'cosift-copied-'));
+    const { stdout, stderr } = await run('sh', ['-c', curl], { cwd, env: envOf(service) });
+    expect([JSON.parse(stdout).status, stderr]).toEqual([400, '']);
+    expect(await readdir(cwd)).toEqual([]);
+    await rm(cwd, { recursive: true });
+  }
 });
 
 test('a link restores the whole query, and has no key', async ({ open, service }) => {
@@ -94,6 +95,31 @@ async function copiedBy(tab: Tab, button: string, name: string): Promise<string>
   await live.waitFor({ state: 'attached' });
   await page.clock.resume();
   return page.evaluate<string>('navigator.clipboard.readText()');
+}
+
+const envOf = (service: Service) => ({ ...process.env, COSIFT_KEY: service.adminKey });
+
+/** Compiles a program in a project that has the package of the client, as strictly as TypeScript can, and runs it. */
+async function runTypeScript(program: string, env: NodeJS.ProcessEnv) {
+  const directory = await mkdtemp(path.join(tmpdir(), 'cosift-copied-'));
+  try {
+    await mkdir(path.join(directory, 'node_modules', '@cosift'), { recursive: true });
+    await symlink(
+      path.join(root, 'packages', 'client'),
+      path.join(directory, 'node_modules', '@cosift', 'client'),
+    );
+    const types = path.join(root, 'node_modules', '@types');
+    const compilerOptions = {
+      ...{ target: 'ES2022', lib: ['ES2023', 'ESNext.Disposable'], module: 'NodeNext', strict: true },
+      ...{ exactOptionalPropertyTypes: true, types: ['node'], typeRoots: [types] },
+    };
+    await writeFile(path.join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+    await writeFile(path.join(directory, 'program.mts'), program);
+    await run(path.join(root, 'node_modules', '.bin', 'tsc'), ['-p', directory]);
+    return await run(process.execPath, [path.join(directory, 'program.mjs')], { env });
+  } finally {
+    await rm(directory, { recursive: true });
+  }
 }
 
 function idsIn(output: string): string[] {
