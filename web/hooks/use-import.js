@@ -30,14 +30,14 @@ export function useImport(key) {
       if (!signal.aborted) setState({ step: 'choose', failure });
     }
   };
-  const store = async ({ database, isNew, types }) => {
+  const store = async ({ database, settings, types }) => {
     const signal = start();
     const { file, content } = state;
     const shared = { file, content, database, total: content.rows };
     let progress = noProgress();
     setState({ step: 'storing', progress, ...shared });
     try {
-      if (isNew) await create({ key, database, signal });
+      if (settings !== undefined) await create({ key, database, settings, signal });
       for await (progress of upload({ key, database, source: content.records(types), signal })) {
         setState({ step: 'storing', progress, ...shared });
       }
@@ -64,8 +64,9 @@ export function useImport(key) {
  *
  * @throws {Failure} also if there is one of this name: the records of a file could replace some of its own.
  */
-async function create({ key, database, signal }) {
-  const response = await send('PUT', databasePath(database), { key, body: '{}', signal });
+async function create({ key, database, settings, signal }) {
+  const body = JSON.stringify(settings);
+  const response = await send('PUT', databasePath(database), { key, body, signal });
   if (response.status !== 201) {
     const detail = `There is a database ${database} already. Choose it as the target, or another name.`;
     throw new Failure({ status: 409, code: 'database_exists', detail });

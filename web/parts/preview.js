@@ -1,6 +1,7 @@
 import { many } from '../format.js';
 import { html } from '../html.js';
 import { useState } from '../vendor/hooks.js';
+import { Embedding, ExistingEmbedding, embeddable } from './embedding.js';
 
 const TYPES = ['text', 'number', 'boolean'];
 const NAME = /^[a-z0-9_-]{1,64}$/;
@@ -13,14 +14,21 @@ export function Preview({ task, service }) {
   const [name, setName] = useState(() => freeName(nameOf(file.name), databases));
   const [target, setTarget] = useState(rights.create ? '' : (databases[0]?.id ?? ''));
   const [fault, setFault] = useState();
+  const [chosen, setChosen] = useState(new Map());
+  const [isLexical, setLexical] = useState(false);
+  const [embeddingFault, setEmbeddingFault] = useState();
   const isNew = target === '';
+  const embedding = embeddable(content, types, chosen);
   const submit = (event) => {
     event.preventDefault();
     const database = isNew ? name : target;
+    const columns = embedding.filter(({ isEmbedded }) => isEmbedded).map(({ name }) => name);
     if (!NAME.test(database)) setFault('A name has 1 to 64 of the characters a-z 0-9 _ -');
     else if (isNew && databases.some(({ id }) => id === name)) {
       setFault(`There is a database ${name} already. Choose it as the target, or another name.`);
-    } else task.store({ database, isNew, types });
+    } else if (isNew && embedding.length > 0 && columns.length === 0) {
+      setEmbeddingFault('Choose at least one column.');
+    } else task.store({ database, types, settings: isNew ? settingsOf(columns, isLexical) : undefined });
   };
   return html`<form class="preview" onSubmit=${submit}>
     <p>
@@ -91,6 +99,20 @@ export function Preview({ task, service }) {
       }
     </div>
     <p class="muted">${identityText(content)}</p>
+    ${
+      isNew
+        ? html`<${Embedding}
+            columns=${embedding}
+            isLexical=${isLexical}
+            fault=${embeddingFault}
+            onChoose=${(name, isEmbedded) => {
+              setChosen(new Map(chosen).set(name, isEmbedded));
+              setEmbeddingFault(undefined);
+            }}
+            onLexical=${setLexical}
+          />`
+        : html`<${ExistingEmbedding} database=${databases.find(({ id }) => id === target)} content=${content} />`
+    }
     ${fault && html`<p class="fault" role="alert">${fault}</p>`}
     ${content.rows === 0 && html`<p class="fault" role="alert">The file has no records.</p>`}
     <p class="actions">
@@ -104,6 +126,14 @@ export function Preview({ task, service }) {
       <button type="button" onClick=${task.restart}>Choose another file</button>
     </p>
   </form>`;
+}
+
+/** The settings of a new database. One without texts embeds those of later records. */
+function settingsOf(columns, isLexical) {
+  return {
+    ...(columns.length > 0 && { embed: { columns } }),
+    ...(isLexical && { lexical: true }),
+  };
 }
 
 /** A name for a database, from that of a file. */

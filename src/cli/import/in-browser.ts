@@ -6,13 +6,14 @@ import type { ColumnType } from './column-types.js';
 import { rowsOfCsv } from './csv.js';
 import { detectDialect } from './csv-dialect.js';
 import { Identities } from './identities.js';
-import { type IdentityColumns, identityColumns } from './identity-column.js';
+import { type IdentityColumns, identityColumns, isIdentityOnly } from './identity-column.js';
 import { Inspection } from './inspection.js';
 import { DocumentSplitter } from './json-documents.js';
 import { isJsonObject } from './json-object.js';
 import { flattened, rowOfJson } from './json-row.js';
 import { RecordMaker } from './record-maker.js';
 import { BadRow, isBroken, type ReadRow, type SourceRow } from './rows.js';
+import { TextColumns } from './text-columns.js';
 
 const SAMPLE_BYTES = 1 << 18;
 const SAMPLE_ROWS = 20;
@@ -36,6 +37,7 @@ type Rows = () => AsyncGenerator<ReadRow[]>;
 export class BrowserFile {
   readonly #rows: Rows;
   readonly #inspection: Inspection;
+  readonly #texts: TextColumns;
   /** The format in words. */
   readonly format: string;
   /** Whether the values of the file have types of their own. */
@@ -49,7 +51,7 @@ export class BrowserFile {
   private constructor(
     format: { name: string; typed: boolean; rows: Rows },
     inspection: Inspection,
-    { sample, broken }: { sample: readonly SourceRow[]; broken: number },
+    { sample, broken, texts }: { sample: readonly SourceRow[]; broken: number; texts: TextColumns },
     idColumn: string | undefined,
   ) {
     this.broken = broken;
@@ -57,6 +59,7 @@ export class BrowserFile {
     this.typed = format.typed;
     this.#rows = format.rows;
     this.#inspection = inspection;
+    this.#texts = texts;
     this.#idColumn = idColumn;
     this.sample = sample.map(({ names, cells }) =>
       inspection.names.map((name) => textOf(cells[names.indexOf(name)] ?? null)),
@@ -77,6 +80,7 @@ export class BrowserFile {
   ): Promise<BrowserFile> {
     const format = await formatOf(file);
     const inspection = new Inspection(format, idColumn);
+    const texts = new TextColumns();
     const sample: SourceRow[] = [];
     let broken = 0;
     for await (const rows of format.rows()) {
@@ -85,11 +89,12 @@ export class BrowserFile {
       broken += rows.length - readable.length;
       for (const row of readable) {
         inspection.observe(row);
+        texts.observe(row);
         if (sample.length < SAMPLE_ROWS) sample.push(row);
       }
       onProgress?.(inspection.rows);
     }
-    return new BrowserFile(format, inspection, { sample, broken }, idColumn);
+    return new BrowserFile(format, inspection, { sample, broken, texts }, idColumn);
   }
 
   get rows(): number {
@@ -99,6 +104,14 @@ export class BrowserFile {
   /** The columns with their types; undefined for a column whose values have types of their own. */
   get columns(): { name: string; type: ColumnType | undefined }[] {
     return this.#inspection.names.map((name) => ({ name, type: this.#inspection.typeOf(name) }));
+  }
+
+  /** The columns of the records that have texts, or could have them by another type. */
+  get textColumns(): { name: string; isText: boolean; isTelling: boolean }[] {
+    const { identity } = this;
+    const names = this.#inspection.names.filter((name) => !isIdentityOnly(name, identity));
+    const telling = new Set(this.#texts.telling(names));
+    return names.map((name) => ({ name, isText: this.#texts.has(name), isTelling: telling.has(name) }));
   }
 
   get identity(): IdentityColumns {
