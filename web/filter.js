@@ -88,7 +88,8 @@ export function requestFilter(root) {
   return isSent(root) ? { filter: visit(root, '/filter'), pointers } : { pointers };
 }
 
-function isSent(node) {
+/** Whether a node is a part of the request. */
+export function isSent(node) {
   return isGroup(node) ? node.rules.some(isSent) : !node.draft;
 }
 
@@ -145,24 +146,5 @@ export function changeNode(root, key, change) {
   return { ...root, rules };
 }
 
-const sameRule = (a, b) => JSON.stringify(ruleJson(a)) === JSON.stringify(ruleJson(b));
-
-/** Whether every one of `rules` is a condition of the whole filter. */
-export function hasRules(root, rules) {
-  return (
-    root.condition === 'AND' &&
-    rules.every((rule) =>
-      root.rules.some((other) => !isGroup(other) && !other.draft && sameRule(rule, other)),
-    )
-  );
-}
-
-/** Adds `rules` to the filter as further conditions, or removes them if the filter has them all. */
-export function toggleRules(root, rules) {
-  if (hasRules(root, rules)) {
-    const isOne = (other) => !isGroup(other) && rules.some((rule) => sameRule(rule, other));
-    return { ...root, rules: root.rules.filter((other) => !isOne(other)) };
-  }
-  if (root.condition === 'AND') return { ...root, rules: [...root.rules, ...rules] };
-  return newGroup(root.rules.some(isSent) ? [root, ...rules] : rules);
-}
+/** Whether two rules are the same in a request. */
+export const isSameRule = (a, b) => JSON.stringify(ruleJson(a)) === JSON.stringify(ruleJson(b));

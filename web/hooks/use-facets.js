@@ -1,4 +1,5 @@
 import { databasePath, sendJson } from '../api.js';
+import { withoutChoice } from '../facet-choice.js';
 import { operationPath, requestOf, TIMES } from '../query.js';
 import { useRequest } from './use-request.js';
 
@@ -21,7 +22,8 @@ const INTERVALS = [
 ];
 
 /**
- * The facets of the matches of a query: of columns with few values, of numbers, and of the time of the last sync.
+ * The facets of the matches of a query: of columns with few values, of numbers, and of the time of the last sync. What is
+ * chosen in a facet does not narrow this facet, so that further values can be chosen.
  *
  * @returns {object[] | undefined} in the form of the response
  */
@@ -35,20 +37,53 @@ export function useFacets(key, query, columns, { revision, isEnabled }) {
     names,
     enabled,
   ]);
-  const { operation, body } = requestOf(query, { limit: 1 });
-  const { sort: _, ...request } = body;
   const facets = plan.value?.database === database ? plan.value.facets : [];
+  const requests = requestsOf(query, facets);
   const load = async (signal) => {
-    const path = databasePath(database, operationPath(operation, variant));
-    return (await sendJson('POST', path, { key, body: { ...request, facets }, signal })).facets;
+    const responses = await Promise.all(
+      requests.map(({ operation, body }) => {
+        const path = databasePath(database, operationPath(operation, variant));
+        return sendJson('POST', path, { key, body, signal });
+      }),
+    );
+    const counted = new Map(
+      responses.flatMap((response, at) =>
+        response.facets.map((facet, own) => [requests[at].body.facets[own], facet]),
+      ),
+    );
+    return facets.map((facet) => counted.get(facet));
   };
   const canLoad = enabled && facets.length > 0;
   const { value } = useRequest(
     canLoad ? load : undefined,
-    [key, JSON.stringify({ database, variant, request, facets }), canLoad, revision],
+    [key, JSON.stringify({ database, variant, requests }), canLoad, revision],
     { delayMs: DELAY_MS },
   );
   return canLoad ? value : undefined;
+}
+
+/** The requests that count facets: one for each facet in which something is chosen, and one for all others. */
+function requestsOf(query, facets) {
+  const requests = new Map();
+  for (const facet of facets) {
+    const counted = withoutOwn(query, facet);
+    const own = requests.get(counted) ?? [];
+    requests.set(counted, [...own, facet]);
+  }
+  return [...requests].map(([counted, facets]) => {
+    const { operation, body } = requestOf(counted, { limit: 1 });
+    const { sort: _, ...request } = body;
+    return { operation, body: { ...request, facets } };
+  });
+}
+
+/** The query without what is chosen in a facet; the same query if nothing is. */
+function withoutOwn(query, facet) {
+  if (facet.time !== undefined) {
+    return query.from === '' && query.to === '' ? query : { ...query, from: '', to: '' };
+  }
+  const filter = withoutChoice(query.filter, facet);
+  return filter === query.filter ? query : { ...query, filter };
 }
 
 /** Decides from all records which facets are worth showing, and the intervals of their histograms. */

@@ -1,65 +1,99 @@
-import { hasRules, ruleOf, toggleRules } from '../filter.js';
+import { choiceOf, isChosen, toggleChoice } from '../facet-choice.js';
+import { ruleOf } from '../filter.js';
 import { count, many, short } from '../format.js';
 import { intervalMs } from '../hooks/use-facets.js';
 import { html, memo } from '../html.js';
 
-/** The matches by value, number and time. A click on a value or a bar makes it a condition of the filter, or removes it. */
+/**
+ * The matches by value, number and time. A click on a value or a bar makes it a condition of the filter, in addition to the
+ * others of its facet, or removes it. A facet without values has no card.
+ */
 export const Facets = memo(({ facets, filter, from, to, onChange }) => {
-  const onToggle = (rules) => onChange(({ filter }) => ({ filter: toggleRules(filter, rules) }));
-  return html`<section class="panel facets" aria-label="Facets">
-    ${facets.map((facet) => {
-      if (facet.time !== undefined) {
-        return html`<${Times} key="@${facet.time}" facet=${facet} from=${from} to=${to} onRange=${onChange} />`;
-      }
-      const Kind = facet.type === 'histogram' ? Numbers : Values;
-      return html`<${Kind} key=${facet.column} facet=${facet} filter=${filter} onToggle=${onToggle} />`;
-    })}
-  </section>`;
+  const cards = facets.map((facet) => {
+    if (facet.time !== undefined) {
+      return (
+        facet.buckets.length > 0 &&
+        html`<${Times} key="@${facet.time}" facet=${facet} from=${from} to=${to} onRange=${onChange} />`
+      );
+    }
+    const { choices } = choiceOf(filter, facet);
+    const [Kind, entries] =
+      facet.type === 'histogram' ? [Numbers, bucketsOf(facet, choices)] : [Values, valuesOf(facet, choices)];
+    const onToggle = (rules) => onChange(({ filter }) => ({ filter: toggleChoice(filter, facet, rules) }));
+    return (
+      entries.length > 0 &&
+      html`<${Kind} key=${facet.column} facet=${facet} entries=${entries} choices=${choices} onToggle=${onToggle} />`
+    );
+  });
+  return cards.some(Boolean) && html`<section class="panel facets" aria-label="Facets">${cards}</section>`;
 });
 
-function Values({ facet: { column, values, other = 0 }, filter, onToggle }) {
-  if (values.length === 0) return null;
-  const most = values[0].count;
+/** The values of a facet. What was chosen among other matches stays, so that it can be removed. */
+function valuesOf({ column, values, other = 0 }, choices) {
+  const listed = values.map(({ value, count: number }) => ({
+    ...{ value, number },
+    rules: [ruleOf(column, 'equals', value)],
+  }));
+  const others = choices
+    .filter((rules) => !listed.some((entry) => isChosen([entry.rules], rules)))
+    .map((rules) => ({ value: rules[0].value, number: other > 0 ? undefined : 0, rules }));
+  return [...listed, ...others];
+}
+
+function Values({ facet: { column, other = 0 }, entries, choices, onToggle }) {
+  const most = Math.max(1, ...entries.map(({ number = 0 }) => number));
   return html`<div class="facet" role="group" aria-label=${column}>
     <h2>${column}</h2>
     <ul>
-      ${values.map(({ value, count: number }) => {
-        const rules = [ruleOf(column, 'equals', value)];
-        return html`<li key=${`${typeof value} ${value}`}>
+      ${entries.map(
+        ({ value, number, rules }) => html`<li key=${`${typeof value} ${value}`}>
           <button
             type="button"
             class="facet-value"
-            aria-pressed=${hasRules(filter, rules)}
+            aria-pressed=${isChosen(choices, rules)}
             title=${`${column} equals ${value}`}
             onClick=${() => onToggle(rules)}
           >
-            <span class="share" style=${{ width: `${(100 * number) / most}%` }}></span>
+            <span class="share" style=${{ width: `${(100 * (number ?? 0)) / most}%` }}></span>
             <span class="text">${value === '' ? '(empty text)' : String(value)}</span>
-            <span class="count">${count(number)}</span>
+            <span class="count">${number === undefined ? '' : count(number)}</span>
           </button>
-        </li>`;
-      })}
+        </li>`,
+      )}
     </ul>
     ${other > 0 && html`<p class="muted">${count(other)} with other values</p>`}
   </div>`;
 }
 
-function Numbers({ facet: { column, buckets, interval }, filter, onToggle }) {
-  if (buckets.length === 0) return null;
-  const bars = spread(buckets, interval).map(({ from, number }) => {
-    const to = Number((from + interval).toPrecision(12));
+const endOf = (from, interval) => Number((from + interval).toPrecision(12));
+
+/** The intervals of a facet, in their order. What was chosen among other matches stays, so that it can be removed. */
+function bucketsOf({ buckets, interval }, choices) {
+  const chosen = choices
+    .map((rules) => rules.map(({ value }) => Number(value)))
+    .filter(
+      ([from, to]) =>
+        Number.isInteger(Number((from / interval).toPrecision(12))) && endOf(from, interval) === to,
+    )
+    .map(([from]) => ({ from, count: 0 }));
+  const others = chosen.filter(({ from }) => !buckets.some((bucket) => bucket.from === from));
+  return [...buckets, ...others].sort((a, b) => a.from - b.from);
+}
+
+function Numbers({ facet: { column, interval }, entries, choices, onToggle }) {
+  const bars = spread(entries, interval).map(({ from, number }) => {
+    const to = endOf(from, interval);
     const rules = [ruleOf(column, 'greater_than_or_equals', from), ruleOf(column, 'less_than', to)];
     return {
       number,
       label: `${column} from ${short(from)} to ${short(to)}: ${many(number, 'record')}`,
-      isChosen: hasRules(filter, rules),
+      isChosen: isChosen(choices, rules),
       choose: () => onToggle(rules),
     };
   });
-  const end = buckets.at(-1).from + interval;
   return html`<div class="facet" role="group" aria-label=${column}>
     <h2>${column}</h2>
-    <${Bars} bars=${bars} first=${short(buckets[0].from)} last=${short(end)} />
+    <${Bars} bars=${bars} first=${short(entries[0].from)} last=${short(endOf(entries.at(-1).from, interval))} />
   </div>`;
 }
 
@@ -80,7 +114,6 @@ function spread(buckets, interval) {
 }
 
 function Times({ facet: { time, interval, buckets }, from, to, onRange }) {
-  if (buckets.length === 0) return null;
   const bars = buckets.map(({ from: start, count: number }) => {
     const end = new Date(Date.parse(start) + intervalMs(interval) - 1).toISOString();
     const isChosen = from === start && to === end;
