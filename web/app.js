@@ -7,15 +7,20 @@ import { Databases } from './parts/databases.js';
 import { Dialog } from './parts/dialog.js';
 import { Header } from './parts/header.js';
 import { Import } from './parts/import.js';
-import { KeyForm, OwnKey } from './parts/key.js';
+import { KeyForm, OfferedKey, OwnKey } from './parts/key.js';
 import { NoDatabase, NotAllowed, ServiceDown } from './parts/states.js';
-import { storedKey } from './session.js';
+import { storedKey, takeKeyFromAddress } from './session.js';
 import { useCallback, useEffect, useRef, useState } from './vendor/hooks.js';
 
 export function App() {
+  // Before anything reads the address or the key.
+  const [offered, setOffered] = useState(takeKeyFromAddress);
   const service = useService();
   const { rights, databases } = service;
-  const [query, change] = useQuery(() => service.useKey(storedKey()));
+  const [query, change] = useQuery(() => {
+    setOffered(takeKeyFromAddress());
+    service.useKey(storedKey());
+  });
   const [dialog, setDialog] = useState();
   const [dropped, setDropped] = useState();
   const close = () => {
@@ -74,6 +79,18 @@ export function App() {
         }}
       />
     <//>`
+    }
+    ${
+      offered !== undefined &&
+      html`<${OfferedKey}
+        rights=${rights}
+        onUse=${() => {
+          setOffered(undefined);
+          close();
+          service.useKey(offered);
+        }}
+        onKeep=${() => setOffered(undefined)}
+      />`
     }`;
 }
 

@@ -40,6 +40,44 @@ test('the key of a link is removed from the address at once, and kept for the ta
   await other.page.getByRole('heading', { name: 'Enter a key' }).waitFor();
 });
 
+test('a link with another key replaces the key of the tab only if the user says so', async ({
+  open,
+  service,
+}) => {
+  const { page } = await open({ database: 'facts' });
+  await page.getByRole('list', { name: 'Results' }).waitFor();
+  const stored = () => page.evaluate<string>("sessionStorage.getItem('cosift.key')");
+  const other = await keyWith(service, ['search']);
+  const dialog = page.getByRole('dialog', { name: 'The link has another key' });
+  const follow = (key: string) =>
+    page.evaluate(`location.hash = ${JSON.stringify(`database=facts&key=${key}`)}`);
+  // In the page that is open, and by a new load of the page.
+  for (const load of [false, true]) {
+    await follow(other);
+    await dialog.waitFor();
+    if (load) {
+      await dialog.getByRole('button', { name: 'Keep my key' }).click();
+      await page.goto('about:blank');
+      await page.goto(`${service.url}/#database=facts&key=${other}`);
+      await dialog.waitFor();
+    }
+    expect(page.url()).not.toContain('key=');
+    expect(await stored()).toBe(service.adminKey);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => dialog.count()).toBe(0);
+    expect(await stored()).toBe(service.adminKey);
+    await page.getByRole('button', { name: 'Import', exact: true }).waitFor();
+  }
+  // The same key needs no question.
+  await follow(service.adminKey);
+  await expect.poll(() => page.url()).toBe(`${service.url}/#database=facts`);
+  expect(await dialog.count()).toBe(0);
+  await follow(other);
+  await dialog.getByRole('button', { name: 'Use the key of the link' }).click();
+  await expect.poll(() => page.getByRole('button', { name: 'Import', exact: true }).count()).toBe(0);
+  expect(await stored()).toBe(other);
+});
+
 test('a key is entered, refused, and forgotten', async ({ open, service }) => {
   const tab = await open({}, { key: null });
   const { page } = tab;

@@ -1,5 +1,4 @@
 import { fragmentOf, queryOf } from '../query.js';
-import { takeKeyFromAddress } from '../session.js';
 import { useCallback, useEffect, useState } from '../vendor/hooks.js';
 
 /** Browsers refuse to change the address for every letter. */
@@ -10,7 +9,7 @@ const DELAY_MS = 400;
  *
  * @returns {[object, (change: object) => void]} the query, and a function that changes some of its members
  */
-export function useQuery(onKeyOfAddress) {
+export function useQuery(onHashChange) {
   const [query, setQuery] = useState(() => queryOf(location.hash));
   const fragment = fragmentOf(query);
   useEffect(() => {
@@ -23,8 +22,7 @@ export function useQuery(onKeyOfAddress) {
   useEffect(() => {
     // A link of this page that is opened in its own tab.
     const restore = () => {
-      takeKeyFromAddress();
-      onKeyOfAddress();
+      onHashChange();
       setQuery(queryOf(location.hash));
     };
     addEventListener('hashchange', restore);

@@ -1,5 +1,6 @@
 import { html } from '../html.js';
 import { useState } from '../vendor/hooks.js';
+import { Dialog } from './dialog.js';
 
 /** What an HTTP header can carry. */
 const KEY = /^[\x21-\x7e]+$/;
@@ -41,6 +42,22 @@ export function KeyForm({ failure, onKey }) {
     <p id="key-fault" class="fault" aria-live="polite">${shown}</p>
     <p class="muted">The key stays in this tab, and is forgotten when the tab is closed.</p>
   </form>`;
+}
+
+/** Asks whether the key of a link replaces that of the tab. */
+export function OfferedKey({ rights, onUse, onKeep }) {
+  const name = rights === undefined ? '' : html`, “${rights.name}”`;
+  return html`<${Dialog} title="The link has another key" onClose=${onKeep}>
+    <p>
+      This tab has a key already${name}. With the key of the link, the page shows what that key may see, and what you import is
+      stored in databases that others with this key can read.
+    </p>
+    <p class="muted">Use it only if you know who made the link.</p>
+    <p class="actions">
+      <button class="primary" type="button" onClick=${onKeep}>Keep my key</button>
+      <button type="button" onClick=${onUse}>Use the key of the link</button>
+    </p>
+  <//>`;
 }
 
 /** What the key of the tab may do. */
