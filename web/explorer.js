@@ -1,5 +1,5 @@
 import { UNREACHABLE } from './api.js';
-import { columnsOf, merged, stemsOf, titleColumn } from './columns.js';
+import { columnsOf, embeddedColumns, merged, titleColumn } from './columns.js';
 import { useFacets } from './hooks/use-facets.js';
 import { useScoreHistogram } from './hooks/use-score-histogram.js';
 import { useSearch } from './hooks/use-search.js';
@@ -31,6 +31,7 @@ export function Explorer({ service, query: asked, change }) {
   const main = useRef();
   const [areFiltersOpen, setFiltersOpen] = useState(false);
   const search = useSearch(key, query, databases);
+  const embedded = embeddedColumns(description);
   const columns = useColumns(query.database, description, search.results);
   const isUp = search.failure === undefined;
   const histogram = useScoreHistogram(key, query, { revision: databases, isEnabled: isUp });
@@ -126,7 +127,7 @@ export function Explorer({ service, query: asked, change }) {
           service=${service}
           query=${query}
           columns=${columns}
-          title=${titleColumn(search.results[0]?.data ?? {})}
+          title=${titleColumn(search.results[0]?.data ?? {}, embedded)}
           isEnabled=${search.value !== undefined}
           onColour=${(colour) => change({ colour })}
           onShow=${showRecord}
@@ -140,7 +141,7 @@ export function Explorer({ service, query: asked, change }) {
           query=${query}
           point=${selected}
           request=${search.value.request}
-          stems=${stemsOf(query.text)}
+          embedded=${embedded}
           onClose=${() => setSelected(undefined)}
         />`
       }
@@ -150,7 +151,7 @@ export function Explorer({ service, query: asked, change }) {
           : search.value !== undefined &&
             (
               search.results.length > 0
-                ? html`<${Results} key=${search.value.database} search=${search} onLeave=${() => input.current.focus()} />`
+                ? html`<${Results} key=${search.value.database} search=${search} embedded=${embedded} onLeave=${() => input.current.focus()} />`
                 : !search.isLoading &&
                   html`<${EmptyResults} query=${query} best=${histogram?.best} description=${description} onChange=${change} />`
             )

@@ -1,8 +1,9 @@
-import { markedParts, rankedColumns } from '../columns.js';
+import { rankedColumns } from '../columns.js';
 import { ago } from '../format.js';
 import { html, memo } from '../html.js';
 import { TIMES } from '../query.js';
 import { useCallback, useState } from '../vendor/hooks.js';
+import { markedParts } from '../words.js';
 import { Explanation } from './explanation.js';
 
 /** Longer values get lines of their own. */
@@ -28,14 +29,16 @@ export function useOpened() {
 }
 
 /** A record at its place in the results, or alone: its score, its title, the columns that match best first, and its times. */
-export const Card = memo(({ record, at, request, stems, variant, isFirst, opened = CLOSED, onToggle }) => {
-  const { id, relevance_score: score, data, timestamps, passage } = record;
-  const [lead, ...others] = rankedColumns(data, stems, passage);
-  const shown = opened.columns ? others : others.slice(0, SHOWN_COLUMNS);
-  const times = TIMES[variant];
-  const partOf = ({ name }) => (name === passage?.column ? passage : undefined);
-  const explanation = `explanation-${at ?? 'selected'}`;
-  return html`<li class="card" tabindex=${isFirst ? 0 : -1} aria-posinset=${at === undefined ? undefined : at + 1} aria-setsize=${at === undefined ? undefined : '-1'}>
+export const Card = memo(
+  ({ record, at, request, words, embedded, variant, isFirst, opened = CLOSED, onToggle }) => {
+    const { id, relevance_score: score, data, timestamps, passage } = record;
+    const areMarked = request.search?.lexical > 0;
+    const [lead, ...others] = rankedColumns(data, { words, embedded, passage, areMarked });
+    const shown = opened.columns ? others : others.slice(0, SHOWN_COLUMNS);
+    const times = TIMES[variant];
+    const partOf = ({ name }) => (name === passage?.column ? passage : undefined);
+    const explanation = `explanation-${at ?? 'selected'}`;
+    return html`<li class="card" tabindex=${isFirst ? 0 : -1} aria-posinset=${at === undefined ? undefined : at + 1} aria-setsize=${at === undefined ? undefined : '-1'}>
     ${
       score !== undefined &&
       html`<div class="score">
@@ -48,14 +51,14 @@ export const Card = memo(({ record, at, request, stems, variant, isFirst, opened
         lead !== undefined &&
         html`<p class=${`lead ${classOf(lead)}${partOf(lead) ? ' whole' : ''}`}>
         <span class="name">${shownName(lead, partOf(lead))}</span>
-        <span dir="auto">${shownValue(lead, partOf(lead), stems)}</span>
+        <span dir="auto">${shownValue(lead, partOf(lead))}</span>
       </p>`
       }
       <dl>
         ${shown.map(
           (column) => html`<div class=${partOf(column) ? 'long whole' : classOf(column)}>
             <dt>${shownName(column, partOf(column))}</dt>
-            <dd dir="auto">${shownValue(column, partOf(column), stems)}</dd>${' '}
+            <dd dir="auto">${shownValue(column, partOf(column))}</dd>${' '}
           </div>`,
         )}
       </dl>
@@ -83,7 +86,8 @@ export const Card = memo(({ record, at, request, stems, variant, isFirst, opened
       ${opened.explanation && html`<${Explanation} id=${explanation} record=${record} request=${request} />`}
     </div>
   </li>`;
-});
+  },
+);
 
 function classOf({ value }) {
   return typeof value === 'string' && value.length > SHORT ? 'long' : 'short';
@@ -94,13 +98,13 @@ function shownName({ name }, part) {
 }
 
 /** A value, or only `part` of it. */
-function shownValue({ value }, part, stems) {
+function shownValue({ value, marked }, part) {
   if (typeof value !== 'string') return String(value);
   const { start, end } = part ?? { start: 0, end: value.length };
-  const marked = markedParts(value.slice(start, end), stems).map(({ text, isMarked }) =>
+  const parts = markedParts(value.slice(start, end), marked).map(({ text, isMarked }) =>
     isMarked ? html`<mark>${text}</mark>` : text,
   );
-  return [start > 0 && '… ', ...marked, end < value.length && ' …'];
+  return [start > 0 && '… ', ...parts, end < value.length && ' …'];
 }
 
 const titleOf = (timestamps) =>

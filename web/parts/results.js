@@ -1,12 +1,12 @@
-import { stemsOf } from '../columns.js';
 import { html } from '../html.js';
 import { useLayoutEffect, useMemo, useRef } from '../vendor/hooks.js';
+import { searchedWords } from '../words.js';
 import { Card, useOpened } from './card.js';
 
 /** The results of all pages so far. Arrow keys move between them, and Escape goes back to the search. */
-export function Results({ search, onLeave }) {
+export function Results({ search, embedded, onLeave }) {
   const { results, value } = search;
-  const stems = useMemo(() => stemsOf(value.request.search?.text ?? ''), [value]);
+  const words = useMemo(() => searchedWords(value.request.search?.text ?? ''), [value]);
   const [opened, toggle] = useOpened();
   const list = useRef();
   /** How many results there were when more were asked for. */
@@ -45,7 +45,8 @@ export function Results({ search, onLeave }) {
             record=${record}
             at=${at}
             request=${value.request}
-            stems=${stems}
+            words=${words}
+            embedded=${embedded}
             variant=${typeof record.id === 'string' ? 'A' : 'B'}
             isFirst=${at === 0}
             opened=${opened.get(record.id)}

@@ -1,13 +1,15 @@
 import { useRecord } from '../hooks/use-record.js';
 import { html } from '../html.js';
-import { useEffect, useRef } from '../vendor/hooks.js';
+import { useEffect, useMemo, useRef } from '../vendor/hooks.js';
+import { searchedWords } from '../words.js';
 import { Card, useOpened } from './card.js';
 
 /** The record of a point of the map that is not on the pages so far. */
-export function SelectedRecord({ service, query, point, request, stems, onClose }) {
+export function SelectedRecord({ service, query, point, request, embedded, onClose }) {
   const record = useRecord(service.key, query.database, point.id);
   const section = useRef();
   const [opened, toggle] = useOpened();
+  const words = useMemo(() => searchedWords(request.search?.text ?? ''), [request]);
   useEffect(() => section.current?.querySelector('li.card')?.focus(), [record.value]);
   if (record.failure !== undefined) return html`<p class="fault" role="alert">${record.failure.message}</p>`;
   if (record.value === undefined || record.value.id !== point.id) return null;
@@ -21,7 +23,8 @@ export function SelectedRecord({ service, query, point, request, stems, onClose 
         key=${point.id}
         record=${{ ...record.value, relevance_score: point.relevance_score }}
         request=${request}
-        stems=${stems}
+        words=${words}
+        embedded=${embedded}
         variant=${query.variant}
         isFirst=${true}
         opened=${opened.get(point.id)}

@@ -1,0 +1,83 @@
+// Words as searches with exact words compare them: docs/reference/lexical-score.md. Typos are left out, because the
+// vocabulary decides about them.
+
+/** Of a text of a search, this many words count. */
+const MAX_WORDS = 64;
+/** From this many letters on, a plural or a singular matches. */
+const PLURAL_FROM = 3;
+/** From this many letters on, the last word of a search matches the words that begin with it. */
+const BEGINNING_FROM = 2;
+
+/** Words that occur in most texts. They weigh next to nothing, and marks on them would hide the others. */
+const STOP_WORDS = new Set(
+  'a about an and are as at be been but by can do for from had has have he her his how i if in into is it its me my not of off on one or our out over she so some than that the their them then there these they this those to under up us was we were what when where which who why will with would you your'.split(
+    ' ',
+  ),
+);
+
+/** Letters that make a word each, as in Chinese. */
+const ALONE = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]`;
+const PART = String.raw`(?!${ALONE})[\p{L}\p{N}]\p{M}*`;
+/** What joins letters, and what joins digits. */
+const JOINED = String.raw`(?<=\p{L}\p{M}*)['’](?=\p{L})|(?<=\p{N})[.,;'’_](?=\p{N})`;
+const WORD = new RegExp(String.raw`${ALONE}\p{M}*|${PART}(?:${PART}|${JOINED})*[+#]*`, 'gu');
+
+const REPLACED = { ς: 'σ', ø: 'o', ł: 'l', đ: 'd', ð: 'd', ı: 'i', æ: 'ae', œ: 'oe', ß: 'ss', þ: 'th' };
+
+/** A text in lower case, without diacritics and apostrophes. */
+function folded(text) {
+  if (/^[\0-\x7f]*$/.test(text)) return text.replaceAll("'", '').toLowerCase();
+  return text
+    .normalize('NFKD')
+    .replaceAll(/[\u0300-\u036f'’]/g, '')
+    .toLowerCase()
+    .replaceAll(/[ςøłđðıæœßþ]/g, (letter) => REPLACED[letter]);
+}
+
+/** The words of the text of a search. Stop words count only when there are no others. */
+export function searchedWords(text) {
+  const all = (text.match(WORD) ?? []).slice(0, MAX_WORDS).map(folded);
+  const telling = all.filter((word) => !STOP_WORDS.has(word));
+  const last = all.at(-1);
+  return [...new Set(telling.length > 0 ? telling : all)].map((word) => ({
+    word,
+    mayContinue: word === last && word.length >= BEGINNING_FROM,
+  }));
+}
+
+function isMatch({ word, mayContinue }, other) {
+  if (word === other) return true;
+  const [shorter, longer] = word.length < other.length ? [word, other] : [other, word];
+  if (shorter.length >= PLURAL_FROM && longer === `${shorter}s`) return true;
+  return mayContinue && other.startsWith(word);
+}
+
+/** Whether a text can have one of the words. Most have none, and this is much faster than dividing them into words. */
+function mayHave(text, words) {
+  if (words.length === 0) return false;
+  const all = folded(text);
+  return words.some(({ word }) => all.includes(word.length > PLURAL_FROM ? word.replace(/s$/, '') : word));
+}
+
+/** The share of the words of a search that a text has. */
+export function shareOf(words, text) {
+  if (!mayHave(text, words)) return 0;
+  const own = [...new Set(text.match(WORD))].map(folded);
+  return words.filter((word) => own.some((other) => isMatch(word, other))).length / words.length;
+}
+
+/** The parts of a text, with the words of a search marked. */
+export function markedParts(text, words) {
+  if (!mayHave(text, words)) return [{ text, isMarked: false }];
+  const parts = [];
+  let end = 0;
+  for (const { 0: own, index } of text.matchAll(WORD)) {
+    const other = folded(own);
+    if (!words.some((word) => isMatch(word, other))) continue;
+    if (index > end) parts.push({ text: text.slice(end, index), isMarked: false });
+    parts.push({ text: own, isMarked: true });
+    end = index + own.length;
+  }
+  if (end < text.length) parts.push({ text: text.slice(end), isMarked: false });
+  return parts;
+}
