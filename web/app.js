@@ -17,10 +17,11 @@ export function App() {
   const [offered, setOffered] = useState(takeKeyFromAddress);
   const service = useService();
   const { rights, databases } = service;
-  const [query, change] = useQuery(() => {
+  const asked = useQuery(() => {
     setOffered(takeKeyFromAddress());
     service.useKey(storedKey());
   });
+  const { query, change } = asked;
   const [dialog, setDialog] = useState();
   const [dropped, setDropped] = useState();
   const close = () => {
@@ -59,7 +60,7 @@ export function App() {
       onDatabase=${choose}
       onOpen=${setDialog}
     />
-    <${Main} service=${service} query=${query} change=${change} onOpen=${setDialog} />
+    <${Main} service=${service} asked=${asked} change=${change} onOpen=${setDialog} />
     ${
       dialog === 'databases' &&
       html`<${Databases} service=${service} onChoose=${choose} onDropped=${leave} onImport=${() => setDialog('import')} onClose=${close} />`
@@ -116,7 +117,8 @@ function useFileDrop(isEnabled, onFile) {
   }, [isEnabled]);
 }
 
-function Main({ service, query, change, onOpen }) {
+function Main({ service, asked, change, onOpen }) {
+  const { query } = asked;
   const { key, rights, databases, failure } = service;
   if (key === undefined || failure?.status === 401) {
     return html`<main class="single"><${KeyForm} failure=${failure} onKey=${service.useKey} /></main>`;
@@ -136,5 +138,5 @@ function Main({ service, query, change, onOpen }) {
   if (!rights.search) {
     return html`<main class="single"><${NotAllowed} rights=${rights} onOpen=${onOpen} /></main>`;
   }
-  return html`<${Explorer} service=${service} query=${query} change=${change} onOpen=${onOpen} />`;
+  return html`<${Explorer} service=${service} asked=${asked} change=${change} />`;
 }

@@ -21,12 +21,14 @@ import { useEffect, useMemo, useRef, useState } from './vendor/hooks.js';
 const RETRY_MS = 2_000;
 
 /** Search, filter and results of a database. `change` is the same function in every call, so that few parts are rendered. */
-export function Explorer({ service, query: asked, change }) {
+export function Explorer({ service, asked, change }) {
   const { key, rights, databases } = service;
-  const description = databases.find(({ id }) => id === asked.database);
+  const description = databases.find(({ id }) => id === asked.query.database);
   const hasModel = description?.model !== null;
   // The text stays in the address, for the next database that has a model.
-  const query = useMemo(() => (hasModel ? asked : { ...asked, text: '' }), [asked, hasModel]);
+  const possible = (query) => (hasModel ? query : { ...query, text: '' });
+  const shown = useMemo(() => possible(asked.query), [asked.query, hasModel]);
+  const query = useMemo(() => possible(asked.settled), [asked.settled, hasModel]);
   const input = useRef();
   const main = useRef();
   const [areFiltersOpen, setFiltersOpen] = useState(false);
@@ -61,7 +63,7 @@ export function Explorer({ service, query: asked, change }) {
   }, []);
 
   const isSearch = query.text.trim() !== '';
-  const count = query.filter.rules.length;
+  const count = shown.filter.rules.length;
   const isMapShown = rights.map && query.map !== '';
   const [selected, setSelected] = useState();
   useEffect(() => setSelected(undefined), [search.value]);
@@ -72,11 +74,12 @@ export function Explorer({ service, query: asked, change }) {
   };
   return html`<main class="explorer" ref=${main}>
     <${SearchForm}
-      query=${query}
+      query=${shown}
       columns=${columns}
       hasModel=${hasModel}
       input=${input}
       onChange=${change}
+      onSearch=${asked.settle}
       onEnterResults=${() => main.current.querySelector('li.card')?.focus()}
     />
     <button
@@ -100,11 +103,11 @@ export function Explorer({ service, query: asked, change }) {
           onChange=${change}
         />`
       }
-      <${Filter} root=${query.filter} columns=${columns} faults=${faults.byNode} onChange=${change} />
+      <${Filter} root=${shown.filter} columns=${columns} faults=${faults.byNode} onChange=${change} />
       <${TimeRange} from=${query.from} to=${query.to} faults=${faults.timeRange} onChange=${change} />
       ${
         facets?.length > 0 &&
-        html`<${Facets} facets=${facets} filter=${query.filter} from=${query.from} to=${query.to} onChange=${change} />`
+        html`<${Facets} facets=${facets} filter=${shown.filter} from=${query.from} to=${query.to} onChange=${change} />`
       }
     </aside>
     <section class="found" aria-label="Matches">
@@ -117,7 +120,7 @@ export function Explorer({ service, query: asked, change }) {
             Map
           </button>`
           }
-          <${Copy} query=${query} />
+          <${Copy} query=${shown} />
         </span>
       </div>
       ${

@@ -222,6 +222,29 @@ test('intervals of numbers are chosen in the same way', async ({ open }) => {
   await tab.status(/^331 records/);
 });
 
+test('what is typed as the value of a rule is searched for after a pause', async ({ open }) => {
+  const tab = await open({ database: 'facts' });
+  const { page } = tab;
+  await tab.status(/^331 records/);
+  await page.getByRole('button', { name: 'Add rule' }).click();
+  await page.getByRole('combobox', { name: 'Column' }).selectOption('country');
+  const values: string[] = [];
+  page.on('request', (request) => {
+    const { filter, pagination, facets } = request.postDataJSON() ?? {};
+    if (pagination?.limit === 20 && facets === undefined) values.push(filter?.rules[0].value);
+  });
+  await tab.pauseClock();
+  await page.getByRole('textbox', { name: 'Value' }).focus();
+  for (const letter of 'France') {
+    await page.keyboard.type(letter);
+    await page.clock.runFor(150);
+  }
+  expect(values).toEqual([]);
+  await page.clock.runFor(150);
+  await expect.poll(() => values).toEqual(['France']);
+  await page.clock.resume();
+});
+
 test('a click on a bar of a histogram adds the rules of its interval', async ({ open }) => {
   const tab = await open({ database: 'facts' });
   const { page } = tab;

@@ -3,7 +3,7 @@ import { operationPath, requestOf } from '../query.js';
 import { useMemo, useRef, useState } from '../vendor/hooks.js';
 import { useRequest } from './use-request.js';
 
-/** The first letter is searched for at once. Those that follow faster than this share a request. */
+/** The first step of a slider is searched for at once. Those that follow faster than this share a request. */
 const SPACING_MS = 40;
 
 /** Matches are counted when the user pauses: that takes longer than finding the best ones. */
@@ -44,7 +44,6 @@ export function useSearch(key, query, revision) {
         variant,
         operation,
         body: next.body,
-        withTotal: false,
       });
       setMore({ first: follows, results: [...before, ...page.results], pagination: page.pagination });
     } catch (failure) {

@@ -16,7 +16,7 @@ import { useLayoutEffect, useRef } from '../vendor/hooks.js';
 export function FilterBuilder({ root, columns, faults, onChange }) {
   /** The key of a rule that was added here, until it has the focus. */
   const added = useRef();
-  const change = (key, update) => onChange(changeNode(root, key, update));
+  const change = (key, update, options) => onChange(changeNode(root, key, update), options);
   return html`<${Rules} node=${root} depth=${0} columns=${columns} faults=${faults} change=${change} added=${added} />`;
 }
 
@@ -97,7 +97,7 @@ function Rule({ rule, at, columns, faults, change, added }) {
     added.current = undefined;
     first.current.focus();
   }, []);
-  const update = (changes) => change(rule.key, (before) => ({ ...before, ...changes }));
+  const update = (changes, options) => change(rule.key, (before) => ({ ...before, ...changes }), options);
   const known = columns.some(({ name }) => name === rule.column);
   const own = faults.get(rule.key) ?? [];
   const id = `fault-${rule.key}`;
@@ -154,11 +154,10 @@ function Rule({ rule, at, columns, faults, change, added }) {
       aria-describedby=${own.length > 0 ? id : undefined}
       value=${rule.value}
       onInput=${({ target: { value } }) =>
-        update({
-          value,
-          draft: value === '',
-          ...(types.length > 0 && { type: typeOfInput(rule, value, types) }),
-        })}
+        update(
+          { value, draft: value === '', ...(types.length > 0 && { type: typeOfInput(rule, value, types) }) },
+          { isTyped: true },
+        )}
     />`
     }
     ${

@@ -12,7 +12,8 @@ export function FilterJson({ root, onChange }) {
   const type = (text) => {
     setTyped(text);
     try {
-      onChange(text.trim() === '' ? newGroup() : filterFromJson(JSON.parse(text)));
+      const filter = text.trim() === '' ? newGroup() : filterFromJson(JSON.parse(text));
+      onChange(filter, { isTyped: true });
       setFault(undefined);
     } catch (error) {
       setFault(error instanceof SyntaxError ? `This is not JSON: ${error.message}` : error.message);

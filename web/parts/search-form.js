@@ -6,14 +6,18 @@ const VARIANTS = [
 ];
 
 /** The text of the search, and how records are shown. */
-export function SearchForm({ query, columns, hasModel, input, onChange, onEnterResults }) {
+export function SearchForm({ query, columns, hasModel, input, onChange, onSearch, onEnterResults }) {
   const isListing = query.text.trim() === '';
   const move = (event) => {
     if (event.key !== 'ArrowDown') return;
     event.preventDefault();
     onEnterResults();
   };
-  return html`<form class="search" role="search" aria-label="Records" onSubmit=${(event) => event.preventDefault()}>
+  const submit = (event) => {
+    event.preventDefault();
+    onSearch();
+  };
+  return html`<form class="search" role="search" aria-label="Records" onSubmit=${submit}>
     <input
       ref=${input}
       type="search"
@@ -23,7 +27,7 @@ export function SearchForm({ query, columns, hasModel, input, onChange, onEnterR
       autofocus
       disabled=${!hasModel}
       value=${query.text}
-      onInput=${({ target }) => onChange({ text: target.value })}
+      onInput=${({ target }) => onChange({ text: target.value }, { isTyped: true })}
       onKeyDown=${move}
     />
     <div class="tools">
