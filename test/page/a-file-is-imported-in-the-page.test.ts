@@ -111,6 +111,18 @@ test('a dropped file goes to an existing database, and again changes nothing', a
   }
 });
 
+test('one value of another kind stores no record twice', async ({ open, service }) => {
+  await service.call('PUT', '/v1/databases/kinds', {});
+  const records = [1, 2].map((id) => ({ id, data: { name: 'a' } }));
+  await service.call('POST', '/v1/databases/kinds/records', { records });
+  const tab = await open();
+  await choose(tab, 'kinds.csv', 'id,name\nx3,c\n1,b\n2,b\n');
+  await tab.page.getByLabel('Target database').selectOption('kinds');
+  await submit(tab);
+  await tab.page.getByText('give the column "id" the type number to keep the integer ids').waitFor();
+  expect((await service.call('GET', '/v1/databases/kinds')).body.records).toBe(2);
+});
+
 test('a cancelled import keeps what is stored, and says how much', async ({ open, service }) => {
   const tab = await open();
   const { page } = tab;

@@ -1,4 +1,4 @@
-import { databasePath, Failure, send } from '../api.js';
+import { databasePath, Failure, send, sendJson } from '../api.js';
 import { noProgress, upload } from '../upload.js';
 import { useEffect, useRef, useState } from '../vendor/hooks.js';
 
@@ -38,6 +38,7 @@ export function useImport(key) {
     setState({ step: 'storing', progress, ...shared });
     try {
       if (settings !== undefined) await create({ key, database, settings, signal });
+      else await content.checkKind(types, (id) => recordOf({ key, database, id, signal }));
       for await (progress of upload({ key, database, source: content.records(types), signal })) {
         setState({ step: 'storing', progress, ...shared });
       }
@@ -57,6 +58,19 @@ export function useImport(key) {
     cancel: () => controller.current.abort(),
     restart: () => setState({ step: 'choose' }),
   };
+}
+
+/** Requests a record; undefined when there is none. */
+async function recordOf({ key, database, id, signal }) {
+  try {
+    return await sendJson('GET', databasePath(database, `/records/${encodeURIComponent(id)}`), {
+      key,
+      signal,
+    });
+  } catch (failure) {
+    if (failure.code !== 'record_not_found') throw failure;
+    return undefined;
+  }
 }
 
 /**

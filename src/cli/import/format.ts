@@ -21,6 +21,8 @@ import { temporaryCopy } from './temporary-file.js';
 export interface FormatOptions extends DialectOptions {
   format?: FormatName;
   encoding?: string;
+  /** The column that identifies the records. */
+  idColumn?: string;
 }
 
 /** How a file is read. */
@@ -72,7 +74,9 @@ export async function detectFormat(source: Source, options: FormatOptions): Prom
     // The lines of NDJSON in UTF-8 are checked one by one.
     const checked = () => toUtf8(bytes(), encoding);
     const lines = isUtf8Name(encoding) ? bytes : checked;
-    const rows = () => (name === 'json' ? rowsOfDocuments(checked()) : rowsOfNdjson(lines()));
+    const { idColumn } = options;
+    const rows = () =>
+      name === 'json' ? rowsOfDocuments(checked(), idColumn) : rowsOfNdjson(lines(), idColumn);
     const description = [name === 'json' ? 'JSON' : 'NDJSON', ...notes].join(', ');
     return { name, description, unit: 'line', typed: true, encoding, rows, isRepeatable, header: NO_HEADER };
   }

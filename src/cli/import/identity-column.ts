@@ -1,6 +1,6 @@
-import { validate } from 'uuid';
+import { UUID } from '../../schema/ids.js';
 import { type Cell, numberCell, textOf } from './cells.js';
-import { usualText } from './column-types.js';
+import { type ColumnType, exactNumber, usualText } from './column-types.js';
 import { isIntegerId, uuidOfKey } from './identities.js';
 import type { SourceRow } from './rows.js';
 
@@ -26,12 +26,21 @@ export class IdentityValues {
   #values = 0;
   #integers = 0;
   #uuids = 0;
+  /** Numbers that are no integer ids, such as `007` and `1.5`. */
+  #otherNumbers = 0;
+  /** Values that are integer ids or UUIDs: the others can only be keys. */
+  readonly sample = new Sample();
 
   observe(text: string): void {
     if (text === '') return;
     this.#values += 1;
     if (isIntegerId(text)) this.#integers += 1;
-    else if (validate(text)) this.#uuids += 1;
+    else if (UUID.test(text)) this.#uuids += 1;
+    else {
+      if (exactNumber(text) !== undefined) this.#otherNumbers += 1;
+      return;
+    }
+    this.sample.add(text);
   }
 
   /** Number of rows that have a value. */
@@ -39,13 +48,36 @@ export class IdentityValues {
     return this.#values;
   }
 
-  get kind(): IdentityKind {
+  /** `declared` is the type of the column if an option gives it. A value that is no number of a column of numbers is a bad row. */
+  kind(declared: ColumnType | undefined): IdentityKind {
+    if (declared === 'text') return 'key';
+    if (declared === 'number') return this.#otherNumbers === 0 ? 'id' : 'key';
     if (this.#integers === this.#values) return 'id';
     return this.#uuids === this.#values ? 'uuid' : 'key';
   }
 }
 
-/** Decides from all values of a column `uuid` whether it is data: when no value has the form of a UUID. */
+/** Some of many texts, at equal distances. */
+class Sample {
+  static readonly #MAX = 64;
+  #texts: string[] = [];
+  #added = 0;
+  #distance = 1;
+
+  add(text: string): void {
+    if (this.#added % this.#distance === 0) this.#texts.push(text);
+    this.#added += 1;
+    if (this.#texts.length <= Sample.#MAX) return;
+    this.#texts = this.#texts.filter((_, at) => at % 2 === 0);
+    this.#distance *= 2;
+  }
+
+  get texts(): readonly string[] {
+    return this.#texts;
+  }
+}
+
+/** Decides from all values of a column `uuid` whether it is data: when no value is a UUID in any form. */
 export class UuidValues {
   #values = 0;
   #uuids = 0;
@@ -53,7 +85,7 @@ export class UuidValues {
   observe(text: string): void {
     if (text === '') return;
     this.#values += 1;
-    if (isUuidForm(text)) this.#uuids += 1;
+    if (uuidOf(text) !== undefined) this.#uuids += 1;
   }
 
   get isData(): boolean {
@@ -61,9 +93,11 @@ export class UuidValues {
   }
 }
 
-/** Returns whether a text has the form of a UUID. The service decides whether it is one. */
-export function isUuidForm(text: string): boolean {
-  return /^[0-9a-f]{32}$/i.test(text.replaceAll(/^urn:uuid:|[{}-]/gi, ''));
+/** Returns the UUID that a text has in any form, such as 32 digits or `{…}`, as records have it; undefined when it has none. */
+export function uuidOf(text: string): string | undefined {
+  const digits = text.replaceAll(/^urn:uuid:|[{}-]/gi, '').toLowerCase();
+  if (!/^[0-9a-f]{32}$/.test(digits)) return undefined;
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 /** Decides from all values of a column `key` beside a column `uuid` whether they are the keys of the records. */
@@ -139,10 +173,14 @@ export function idOfMember(json: string): string {
   return /^[\d+.-]/.test(json) ? usualText(numberCell(json)) : json;
 }
 
+/** Returns the value of the identity column; '' for a record whose members identify it, and without a value. */
+export function identityText(row: SourceRow, column: string | undefined, named: boolean): string {
+  return row.members === undefined || named ? idOfColumn(row, column) : '';
+}
+
 /** Returns the id of a row; '' when it has none. */
 export function idText(row: SourceRow, { column, kind }: IdentityColumns, named: boolean): string {
   const member = row.members?.get('id');
   if (member !== undefined && member !== 'null') return idOfMember(member);
-  if (row.members !== undefined && !named) return '';
-  return kind === 'id' ? idOfColumn(row, column) : '';
+  return kind === 'id' ? identityText(row, column, named) : '';
 }

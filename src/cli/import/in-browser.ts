@@ -10,7 +10,8 @@ import { type IdentityColumns, identityColumns, isIdentityOnly } from './identit
 import { Inspection } from './inspection.js';
 import { DocumentSplitter } from './json-documents.js';
 import { isJsonObject } from './json-object.js';
-import { flattened, rowOfJson } from './json-row.js';
+import { flattenedRows, rowOfJson } from './json-row.js';
+import { OtherKind, type OtherKindCalls } from './other-kind.js';
 import { RecordMaker } from './record-maker.js';
 import { BadRow, isBroken, type ReadRow, type SourceRow } from './rows.js';
 import { TextColumns } from './text-columns.js';
@@ -29,6 +30,9 @@ export interface RecordLine {
   json: Uint8Array;
   line: number;
 }
+
+/** The types that the user chose. */
+type Types = Readonly<Record<string, ColumnType>>;
 
 /** Reads the rows of a file from its beginning. Throws for a file that is not UTF-8. */
 type Rows = () => AsyncGenerator<ReadRow[]>;
@@ -78,19 +82,20 @@ export class BrowserFile {
       signal,
     }: { idColumn?: string; onProgress?(rows: number): void; signal?: AbortSignal } = {},
   ): Promise<BrowserFile> {
-    const format = await formatOf(file);
+    const format = await formatOf(file, idColumn);
     const inspection = new Inspection(format, idColumn);
     const texts = new TextColumns();
     const sample: SourceRow[] = [];
     let broken = 0;
     for await (const rows of format.rows()) {
       signal?.throwIfAborted();
-      const readable = flatRows(rows);
-      broken += rows.length - readable.length;
-      for (const row of readable) {
-        inspection.observe(row);
-        texts.observe(row);
-        if (sample.length < SAMPLE_ROWS) sample.push(row);
+      for (const row of rows) {
+        if (isBroken(row)) broken += 1;
+        else {
+          inspection.observe(row);
+          texts.observe(row);
+          if (sample.length < SAMPLE_ROWS) sample.push(row);
+        }
       }
       onProgress?.(inspection.rows);
     }
@@ -115,26 +120,41 @@ export class BrowserFile {
   }
 
   get identity(): IdentityColumns {
-    return identityColumns(
-      this.#idColumn,
-      this.#inspection,
-      this.#inspection.identity.kind,
-      this.#inspection.keys(false),
-    );
+    return this.#identityWith({});
+  }
+
+  #identityWith(types: Types): IdentityColumns {
+    const kind = this.#inspection.identity.kind(types[this.#idColumn ?? 'id']);
+    return identityColumns(this.#idColumn, this.#inspection, kind, this.#inspection.keys(false));
+  }
+
+  /**
+   * Checks whether a database has the records of the file under another kind of identity. `get` requests one of its
+   * records.
+   *
+   * @throws {Error} when the records would be stored twice.
+   */
+  async checkKind(types: Types, get: OtherKindCalls['get']): Promise<void> {
+    const { column, kind } = this.#identityWith(types);
+    if (column === undefined || types[column] !== undefined) return;
+    const optionFor = (name: string, type: ColumnType) => `the column "${name}" the type ${type}`;
+    const { texts } = this.#inspection.identity.sample;
+    await new OtherKind({ get, optionFor }).check({ column, kind, texts });
   }
 
   /**
    * Yields the records, and the lines that are none. Records with an integer id come first, because the service gives the
    * others ids above all that exist.
    */
-  async *records(
-    types: Readonly<Record<string, ColumnType>> = {},
-  ): AsyncGenerator<{ records: RecordLine[]; bad: BadLine[] }> {
-    const { identity } = this;
+  async *records(types: Types = {}): AsyncGenerator<{ records: RecordLine[]; bad: BadLine[] }> {
+    const identity = this.#identityWith(types);
     const named = this.#idColumn !== undefined;
     const ofColumns = new Map(this.columns.map(({ name, type }) => [name, types[name] ?? type]));
     const typeOf = (name: string) => ofColumns.get(name);
-    const maker = new RecordMaker({ identity, named, flatten: true, typeOf }, new Identities());
+    const maker = new RecordMaker(
+      { identity, named, hasRecords: this.#inspection.records > 0, typeOf },
+      new Identities(),
+    );
     const withId =
       this.#inspection.memberIds + (identity.kind === 'id' ? this.#inspection.identity.values : 0);
     const isMixed = withId > 0 && withId < this.rows;
@@ -161,20 +181,10 @@ export class BrowserFile {
   }
 }
 
-/** The rows that can be read, with columns in place of nested objects. */
-function flatRows(rows: readonly ReadRow[]): SourceRow[] {
-  return rows.flatMap((row) => {
-    if (isBroken(row)) return [];
-    try {
-      return [flattened(row)];
-    } catch (error) {
-      if (error instanceof BadRow) return [];
-      throw error;
-    }
-  });
-}
-
-async function formatOf(file: Blob): Promise<{ name: string; typed: boolean; rows: Rows }> {
+async function formatOf(
+  file: Blob,
+  idColumn: string | undefined,
+): Promise<{ name: string; typed: boolean; rows: Rows }> {
   const head = await file.slice(0, SAMPLE_BYTES).arrayBuffer();
   const isWhole = head.byteLength === file.size;
   // The end of the sample may divide a character.
@@ -187,9 +197,10 @@ async function formatOf(file: Blob): Promise<{ name: string; typed: boolean; row
     );
   }
   if (start.startsWith('{') && start.split('\n').some((line) => line.startsWith('{') && isJsonObject(line))) {
-    return { name: 'NDJSON', typed: true, rows: () => rowsOfLines(file) };
+    return { name: 'NDJSON', typed: true, rows: () => flattenedRows(rowsOfLines(file, idColumn)) };
   }
-  if (/^[[{]/.test(start)) return { name: 'JSON', typed: true, rows: () => rowsOfJson(file) };
+  if (/^[[{]/.test(start))
+    return { name: 'JSON', typed: true, rows: () => flattenedRows(rowsOfJson(file, idColumn)) };
   const dialect = detectDialect(text, isWhole, {});
   const separator = dialect.separator === '\t' ? 'tabs' : `"${dialect.separator}"`;
   return {
@@ -199,13 +210,13 @@ async function formatOf(file: Blob): Promise<{ name: string; typed: boolean; row
   };
 }
 
-async function* rowsOfLines(file: Blob): AsyncGenerator<ReadRow[]> {
+async function* rowsOfLines(file: Blob, idColumn: string | undefined): AsyncGenerator<ReadRow[]> {
   const decoder = new TextDecoder('utf-8');
   let rest = '';
   let line = 0;
   const rowOf = (text: string): ReadRow[] => {
     line += 1;
-    return text.trim() === '' ? [] : [rowOfJson(text.trimEnd(), { line })];
+    return text.trim() === '' ? [] : [rowOfJson(text.trimEnd(), { line }, idColumn)];
   };
   for await (const chunk of chunksOf(file)) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
@@ -215,12 +226,12 @@ async function* rowsOfLines(file: Blob): AsyncGenerator<ReadRow[]> {
   yield rowOf(rest + decoder.decode());
 }
 
-async function* rowsOfJson(file: Blob): AsyncGenerator<ReadRow[]> {
+async function* rowsOfJson(file: Blob, idColumn: string | undefined): AsyncGenerator<ReadRow[]> {
   const splitter = new DocumentSplitter(LIMITS.batch_bytes);
   const read = (values: ReturnType<DocumentSplitter['add']>) =>
     values.map(
       ({ raw, reason, ...place }): ReadRow =>
-        reason === undefined ? rowOfJson(raw, place) : { ...place, raw: () => raw, reason },
+        reason === undefined ? rowOfJson(raw, place, idColumn) : { ...place, raw: () => raw, reason },
     );
   for await (const chunk of chunksOf(file)) yield read(splitter.add(chunk));
   yield read(splitter.finish());

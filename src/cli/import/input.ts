@@ -5,21 +5,21 @@ import { NotUtf8 } from './encoding.js';
 import { detectFormat, detectLegacyEncoding, type Format, type FormatOptions } from './format.js';
 import { Identities } from './identities.js';
 import {
-  columnText,
   type IdentityColumns,
-  type IdentityKind,
+  IdentityValues,
   identityColumns,
+  identityText,
   idText,
   isIdentityOnly,
 } from './identity-column.js';
 import { Inspection, inspect } from './inspection.js';
-import { flattened } from './json-row.js';
+import { flattenedRows } from './json-row.js';
+import type { InferredIdentity } from './other-kind.js';
 import { LiveTypes, RecordMaker, type RecordPlan } from './record-maker.js';
-import { BadRow, isBroken, type OnBadRow, type Row, type SourceRow } from './rows.js';
+import { BadRow, isBroken, type OnBadRow, type ReadRow, type Row, type SourceRow } from './rows.js';
 import type { Source } from './source.js';
 
 export interface InputOptions extends FormatOptions {
-  idColumn?: string;
   types?: Record<string, ColumnType>;
   flatten?: boolean;
 }
@@ -43,6 +43,7 @@ export class Input {
   identity: IdentityColumns | undefined;
   /** Columns that options name and that no record of JSON from a pipe has had so far, with the names of the options. */
   readonly #unseen = new Map<string, string>();
+  readonly #valuesOfPipe = new IdentityValues();
   /** The types of JSON from a pipe. */
   #live: LiveTypes | undefined;
 
@@ -69,13 +70,14 @@ export class Input {
   ): Promise<Input> {
     const format = await detectFormat(source, options);
     const progress = (rows: number) => onProgress(rows, source.share());
+    const observe = (rows: AsyncGenerator<ReadRow[]>) =>
+      inspect(format, options.flatten ? flattenedRows(rows) : rows, options.idColumn, progress);
     if (!format.isRepeatable) {
       const sample = format.sample?.();
-      const inspection = sample === undefined ? undefined : await inspect(format, sample, options);
-      return new Input(source, options, format, inspection);
+      return new Input(source, options, format, sample && (await observe(sample)));
     }
     try {
-      return new Input(source, options, format, await inspect(format, format.rows(), options, progress));
+      return new Input(source, options, format, await observe(format.rows()));
     } catch (error) {
       if (!(error instanceof NotUtf8) || options.encoding !== undefined) throw error;
       const encoding = await detectLegacyEncoding(await openContent(source));
@@ -153,27 +155,24 @@ export class Input {
 
   /** Yields the first row of each of these ids as it is in the file. */
   async *rowsWithIds(ids: ReadonlySet<number>): AsyncGenerator<{ id: number; row: SourceRow }> {
-    const named = this.#options.idColumn !== undefined;
     const missing = new Set(ids);
-    for await (const rows of this.format.rows()) {
+    for await (const rows of this.#rows()) {
       for (const row of rows) {
         if (isBroken(row) || this.identity === undefined) continue;
-        const id = Number(idText(row, this.identity, named));
+        const id = Number(idText(row, this.identity, this.#isNamed));
         if (missing.delete(id)) yield { id, row };
       }
     }
   }
 
-  /** The identity column when the kind of its values was not declared, and some of the first rows of the file. */
-  async firstIdentities(): Promise<{ column: string; kind: IdentityKind; rows: SourceRow[] } | undefined> {
+  /** The identity column, if its values decide of which kind they are. For a pipe: the values so far. */
+  inferredIdentity(): InferredIdentity | undefined {
     const { column, kind } = this.identity ?? {};
-    const isDecided = column !== undefined && this.#options.types?.[column] === undefined;
-    if (!isDecided || kind === undefined || !this.format.isRepeatable) return undefined;
-    for await (const rows of this.format.rows()) {
-      const first = rows.flatMap((row) => (isBroken(row) || row.members ? [] : [this.#flat(row)]));
-      return { column, kind, rows: first.filter((row) => columnText(row, column) !== '') };
+    if (column === undefined || kind === undefined || this.#options.types?.[column] !== undefined) {
+      return undefined;
     }
-    return undefined;
+    const values = this.format.isRepeatable ? this.inspection?.identity : this.#valuesOfPipe;
+    return values && { column, kind, texts: values.sample.texts };
   }
 
   /** The types of the columns that this file decided, so that no option declares them. */
@@ -190,10 +189,9 @@ export class Input {
     });
   }
 
-  /** A column that is declared as text has keys, whatever its values are. */
   #identityOf(inspection: Inspection): IdentityColumns {
     const { idColumn, types } = this.#options;
-    const kind = types?.[idColumn ?? 'id'] === 'text' ? 'key' : inspection.identity.kind;
+    const kind = inspection.identity.kind(types?.[idColumn ?? 'id']);
     return identityColumns(idColumn, inspection, kind, inspection.keys(this.file === undefined));
   }
 
@@ -202,8 +200,8 @@ export class Input {
     const types = new Map(inspection.names.map((name) => [name, this.typeOf(name)]));
     return {
       identity,
-      named: this.#options.idColumn !== undefined,
-      flatten: this.#options.flatten ?? false,
+      named: this.#isNamed,
+      hasRecords: inspection.records > 0,
       typeOf: (name) => types.get(name),
     };
   }
@@ -218,7 +216,7 @@ export class Input {
 
   async *#part(part: Part, maker: RecordMaker, onBroken: OnBadRow, onBad: OnBadRow): AsyncGenerator<Row[]> {
     const isOnly = this.#parts().length === 1;
-    for await (const batch of this.format.rows()) {
+    for await (const batch of this.#rows()) {
       const rows: Row[] = [];
       for (const row of batch) {
         if (isBroken(row)) onBroken(row, row.reason);
@@ -231,7 +229,7 @@ export class Input {
   /** Rows of a pipe are sent in their order: either all have an id, or none. */
   async *#recordsOfPipe(maker: RecordMaker | undefined, onBad: OnBadRow): AsyncGenerator<Row[]> {
     let first: Part | undefined;
-    for await (const batch of this.format.rows()) {
+    for await (const batch of this.#rows()) {
       const rows: Row[] = [];
       for (const row of batch) {
         if (isBroken(row)) {
@@ -249,14 +247,14 @@ export class Input {
     }
   }
 
-  /** Returns the row with the columns that are stored. A row that cannot be flattened is reported when its record is made. */
-  #flat(row: SourceRow): SourceRow {
-    try {
-      return this.#options.flatten ? flattened(row) : row;
-    } catch (error) {
-      if (error instanceof BadRow) return row;
-      throw error;
-    }
+  get #isNamed(): boolean {
+    return this.#options.idColumn !== undefined;
+  }
+
+  /** Reads all rows, with the columns that are stored. */
+  #rows(): AsyncGenerator<ReadRow[]> {
+    const rows = this.format.rows();
+    return this.#options.flatten ? flattenedRows(rows) : rows;
   }
 
   #add(rows: Row[], maker: RecordMaker, row: SourceRow, onBad: OnBadRow): void {
@@ -264,20 +262,21 @@ export class Input {
       rows.push(maker.make(row));
     } catch (error) {
       if (!(error instanceof BadRow)) throw error;
-      onBad({ ...row, names: this.#flat(row).names }, error.message);
+      onBad(row, error.message);
     }
   }
 
   #see(row: SourceRow): void {
-    if (this.#unseen.size === 0) return;
-    for (const name of this.#flat(row).names) this.#unseen.delete(name);
+    const { identity } = this;
+    if (this.#unseen.size > 0) for (const name of row.names) this.#unseen.delete(name);
+    this.#valuesOfPipe.observe(identityText(row, identity?.column, this.#isNamed));
   }
 
   /** Decides the identity from the first record of a pipe. */
   #liveMaker(row: SourceRow): RecordMaker {
-    const { types, idColumn, flatten = false } = this.#options;
+    const { types, idColumn } = this.#options;
     const first = new Inspection(this.format, idColumn);
-    first.observe(this.#flat(row));
+    first.observe(row);
     if (idColumn !== undefined && !first.has(idColumn)) {
       const hint = didYouMean(idColumn, first.names);
       throw new Error(`--id-column: the first record of the pipe has no column "${idColumn}"${hint}`);
@@ -288,8 +287,8 @@ export class Input {
     return new RecordMaker(
       {
         identity: this.identity,
-        named: idColumn !== undefined,
-        flatten,
+        named: this.#isNamed,
+        hasRecords: first.records > 0,
         typeOf: (name, cell) => types?.[name] ?? live.typeOf(name, cell),
       },
       this.#identities,

@@ -5,12 +5,11 @@ import {
   columnText,
   type IdentityColumns,
   IdentityValues,
-  idOfColumn,
+  identityText,
   KeyValues,
   UuidValues,
 } from './identity-column.js';
-import { flattened } from './json-row.js';
-import { BadRow, isBroken, type SourceRow } from './rows.js';
+import { isBroken, type ReadRow, type SourceRow } from './rows.js';
 
 export const IDENTITY_MEMBERS: readonly string[] = ['id', 'uuid', 'key'];
 
@@ -24,6 +23,8 @@ export class Inspection {
   readonly #keys = new KeyValues();
   readonly #uuids = new UuidValues();
   rows = 0;
+  /** Rows that are records with `data`. */
+  records = 0;
   /** Rows that have an `id` beside `data`. */
   memberIds = 0;
   /** The members beside `data` that identify records. */
@@ -60,6 +61,7 @@ export class Inspection {
 
   observe(row: SourceRow): void {
     this.rows += 1;
+    if (row.members !== undefined) this.records += 1;
     for (const [at, name] of row.names.entries()) this.#observeCell(name, row.cells[at] ?? null);
     const member = row.members?.get('id');
     if (member !== undefined && member !== 'null') this.memberIds += 1;
@@ -67,8 +69,9 @@ export class Inspection {
       if (IDENTITY_MEMBERS.includes(name) && json !== 'null') this.identityMembers.add(name);
     }
     if (row.vector !== undefined || row.members?.has('vector')) this.vectors += 1;
-    if (row.members === undefined || this.#idColumn !== undefined) {
-      this.identity.observe(idOfColumn(row, this.#idColumn ?? 'id'));
+    const isNamed = this.#idColumn !== undefined;
+    this.identity.observe(identityText(row, this.#idColumn ?? 'id', isNamed));
+    if (row.members === undefined || isNamed) {
       this.#keys.observe(row);
       this.#uuids.observe(columnText(row, 'uuid'));
     }
@@ -92,20 +95,13 @@ export class Inspection {
 /** Reads rows to their end. Rows that are broken are left out: they are reported when the records are read. */
 export async function inspect(
   format: Format,
-  rows: AsyncIterable<readonly (SourceRow | { reason: string })[]>,
-  { idColumn, flatten }: { idColumn?: string; flatten?: boolean },
-  onProgress: (rows: number) => void = () => undefined,
+  rows: AsyncIterable<readonly ReadRow[]>,
+  idColumn: string | undefined,
+  onProgress: (rows: number) => void,
 ): Promise<Inspection> {
   const inspection = new Inspection(format, idColumn);
-  for await (const batch of rows as AsyncIterable<SourceRow[]>) {
-    for (const row of batch) {
-      if (isBroken(row)) continue;
-      try {
-        inspection.observe(flatten ? flattened(row) : row);
-      } catch (error) {
-        if (!(error instanceof BadRow)) throw error;
-      }
-    }
+  for await (const batch of rows) {
+    for (const row of batch) if (!isBroken(row)) inspection.observe(row);
     onProgress(inspection.rows);
   }
   inspection.addColumns(format.header.names);

@@ -73,6 +73,33 @@ export function cellOf(json: string): Cell {
   }
 }
 
+/** Returns the usual text of JSON: without white space, and with the shortest form of every string. Numbers stay as they are. */
+export function compactJson(json: string): string {
+  let text = '';
+  let at = 0;
+  for (let quote = json.indexOf('"'); quote >= 0; quote = json.indexOf('"', at)) {
+    text += withoutSpace(json.slice(at, quote));
+    at = endOfString(json, quote);
+    const string = json.slice(quote, at);
+    text += string.includes('\\') ? JSON.stringify(JSON.parse(string)) : string;
+  }
+  return text + withoutSpace(json.slice(at));
+}
+
+function withoutSpace(json: string): string {
+  return json.replaceAll(/[\t\n\r ]+/g, '');
+}
+
+/** Returns the index after the string that begins at `start`. */
+function endOfString(json: string, start: number): number {
+  for (let end = json.indexOf('"', start + 1); end >= 0; end = json.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (json[end - 1 - backslashes] === '\\') backslashes += 1;
+    if (backslashes % 2 === 0) return end + 1;
+  }
+  throw new BadRow(`is not JSON: the string at character ${start + 1} is not closed`);
+}
+
 class Reader {
   readonly #text: string;
   at = 0;
@@ -112,7 +139,7 @@ class Reader {
   string(): string {
     if (this.#text[this.at] !== '"') throw this.unexpected('a string');
     const start = this.at;
-    const json = this.#slice(this.#endOfString(start));
+    const json = this.#slice(endOfString(this.#text, start));
     // Everything else between two quotes is a string as it is.
     if (/[\\\p{Cc}]/u.test(json)) this.#check(json, start);
     return json;
@@ -124,7 +151,7 @@ class Reader {
     BRACKET_OR_QUOTE.lastIndex = start;
     for (let match = BRACKET_OR_QUOTE.exec(this.#text); match; match = BRACKET_OR_QUOTE.exec(this.#text)) {
       const [character] = match;
-      if (character === '"') BRACKET_OR_QUOTE.lastIndex = this.#endOfString(match.index);
+      if (character === '"') BRACKET_OR_QUOTE.lastIndex = endOfString(this.#text, match.index);
       else depth += character === '{' || character === '[' ? 1 : -1;
       if (depth > 0) continue;
       const json = this.#slice(match.index + 1);
@@ -132,16 +159,6 @@ class Reader {
       return json;
     }
     throw new BadRow(`is not JSON: what opens at character ${start + 1} is not closed`);
-  }
-
-  /** Returns the index after the string that begins at `start`. */
-  #endOfString(start: number): number {
-    for (let end = this.#text.indexOf('"', start + 1); end >= 0; end = this.#text.indexOf('"', end + 1)) {
-      let backslashes = 0;
-      while (this.#text[end - 1 - backslashes] === '\\') backslashes += 1;
-      if (backslashes % 2 === 0) return end + 1;
-    }
-    throw new BadRow(`is not JSON: the string at character ${start + 1} is not closed`);
   }
 
   #slice(end: number): string {

@@ -1,24 +1,32 @@
+import { newRecord } from '../../schema/records.js';
 import { type Cell, Nested } from './cells.js';
-import { cellOf, type Member, membersOf } from './json-object.js';
-import { BadRow, type Place, type ReadRow } from './rows.js';
+import { cellOf, compactJson, type Member, membersOf } from './json-object.js';
+import { BadRow, isBroken, type Place, type ReadRow, type SourceRow } from './rows.js';
+
+const RECORD_MEMBERS: readonly string[] = Object.keys(newRecord.properties);
 
 /**
- * Reads a row from the JSON of an object: a record with `data`, or an object whose members are the columns. `vector` is
- * no column if it is a list.
+ * Reads a row from the JSON of an object. It is a record if it has an object `data`, and only members of a record.
+ * Otherwise its members are the columns; `vector` is none if it is a list. An object with a member `idColumn` is a row, too.
  */
-export function rowOfJson(json: string, place: Place): ReadRow {
+export function rowOfJson(json: string, place: Place, idColumn?: string): ReadRow {
   const raw = () => oneLine(json);
   try {
     const members = membersOf(json);
     const data = members.find(({ name, json }) => name === 'data' && json.startsWith('{'));
-    if (data !== undefined) {
+    const isNamed = members.some(({ name }) => name === idColumn);
+    const unknownMembers =
+      data === undefined || isNamed
+        ? undefined
+        : members.map(({ name }) => name).filter((name) => !RECORD_MEMBERS.includes(name));
+    if (data !== undefined && unknownMembers?.length === 0) {
       const others = members.filter((member) => member !== data);
       return { ...place, raw, ...columnsOf(membersOf(data.json)), members: textsOf(others) };
     }
     if (members.length === 0) throw new BadRow('the object is empty');
     const vector = members.find(({ name, json }) => name === 'vector' && json.startsWith('['));
     const columns = columnsOf(members.filter((member) => member !== vector));
-    return { ...place, raw, ...columns, vector: vector?.json };
+    return { ...place, raw, ...columns, vector: vector && compactJson(vector.json), unknownMembers };
   } catch (error) {
     if (!(error instanceof BadRow)) throw error;
     return { ...place, raw, reason: error.message };
@@ -39,9 +47,14 @@ export function oneLine(json: string): string {
 }
 
 /**
- * Replaces each object of a row by columns such as `address.city`, and each list and each empty object by its JSON text.
+ * Replaces each object of the rows by columns such as `address.city`, and each list and each empty object by its JSON text
+ * without white space.
  */
-export function flattened<T extends { names: readonly string[]; cells: readonly Cell[] }>(row: T): T {
+export async function* flattenedRows(batches: AsyncIterable<ReadRow[]>): AsyncGenerator<ReadRow[]> {
+  for await (const rows of batches) yield rows.map((row) => (isBroken(row) ? row : flattened(row)));
+}
+
+function flattened(row: SourceRow): ReadRow {
   if (!row.cells.some((cell) => cell instanceof Nested)) return row;
   const [names, cells]: [string[], Cell[]] = [[], []];
   const add = (name: string, cell: Cell) => {
@@ -50,7 +63,7 @@ export function flattened<T extends { names: readonly string[]; cells: readonly 
       cells.push(cell);
     } else if (cell.json.startsWith('[')) {
       names.push(name);
-      cells.push(cell.json);
+      cells.push(compactJson(cell.json));
     } else {
       const members = membersOf(cell.json);
       if (members.length === 0) {
@@ -62,6 +75,6 @@ export function flattened<T extends { names: readonly string[]; cells: readonly 
   };
   for (const [at, name] of row.names.entries()) add(name, row.cells[at] ?? null);
   const twice = new Set(names).size < names.length && names.find((name, at) => names.indexOf(name) !== at);
-  if (twice) throw new BadRow(`column "${twice}" occurs twice after --flatten`);
+  if (twice) return { ...row, reason: `column "${twice}" occurs twice after --flatten` };
   return { ...row, names, cells };
 }

@@ -10,7 +10,10 @@ const NEWLINE = 0x0a;
 const noText = () => '';
 
 /** Yields the rows of NDJSON: an object per line. Empty lines are skipped. */
-export async function* rowsOfNdjson(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ReadRow[]> {
+export async function* rowsOfNdjson(
+  chunks: AsyncIterable<Uint8Array>,
+  idColumn?: string,
+): AsyncGenerator<ReadRow[]> {
   for await (const { bytes, firstLine, tooLong } of batchesOfLines(chunks, LIMITS.batch_bytes)) {
     const rows: ReadRow[] = tooLong.map((line) => {
       return { line, raw: noText, reason: `the line is longer than ${LIMITS.batch_bytes} bytes` };
@@ -22,7 +25,7 @@ export async function* rowsOfNdjson(chunks: AsyncIterable<Uint8Array>): AsyncGen
       const text = line === 1 ? withoutBom(lineBytes) : lineBytes;
       const json = Buffer.from(text.buffer, text.byteOffset, text.length).toString();
       if (!isUtf8(text)) rows.push({ line, raw: () => text, reason: 'the line is not UTF-8' });
-      else if (json.trim() !== '') rows.push(rowOfJson(json.trimEnd(), { line }));
+      else if (json.trim() !== '') rows.push(rowOfJson(json.trimEnd(), { line }, idColumn));
       start = end + 1;
       line += 1;
     }
@@ -31,11 +34,14 @@ export async function* rowsOfNdjson(chunks: AsyncIterable<Uint8Array>): AsyncGen
 }
 
 /** Yields the rows of JSON that is no NDJSON: a list of objects, or objects that extend over several lines. */
-export async function* rowsOfDocuments(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ReadRow[]> {
+export async function* rowsOfDocuments(
+  chunks: AsyncIterable<Uint8Array>,
+  idColumn?: string,
+): AsyncGenerator<ReadRow[]> {
   const splitter = new DocumentSplitter(LIMITS.batch_bytes);
   const read = (values: ReturnType<DocumentSplitter['add']>) =>
     values.map(({ raw, reason, ...place }) =>
-      reason === undefined ? rowOfJson(raw, place) : { ...place, raw: () => oneLine(raw), reason },
+      reason === undefined ? rowOfJson(raw, place, idColumn) : { ...place, raw: () => oneLine(raw), reason },
     );
   for await (const chunk of chunks) {
     const rows = read(splitter.add(chunk));

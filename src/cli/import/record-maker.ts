@@ -1,3 +1,4 @@
+import { UUID } from '../../schema/ids.js';
 import { LIMITS } from '../../schema/limits.js';
 import { type Cell, Nested, Numeral } from './cells.js';
 import { type ColumnType, convert, exactNumber, type Value } from './column-types.js';
@@ -9,9 +10,8 @@ import {
   idOfColumn,
   idOfMember,
   isIdentityOnly,
-  isUuidForm,
+  uuidOf,
 } from './identity-column.js';
-import { flattened } from './json-row.js';
 import { BadRow, type Row, type SourceRow } from './rows.js';
 
 const LINE_END = '\n';
@@ -22,7 +22,8 @@ export interface RecordPlan {
   identity: IdentityColumns;
   /** Whether `--id-column` names the identity column. */
   named: boolean;
-  flatten: boolean;
+  /** Whether objects of the file are records with `data`. */
+  hasRecords: boolean;
   /** Returns the type of a column; undefined when each value has its own. Throws {@link BadRow}. */
   typeOf(name: string, cell: Cell): ColumnType | undefined;
 }
@@ -44,14 +45,28 @@ export class RecordMaker {
   }
 
   /** @throws {BadRow} when the row cannot be stored. */
-  make(source: SourceRow): Row {
-    const row = this.#plan.flatten ? flattened(source) : source;
+  make(row: SourceRow): Row {
+    this.#checkMembers(row);
     const data = this.#data(row);
     const members = [...this.#identity(row), ...this.#members(row), `"data":{${data}}`];
     const json = encoder.encode(`{${members.join(',')}}${LINE_END}`);
     if (json.length > LIMITS.batch_bytes)
       throw new BadRow(`the record is longer than ${LIMITS.batch_bytes} bytes`);
-    return { json, names: row.names, line: row.line, record: row.record, raw: row.raw };
+    const isOfColumns = row.members === undefined && row.vector === undefined;
+    return { json, names: row.names, isOfColumns, line: row.line, record: row.record, raw: row.raw };
+  }
+
+  /** A record with a wrong name is not silently stored as a row. */
+  #checkMembers({ unknownMembers, cells }: SourceRow): void {
+    const isFlat = !cells.some((cell) => cell instanceof Nested);
+    if (unknownMembers === undefined || (isFlat && !this.#plan.hasRecords)) return;
+    const names = unknownMembers.map((name) => `"${name}"`).join(', ');
+    const problem = `${names}: no ${unknownMembers.length === 1 ? 'member' : 'members'} of a record with "data"`;
+    throw new BadRow(
+      isFlat
+        ? `${problem}, as other objects of the file are; if all of them are rows, name a member of each by --id-column`
+        : `${problem}; --flatten stores the object as a row, with columns such as "data.name"`,
+    );
   }
 
   #data({ names, cells, members }: SourceRow): string {
@@ -110,24 +125,31 @@ export class RecordMaker {
     }
     if (text !== '' && kind === 'id' && !isIntegerId(text)) {
       throw new BadRow(
-        `column "${column}": "${text}" is not an integer from 1 to ${Number.MAX_SAFE_INTEGER} like the first ids`,
+        `column "${column}": "${text}" is not an integer from 1 to ${Number.MAX_SAFE_INTEGER} like the other ids`,
       );
     }
     const id = kind === 'id' && text !== '' ? Number(text) : undefined;
     const given = kind === 'uuid' ? text : uuid;
-    if (given !== '' && !isUuidForm(given)) {
-      const advice = this.#plan.named ? '' : '; with --id-column for another column, "uuid" is data';
-      throw new BadRow(
-        `column "${uuids ? 'uuid' : column}": "${given}" is not a UUID like other values of the column${advice}`,
-      );
-    }
+    if (given !== '' && !UUID.test(given)) throw this.#noUuid(given, uuids ? 'uuid' : column);
     const key = this.#keyBeside(given, row);
     this.#identities.add({ id, uuid: given === '' ? undefined : given }, row.line);
     return [
       ...(id === undefined ? [] : [`"id":${id}`]),
-      ...(given === '' ? [] : [`"uuid":${JSON.stringify(given)}`]),
+      ...(given === '' ? [] : [`"uuid":"${given.toLowerCase()}"`]),
       ...(key === '' ? [] : [`"key":${JSON.stringify(key)}`]),
     ];
+  }
+
+  #noUuid(text: string, column: string): BadRow {
+    const usual = uuidOf(text);
+    const reason =
+      usual === undefined
+        ? `"${text}" is not a UUID like other values of the column`
+        : `"${text}" is a UUID in another form than ${usual}`;
+    const advice = this.#plan.named
+      ? `; --types ${column}=text makes the values keys`
+      : `; --id-column ${column} --types ${column}=text makes the values keys, and --id-column for another column makes "${column}" data`;
+    return new BadRow(`column "${column}": ${reason}${advice}`);
   }
 
   /** Returns the key of a row whose UUID is `uuid`; '' when it has none. */

@@ -33,6 +33,8 @@ export interface SourceRow extends Place {
   cells: readonly Cell[];
   /** The members beside `data` as JSON, for a row that is a record with `data`. */
   members?: ReadonlyMap<string, string> | undefined;
+  /** The members that no record has, for a row that would be a record without them. */
+  unknownMembers?: readonly string[] | undefined;
   /** The list `vector` of a row without `members`, as JSON. */
   vector?: string | undefined;
   /** The fingerprint of the model that made `vector`, for a row without `members`. */
@@ -55,6 +57,8 @@ export interface Row extends Place {
   json: Uint8Array;
   /** The names of its columns. */
   names: readonly string[];
+  /** Whether its members are made from columns, and not those of the file. */
+  isOfColumns: boolean;
   raw: RawText;
 }
 

@@ -7,7 +7,7 @@ import type { TargetOptions } from '../target.js';
 import { Attempts } from './attempts.js';
 import type { BadRows } from './bad-rows.js';
 import type { Input, InputOptions } from './input.js';
-import { refuseOtherKind } from './other-kind.js';
+import { OtherKind } from './other-kind.js';
 import { type UpsertCalls, type UpsertResult, upsertResumably } from './resumable-upsert.js';
 import type { Row } from './rows.js';
 import { reportTakenIds } from './taken-ids.js';
@@ -56,8 +56,8 @@ export async function storeRecords(
   const { database, isNew } = await new Attempts(calls).run(() =>
     ensureDatabase(databases, options.database, settingsOf(options)),
   );
-  if (!isNew) await new Attempts(calls).run(() => refuseOtherKind(input, database));
-  const result = await upsertResumably(database, rows, calls);
+  const checked = isNew ? rows : withCheckedKind(rows, input, database, calls);
+  const result = await upsertResumably(database, checked, calls);
   stop.throwIfAborted();
   const { created, changed, unchanged, earlier } = result;
   if (isNew && created + changed + unchanged + earlier === 0) await dropEmpty(database);
@@ -66,6 +66,23 @@ export async function storeRecords(
 }
 
 const NOTHING: StoreResult = { created: 0, changed: 0, unchanged: 0, earlier: 0 };
+
+/** Yields the rows. Fails before rows that the database has under another kind of identity. */
+async function* withCheckedKind(
+  batches: AsyncIterable<Row[]>,
+  input: Input,
+  database: Database,
+  calls: UpsertCalls,
+): AsyncGenerator<Row[]> {
+  const otherKind = new OtherKind({
+    get: (id) => database.get(id),
+    optionFor: (column, type) => `--types ${column}=${type}`,
+  });
+  for await (const rows of batches) {
+    await new Attempts(calls).run(() => otherKind.check(input.inferredIdentity()));
+    yield rows;
+  }
+}
 
 /** Waits for the first rows, and returns all rows; undefined when there are none. */
 async function startOf(rows: AsyncGenerator<Row[]>): Promise<AsyncIterable<Row[]> | undefined> {
@@ -115,7 +132,7 @@ async function dropEmpty(database: Database): Promise<void> {
   }
 }
 
-function settingsOf({ embed, dimensions, approximate, lexical }: ImportOptions): DatabaseSettings {
+export function settingsOf({ embed, dimensions, approximate, lexical }: ImportOptions): DatabaseSettings {
   return {
     ...(embed !== undefined && { embed: { columns: embed } }),
     ...(dimensions !== undefined && { dimensions }),

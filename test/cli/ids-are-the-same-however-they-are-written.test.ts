@@ -1,0 +1,131 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { open } from 'cosift';
+import { expect, test, vi } from 'vitest';
+import { openFile, recordsOf } from '../helpers/imported-files.js';
+import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
+
+// Each test starts several processes.
+vi.setConfig({ testTimeout: 300_000 });
+
+async function setUp() {
+  const directory = await temporaryDirectory();
+  const [file, data] = [join(directory, 'a.csv'), join(directory, 'data')] as [string, string];
+  const library = await open(data);
+  await library.createDatabase('d', { embed: { columns: ['none'] } });
+  await library.close();
+  const load = async (content: string, ...args: string[]) => {
+    await writeFile(file, content);
+    return cosift('import', file, '--database', 'd', '--data', data, ...args);
+  };
+  const pipe = async (content: string, ...args: string[]) => {
+    const command = new Command(['import', '-', '--database', 'd', '--data', data, ...args]);
+    command.child.stdin.end(content);
+    return { code: await command.ended(), stdout: command.stdout, stderr: command.stderr };
+  };
+  const count = async () => {
+    const library = await open(data);
+    try {
+      return (await library.database('d').describe()).records;
+    } finally {
+      await library.close();
+    }
+  };
+  return { load, pipe, count };
+}
+
+const SEED = '11111111-1111-1111-1111-111111111111';
+const SERVER = '49C1577D-2CB7-41BB-1CF3-08D960A71AAF';
+
+test('UUIDs of any version and in either letter case identify records', async () => {
+  const { load } = await setUp();
+  const rows = `uuid,name\n${SEED},a\n${SEED},b\n${SERVER},c\n${SERVER.toLowerCase()},d\n`;
+  const first = await load(rows);
+  expect(first).toMatchObject({
+    code: 1,
+    stderr:
+      `line 3: line 2 has the uuid ${SEED} too; only that line is stored\n` +
+      `line 5: line 4 has the uuid ${SERVER.toLowerCase()} too; only that line is stored\n`,
+  });
+  expect(first.stdout).toContain('2 created, 0 changed, 0 unchanged, 2 bad lines');
+  const again = await load(rows);
+  expect(again.stdout).toContain('0 created, 0 changed, 2 unchanged, 2 bad lines');
+});
+
+test('a UUID of no version does not make a column of UUIDs one of keys', async () => {
+  const uuid = '84cf6967-cf82-4d44-9311-4351ee47fbdb';
+  const { input } = await openFile(`id,name\n${uuid},a\n${SEED},b\n00000000-0000-0000-0000-000000000000,c\n`);
+  expect(input.identity).toMatchObject({ column: 'id', kind: 'uuid' });
+  const json = await openFile(
+    `[{"uuid":"${SERVER}","data":{"a":1}},{"uuid":"${SERVER.toLowerCase()}","data":{"a":2}}]`,
+  );
+  expect(await recordsOf(json.input)).toMatchObject({
+    records: [{ data: { a: 1 } }],
+    bad: [`1: an earlier record on this line has the uuid ${SERVER.toLowerCase()} too; only that is stored`],
+  });
+});
+
+test('UUIDs in another form are reported by the dry run as by the import, with the usual form', async () => {
+  const { load } = await setUp();
+  const rows = 'uuid,name\n550e8400e29b41d4a716446655440000,a\n{6f9619ff-8b86-4011-b42d-00c04fc964ff},b\n';
+  const dry = await load(rows, '--dry-run');
+  expect(dry.stderr).toContain(
+    'line 2: column "uuid": "550e8400e29b41d4a716446655440000" is a UUID in another form than 550e8400-e29b-41d4-a716-446655440000',
+  );
+  const stored = await load(rows);
+  expect([stored.code, stored.stderr]).toEqual([1, dry.stderr]);
+  expect(dry.code).toBe(1);
+  const keys = await load(rows, '--id-column', 'uuid', '--types', 'uuid=text');
+  expect(keys).toMatchObject({ code: 0, stdout: expect.stringContaining('2 created') });
+});
+
+test('one value of another kind stores no changed row twice', async () => {
+  const { load, pipe, count } = await setUp();
+  await load('id,name\n1,a\n2,b\n');
+  const changed = 'id,name\nx3,c\nx4,d\nx5,e\nx6,f\nx7,g\nx8,h\nx9,i\nx10,j\n1,a2\n2,b2\n';
+  const message =
+    'the column "id" has keys, but the database has these records by integer ids, such as "1", and they would be ' +
+    'stored twice: give --types id=number to keep the integer ids and to report the rows with other values, or ' +
+    '--types id=text to store all of them again, by keys';
+  expect(await load(changed)).toMatchObject({ code: 1, stderr: `cosift: ${message}\n` });
+  expect(await pipe(changed)).toMatchObject({ code: 1, stderr: `cosift: ${message}\n` });
+  const lines = '{"id":"x3","name":"c"}\n{"id":1,"name":"a2"}\n';
+  expect(await pipe(lines)).toMatchObject({ code: 1, stderr: `cosift: ${message}\n` });
+  expect(await count()).toBe(2);
+  const ids = await load('id,name\nx3,c\n1,a2\n2,b2\n', '--types', 'id=number');
+  expect(ids).toMatchObject({
+    code: 1,
+    stderr: 'line 2: column "id": "x3" is not an integer from 1 to 9007199254740991 like the other ids\n',
+    stdout: expect.stringContaining('0 created, 2 changed'),
+  });
+  const keys = await load('id,name\nx3,c\n1,a2\n2,b2\n', '--types', 'id=text');
+  expect(keys).toMatchObject({ code: 0, stdout: expect.stringContaining('3 created') });
+  // Now the database has them by keys, too.
+  expect(await load(changed)).toMatchObject({ code: 0, stdout: expect.stringContaining('0 changed') });
+});
+
+test('keys are not stored again as integer ids or UUIDs', async () => {
+  const { load, pipe, count } = await setUp();
+  await load(`id,name\n5,a\n${SEED},b\nx,c\n`);
+  const ids = await load('id,name\n7,z\n5,a2\n');
+  expect(ids).toMatchObject({ code: 1 });
+  expect(ids.stderr).toContain(
+    'has integer ids, but the database has these records by keys, such as "5", and they would be stored twice: ' +
+      'give --types id=text to keep the keys',
+  );
+  expect((await pipe('{"id":5,"name":"a2"}\n')).stderr).toContain('--types id=text');
+  expect((await load(`id,name\n${SEED},b2\n`)).stderr).toContain(
+    `has UUIDs, but the database has these records by keys, such as "${SEED}"`,
+  );
+  expect(await count()).toBe(3);
+  expect((await load('id,name\n5,a2\n', '--types', 'id=text')).stdout).toContain('0 created, 1 changed');
+});
+
+test('UUIDs are not stored again as keys', async () => {
+  const { load, count } = await setUp();
+  await load(`id,name\n${SEED},a\n`);
+  expect((await load(`id,name\n${SEED.toLowerCase()},a2\nunknown,b\n`)).stderr).toContain(
+    `has keys, but the database has these records by UUIDs, such as "${SEED}"`,
+  );
+  expect(await count()).toBe(1);
+});
