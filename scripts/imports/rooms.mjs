@@ -47,6 +47,7 @@ export const IMPORTERS = {
     // The rules of the engine, which every store keeps.
     'src/store/postgres',
     'src/backend/open-backend.ts',
+    'src/backend/check-lines.ts',
     'src/backend/data-lock.ts',
     'src/backend/doctor/examine-directory.ts',
     'src/server/http/strict-json.ts',

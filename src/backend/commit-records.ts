@@ -6,7 +6,7 @@ import type { WriteBarrier, WriteOptions } from './write-barrier.js';
 
 /** The database that the records of a call are written to. */
 export interface Destination {
-  store: RecordStore;
+  store: Pick<RecordStore, 'prepareLines' | 'commit'>;
   id: string;
   /** Returns the current write barrier of the database; a database that is created again has another one. */
   barrier: () => WriteBarrier;

@@ -16,6 +16,7 @@ export type {
   Readiness,
   Scope,
 } from './backend.js';
+export { checkLines, SHORT_RECORD_BYTES } from './check-lines.js';
 export { DataLock, LOCK_FILE } from './data-lock.js';
 export { type ExamineAllCall, examineDirectory } from './doctor/index.js';
 export { keptModels, keptModelsPath } from './kept-models.js';

@@ -242,6 +242,51 @@ test('JSON: an empty object is flattened to its text', async () => {
   expect((await recordsOf(input)).records).toEqual([{ id: 1, data: { a: '{}', 'b.c': '{}', 'b.d': '[]' } }]);
 });
 
+test('JSON, Parquet: a list is flattened to one text, however the file is written', async () => {
+  const list = '[1.50,"a b\\u00e9\\/",{"z":[],"a":null}]';
+  const spaced = '[ 1.50 ,\r\n\t"a b\\u00e9\\/" , { "z" : [ ] , "a" : null } ]';
+  const data = { list: '[1.50,"a b\u00e9/",{"z":[],"a":null}]' };
+  const uuids = new Set();
+  for (const content of [`{"list":${list}}\n`, `[\n{\n"list" : ${spaced}\n}\n]`, `{"list":\n${spaced} }`]) {
+    const { records } = await recordsOf((await openFile(content, { flatten: true })).input);
+    expect(records).toMatchObject([{ data }]);
+    uuids.add(records[0]?.uuid);
+  }
+  expect(uuids.size).toBe(1);
+  const columnData = [{ name: 'list', data: [[1, 2.5]] as unknown[], type: 'JSON' as const }];
+  const parquet = await openFile(new Uint8Array(parquetWriteBuffer({ columnData })), { flatten: true });
+  expect((await recordsOf(parquet.input)).records).toMatchObject([{ data: { list: '[1,2.5]' } }]);
+});
+
+test('JSON: an object with data and other members is a row', async () => {
+  const event = (id: number) => `{"id":${id},"type":"push","data":{"repo":"a","on":{"x":1}},"actor":"bob"}\n`;
+  const nested = await recordsOf((await openFile(event(1))).input);
+  expect(nested).toEqual({
+    records: [],
+    bad: [
+      '1: "type", "actor": no members of a record with "data"; --flatten stores the object as a row, with columns such as "data.name"',
+    ],
+  });
+  const row = (id: number) => ({
+    id,
+    data: { type: 'push', 'data.repo': 'a', 'data.on.x': 1, actor: 'bob' },
+  });
+  for (const options of [{}, { idColumn: 'id' }]) {
+    const { input } = await openFile(event(1) + event(2), { flatten: true, ...options });
+    expect(input.identity).toMatchObject({ column: 'id', kind: 'id' });
+    expect(await recordsOf(input)).toEqual({ records: [row(1), row(2)], bad: [] });
+  }
+  // A wrong name in one of many records does not change what is stored.
+  const record = '{"id":3,"data":{"repo":"b"}}\n';
+  const mixed = await recordsOf((await openFile(record + event(1), { flatten: true })).input);
+  expect(mixed.records).toEqual([{ id: 3, data: { repo: 'b' } }]);
+  expect(mixed.bad).toEqual([
+    expect.stringMatching(/^2: "type", "actor": no members of a record .* --id-column/),
+  ]);
+  const named = await recordsOf((await openFile(record + event(1), { flatten: true, idColumn: 'id' })).input);
+  expect(named.records).toEqual([{ id: 3, data: { 'data.repo': 'b' } }, row(1)]);
+});
+
 test('CSV: a first line of Excel declares the separator', async () => {
   for (const lineEnd of ['\n', '\r\n', '\r']) {
     const content = ['sep=;', 'id;a,b', '1;x, y', '2'].join(lineEnd) + lineEnd;
@@ -262,7 +307,8 @@ async function dryRunOf(content: string, dimensions?: number): Promise<{ lines: 
   const badRows = new BadRows({}, (text) => bad.push(text));
   const data = join(await temporaryDirectory(), 'data');
   const target = { database: 'd', data, ...(dimensions !== undefined && { dimensions }) };
-  return { lines: await dryRun(input, badRows, target, () => undefined), bad };
+  const calls = { badRows, stop: new AbortController().signal, onProgress: () => undefined };
+  return { lines: await dryRun(input, target, calls), bad };
 }
 
 test('a dry run names the members that identify records', async () => {
@@ -278,9 +324,11 @@ test('a dry run reports texts and vectors that the database would refuse', async
   const { lines, bad } = await dryRunOf(rows);
   expect(bad.sort()).toEqual([
     'line 1: column "a": contains half of a surrogate pair',
-    expect.stringMatching(/^line 2: \/vector: the new database would have a model, .* --dimensions/),
+    expect.stringMatching(/^line 2: \/vector: this database embeds its records with model all-MiniLM-L6-v2/),
   ]);
   expect(lines.at(-1)).toContain('dry run: 1 record would be stored');
   // With dimensions, the vectors are those of the records.
-  expect((await dryRunOf(rows, 2)).lines.at(-1)).toContain('dry run: 2 records would be stored');
+  const own = await dryRunOf(rows, 2);
+  expect(own.lines.at(-1)).toContain('dry run: 1 record would be stored');
+  expect(own.bad).toContain('line 3: /vector: this database has no model: give 2 numbers');
 });

@@ -53,7 +53,7 @@ export function importCommand(): Command {
       '--bad-rows <file>',
       'write the rows that cannot be stored to a file, and the reasons to <file>.reasons',
     )
-    .option('--dry-run', 'print types, identity and the first records, and write nothing')
+    .option('--dry-run', 'check all rows, print types, identity and the first records, and write nothing')
     .addHelpText(
       'after',
       examples(

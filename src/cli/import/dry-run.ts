@@ -1,60 +1,133 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { NewRecord } from '../../api/index.js';
+import { checkLines, SHORT_RECORD_BYTES } from '../../backend/index.js';
+import { checkDatabaseSettings, LIMITS, type LineEvent } from '../../schema/index.js';
 import { printable } from '../failure.js';
 import { plural } from '../progress-bar.js';
-import type { TargetOptions } from '../target.js';
 import type { BadRows } from './bad-rows.js';
 import type { Input } from './input.js';
 import { describeInput } from './report.js';
+import { upsertResumably } from './resumable-upsert.js';
 import type { Row } from './rows.js';
+import { type ImportOptions, settingsOf } from './store-records.js';
 
 const RECORDS_SHOWN = 3;
+/** First records that are kept until it is known which of them are stored. */
+const RECORDS_KEPT = 100;
 /** Characters of a record that are shown. */
 const RECORD_LENGTH = 2_000;
 
-const VECTOR =
-  '/vector: the new database would have a model, which makes the vectors: give --dimensions for a database of your own';
+export interface DryRunCalls {
+  badRows: BadRows;
+  stop: AbortSignal;
+  onProgress(rows: number): void;
+}
 
-/** Reads all rows as an import does, and prints what it would store. Writes nothing. */
+/** Reads and checks all rows as an import does, and prints what it would store. Writes nothing, and asks no server. */
 export async function dryRun(
   input: Input,
-  badRows: BadRows,
-  { database, data, store, url, dimensions }: TargetOptions & { database: string; dimensions?: number },
-  onProgress: (rows: number) => void,
+  options: ImportOptions,
+  { badRows, stop, onProgress }: DryRunCalls,
 ): Promise<string[]> {
-  const shown: string[] = [];
-  let records = 0;
+  const { database, data, store, url, dimensions } = options;
   const isNew =
     url === undefined && store === undefined && !existsSync(path.join(data, 'databases', database));
-  // A new database without --dimensions has a model.
-  const hasModel = isNew && dimensions === undefined;
-  for await (const batch of input.records((row, reason) => badRows.add(row, reason))) {
-    const refused = new Set(hasModel ? batch.filter(bringsVector) : []);
-    for (const row of refused) badRows.add(row, VECTOR);
-    const rows = batch.filter((row) => !refused.has(row));
-    for (const { json } of rows.slice(0, RECORDS_SHOWN - shown.length)) {
-      const text = printable(Buffer.from(json).toString().trimEnd());
-      shown.push(text.length > RECORD_LENGTH ? `${text.slice(0, RECORD_LENGTH)}…` : text);
+  const settings = checkDatabaseSettings(settingsOf(options));
+  // The database decides whether records have vectors, unless an option does.
+  const decidesVectors = isNew || dimensions !== undefined;
+  const columns = input.inspection?.names.length;
+  const check = (chunks: AsyncIterable<Uint8Array>) =>
+    checkLines(settings, chunks, { columns, signal: stop });
+  const suspects = new Suspects(columns);
+  const refused = new Set<Row>();
+  const kept: Row[] = [];
+  let rows = 0;
+  async function* unchecked() {
+    for await (const batch of input.records((row, reason) => badRows.add(row, reason))) {
+      rows += batch.length;
+      onProgress(rows);
+      kept.push(...batch.slice(0, RECORDS_KEPT - kept.length));
+      const some = suspects.of(batch);
+      if (some.length > 0) yield some;
     }
-    records += rows.length;
-    onProgress(records);
   }
+  const target = {
+    upsertLines: (chunks: AsyncIterable<Uint8Array>) =>
+      decidesVectors ? check(chunks) : withoutProblemsOfVectors(check(chunks)),
+  };
+  await upsertResumably(target, unchecked(), {
+    signal: stop,
+    remote: false,
+    onBad(row, reason) {
+      refused.add(row);
+      badRows.add(row, reason);
+    },
+    onProgress: (count) => suspects.passed(count, refused),
+  });
+  const shown = kept.filter((row) => !refused.has(row)).slice(0, RECORDS_SHOWN);
   const where =
     url !== undefined ? `the server ${url}` : store !== undefined ? 'the store' : `the directory ${data}`;
   const created = isNew ? `, which would be created in ${where}` : ` of ${where}`;
   return [
     ...describeInput(input),
-    ...(shown.length > 0 ? ['first records:', ...shown.map((record) => `  ${record}`)] : []),
-    `dry run: ${plural(records, 'record')} would be stored in the database "${database}"${created}; ` +
+    ...(shown.length > 0 ? ['first records:', ...shown.map((row) => `  ${shortened(row)}`)] : []),
+    `dry run: ${plural(rows - refused.size, 'record')} would be stored in the database "${database}"${created}; ` +
       `${plural(badRows.count, `bad ${input.format.unit}`)}; nothing is written`,
+    ...(isNew
+      ? []
+      : [
+          'checked with the default limits: what depends on the database, such as its vectors, its columns and the ' +
+            'records that it has, is checked by the import only',
+        ]),
   ];
 }
 
-/** Returns whether a record has a vector of which it does not say that a model made it. */
-function bringsVector({ json }: Row): boolean {
-  const text = Buffer.from(json).toString();
-  if (!text.includes('"vector":[')) return false;
-  const { vector, embedded_by } = JSON.parse(text) as NewRecord;
-  return vector !== undefined && vector !== null && embedded_by === undefined;
+/**
+ * Finds the rows whose records an import may refuse. A short record that is made from columns is not among them once another
+ * one with the same columns has passed.
+ */
+class Suspects {
+  /** The names of columns of records that have passed. The rows of a table share them. */
+  readonly #passed = new WeakSet<readonly string[]>();
+  readonly #mayExceedColumns: boolean;
+  /** Rows that are being checked. */
+  #rows: Row[] = [];
+  #checked = 0;
+
+  constructor(columns: number | undefined) {
+    this.#mayExceedColumns = columns === undefined || columns > LIMITS.database_columns;
+  }
+
+  of(batch: readonly Row[]): Row[] {
+    const rows = batch.filter(
+      ({ isOfColumns, json, names }) =>
+        !isOfColumns ||
+        json.length > SHORT_RECORD_BYTES ||
+        this.#mayExceedColumns ||
+        !this.#passed.has(names),
+    );
+    this.#rows.push(...rows);
+    return rows;
+  }
+
+  /** Of all rows, `count` are checked now; those in `refused` have not passed. */
+  passed(count: number, refused: ReadonlySet<Row>): void {
+    for (const row of this.#rows.splice(0, count - this.#checked)) {
+      if (!refused.has(row)) this.#passed.add(row.names);
+    }
+    this.#checked = count;
+  }
+}
+
+function shortened({ json }: Row): string {
+  const text = printable(Buffer.from(json).toString().trimEnd());
+  return text.length > RECORD_LENGTH ? `${text.slice(0, RECORD_LENGTH)}…` : text;
+}
+
+async function* withoutProblemsOfVectors(events: AsyncIterable<LineEvent>): AsyncGenerator<LineEvent> {
+  for await (const event of events) {
+    const isOfVector =
+      event.type === 'problem' && (event.code === 'invalid_vector' || event.code === 'invalid_dimensions');
+    if (!isOfVector) yield event;
+  }
 }

@@ -26,7 +26,8 @@ export async function importFile(name: string, options: ImportOptions): Promise<
     const input = await openInput(name, options, stop, bar);
     await badRows.open(input);
     if (options.dryRun) {
-      const lines = await dryRun(input, badRows, options, (rows) => bar.update('checked', rows, input.total));
+      const onProgress = (rows: number) => bar.update('checked', rows, input.total);
+      const lines = await dryRun(input, options, { badRows, stop, onProgress });
       bar.clear();
       for (const line of lines) console.log(line);
     } else {

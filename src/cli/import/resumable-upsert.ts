@@ -24,7 +24,7 @@ export interface UpsertResult extends LineSummary {
  * sent again.
  */
 export async function upsertResumably(
-  database: Database,
+  database: Pick<Database, 'upsertLines'>,
   rows: AsyncIterable<Row[]>,
   calls: UpsertCalls,
 ): Promise<UpsertResult> {

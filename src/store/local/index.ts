@@ -1,3 +1,4 @@
 export { LocalDoctor } from './local-doctor.js';
 export { LocalStore } from './local-store.js';
+export { RecordChecker } from './record-checker.js';
 export { checkJson } from './strict-json.js';
