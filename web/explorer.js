@@ -16,6 +16,7 @@ import { EmptyResults, SearchFailure } from './parts/states.js';
 import { Threshold } from './parts/threshold.js';
 import { TimeRange } from './parts/time-range.js';
 import { faultsOf } from './problems.js';
+import { thresholdOf } from './query.js';
 import { useEffect, useMemo, useRef, useState } from './vendor/hooks.js';
 
 const RETRY_MS = 2_000;
@@ -95,7 +96,7 @@ export function Explorer({ service, asked, change }) {
       ${
         hasModel &&
         html`<${Threshold}
-          value=${query.threshold}
+          value=${thresholdOf(query)}
           isUsed=${isSearch}
           histogram=${histogram}
           model=${description?.model}

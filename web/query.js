@@ -5,7 +5,8 @@ export function emptyQuery() {
   return {
     database: '',
     text: '',
-    threshold: 0.2,
+    /** Undefined until the user sets one; see `thresholdOf`. */
+    threshold: undefined,
     /** Weight of exact words in the score. */
     lexical: 0,
     filter: newGroup(),
@@ -20,6 +21,11 @@ export function emptyQuery() {
     /** What colours the points of the map: a column or the score; '' for the first that fits. */
     colour: '',
   };
+}
+
+/** The threshold of a query: what the service takes for a search that names none, unless the user has set one. */
+export function thresholdOf({ threshold, lexical }) {
+  return threshold ?? Number((0.2 * (1 - lexical)).toFixed(9));
 }
 
 /** The names of the times of a record in each variant. */
@@ -37,12 +43,12 @@ const LIMIT = 20;
  * @returns {{ operation: 'search' | 'query', body: object, pointers: Map<string, string> }}
  */
 export function requestOf(query, { cursor, limit = LIMIT } = {}) {
-  const { text, threshold, lexical, from, to, variant, sort, direction } = query;
+  const { text, lexical, from, to, variant, sort, direction } = query;
   const { filter, pointers } = requestFilter(query.filter);
   const isSearch = text.trim() !== '';
   const range = { ...(from && { start_time: from }), ...(to && { end_time: to }) };
   const body = {
-    ...(isSearch && { search: { text, threshold, ...(lexical > 0 && { lexical }) } }),
+    ...(isSearch && { search: { text, threshold: thresholdOf(query), ...(lexical > 0 && { lexical }) } }),
     ...(filter !== undefined && { filter }),
     ...(Object.keys(range).length > 0 && { time_range: range }),
     ...(!isSearch && sort !== '' && { sort: { ...sortOf(sort, variant), direction } }),

@@ -2,6 +2,7 @@ import { FairLimiter } from '../async/fair-limiter.js';
 import { CosiftError, isCode, type Problem } from '../errors.js';
 import {
   DEFAULTS,
+  defaultThreshold,
   MAP_POINTS,
   type MapRequest,
   type QueryRequest,
@@ -44,7 +45,7 @@ export class PageReader {
       const embeddedAt = performance.now();
       const storeRequest = {
         variant: options.variant,
-        threshold: search.threshold ?? DEFAULTS.threshold,
+        threshold: search.threshold ?? defaultThreshold(search.lexical),
         lexical: lexicalOf(search),
         ...pagination,
         limit: pagination?.limit ?? DEFAULTS.limit,

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { defaultThreshold } from '../schema/limits.js';
 import { examples } from './examples.js';
 import { parseNumber } from './option-values.js';
 import { type ListingOptions, list, requestOf, withListingOptions } from './records/listing.js';
@@ -16,7 +17,11 @@ export function searchCommand(): Command {
     .description('search a database by meaning')
     .argument('<text>', 'what to look for, in plain words')
     .requiredOption('--database <id>', 'database to search', checkDatabase)
-    .option('--threshold <score>', 'minimum relevance score, 0 to 1 (default: 0.2)', parseNumber)
+    .option(
+      '--threshold <score>',
+      'minimum relevance score, 0 to 1 (default: 0.2; with --lexical 0.2 · (1 - weight))',
+      parseNumber,
+    )
     .option('--lexical <weight>', 'weight of exact words in the score, 0 to 1 (default: 0)', parseNumber)
     .option('--passages', 'with --json, show which passage of a long record matches best');
   return withListingOptions(command)
@@ -36,6 +41,7 @@ export function searchCommand(): Command {
 
 async function search(text: string, options: SearchOptions): Promise<void> {
   const { database, threshold, lexical, passages } = options;
+  const least = threshold ?? defaultThreshold(lexical);
   const request = {
     search: {
       text,
@@ -45,5 +51,5 @@ async function search(text: string, options: SearchOptions): Promise<void> {
     ...(passages && { passages }),
     ...requestOf(options),
   };
-  await list(database, { kind: 'search', request }, options, 'no record reaches the threshold');
+  await list(database, { kind: 'search', request }, options, `no record reaches the threshold ${least}`);
 }

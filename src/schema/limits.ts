@@ -53,6 +53,17 @@ export const DEFAULTS = {
   changes_limit: 100,
 } as const;
 
+/** Steps of scores: a score has nine decimals. */
+const SCORE_STEPS = 1e9;
+
+/**
+ * The threshold of a search that names none. Records without a word of the search keep the part of their score that is
+ * meaning, so those that a search by meaning finds are found with every weight of words.
+ */
+export function defaultThreshold(lexical = 0): number {
+  return Math.round(DEFAULTS.threshold * (1 - lexical) * SCORE_STEPS) / SCORE_STEPS;
+}
+
 /** Maximum nesting depth of a JSON body: two levels per group of the deepest filter, and 8 for the rest. */
 export function jsonDepth(limits: Limits): number {
   return 2 * limits.filter_depth + 8;

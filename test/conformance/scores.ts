@@ -59,6 +59,32 @@ export function describeScores(open: OpenBackend): void {
       },
     );
 
+    test('without a threshold, a record needs 0.2 times the weight of meaning', async () => {
+      const database = await shared.create({ dimensions: 2, lexical: true });
+      // The cosine with [1, 0] is `cosine`, and no record has the word.
+      const cosines = [0.3, 0.21, 0.2, 0.19, 0.1];
+      const vectors = cosines.map((cosine) => [cosine, Math.sqrt(1 - cosine * cosine)]);
+      await database.upsert(vectors.map((vector, at) => ({ id: at + 1, data: { text: 'a' }, vector })));
+      const idsOf = async (search: object) => {
+        const page = await database.search({ search: { vector: [1, 0], ...search }, total: true });
+        expect(page.total).toMatchObject({ value: page.results.length });
+        return page.results.map(({ id }) => id);
+      };
+      expect(await idsOf({})).toEqual([1, 2, 3]);
+      for (const lexical of [0, 0.1, 0.3, 0.6, 0.7, 0.9]) {
+        expect(await idsOf({ lexical, text: 'word' }), `weight ${lexical}`).toEqual([1, 2, 3]);
+      }
+      expect(await idsOf({ lexical: 1, text: 'word' })).toEqual([1, 2, 3, 4, 5]);
+      expect(await idsOf({ lexical: 0.5, text: 'word', threshold: 0.2 })).toEqual([]);
+
+      // A cursor continues with the threshold that the first page had, named or not.
+      const search = { vector: [1, 0], text: 'word', lexical: 0.3 };
+      const first = await database.search({ search, pagination: { limit: 1 } });
+      const pagination = { cursor: first.pagination.next_cursor };
+      const rest = await database.search({ search: { ...search, threshold: 0.14 }, pagination });
+      expect(rest.results.map(({ id }) => id)).toEqual([2, 3]);
+    });
+
     test('up to 64 steps of 1e-9 below 1 count as 1', async () => {
       const database = await shared.create();
       // The cosine with [1, 0] is `steps` steps below 1.

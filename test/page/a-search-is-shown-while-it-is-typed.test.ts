@@ -242,7 +242,9 @@ test('the weight of exact words changes the order, where a database has them', a
   });
   const [best] = body.results;
   await page.getByRole('slider', { name: 'Exact words' }).fill('0.5');
-  // Scores without any of the words are halved, so the advice is too.
+  // Scores without any of the words are halved, so the advice and the default threshold are too.
+  await expect.poll(() => page.locator('.threshold h2 .number').first().textContent()).toBe('0.10');
+  expect(page.url()).not.toContain('threshold');
   await expect.poll(() => page.locator('.threshold').textContent()).toContain('Related from about 0.15');
   const first = page.locator('.card').first();
   await expect.poll(() => first.textContent()).toContain(best.relevance_score.toFixed(3));

@@ -1,5 +1,6 @@
 import { newGroup } from '../filter.js';
 import { html } from '../html.js';
+import { thresholdOf } from '../query.js';
 import { useState } from '../vendor/hooks.js';
 import { Notice } from './notice.js';
 
@@ -95,7 +96,7 @@ export function EmptyResults({ query, best, description, onChange }) {
   const isFiltered = query.filter.rules.length > 0 || query.from !== '' || query.to !== '';
   const lower = best === undefined ? undefined : Math.max(0, Math.floor(best * 20 - 1) / 20);
   const actions = [
-    ...(isSearch && lower !== undefined && lower < query.threshold
+    ...(isSearch && lower !== undefined && lower < thresholdOf(query)
       ? [{ text: `Lower the threshold to ${lower.toFixed(2)}`, run: () => onChange({ threshold: lower }) }]
       : []),
     ...(isFiltered
@@ -111,7 +112,7 @@ export function EmptyResults({ query, best, description, onChange }) {
     <p>
       ${
         isSearch && best !== undefined
-          ? `The best score is ${best.toFixed(3)}, and the threshold is ${query.threshold.toFixed(2)}.`
+          ? `The best score is ${best.toFixed(3)}, and the threshold is ${thresholdOf(query).toFixed(2)}.`
           : 'No record passes the filter and the time range.'
       }
     </p>
