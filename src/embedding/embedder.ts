@@ -56,14 +56,15 @@ export interface Embedder {
    * The vector of a search text, as doubles, like the vectors of callers. It is cached, and concurrent calls with the same
    * text share one inference.
    *
-   * @throws {CosiftError} `invalid_request` for a text with more tokens than the model takes.
+   * @throws {CosiftError} `invalid_request` for a text with more tokens than the model takes, or of which it knows nothing.
    */
   embedQuery(text: string, options?: EmbedOptions): Promise<Float64Array>;
   /** The vector that {@link embedQuery} would find in the cache. It is shared, so it must not be changed. */
   cachedQuery(text: string): Float32Array | undefined;
   /**
-   * The vectors of record texts in the order of `texts`. A text without tokens, such as one of only spaces, has a vector
-   * of zeros. A text that is longer than the window of the model is split into passages, which have a vector each.
+   * The vectors of record texts in the order of `texts`. A text of which the model knows nothing, such as one of only
+   * spaces or of letters of another script, has a vector of zeros. A text that is longer than the window of the model is
+   * split into passages, which have a vector each. Passages of which the model knows nothing are left out.
    *
    * @throws {CosiftError} `model_unavailable` when an endpoint or a function fails, and so does `embedQuery`.
    */

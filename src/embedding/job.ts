@@ -26,6 +26,8 @@ export interface Embedded {
   splits: readonly Split[];
   /** The number of tokens of a query that has more than the model takes, and that maximum. It was not embedded. */
   tooLong?: { tokens: number; max: number };
+  /** Whether the model knows nothing of a query. It was not embedded. */
+  isUnknown?: boolean;
 }
 
 /** Texts of one call that are queued or being embedded. */
@@ -76,14 +78,14 @@ export class Job {
   }
 
   /** Stores the vectors of consecutive texts from index `start`. Resolves `embedded` after the last text. */
-  finish(start: number, { vectors, splits, tooLong }: Embedded): void {
+  finish(start: number, { vectors, splits, ...refusals }: Embedded): void {
     this.#out.set(vectors, start * this.#dimensions);
     this.#splits.push(...splits.map((split) => ({ ...split, text: start + split.text })));
     this.#unfinished -= vectors.length / this.#dimensions;
     if (this.#unfinished === 0) {
       // Slices may finish in any order.
       this.#splits.sort((a, b) => a.text - b.text);
-      this.#resolve({ vectors: this.#out, splits: this.#splits, ...(tooLong && { tooLong }) });
+      this.#resolve({ vectors: this.#out, splits: this.#splits, ...refusals });
     }
   }
 

@@ -73,15 +73,28 @@ export class QueuedEmbedder implements Embedder {
 
   async #runQuery(text: string, caller: string | undefined, stop: AbortSignal): Promise<Float32Array> {
     const origin = { caller: caller ?? '', call: {} };
-    const { vectors: vector, tooLong } = await this.#scheduler.embed('query', [text], {
+    const {
+      vectors: vector,
+      tooLong,
+      isUnknown,
+    } = await this.#scheduler.embed('query', [text], {
       origin,
       waitForRoom: false,
       signal: stop,
     });
     if (tooLong !== undefined) throw queryTooLong(this.model, tooLong);
+    if (isUnknown) throw unknownQuery(this.model);
     this.#cache.set(text, vector);
     return vector;
   }
+}
+
+function unknownQuery(model: string): CosiftError {
+  const detail =
+    `model "${model}" knows no word of the text, so it has no meaning to search for: ` +
+    'use other words, or a model that knows them';
+  const problems = [{ pointer: '/search/text', code: 'invalid_value', detail }] as const;
+  return new CosiftError('invalid_request', detail, { problems });
 }
 
 function queryTooLong(model: string, { tokens, max }: NonNullable<Embedded['tooLong']>): CosiftError {

@@ -25,6 +25,13 @@ export interface SplitText {
  */
 export type CountTokens = (text: string) => number;
 
+/** What a text is to the model. */
+export interface TextMeasures {
+  count: CountTokens;
+  /** Whether the model knows anything of a value. */
+  knows(value: string): boolean;
+}
+
 /** The window of a model, and the number of passages that a text may have. */
 export interface SplitLimits {
   maxTokens: number;
@@ -78,24 +85,25 @@ interface Piece {
  *
  * Short lines, such as a title, stand before every passage. The other lines are cut between sentences; a sentence that is
  * too long is cut between words, and a word anywhere. A passage takes at most half of the window, and repeats the end of
- * the passage before it, about an eighth of a passage.
+ * the passage before it, about an eighth of a passage. A passage of whose values the model knows nothing is left out.
  */
 export function splitText(
   text: string,
   lines: readonly TextLine[],
-  count: CountTokens,
+  measures: TextMeasures,
   limits: SplitLimits,
 ): SplitText {
   const all = lines.map(({ start, end }, index): Line => {
     const label = text.slice(index === 0 ? 0 : lines[index - 1]!.end + 1, start);
     return { index, label, value: text.slice(start, end) };
   });
-  return new Splitter(all, count, limits).split();
+  return new Splitter(all, measures, limits).split();
 }
 
 class Splitter {
   readonly #lines: readonly Line[];
   readonly #count: CountTokens;
+  readonly #knows: TextMeasures['knows'];
   readonly #maxPassages: number;
   /** The tokens of a passage at most. */
   readonly #maxTokens: number;
@@ -103,14 +111,19 @@ class Splitter {
   readonly #empty: number;
   /** Short lines, which stand before every passage. */
   readonly #heading: string;
+  /** Whether the model knows anything of the values of the heading. */
+  readonly #isHeadingKnown: boolean;
   /** Tokens of a passage that the heading leaves. */
   readonly #room: number;
   readonly #passages: Passage[] = [];
+  /** Passages of which the model knows nothing. */
+  #unknown = 0;
   #pieces: Piece[] = [];
   #tokens = 0;
 
-  constructor(lines: readonly Line[], count: CountTokens, limits: SplitLimits) {
+  constructor(lines: readonly Line[], { count, knows }: TextMeasures, limits: SplitLimits) {
     this.#count = count;
+    this.#knows = knows;
     this.#maxPassages = limits.maxPassages;
     this.#empty = count('');
     const room = Math.ceil((limits.maxTokens - this.#empty) * PASSAGE);
@@ -126,6 +139,7 @@ class Splitter {
     }
     this.#lines = lines.filter((line) => !short.includes(line));
     this.#heading = short.map(({ label, value }) => `${label}${value}\n`).join('');
+    this.#isHeadingKnown = short.some(({ value }) => knows(value));
     this.#room = room - this.#tokensOf(this.#heading);
   }
 
@@ -142,11 +156,12 @@ class Splitter {
   }
 
   #hasTooMany(): boolean {
-    return this.#passages.length > this.#maxPassages;
+    return this.#passages.length + this.#unknown > this.#maxPassages;
   }
 
   #result(): SplitText {
-    return { count: this.#passages.length, passages: this.#hasTooMany() ? [] : this.#passages };
+    if (this.#hasTooMany()) return { count: this.#maxPassages + 1, passages: [] };
+    return { count: this.#passages.length, passages: this.#passages };
   }
 
   #tokensOf(text: string): number {
@@ -220,6 +235,10 @@ class Splitter {
     this.#pieces = [];
     this.#tokens = 0;
     if (pieces.length === 0) return;
+    if (!this.#isHeadingKnown && !pieces.some((piece) => this.#knows(sliceOf(piece)))) {
+      this.#unknown += 1;
+      return;
+    }
     const main = pieces.reduce((a, b) => (b.end - b.start > a.end - a.start ? b : a));
     const { line, start, end } = main;
     this.#passages.push({ text: `${this.#heading}${textOf(pieces)}`, line: line.index, start, end });

@@ -9,7 +9,11 @@ import { type CutPoint, cutPointsOf } from './text-cut.js';
 const CHARACTERS_PER_TOKEN = 16;
 const GROWTH = 4;
 
-const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
+/** The characters of a text in which {@link TextTokenizer.knows} looks first. */
+const FIRST_WORDS = 32;
+
+/** A token that only marks the beginning of a word or is white space, as tokenizers of different kinds write it. */
+const BLANK_TOKEN = /^[\s\u2581\u0120\u0109\u010a\u010d]*$/;
 
 /** Turns texts into token ids. */
 export class TextTokenizer {
@@ -58,10 +62,21 @@ export class TextTokenizer {
     return this.#before.length + this.#beginning(text).length + this.#after.length;
   }
 
-  /** Whether a text has any token besides the special ones. */
-  hasTokens(text: string): boolean {
-    // A letter or digit always gives a token, so most texts need not be tokenised.
-    return LETTER_OR_DIGIT.test(text) || this.#beginning(text).length > 0;
+  /**
+   * Whether the model knows anything of a text: it has a token besides the special ones, the unknown token, and those of
+   * white space. All other texts have the same vector, whatever they say.
+   */
+  knows(text: string): boolean {
+    // Nearly every text has such a token among its first words.
+    const end = text.length > FIRST_WORDS ? this.#cutPoint?.(text, FIRST_WORDS) : undefined;
+    return (end !== undefined && this.#hasKnownToken(text.slice(0, end))) || this.#hasKnownToken(text);
+  }
+
+  #hasKnownToken(text: string): boolean {
+    const { ids, tokens } = this.#encode(text);
+    const unknown = this.#tokenizer.model?.unk_token_id;
+    // A tokenizer without an unknown token gives no id for what is not in its vocabulary.
+    return ids.some((id, at) => id !== undefined && id !== unknown && !BLANK_TOKEN.test(tokens[at]!));
   }
 
   /** The tokens of a text, without special ones. For a long text: its first tokens, more than the model takes. */
@@ -78,7 +93,12 @@ export class TextTokenizer {
 
   /** The tokens of a text, without special ones. */
   #encodePlain(text: string): number[] {
+    return this.#encode(text).ids;
+  }
+
+  /** The tokens of a text and their ids, without special ones. */
+  #encode(text: string): { ids: number[]; tokens: string[] } {
     const seen = this.#lowerCase ? text.toLowerCase() : text;
-    return this.#tokenizer.encode(seen, { add_special_tokens: false }).ids;
+    return this.#tokenizer.encode(seen, { add_special_tokens: false });
   }
 }

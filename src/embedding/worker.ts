@@ -85,7 +85,10 @@ async function load(): Promise<Model> {
   }
 }
 
-/** Embeds the texts of a task, and splits those that are too long. A record text without tokens has a vector of zeros. */
+/**
+ * Embeds the texts of a task, and splits those that are too long. A record text of which the model knows nothing has a
+ * vector of zeros.
+ */
 export default async function run(task: Task): Promise<Embedded | undefined> {
   if (task.kind === 'release') {
     const loadedModel = await model?.catch(() => undefined);
@@ -98,17 +101,22 @@ export default async function run(task: Task): Promise<Embedded | undefined> {
   const { maxTokens } = directory;
   const splits: Split[] = [];
   for (const [index, text] of task.texts.entries()) {
-    if (task.kind === 'passage' && !tokenizer.hasTokens(text)) continue;
     const prompted = prompts[task.kind] + text;
+    const lines = task.lines?.[index] ?? [{ column: '', start: 0, end: text.length }];
     const ids = tokenizer.encode(prompted);
     if (ids === undefined && task.kind === 'query') {
       return { vectors, splits, tooLong: { tokens: tokenizer.count(prompted), max: maxTokens } };
     }
     if (ids === undefined) {
-      const lines = task.lines?.[index] ?? [{ column: '', start: 0, end: text.length }];
       const count = (part: string) => tokenizer.countToWindow(prompts.passage + part);
       const limits = { maxTokens, maxPassages: task.maxPassages ?? Number.POSITIVE_INFINITY };
-      splits.push({ text: index, ...splitText(text, lines, count, limits) });
+      const knows = (part: string) => tokenizer.knows(part);
+      splits.push({ text: index, ...splitText(text, lines, { count, knows }, limits) });
+      continue;
+    }
+    // The names of columns say nothing of the record.
+    if (!lines.some(({ start, end }) => tokenizer.knows(text.slice(start, end)))) {
+      if (task.kind === 'query') return { vectors, splits, isUnknown: true };
       continue;
     }
     // One text per run: in a batch, the quantisation of activations depends on all texts, and so would each vector.

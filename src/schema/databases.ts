@@ -87,7 +87,8 @@ export const databaseDescription = {
     without_text: {
       ...count,
       description:
-        'Records without text in the embedded columns. They have no vector, so no search finds them.',
+        'Records without text in the embedded columns, or with none that the model knows. They have no vector, so no ' +
+        'search finds them.',
     },
     model: {
       type: ['string', 'null'],

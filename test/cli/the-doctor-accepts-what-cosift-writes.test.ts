@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { open } from 'cosift';
+import { type Cosift, open } from 'cosift';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { DoctorCheck } from '../../src/schema/index.js';
 import { TarReader } from '../../src/store/archive/index.js';
@@ -45,6 +45,23 @@ async function makeDirectory(directory: string): Promise<void> {
   await texts.upsert(['tower', 'lake', 'violin'].map((text) => ({ key: text, data: { text } })));
   await texts.reembed('mine');
   await texts.patch('key:lake', { text: 'a lake in the mountains' });
+  await storeUnknownTexts(library);
+}
+
+/** Stores texts of which the model knows nothing, one of them with the vector that an earlier version gave it. */
+async function storeUnknownTexts(library: Cosift): Promise<void> {
+  const unknown = await library.createDatabase('unknown');
+  await unknown.upsert([
+    { id: 1, data: { text: 'tower' } },
+    { id: 2, data: { text: '🎉' } },
+  ]);
+  const [line] = String(await bytesOf(unknown.exportLines({ vectors: true }))).split('\n');
+  const { vector, embedded_by } = JSON.parse(line as string);
+  await (await library.createDatabase('earlier', { embed: { columns: ['text'] } })).upsert([
+    { id: 1, data: { text: '❤️' }, vector, embedded_by },
+    { id: 2, data: { text: 'สวัสดี' } },
+  ]);
+  expect((await library.database('earlier').describe()).without_text).toBe(1);
 }
 
 let root: string;

@@ -108,9 +108,13 @@ test('a tokenizer of another kind sees the whole text', () => {
   ).toBeUndefined();
 });
 
-test('hasTokens is false exactly for the texts without a token', () => {
-  for (const text of ['', ' \n\t ', '\u200b\u200d', '\u0000\u0007', '\u00a0\u3000', '\u0301'])
-    expect(tokenizer.hasTokens(text), JSON.stringify(text)).toBe(tokensOf(text).length > 0);
-  for (const text of ['a', '.', '😀', ' 1 ', '漢', `${' '.repeat(5_000)}!`])
-    expect(tokenizer.hasTokens(text)).toBe(true);
+test('the model knows exactly the texts with a token that is not the unknown one', () => {
+  const unknown = whole.token_to_id('[UNK]');
+  const texts = [...PIECES, '', ' \n\t ', '\u0000\u0007', '\u0301', 'สวัสดี', '𝓗𝓮𝓵𝓵𝓸', '❤️', 'a 🎉', '.', ' 1 '];
+  for (const text of texts) {
+    for (const repeated of [text, text.repeat(9), `${'🎉 '.repeat(40)}${text}`]) {
+      const known = tokensOf(repeated).some((id) => id !== unknown);
+      expect(tokenizer.knows(repeated), JSON.stringify(repeated)).toBe(known);
+    }
+  }
 });

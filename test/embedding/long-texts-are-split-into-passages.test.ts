@@ -9,6 +9,8 @@ import { TextTokenizer } from '../../src/embedding/tokenizer.js';
 const directory = await readModelDirectory(builtInModel());
 const tokenizer = new TextTokenizer(directory);
 const count = (text: string) => tokenizer.countToWindow(text);
+const knows = (text: string) => tokenizer.knows(text);
+const measures = { count, knows };
 const limits = { maxTokens: directory.maxTokens, maxPassages: 1_000 };
 
 /** The text of a record, and its lines, as the engine makes them. */
@@ -25,7 +27,7 @@ function textOf(data: Record<string, string>): { text: string; lines: TextLine[]
 
 function split(data: Record<string, string>) {
   const { text, lines } = textOf(data);
-  const { count: total, passages } = splitText(text, lines, count, limits);
+  const { count: total, passages } = splitText(text, lines, measures, limits);
   expect(passages).toHaveLength(total);
   for (const passage of passages) expect(count(passage.text)).toBeLessThanOrEqual(directory.maxTokens);
   return passages.map((passage) => {
@@ -98,7 +100,12 @@ test.each([
 test('a word that is longer than a passage is cut between code points', () => {
   const value = `${'x'.repeat(99)}${'😀'.repeat(200)}`;
   const lines = [{ column: 'text', start: 0, end: value.length }];
-  const { passages } = splitText(value, lines, (text) => text.length, { maxTokens: 50, maxPassages: 100 });
+  const { passages } = splitText(
+    value,
+    lines,
+    { count: (text) => text.length, knows: () => true },
+    { maxTokens: 50, maxPassages: 100 },
+  );
   for (const { text } of passages) expect(text.length).toBeLessThanOrEqual(50);
   expect(passages.every(({ start, end }) => value.slice(start, end).isWellFormed())).toBe(true);
   expect(passages[0]!.start).toBe(0);
@@ -109,12 +116,12 @@ test('a word that is longer than a passage is cut between code points', () => {
 
 test('a text with more passages than allowed is read no further, and none is made', () => {
   const { text, lines } = textOf({ text: sentences(0, 400) });
-  const all = splitText(text, lines, count, limits);
-  const few = splitText(text, lines, count, { ...limits, maxPassages: all.count - 1 });
+  const all = splitText(text, lines, measures, limits);
+  const few = splitText(text, lines, measures, { ...limits, maxPassages: all.count - 1 });
   expect(few).toEqual({ count: all.count, passages: [] });
-  const two = splitText(text, lines, count, { ...limits, maxPassages: 2 });
+  const two = splitText(text, lines, measures, { ...limits, maxPassages: 2 });
   expect(two).toEqual({ count: 3, passages: [] });
-  expect(splitText(text, lines, count, { ...limits, maxPassages: all.count })).toEqual(all);
+  expect(splitText(text, lines, measures, { ...limits, maxPassages: all.count })).toEqual(all);
 });
 
 test.each([
@@ -132,16 +139,34 @@ test.each([
   };
   const lines = [{ column: 'text', start: 0, end: value.length }];
   const allowed = { ...limits, maxPassages: 64 };
-  expect(splitText(value, lines, counting, allowed)).toEqual({ count: 65, passages: [] });
+  expect(splitText(value, lines, { count: counting, knows }, allowed)).toEqual({ count: 65, passages: [] });
   const ofAll = characters;
   characters = 0;
   splitText(
     value.slice(0, value.length / 4),
     [{ column: 'text', start: 0, end: value.length / 4 }],
-    counting,
+    { count: counting, knows },
     allowed,
   );
   expect(ofAll).toBeLessThan(1.1 * characters);
+});
+
+test('a passage of unknown characters alone is left out, whatever the names of the columns', () => {
+  const unknown = 'สวัสดี ครับ 🎉 '.repeat(200);
+  const known = split({ text: sentences(0, 80) });
+  const { text, lines } = textOf({ greeting: unknown, text: sentences(0, 80), farewell: unknown });
+  const { count: total, passages } = splitText(text, lines, measures, limits);
+  expect(passages).toHaveLength(total);
+  for (const passage of passages) expect(passage.text).toContain('Sentence');
+  expect(total).toBeLessThanOrEqual(known.length + 2);
+  const alone = textOf({ greeting: unknown });
+  expect(splitText(alone.text, alone.lines, measures, limits)).toEqual({ count: 0, passages: [] });
+  // Together with a title that the model knows, a passage is not unknown.
+  const titled = textOf({ title: 'Greetings', greeting: unknown });
+  expect(splitText(titled.text, titled.lines, measures, limits).count).toBeGreaterThan(2);
+  // What is unknown takes time all the same.
+  const few = { ...limits, maxPassages: 2 };
+  expect(splitText(alone.text, alone.lines, measures, few)).toEqual({ count: 3, passages: [] });
 });
 
 test('a label that takes most of a passage is left out, and a window of a few tokens holds any text', () => {
@@ -151,7 +176,7 @@ test('a label that takes most of a passage is left out, and a window of a few to
     expect(text).toContain(sentences(0, 60).slice(start, start + 20));
   }
   const { text, lines } = textOf({ text: 'a tower in the mountains' });
-  const { passages } = splitText(text, lines, count, { maxTokens: 4, maxPassages: 64 });
+  const { passages } = splitText(text, lines, measures, { maxTokens: 4, maxPassages: 64 });
   for (const passage of passages) expect(count(passage.text)).toBeLessThanOrEqual(4);
   expect(passages.map(({ start, end }) => text.slice(6).slice(start, end)).join('')).toBe(
     'atowerinthemountains',

@@ -15,6 +15,13 @@ const WITHOUT = [
   { text: '\u00a0\u3000' },
   { text: '\u200b\u200d' },
   { other: 'a car' },
+  // Of these, the model knows nothing.
+  { text: '🎉' },
+  { text: '❤️' },
+  { text: 'สวัสดีครับ' },
+  { text: '𝓗𝓮𝓵𝓵𝓸' },
+  { text: '\u0302' },
+  { text: 'สวัสดี ครับ '.repeat(400) },
 ];
 
 async function check(database: Database, withText: number[], all: number): Promise<void> {
@@ -23,7 +30,7 @@ async function check(database: Database, withText: number[], all: number): Promi
     const page = await database.search({
       search: { text, threshold: 0 },
       total: true,
-      facets: [{ column: 'n', type: 'values' }],
+      facets: [{ column: 'n', type: 'values', limit: 100 }],
       explain: true,
     });
     expect(page.results.map(({ id }) => id).sort((a, b) => a - b)).toEqual(withText);
@@ -38,7 +45,7 @@ async function check(database: Database, withText: number[], all: number): Promi
     }
     expect(found.sort((a, b) => a - b)).toEqual(withText);
   }
-  const listed = await database.query({ total: true, facets: [{ column: 'n', type: 'values' }] });
+  const listed = await database.query({ total: true, facets: [{ column: 'n', type: 'values', limit: 100 }] });
   expect(listed.total).toMatchObject({ value: all });
   expect(listed.facets).toMatchObject([{ values: Array.from({ length: all }, () => ({ count: 1 })) }]);
   expect((await database.describe()).records).toBe(all);
@@ -68,6 +75,20 @@ test('by the real model, after a restart and with another text too', async () =>
       { id: 3, data: { n: 2, text: ' ' } },
     ]);
     await check(plain, [1], 3);
+    // The name of the column, which is embedded with the value, says nothing of the record.
+    await plain.upsert([
+      { id: 4, data: { n: 3, text: '🎉' } },
+      { id: 5, data: { n: 4, text: 'สวัสดี ครับ '.repeat(400) } },
+      { id: 6, data: { n: 5, text: '🎉 a party' } },
+    ]);
+    await check(plain, [1, 6], 6);
+    for (const text of ['🎉', 'สวัสดีครับ', '\u0301', 'x'.repeat(101)]) {
+      await expect(plain.search(text)).rejects.toMatchObject({
+        code: 'invalid_request',
+        problems: [{ pointer: '/text', code: 'invalid_value' }],
+      });
+    }
+    expect((await plain.search('🎉 party', { threshold: 0 })).results).toHaveLength(2);
 
     await cosift.close();
     cosift = await open(directory);

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { defaultThreshold } from '../../src/schema/index.js';
-// @ts-expect-error: the modules of the page have no types.
-import { thresholdOf } from '../../web/query.js';
+
+// A module of the page, which has no types.
+const { thresholdOf } = await import(new URL('../../web/query.js', import.meta.url).href);
 
 test('for every weight of words', () => {
   for (let percent = 0; percent <= 100; percent += 1) {

@@ -47,7 +47,8 @@ export async function checkVectors(
   ];
   const texts = sample.map(({ text }) => text);
   // A text beyond the window has several vectors, or one of its beginning only, which an earlier release made.
-  const split = { lines: () => [], maxPassages: 0 };
+  const lines = (at: number) => [{ column: '', start: 0, end: texts[at]!.length }];
+  const split = { lines, maxPassages: 0 };
   const embedded = await embedder.embedPassages(texts, { call: {}, waitForRoom: true, signal, split });
   const { vectors } = embedded;
   const tooLong = new Set(embedded.splits.filter((_, at) => at % 3 === 0));
@@ -71,7 +72,10 @@ export async function checkVectors(
   return checks;
 }
 
-/** The cosine of two vectors; 1 for two vectors of zeros, which stand for texts without a token. */
+/**
+ * The cosine of two vectors; 1 if one of them has only zeros. A text of which the model knows nothing has no vector, but an
+ * earlier release stored one, and the names of columns in the text are known words.
+ */
 function cosine(left: readonly number[], right: Float32Array): number {
   let product = 0;
   let ofLeft = 0;
@@ -82,8 +86,7 @@ function cosine(left: readonly number[], right: Float32Array): number {
     ofLeft += value * value;
     ofRight += other * other;
   }
-  if (ofLeft === 0 && ofRight === 0) return 1;
-  return product / Math.sqrt(ofLeft * ofRight || 1);
+  return ofLeft === 0 || ofRight === 0 ? 1 : product / Math.sqrt(ofLeft * ofRight);
 }
 
 function problem(check: string, database: string, detail: string, advice: string): DoctorCheck {

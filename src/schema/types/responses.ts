@@ -371,7 +371,10 @@ export interface DatabaseDescription {
   records: number;
   /** Number of vectors: one for each record, or one for each passage of a long record. */
   passages?: number;
-  /** Records without text in the embedded columns. They have no vector, so no search finds them. */
+  /**
+   * Records without text in the embedded columns, or with none that the model knows. They have no
+   * vector, so no search finds them.
+   */
   without_text?: number;
   /** Name of the embedding model; null: the caller provides the vectors. */
   model: string | null;
