@@ -35,6 +35,8 @@ export interface WriteOrigin {
   caller?: string | undefined;
   /** Whether to wait for room in the queue of the model without a time limit. */
   waitForRoom: boolean;
+  /** Whether a text with too many passages fails the write. Then no other text is embedded. */
+  allOrNothing: boolean;
 }
 
 /** Embeds texts with the model of a database. */

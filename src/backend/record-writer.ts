@@ -40,7 +40,11 @@ export class RecordWriter {
     const { store, embedder, feed } = this.#dependencies;
     // Before the records are parsed, because a model that cannot embed texts fails most upserts.
     await embedder.load(id);
-    const destination = this.#destination(id, { caller: options.caller, waitForRoom: false });
+    const destination = this.#destination(id, {
+      caller: options.caller,
+      waitForRoom: false,
+      allOrNothing: true,
+    });
     const prepared = await store.prepareBatch(id, body, options.vectors);
     const { created, changed, unchanged, results } = await commitRecords(destination, prepared, {
       signal: options.signal,
@@ -60,7 +64,7 @@ export class RecordWriter {
     { caller, ...options }: PatchOptions = {},
   ): Promise<Uint8Array> {
     const { store, feed } = this.#dependencies;
-    const destination = this.#destination(id, { caller, waitForRoom: false });
+    const destination = this.#destination(id, { caller, waitForRoom: false, allOrNothing: true });
     const prepared = await store.preparePatch(id, recordId, body);
     const commitAgain = async () =>
       commitRecords(destination, await store.preparePatch(id, recordId, body), options);
@@ -81,7 +85,11 @@ export class RecordWriter {
   ): AsyncGenerator<LineEvent, void, undefined> {
     const { embedder, feed, maxLineBytes } = this.#dependencies;
     await embedder.load(id);
-    const destination = this.#destination(id, { caller: options.caller, waitForRoom: true });
+    const destination = this.#destination(id, {
+      caller: options.caller,
+      waitForRoom: true,
+      allOrNothing: false,
+    });
     for await (const event of upsertLines(destination, chunks, maxLineBytes, options)) {
       if (event.type === 'progress') feed.notify(id);
       yield event;

@@ -31,6 +31,11 @@ export interface PassageOptions extends EmbedOptions {
   waitForRoom?: boolean | undefined;
   /** How long texts are split. Default: as one value, into any number of passages. */
   split?: SplitRequest | undefined;
+  /**
+   * Whether the vectors are of no use if a text has too many passages: then none is made, and all vectors are of zeros.
+   * Default: false.
+   */
+  allOrNothing?: boolean | undefined;
 }
 
 /**

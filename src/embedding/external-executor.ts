@@ -1,6 +1,6 @@
 import { unlessAborted } from '../async/until-aborted.js';
 import { CosiftError, isCode } from '../errors.js';
-import type { Embedded, TextKind } from './job.js';
+import type { Embedded, SplitRequest, TextKind } from './job.js';
 import type { Executor } from './scheduler.js';
 
 /** Embeds texts outside of cosift. Its result is checked. */
@@ -25,8 +25,15 @@ export class ExternalExecutor implements Executor {
     this.#embed = embed;
   }
 
-  async run(kind: TextKind, texts: readonly string[], signal: AbortSignal): Promise<Embedded> {
+  async run(
+    kind: TextKind,
+    texts: readonly string[],
+    signal: AbortSignal,
+    split?: SplitRequest,
+  ): Promise<Embedded> {
     const vectors = new Float32Array(texts.length * this.#dimensions);
+    // The model gets whole texts, because its window is not known.
+    if (split?.onlySplits) return { vectors, splits: [] };
     // A blank record has a vector of zeros, as with other models; many services refuse blank texts.
     const positions = [...texts.keys()].filter((at) => kind === 'query' || texts[at]!.trim() !== '');
     if (positions.length === 0) return { vectors, splits: [] };

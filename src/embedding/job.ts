@@ -16,6 +16,8 @@ export interface SplitRequest {
   /** The values of columns in a text, by its number. */
   lines(text: number): TextLine[];
   maxPassages: number;
+  /** Whether texts are only split, and none is embedded. Default: false. */
+  onlySplits?: boolean;
 }
 
 /** Vectors of consecutive texts. */

@@ -1,10 +1,16 @@
 import { SingleFlight } from '../async/single-flight.js';
 import { CosiftError } from '../errors.js';
 import type { Embedder, EmbedderStats, EmbedOptions, PassageOptions } from './embedder.js';
-import type { Embedded } from './job.js';
-import { joinPassages, type TextVectors } from './join-passages.js';
-import type { EmbeddingScheduler } from './scheduler.js';
+import type { Embedded, SplitRequest } from './job.js';
+import { joinPassages, type Split, type TextVectors } from './join-passages.js';
+import type { EmbedCall, EmbeddingScheduler } from './scheduler.js';
 import type { VectorCache } from './vector-cache.js';
+
+/**
+ * The characters of a passage on average, at least: a shorter text need not be split to know that it has no more passages
+ * than allowed. Only a window of a few tokens makes shorter ones, and such a text is refused when it was embedded.
+ */
+const MIN_PASSAGE = 16;
 
 /** What distinguishes a model from others; see {@link Embedder}. */
 export type ModelIdentity = Pick<Embedder, 'model' | 'fingerprint' | 'dimensions'>;
@@ -46,8 +52,15 @@ export class QueuedEmbedder implements Embedder {
   }
 
   async embedPassages(texts: readonly string[], options: PassageOptions = {}): Promise<TextVectors> {
-    const { signal, caller = '', call = {}, waitForRoom = false, split } = options;
+    const { signal, caller = '', call = {}, waitForRoom = false, split, allOrNothing = false } = options;
     const origin = { caller, call };
+    if (split !== undefined && allOrNothing) {
+      const refused = await this.#textsBeyond(split, texts, { origin, waitForRoom, signal });
+      if (refused.length > 0) {
+        const nothing = new Float32Array(texts.length * this.dimensions);
+        return joinPassages(nothing, refused, new Float32Array(), this.dimensions);
+      }
+    }
     const ofTexts = await this.#scheduler.embed('passage', texts, { origin, waitForRoom, signal, split });
     const { vectors, splits } = ofTexts;
     if (splits.length === 0) return { vectors, splits: new Uint32Array() };
@@ -69,6 +82,20 @@ export class QueuedEmbedder implements Embedder {
 
   close(): Promise<void> {
     return this.#scheduler.close();
+  }
+
+  /** The texts with more passages than allowed. Texts are split for it, and not embedded. */
+  async #textsBeyond(split: SplitRequest, texts: readonly string[], call: EmbedCall): Promise<Split[]> {
+    const isLong = (text: string) => text.length > split.maxPassages * MIN_PASSAGE;
+    const long = [...texts.keys()].filter((at) => isLong(texts[at]!));
+    const lines = (text: number) => split.lines(long[text]!);
+    const { splits } = await this.#scheduler.embed(
+      'passage',
+      long.map((at) => texts[at]!),
+      { ...call, split: { ...split, lines, onlySplits: true } },
+    );
+    const beyond = splits.filter(({ count }) => count > split.maxPassages);
+    return beyond.map((found) => ({ ...found, text: long[found.text]! }));
   }
 
   async #runQuery(text: string, caller: string | undefined, stop: AbortSignal): Promise<Float32Array> {

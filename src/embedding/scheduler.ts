@@ -142,7 +142,7 @@ export class EmbeddingScheduler {
       const { split } = job;
       const ofSlice = split && { ...split, lines: (text: number) => split.lines(start + text) };
       job.finish(start, await this.#executor.run(job.kind, texts, job.signal, ofSlice));
-      this.#inferences += texts.length;
+      if (!split?.onlySplits) this.#inferences += texts.length;
     } catch (cause) {
       this.#queue.drop(job);
       const detail = `a text could not be embedded: ${String(cause)}`;

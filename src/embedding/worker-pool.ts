@@ -77,7 +77,7 @@ export class WorkerPool implements Executor {
     const task: Task = {
       kind,
       texts,
-      ...(split && { lines: texts.map((_, text) => split.lines(text)), maxPassages: split.maxPassages }),
+      ...(split && { ...split, lines: texts.map((_, text) => split.lines(text)) }),
     };
     // One retry, because the worker may have ended and been replaced.
     const embedded = await this.#threads.run(task).catch(() => this.#threads.run(task));

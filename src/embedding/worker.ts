@@ -19,6 +19,8 @@ export type Task =
       lines?: readonly (readonly TextLine[])[];
       /** Default: any number. */
       maxPassages?: number;
+      /** Default: false. */
+      onlySplits?: boolean;
     }
   | { kind: 'release' };
 
@@ -114,6 +116,7 @@ export default async function run(task: Task): Promise<Embedded | undefined> {
       splits.push({ text: index, ...splitText(text, lines, { count, knows }, limits) });
       continue;
     }
+    if (task.onlySplits) continue;
     // The names of columns say nothing of the record.
     if (!lines.some(({ start, end }) => tokenizer.knows(text.slice(start, end)))) {
       if (task.kind === 'query') return { vectors, splits, isUnknown: true };

@@ -128,14 +128,33 @@ export function describePassages(open: OpenBackend): void {
       expect(await search(copy)).toEqual(await search(database));
     });
 
-    test('with too many passages are refused', async () => {
+    test('with too many passages are all named, and nothing is embedded for their batch', async () => {
       const database = await shared.create({ embed });
-      const records = [{ data: { text: SHORT } }, { data: { text: LONG.repeat(40) } }];
+      const tooLong = (at: number) => `${at} ${LONG.repeat(40)}`;
+      const texts = [
+        SHORT,
+        tooLong(1),
+        ...Array.from({ length: 40 }, (_, at) => `${at} ${LONG}`),
+        tooLong(2),
+      ];
+      const records = texts.map((text) => ({ data: { text } }));
+      const inferences = async () => (await database.backend.stats()).embedder?.inferences;
+      const before = await inferences();
       await expect(database.upsert(records)).rejects.toMatchObject({
         code: 'invalid_record',
-        problems: [{ pointer: '/records/1/data', code: 'too_many_passages' }],
+        problems: [1, 42].map((at) => ({ pointer: `/records/${at}/data`, code: 'too_many_passages' })),
       });
+      expect(await inferences()).toBe(before);
       expect(await database.count()).toBe(0);
+
+      // In a stream, the other lines are stored.
+      const lines = [SHORT, tooLong(1), LONG, tooLong(2)].map((text) => JSON.stringify({ data: { text } }));
+      const events = await database.upsertLines(lines.join('\n'));
+      expect(events.filter(({ type }) => type === 'problem')).toMatchObject([
+        { line: 2, pointer: '/data', code: 'too_many_passages' },
+        { line: 4, pointer: '/data', code: 'too_many_passages' },
+      ]);
+      expect(await database.count()).toBe(2);
     });
   });
 }

@@ -121,6 +121,8 @@ pub(crate) fn stage_commit(
         problems,
         ..Committed::default()
     };
+    // The bad records of a batch, all of which the error names.
+    let mut faults = Vec::new();
     let mut stale = false;
     stage.reserve(&prepared.records);
     for (at, record) in prepared.records.iter().enumerate() {
@@ -171,13 +173,7 @@ pub(crate) fn stage_commit(
         if let Err(problem) = check_columns(names, &record.new.data, prepared.max_columns) {
             match record.line {
                 Some(line) => committed.problems.push(LineError { line, problem }),
-                None => {
-                    let problems = vec![problem.within(at).within("records")];
-                    return Err(Error::Invalid {
-                        code: "invalid_record",
-                        problems,
-                    });
-                }
+                None => faults.push(problem.within(at).within("records")),
             }
             continue;
         }
@@ -187,13 +183,10 @@ pub(crate) fn stage_commit(
                 Ok(vectors) => vectors,
                 Err(too_many) => {
                     let problem = too_many.problem();
-                    let Some(line) = record.line else {
-                        return Err(Error::Invalid {
-                            code: "invalid_record",
-                            problems: vec![problem.within(at).within("records")],
-                        });
-                    };
-                    committed.problems.push(LineError { line, problem });
+                    match record.line {
+                        Some(line) => committed.problems.push(LineError { line, problem }),
+                        None => faults.push(problem.within(at).within("records")),
+                    }
                     continue;
                 }
             },
@@ -206,6 +199,9 @@ pub(crate) fn stage_commit(
         committed
             .results
             .push(stage.put(context, &compared, record, vectors, names, uuids));
+    }
+    if !faults.is_empty() {
+        return Err(Error::invalid_records(faults));
     }
     if stale {
         prepared.mark_outdated(settings);

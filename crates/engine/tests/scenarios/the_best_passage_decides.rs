@@ -316,7 +316,7 @@ fn a_patch_of_other_columns_keeps_the_passages() {
 }
 
 #[test]
-fn too_many_passages_are_refused_with_the_place_of_the_record() {
+fn too_many_passages_are_refused_with_the_place_of_each_record() {
     let directory = tempfile::tempdir().expect("a directory");
     let limits = Limits {
         passages_per_record: 3,
@@ -339,6 +339,20 @@ fn too_many_passages_are_refused_with_the_place_of_the_record() {
     assert!(text.contains("/records/1/data"), "{text}");
     assert!(text.contains("80 passages, at most 3"), "{text}");
     assert_eq!(server.describe("db")["records"], json!(0));
+    let body =
+        br#"{"records":[{"data":{"text":"a"}},{"data":{"text":"b"}},{"data":{"text":"c"}}]}"#;
+    let batch = server.prepare("db", body.to_vec(), Vec::new(), Format::Batch);
+    let several = Embedded {
+        splits: vec![0, 4, 0, 2, 4, 0],
+        ..embedded()
+    };
+    let refused = server
+        .commit_with("db", Arc::new(batch.expect("prepared")), several)
+        .expect_err("refused");
+    let text = format!("{refused:?}");
+    assert!(text.contains("/records/0/data"), "{text}");
+    assert!(!text.contains("/records/1/data"), "{text}");
+    assert!(text.contains("/records/2/data"), "{text}");
     let lines = b"{\"data\":{\"text\":\"short\"}}\n\n{\"data\":{\"text\":\"long\"}}\n";
     let lines = server.prepare("db", lines.to_vec(), Vec::new(), Format::Lines { first: 5 });
     let lines = Arc::new(lines.expect("prepared"));
