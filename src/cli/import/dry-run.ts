@@ -9,6 +9,7 @@ import type { Input } from './input.js';
 import { describeInput } from './report.js';
 import { upsertResumably } from './resumable-upsert.js';
 import type { Row } from './rows.js';
+import { SearchedText } from './searched-text.js';
 import { type ImportOptions, settingsOf } from './store-records.js';
 
 const RECORDS_SHOWN = 3;
@@ -29,7 +30,7 @@ export async function dryRun(
   options: ImportOptions,
   { badRows, stop, onProgress }: DryRunCalls,
 ): Promise<string[]> {
-  const { database, data, store, url, dimensions } = options;
+  const { database, data, store, url, dimensions, embed } = options;
   const isNew =
     url === undefined && store === undefined && !existsSync(path.join(data, 'databases', database));
   const settings = checkDatabaseSettings(settingsOf(options));
@@ -41,9 +42,13 @@ export async function dryRun(
   const suspects = new Suspects(columns);
   const refused = new Set<Row>();
   const kept: Row[] = [];
+  // The embedded columns of a database that exists are those of `--embed`, or not known here.
+  const isKnown = dimensions === undefined && (isNew || embed !== undefined);
+  const searched = isKnown ? new SearchedText(embed) : undefined;
   let rows = 0;
   async function* unchecked() {
-    for await (const batch of input.records((row, reason) => badRows.add(row, reason))) {
+    const batches = input.records((row, reason) => badRows.add(row, reason));
+    for await (const batch of searched?.watch(batches) ?? batches) {
       rows += batch.length;
       onProgress(rows);
       kept.push(...batch.slice(0, RECORDS_KEPT - kept.length));
@@ -70,6 +75,7 @@ export async function dryRun(
   const created = isNew ? `, which would be created in ${where}` : ` of ${where}`;
   return [
     ...describeInput(input),
+    ...(searched?.report() ?? []),
     ...(shown.length > 0 ? ['first records:', ...shown.map((row) => `  ${shortened(row)}`)] : []),
     `dry run: ${plural(rows - refused.size, 'record')} would be stored in the database "${database}"${created}; ` +
       `${plural(badRows.count, `bad ${input.format.unit}`)}; nothing is written`,

@@ -102,7 +102,7 @@ async function openInput(
 }
 
 function summaryOf(result: StoreResult, input: Input, badRows: BadRows, ms: number): string[] {
-  const { created, changed, unchanged, earlier } = result;
+  const { created, changed, unchanged, earlier, searched } = result;
   const stored = created + changed + unchanged + earlier;
   const before = earlier === 0 ? '' : `${count(earlier)} before the connection was lost, `;
   const lines = [
@@ -110,5 +110,5 @@ function summaryOf(result: StoreResult, input: Input, badRows: BadRows, ms: numb
       `${count(created)} created, ${count(changed)} changed, ${count(unchanged)} unchanged, ` +
       plural(badRows.count, `bad ${input.format.unit}`),
   ];
-  return [...lines, ...describeInput(input)];
+  return [...lines, ...describeInput(input), ...(searched?.report() ?? [])];
 }

@@ -13,6 +13,7 @@ import {
   uuidOf,
 } from './identity-column.js';
 import { BadRow, type Row, type SourceRow } from './rows.js';
+import { kindOf } from './searched-text.js';
 
 const LINE_END = '\n';
 const encoder = new TextEncoder();
@@ -47,13 +48,13 @@ export class RecordMaker {
   /** @throws {BadRow} when the row cannot be stored. */
   make(row: SourceRow): Row {
     this.#checkMembers(row);
-    const data = this.#data(row);
+    const { data, kinds } = this.#data(row);
     const members = [...this.#identity(row), ...this.#members(row), `"data":{${data}}`];
     const json = encoder.encode(`{${members.join(',')}}${LINE_END}`);
     if (json.length > LIMITS.batch_bytes)
       throw new BadRow(`the record is longer than ${LIMITS.batch_bytes} bytes`);
     const isOfColumns = row.members === undefined && row.vector === undefined;
-    return { json, names: row.names, isOfColumns, line: row.line, record: row.record, raw: row.raw };
+    return { json, names: row.names, kinds, isOfColumns, line: row.line, record: row.record, raw: row.raw };
   }
 
   /** A record with a wrong name is not silently stored as a row. */
@@ -69,14 +70,17 @@ export class RecordMaker {
     );
   }
 
-  #data({ names, cells, members }: SourceRow): string {
+  #data({ names, cells, members }: SourceRow): { data: string; kinds: string } {
     const isRecord = members !== undefined && !this.#plan.named;
     const texts: string[] = [];
+    let kinds = '';
     for (const [at, name] of names.entries()) {
-      if (!isRecord && isIdentityOnly(name, this.#plan.identity)) continue;
-      texts.push(this.#name(name) + JSON.stringify(this.#value(name, cells[at] ?? null)));
+      const isData = isRecord || !isIdentityOnly(name, this.#plan.identity);
+      const value = isData ? this.#value(name, cells[at] ?? null) : null;
+      kinds += kindOf(value);
+      if (isData) texts.push(this.#name(name) + JSON.stringify(value));
     }
-    return texts.join(',');
+    return { data: texts.join(','), kinds };
   }
 
   #value(name: string, cell: Cell): Value {

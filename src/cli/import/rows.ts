@@ -57,6 +57,8 @@ export interface Row extends Place {
   json: Uint8Array;
   /** The names of its columns. */
   names: readonly string[];
+  /** What each of its values is to a search by meaning, a character for each column. */
+  kinds: string;
   /** Whether its members are made from columns, and not those of the file. */
   isOfColumns: boolean;
   raw: RawText;

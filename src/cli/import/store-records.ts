@@ -10,6 +10,7 @@ import type { Input, InputOptions } from './input.js';
 import { OtherKind } from './other-kind.js';
 import { type UpsertCalls, type UpsertResult, upsertResumably } from './resumable-upsert.js';
 import type { Row } from './rows.js';
+import { SearchedText } from './searched-text.js';
 import { reportTakenIds } from './taken-ids.js';
 
 export interface ImportOptions extends TargetOptions, InputOptions {
@@ -22,7 +23,10 @@ export interface ImportOptions extends TargetOptions, InputOptions {
   dryRun?: boolean;
 }
 
-export type StoreResult = Pick<UpsertResult, 'created' | 'changed' | 'unchanged' | 'earlier'>;
+export interface StoreResult extends Pick<UpsertResult, 'created' | 'changed' | 'unchanged' | 'earlier'> {
+  /** What no search by meaning finds; absent where records bring their vectors, or where it is not known. */
+  searched?: SearchedText | undefined;
+}
 
 /** What an import uses while records are stored. */
 export interface StoreCalls {
@@ -57,12 +61,13 @@ export async function storeRecords(
     ensureDatabase(databases, options.database, settingsOf(options)),
   );
   const checked = isNew ? rows : withCheckedKind(rows, input, database, calls);
-  const result = await upsertResumably(database, checked, calls);
+  const searched = await new Attempts(calls).run(() => searchedTextOf(database));
+  const result = await upsertResumably(database, searched?.watch(checked) ?? checked, calls);
   stop.throwIfAborted();
   const { created, changed, unchanged, earlier } = result;
   if (isNew && created + changed + unchanged + earlier === 0) await dropEmpty(database);
   else await reportTakenIds(input, database, badRows);
-  return result;
+  return { created, changed, unchanged, earlier, searched };
 }
 
 const NOTHING: StoreResult = { created: 0, changed: 0, unchanged: 0, earlier: 0 };
@@ -120,6 +125,18 @@ async function ensureDatabase(
   }
   if (!isNew && !hasSettings) return { database, isNew };
   return { database: await databases.createDatabase(id, settings), isNew };
+}
+
+/** Returns a count of what the database does not search; undefined without a model, and where it is not known. */
+async function searchedTextOf(database: Database): Promise<SearchedText | undefined> {
+  try {
+    const { model, embed } = await database.describe();
+    return model === null ? undefined : new SearchedText(embed.columns);
+  } catch (error) {
+    // The API key may not be allowed to describe databases.
+    if (!isCode(error, 'forbidden')) throw error;
+    return undefined;
+  }
 }
 
 /** Drops a database that this import created and that has refused every record, so that its settings can be corrected. */

@@ -1,0 +1,63 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { cosift, temporaryDirectory } from '../helpers/processes.js';
+
+// Each test starts several processes.
+vi.setConfig({ testTimeout: 300_000 });
+
+const MOVIES = [
+  { Title: 'Alien', Director: 'Ridley Scott', Year: 1979 },
+  { Title: 1776, Director: null, Year: 1972 },
+  { Title: ' ', Director: 'Robert Altman', Year: 1975 },
+  { Title: null, Director: null, Year: 2001 },
+];
+const NUMBER =
+  '1 record has a number in the embedded column "Title", which is not searched: --types Title=text\n';
+
+async function importer(lines: readonly object[]) {
+  const directory = await temporaryDirectory();
+  const file = join(directory, 'movies.ndjson');
+  await writeFile(file, lines.map((line) => JSON.stringify(line)).join('\n'));
+  return (...args: string[]) =>
+    cosift('import', file, '--database', 'm', '--data', join(directory, 'data'), ...args);
+}
+
+test('numbers in a column of texts and records without text, where every text is embedded', async () => {
+  const load = await importer(MOVIES);
+  const without = '2 of 4 records have no text, so no search by meaning finds them\n';
+  const tried = await load('--dry-run');
+  expect([tried.code, tried.stderr]).toEqual([0, '']);
+  expect(tried.stdout).toContain(NUMBER + without);
+  expect((await load()).stdout).toContain(NUMBER + without);
+  // The same for a database that exists.
+  expect((await load()).stdout).toContain(NUMBER + without);
+  const asText = await load('--types', 'Title=text');
+  expect(asText.stdout).not.toContain('has a number');
+  expect(asText.stdout).toContain('1 of 4 records has no text, so no search by meaning finds it\n');
+});
+
+test('records without text in the columns that are embedded, whose numbers are searched', async () => {
+  const load = await importer(MOVIES);
+  const without =
+    '2 of 4 records have no text in the embedded columns (Title), so no search by meaning finds them\n';
+  for (const args of [['--embed', 'Title', '--dry-run'], ['--embed', 'Title'], []]) {
+    const { stdout } = await load(...args);
+    expect(stdout, args.join(' ')).toContain(without);
+    expect(stdout).not.toContain('has a number');
+  }
+  const movies = (data: object) => ({ key: JSON.stringify(data), data });
+  const records = await importer(MOVIES.map(movies));
+  expect((await records()).stdout).toContain(NUMBER);
+});
+
+test('nothing, where every record is searched or brings its vector', async () => {
+  const load = await importer([{ Title: 'Alien', Year: 1979 }]);
+  for (const args of [['--dry-run'], []])
+    expect((await load(...args)).stdout).not.toMatch(/no text|a number/);
+  const vectors = await importer([{ data: { n: 1 }, vector: [1, 0] }]);
+  for (const args of [['--dimensions', '2', '--dry-run'], ['--dimensions', '2'], []]) {
+    const { stdout } = await vectors(...args);
+    expect(stdout).not.toMatch(/no text|a number/);
+  }
+});
