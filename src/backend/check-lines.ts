@@ -1,18 +1,21 @@
-import type { TextSource } from '../api/text-line.js';
-import { builtInModel, fingerprintOf, readModelDirectory } from '../embedding/index.js';
+import {
+  builtInModel,
+  fingerprintOf,
+  MIN_PASSAGE,
+  placeholderVectors,
+  readModelDirectory,
+} from '../embedding/index.js';
 import { type DatabaseSettings, LIMITS, type LineEvent } from '../schema/index.js';
 import { RecordChecker } from '../store/local/index.js';
 import type { StoreSettings } from '../store/record-store.js';
 import type { Destination } from './commit-records.js';
+import type { EmbedTexts } from './database-embedder.js';
 import { BUILT_IN_MODEL } from './models.js';
 import { upsertLines } from './upsert-lines.js';
 import { WriteBarrier } from './write-barrier.js';
 
-/**
- * The bytes of a record that has no more passages than allowed in any case: two passages together fill most of the window of
- * the model, and a token has at least one byte.
- */
-export const SHORT_RECORD_BYTES = 16 * LIMITS.passages_per_record;
+/** The bytes of a record that has no more passages than allowed in any case. */
+export const SHORT_RECORD_BYTES = MIN_PASSAGE * LIMITS.passages_per_record;
 
 export interface CheckOptions {
   /** The number of columns of all records, if it is known. Otherwise the check takes longer. */
@@ -31,30 +34,36 @@ export async function* checkLines(
   chunks: AsyncIterable<Uint8Array>,
   { columns, signal }: CheckOptions = {},
 ): AsyncGenerator<LineEvent> {
-  const stored = await storeSettings(settings);
+  const { settings: stored, embed } = await rulesOf(settings);
   const barrier = new WriteBarrier();
   const destination: Destination = {
     store: new RecordChecker(stored, LIMITS, { columns, shortBytes: SHORT_RECORD_BYTES }),
     id: 'new',
     barrier: () => barrier,
-    embed: (source: TextSource) => Promise.resolve(placeholders(source, stored)),
+    embed,
     closing: new AbortController().signal,
     refresh: () => Promise.resolve(),
   };
   yield* upsertLines(destination, chunks, LIMITS.record_bytes, { signal });
 }
 
-async function storeSettings(settings: DatabaseSettings): Promise<StoreSettings> {
-  const { dimensions } = settings;
-  if (dimensions !== undefined) return { ...settings, model: null, fingerprint: null, dimensions };
-  const directory = await readModelDirectory(builtInModel());
-  const fingerprint = await fingerprintOf(directory);
-  return { ...settings, model: BUILT_IN_MODEL, fingerprint, dimensions: directory.dimensions };
+interface Rules {
+  settings: StoreSettings;
+  embed: EmbedTexts;
 }
 
-/** Any unit vector for each text: the rules of records do not depend on it. */
-function placeholders(source: TextSource, { dimensions, fingerprint }: StoreSettings) {
-  const vectors = new Float32Array(source.texts().length * dimensions);
-  for (let at = 0; at < vectors.length; at += dimensions) vectors[at] = 1;
-  return { vectors, fingerprint: fingerprint ?? undefined };
+/** The settings of the new database, and vectors that are as good as those of its model for the rules of records. */
+async function rulesOf(settings: DatabaseSettings): Promise<Rules> {
+  const { dimensions } = settings;
+  if (dimensions !== undefined) {
+    const embed = () => Promise.resolve({ vectors: new Float32Array() });
+    return { settings: { ...settings, model: null, fingerprint: null, dimensions }, embed };
+  }
+  const directory = await readModelDirectory(builtInModel());
+  const fingerprint = await fingerprintOf(directory);
+  const vectorsOf = placeholderVectors(directory, LIMITS.passages_per_record);
+  return {
+    settings: { ...settings, model: BUILT_IN_MODEL, fingerprint, dimensions: directory.dimensions },
+    embed: (source) => Promise.resolve({ ...vectorsOf(source), fingerprint }),
+  };
 }

@@ -3,3 +3,5 @@ export { createEmbedder } from './create-embedder.js';
 export type { Embedder, EmbedderOptions, EmbedderStats, EmbedOptions } from './embedder.js';
 export { fingerprintOf, readModelDirectory } from './model-directory.js';
 export type { ModelCall, ModelFunction, ModelSource } from './model-source.js';
+export { placeholderVectors } from './placeholder-vectors.js';
+export { MIN_PASSAGE } from './split-text.js';

@@ -4,13 +4,8 @@ import type { Embedder, EmbedderStats, EmbedOptions, PassageOptions } from './em
 import type { Embedded, SplitRequest } from './job.js';
 import { joinPassages, type Split, type TextVectors } from './join-passages.js';
 import type { EmbedCall, EmbeddingScheduler } from './scheduler.js';
+import { mayHaveMore } from './split-text.js';
 import type { VectorCache } from './vector-cache.js';
-
-/**
- * The characters of a passage on average, at least: a shorter text need not be split to know that it has no more passages
- * than allowed. Only a window of a few tokens makes shorter ones, and such a text is refused when it was embedded.
- */
-const MIN_PASSAGE = 16;
 
 /** What distinguishes a model from others; see {@link Embedder}. */
 export type ModelIdentity = Pick<Embedder, 'model' | 'fingerprint' | 'dimensions'>;
@@ -86,8 +81,7 @@ export class QueuedEmbedder implements Embedder {
 
   /** The texts with more passages than allowed. Texts are split for it, and not embedded. */
   async #textsBeyond(split: SplitRequest, texts: readonly string[], call: EmbedCall): Promise<Split[]> {
-    const isLong = (text: string) => text.length > split.maxPassages * MIN_PASSAGE;
-    const long = [...texts.keys()].filter((at) => isLong(texts[at]!));
+    const long = [...texts.keys()].filter((at) => mayHaveMore(texts[at]!, split.maxPassages));
     const lines = (text: number) => split.lines(long[text]!);
     const { splits } = await this.#scheduler.embed(
       'passage',

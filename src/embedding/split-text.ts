@@ -1,4 +1,6 @@
 import type { TextLine } from '../api/text-line.js';
+import type { ModelDirectory } from './model-directory.js';
+import type { TextTokenizer } from './tokenizer.js';
 
 /** A part of a text that fits into the window of the model. */
 export interface Passage {
@@ -59,6 +61,12 @@ const OVERLAP = 1 / 8;
 /** The part of a passage up to which the sum of the tokens of its parts is not checked. */
 const NEARLY_FULL = 3 / 4;
 
+/**
+ * The characters of a passage on average, at least: two passages together fill most of the window of the model, and a token
+ * has at least one character.
+ */
+export const MIN_PASSAGE = 16;
+
 /** The characters that a segmenter gets at a time. */
 const SEGMENTED = 4_096;
 
@@ -98,6 +106,25 @@ export function splitText(
     return { index, label, value: text.slice(start, end) };
   });
   return new Splitter(all, measures, limits).split();
+}
+
+/**
+ * Whether a text may have more passages than allowed: shorter ones need not be split to know that they do not. A window of a
+ * few tokens makes shorter passages.
+ */
+export function mayHaveMore(text: string, maxPassages: number): boolean {
+  return text.length > maxPassages * MIN_PASSAGE;
+}
+
+/** Splits a text as a model takes it. */
+export function splitWith(
+  tokenizer: TextTokenizer,
+  { maxTokens, prompts }: Pick<ModelDirectory, 'maxTokens' | 'prompts'>,
+  { text, lines, maxPassages }: { text: string; lines: readonly TextLine[]; maxPassages: number },
+): SplitText {
+  const count = (part: string) => tokenizer.countToWindow(prompts.passage + part);
+  const knows = (part: string) => tokenizer.knows(part);
+  return splitText(text, lines, { count, knows }, { maxTokens, maxPassages });
 }
 
 class Splitter {

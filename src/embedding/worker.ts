@@ -7,7 +7,7 @@ import { type LayerFunction, loadLayer, normalized } from './layers.js';
 import type { ModelDirectory } from './model-directory.js';
 import { NativeCalls } from './native-calls.js';
 import { pool } from './pooling.js';
-import { splitText } from './split-text.js';
+import { splitWith } from './split-text.js';
 import { TextTokenizer } from './tokenizer.js';
 
 /** Embeds texts, each with the prompt of its kind, or releases the model of this worker. */
@@ -100,20 +100,17 @@ export default async function run(task: Task): Promise<Embedded | undefined> {
   const { session, tokenizer, layers } = await loaded();
   const { dimensions, prompts } = directory;
   const vectors = new Float32Array(task.texts.length * dimensions);
-  const { maxTokens } = directory;
   const splits: Split[] = [];
   for (const [index, text] of task.texts.entries()) {
     const prompted = prompts[task.kind] + text;
     const lines = task.lines?.[index] ?? [{ column: '', start: 0, end: text.length }];
     const ids = tokenizer.encode(prompted);
     if (ids === undefined && task.kind === 'query') {
-      return { vectors, splits, tooLong: { tokens: tokenizer.count(prompted), max: maxTokens } };
+      return { vectors, splits, tooLong: { tokens: tokenizer.count(prompted), max: directory.maxTokens } };
     }
     if (ids === undefined) {
-      const count = (part: string) => tokenizer.countToWindow(prompts.passage + part);
-      const limits = { maxTokens, maxPassages: task.maxPassages ?? Number.POSITIVE_INFINITY };
-      const knows = (part: string) => tokenizer.knows(part);
-      splits.push({ text: index, ...splitText(text, lines, { count, knows }, limits) });
+      const { maxPassages = Number.POSITIVE_INFINITY } = task;
+      splits.push({ text: index, ...splitWith(tokenizer, directory, { text, lines, maxPassages }) });
       continue;
     }
     if (task.onlySplits) continue;

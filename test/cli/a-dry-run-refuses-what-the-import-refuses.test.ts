@@ -94,3 +94,18 @@ test('more columns than a database has', async () => {
   expect(dry[0]).toMatch(/^line 29: \/data\/c10\d+: the database has 10000 columns and can have no more$/);
   expect(dry).toEqual(stored);
 });
+
+test('texts with too many passages, of the columns that are embedded', async () => {
+  const long = 'The committee met on a Tuesday and discussed the budget. '.repeat(1_000);
+  const rows = [{ t: 'a' }, { t: long }, { t: long.slice(0, 10_000) }, { u: long }, { t: `b ${long}` }];
+  const content = rows.map((row, at) => JSON.stringify({ id: at + 1, ...row })).join('\n');
+  const { dry, stored } = await reportsOf(content, { embed: ['t'] });
+  expect(dry).toEqual(
+    [2, 5].map((line) =>
+      expect.stringMatching(
+        `^line ${line}: /data: the text of the record makes at least 65 passages, at most 64`,
+      ),
+    ),
+  );
+  expect(dry).toEqual(stored);
+});

@@ -34,8 +34,11 @@ export async function dryRun(
   const isNew =
     url === undefined && store === undefined && !existsSync(path.join(data, 'databases', database));
   const settings = checkDatabaseSettings(settingsOf(options));
-  // The database decides whether records have vectors, unless an option does.
-  const decidesVectors = isNew || dimensions !== undefined;
+  // What a database that exists decides, unless an option does: whether records have vectors, and which text is embedded.
+  const undecided = [
+    ...(dimensions === undefined ? ['invalid_vector', 'invalid_dimensions'] : []),
+    ...(embed === undefined ? ['too_many_passages'] : []),
+  ];
   const columns = input.inspection?.names.length;
   const check = (chunks: AsyncIterable<Uint8Array>) =>
     checkLines(settings, chunks, { columns, signal: stop });
@@ -58,7 +61,7 @@ export async function dryRun(
   }
   const target = {
     upsertLines: (chunks: AsyncIterable<Uint8Array>) =>
-      decidesVectors ? check(chunks) : withoutProblemsOfVectors(check(chunks)),
+      isNew ? check(chunks) : withoutProblemsOf(undecided, check(chunks)),
   };
   await upsertResumably(target, unchecked(), {
     signal: stop,
@@ -130,10 +133,11 @@ function shortened({ json }: Row): string {
   return text.length > RECORD_LENGTH ? `${text.slice(0, RECORD_LENGTH)}…` : text;
 }
 
-async function* withoutProblemsOfVectors(events: AsyncIterable<LineEvent>): AsyncGenerator<LineEvent> {
+async function* withoutProblemsOf(
+  codes: readonly string[],
+  events: AsyncIterable<LineEvent>,
+): AsyncGenerator<LineEvent> {
   for await (const event of events) {
-    const isOfVector =
-      event.type === 'problem' && (event.code === 'invalid_vector' || event.code === 'invalid_dimensions');
-    if (!isOfVector) yield event;
+    if (event.type !== 'problem' || !codes.includes(event.code)) yield event;
   }
 }

@@ -1,0 +1,34 @@
+import type { TextSource } from '../api/text-line.js';
+import { joinPassages, type Split, type TextVectors } from './join-passages.js';
+import type { ModelDirectory } from './model-directory.js';
+import { mayHaveMore, splitWith } from './split-text.js';
+import { TextTokenizer } from './tokenizer.js';
+
+/**
+ * Returns a function that makes any unit vector for each text, and none for a text that has more passages than allowed: what
+ * the rules of records depend on. Only the tokenizer of the model is loaded, and not even that for short texts.
+ */
+export function placeholderVectors(
+  directory: ModelDirectory,
+  maxPassages: number,
+): (source: TextSource) => TextVectors {
+  const { dimensions, prompts } = directory;
+  let tokenizer: TextTokenizer | undefined;
+  const splitOf = (text: string, lines: () => ReturnType<TextSource['lines']>) => {
+    if (!mayHaveMore(text, maxPassages)) return undefined;
+    tokenizer ??= new TextTokenizer(directory);
+    if (tokenizer.encode(prompts.passage + text) !== undefined) return undefined;
+    return splitWith(tokenizer, directory, { text, lines: lines(), maxPassages });
+  };
+  return (source) => {
+    const texts = source.texts();
+    const vectors = new Float32Array(texts.length * dimensions);
+    const beyond: Split[] = [];
+    for (const [at, text] of texts.entries()) {
+      vectors[at * dimensions] = 1;
+      const split = splitOf(text, () => source.lines(at));
+      if (split !== undefined && split.count > maxPassages) beyond.push({ ...split, text: at });
+    }
+    return joinPassages(vectors, beyond, new Float32Array(), dimensions);
+  };
+}
