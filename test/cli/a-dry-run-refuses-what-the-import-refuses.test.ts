@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { open } from 'cosift';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { expect, test, vi } from 'vitest';
 import { BadRows } from '../../src/cli/import/bad-rows.js';
@@ -7,6 +6,7 @@ import { dryRun } from '../../src/cli/import/dry-run.js';
 import type { InputOptions } from '../../src/cli/import/input.js';
 import { type ImportOptions, storeRecords } from '../../src/cli/import/store-records.js';
 import { ProgressBar } from '../../src/cli/progress-bar.js';
+import { open } from '../../src/library/cosift.js';
 import { openFile } from '../helpers/imported-files.js';
 import { temporaryDirectory } from '../helpers/processes.js';
 
