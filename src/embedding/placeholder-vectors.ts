@@ -3,6 +3,7 @@ import { joinPassages, type Split, type TextVectors } from './join-passages.js';
 import type { ModelDirectory } from './model-directory.js';
 import { mayHaveMore, splitWith } from './split-text.js';
 import { TextTokenizer } from './tokenizer.js';
+import { WordTokens } from './word-tokens.js';
 
 /**
  * Returns a function that makes any unit vector for each text, and none for a text that has more passages than allowed: what
@@ -12,13 +13,13 @@ export function placeholderVectors(
   directory: ModelDirectory,
   maxPassages: number,
 ): (source: TextSource) => TextVectors {
-  const { dimensions, prompts } = directory;
-  let tokenizer: TextTokenizer | undefined;
+  const { dimensions, maxTokens, prompts } = directory;
+  let tokens: WordTokens | undefined;
   const splitOf = (text: string, lines: () => ReturnType<TextSource['lines']>) => {
     if (!mayHaveMore(text, maxPassages)) return undefined;
-    tokenizer ??= new TextTokenizer(directory);
-    if (tokenizer.encode(prompts.passage + text) !== undefined) return undefined;
-    return splitWith(tokenizer, directory, { text, lines: lines(), maxPassages });
+    tokens ??= new WordTokens(new TextTokenizer(directory));
+    if (tokens.countToWindow(prompts.passage + text) <= maxTokens) return undefined;
+    return splitWith(tokens, directory, { text, lines: lines(), maxPassages });
   };
   return (source) => {
     const texts = source.texts();

@@ -118,7 +118,7 @@ export function mayHaveMore(text: string, maxPassages: number): boolean {
 
 /** Splits a text as a model takes it. */
 export function splitWith(
-  tokenizer: TextTokenizer,
+  tokenizer: Pick<TextTokenizer, 'countToWindow' | 'knows'>,
   { maxTokens, prompts }: Pick<ModelDirectory, 'maxTokens' | 'prompts'>,
   { text, lines, maxPassages }: { text: string; lines: readonly TextLine[]; maxPassages: number },
 ): SplitText {
