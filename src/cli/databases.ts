@@ -4,7 +4,7 @@ import { CosiftError, isCode } from '../errors.js';
 import type { DatabaseDescription, DatabaseSettings } from '../schema/index.js';
 import { confirm } from './confirm.js';
 import { examples } from './examples.js';
-import { parseColumns, parseCount } from './option-values.js';
+import { columnNames, parseColumns, parseCount } from './option-values.js';
 import { outputWidth, writeLines } from './output.js';
 import { bytes, count } from './progress-bar.js';
 import { withDatabase } from './records/near-names.js';
@@ -54,7 +54,7 @@ export function databasesCommand(): Command {
         .argument('<database>', 'id of the new database', checkDatabase)
         .option(
           '--embed <columns>',
-          'columns to search by meaning, comma-separated (default: every text)',
+          'columns to search by meaning, comma-separated, or one for each use of the option (default: every text)',
           parseColumns,
         )
         .option(
@@ -148,7 +148,7 @@ async function print(description: DatabaseDescription, { json }: ShowOptions): P
 async function create(id: string, options: CreateOptions): Promise<void> {
   const { embed, model, dimensions, approximate, lexical } = options;
   const settings: DatabaseSettings = {
-    ...(embed !== undefined && { embed: { columns: embed } }),
+    ...(embed !== undefined && { embed: { columns: columnNames(embed) } }),
     ...(model !== undefined && { model }),
     ...(dimensions !== undefined && { dimensions }),
     ...(approximate && { approximate }),

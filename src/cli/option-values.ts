@@ -2,11 +2,25 @@ import { InvalidArgumentError } from 'commander';
 
 // Each parser returns the value of a command-line option, and throws `InvalidArgumentError` for a text that is not valid.
 
-/** Parses `a,b,c`. */
-export function parseColumns(text: string): string[] {
-  const names = text.split(',').map((name) => name.trim());
-  if (names.includes('')) throw new InvalidArgumentError('a column has no name');
-  return names;
+/** Adds the text of an option that names columns to those of earlier flags. {@link columnNames} has the names. */
+export function parseColumns(text: string, before: string[] = []): string[] {
+  if (text.split(',').some((name) => name.trim() === '')) {
+    throw new InvalidArgumentError('a column has no name');
+  }
+  return [...before, text];
+}
+
+/**
+ * Returns the names of columns that an option gives. An option that is used once separates them by commas; one that is used
+ * several times gives one name each time, which may have a comma. So may a name for which `isColumn` holds.
+ */
+export function columnNames(
+  texts: readonly string[],
+  isColumn: (name: string) => boolean = () => false,
+): string[] {
+  const [text = ''] = texts;
+  if (texts.length > 1) return texts.map((name) => name.trim());
+  return isColumn(text) ? [text] : text.split(',').map((name) => name.trim());
 }
 
 /** Parses an integer above 0. */

@@ -3,7 +3,7 @@ import { convert, FieldTypes, parseColumnTypes } from '../../src/cli/import/colu
 
 const typeOf = (...column: string[]) => {
   const types = new FieldTypes();
-  for (const text of column) types.observe(text || null);
+  for (const [at, text] of column.entries()) types.observe(text || null, at + 2);
   return types.type;
 };
 

@@ -261,12 +261,8 @@ test('an encoding that shows only far into the file is recognised', async () => 
 });
 
 test('a header that cannot be used is refused with its line, and nothing is stored', async () => {
-  const { file, load, records } = await setUp('a.csv', '\nid,a,a\n1,2,3\n');
-  expect((await load()).stderr).toBe(
-    'cosift: line 2: the CSV header names the column "a" twice, as columns 2 and 3\n',
-  );
-  await writeFile(file, 'id, ,a\n1,2,3\n');
-  expect((await load()).stderr).toBe('cosift: line 1: column 2 of the CSV header has no name\n');
+  const { file, load, records } = await setUp('a.csv', '\nid,"a\n1,2\n');
+  expect((await load()).stderr).toMatch(/^cosift: line 2: the CSV header cannot be read: /);
   await writeFile(file, 'id,x"y,a\n1,2,3\n');
   expect((await load()).stderr).toMatch(/^cosift: line 1: the CSV header cannot be read: /);
   await writeFile(file, '');

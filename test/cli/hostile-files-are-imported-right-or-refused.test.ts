@@ -48,12 +48,15 @@ test.each([
   120_000,
 );
 
-test('a CSV file of 20,000 columns is read, and a name that occurs twice is found at once', async () => {
+test('a CSV file of 20,000 columns is read, also with a name that occurs twice', async () => {
   const names = Array.from({ length: 20_000 }, (_, at) => `c${at}`);
   const values = names.map((_, at) => String(at));
   const { records } = await recordsOf((await openFile(`${names}\n${values}\n`)).input);
   expect(Object.keys(records[0]?.data ?? {})).toHaveLength(20_000);
-  await expect(openFile(`${names},c7\n${values},1\n`)).rejects.toThrow('"c7" twice, as columns 8 and 20001');
+  const twice = await openFile(`${names},c7\n${values},1\n`);
+  expect(twice.input.format.header.notes).toEqual([
+    'column 20001 is called "c7_2", because it has the name "c7" again',
+  ]);
 }, 60_000);
 
 test.each([
@@ -176,8 +179,8 @@ test.each([
 test('rows are the same however the file is cut into chunks', async () => {
   const { CsvSplitter } = await import('../../src/cli/import/csv-rows.js');
   const { DocumentSplitter } = await import('../../src/cli/import/json-documents.js');
-  const csv = 'a,b\r\n1,"x""y\r\nz"\r\n\r\n2,\r\n"3","" \n4,\'5\n';
-  const dialect = { separator: ',', quote: '"', lineEnd: '\n' } as const;
+  const csv = 'title\na,b\r\n1,"x""y\r\nz"\r\n\r\n2,\r\r\n"3" , ""  \n4,\'5\n';
+  const dialect = { separator: ',', quote: '"', lineEnd: '\n', skippedLines: 1 } as const;
   const whole = new CsvSplitter(dialect, 1000);
   const expected = [...whole.add(csv), ...whole.finish()];
   expect(expected).toHaveLength(5);

@@ -220,6 +220,19 @@ test('a new database never takes the place of one that exists', async ({ open, s
   await isKept('taken-later');
 });
 
+test('the preview says how a file of another program is read, and which columns look like another type', async ({
+  open,
+}) => {
+  const tab = await open();
+  await choose(tab, 'dump.tsv', '\tname\tprice\n1\t"Heroes\t1.10\n2\t12" vinyl\t2\n');
+  const preview = await tab.page.locator('.preview').textContent();
+  expect(preview).toContain('CSV, separated by tabs, without quotes · 2 rows');
+  expect(preview).toContain('column 1 is called "column1", because it has no name');
+  expect(preview).toContain(
+    'price looks like numbers, but is text because of 1.10 in line 2: choose the type number',
+  );
+});
+
 test('a file without records is not imported', async ({ open }) => {
   const tab = await open();
   await choose(tab, 'header.csv', 'id,name\n');

@@ -64,6 +64,7 @@ export function Preview({ task, service }) {
         </tbody>
       </table>
     </div>
+    ${content.notes.length > 0 && html`<ul class="muted">${content.notes.map((note) => html`<li>${note}</li>`)}</ul>`}
     <div class="choices">
       <label>
         Identity

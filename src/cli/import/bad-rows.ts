@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import iconv from 'iconv-lite';
 import { describe, printable } from '../failure.js';
 import { count } from '../progress-bar.js';
+import { shellWord } from '../shell-word.js';
 import { isUtf8Name } from './encoding.js';
 import type { Input } from './input.js';
 import { OrderedFile } from './ordered-file.js';
@@ -126,6 +127,7 @@ export class BadRows {
     const isDetected = !this.#isEncodingGiven && !isUtf8Name(this.#encoding) && !hasMark(this.#encoding);
     const options = [
       ...(isDetected ? [`--encoding ${this.#encoding}`] : []),
+      ...(this.#input?.format.options ?? []),
       ...(types.length > 0 ? [optionOf(types)] : []),
     ];
     return options.map((option) => ` and ${option}`).join('');
@@ -138,8 +140,7 @@ function keyOf({ line, record = 1 }: Place): string {
 
 /** A few rows alone may suggest other types: `11` is a number where the other rows have `007`. */
 function optionOf(types: readonly (readonly [name: string, type: string])[]): string {
-  const value = types.map(([name, type]) => `${name}=${type}`).join(',');
-  return `--types ${/^[\w.,=-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`}`;
+  return `--types ${shellWord(types.map(([name, type]) => `${name}=${type}`).join(','))}`;
 }
 
 function reasonsFile(file: string): string {

@@ -7,28 +7,105 @@ export type ColumnType = (typeof COLUMN_TYPES)[number];
 /** A value of a record. */
 export type Value = string | number | boolean | null;
 
+/** A value of a column, and the line of its first row. */
+interface Sighting {
+  text: string;
+  line: number;
+}
+
+/** Why a column is text although all its values could be of another type. */
+export interface TypeHint {
+  name: string;
+  /** The type that the column could have. */
+  type: 'number' | 'boolean';
+  /** A value that is not written as JavaScript writes it, such as `1.10` or `True`. */
+  form: Sighting | undefined;
+  /** Texts that may stand for no value, such as `NA`. */
+  nulls: readonly Sighting[];
+}
+
+/** Texts by which programs write that there is no value. */
+const NULL_TEXTS = new Set([
+  ...['NULL', 'null', 'Null', '(null)', '\\N', 'None', 'none', 'nil', 'NIL'],
+  ...['NA', 'na', 'N/A', 'n/a', '#N/A', '<NA>', 'NaN', 'nan', '-', '--', '?', '.', '..'],
+]);
+
+/** A type that all values of a column may have. */
+class Candidate {
+  readonly type: 'number' | 'boolean';
+  readonly #isUsual: (text: string) => boolean;
+  readonly #isForm: (text: string) => boolean;
+  isPossible = true;
+  values = 0;
+  /** The first value in another form than the usual one. */
+  form: Sighting | undefined;
+
+  constructor(
+    type: 'number' | 'boolean',
+    isUsual: (text: string) => boolean,
+    isForm: (text: string) => boolean,
+  ) {
+    this.type = type;
+    this.#isUsual = isUsual;
+    this.#isForm = isForm;
+  }
+
+  observe(text: string, line: number): void {
+    if (!this.isPossible) return;
+    this.values += 1;
+    if (this.#isUsual(text)) return;
+    this.isPossible = this.#isForm(text);
+    this.form ??= { text, line };
+  }
+}
+
 /**
  * Infers the type of a column of CSV from its values.
  *
  * A column holds numbers when JavaScript writes the number of each value exactly as the file does: `1.10`, `007`, `+1`
- * and `12345678901234567890` make a column text. Empty values do not count.
+ * and `12345678901234567890` make a column text. Empty values and `nulls` do not count.
  */
 export class FieldTypes {
-  #seen = false;
-  #numbers = true;
-  #booleans = true;
+  readonly #nulls: ReadonlySet<string>;
+  readonly #candidates = [
+    new Candidate('number', isWrittenAsNumber, isNumberForm),
+    new Candidate(
+      'boolean',
+      (text) => text === 'true' || text === 'false',
+      (text) => /^(?:true|false)$/i.test(text),
+    ),
+  ];
+  /** The first lines of the texts that may stand for no value. */
+  readonly #nullTexts = new Map<string, number>();
 
-  observe(cell: Cell): void {
-    if (typeof cell !== 'string' || cell === '') return;
-    this.#seen = true;
-    if (this.#numbers) this.#numbers = isWrittenAsNumber(cell);
-    if (this.#booleans) this.#booleans = cell === 'true' || cell === 'false';
+  constructor(nulls: ReadonlySet<string> = new Set()) {
+    this.#nulls = nulls;
+  }
+
+  observe(cell: Cell, line: number): void {
+    if (typeof cell !== 'string' || cell === '' || this.#nulls.has(cell)) return;
+    if (!NULL_TEXTS.has(cell)) for (const candidate of this.#candidates) candidate.observe(cell, line);
+    else if (!this.#nullTexts.has(cell)) this.#nullTexts.set(cell, line);
   }
 
   get type(): ColumnType {
-    if (!this.#seen) return 'text';
-    if (this.#numbers) return 'number';
-    return this.#booleans ? 'boolean' : 'text';
+    const candidate = this.#candidate;
+    return candidate === undefined || candidate.form !== undefined || this.#nullTexts.size > 0
+      ? 'text'
+      : candidate.type;
+  }
+
+  /** Why the column is text, if only for the form of its values. */
+  get hint(): Omit<TypeHint, 'name'> | undefined {
+    const candidate = this.#candidate;
+    if (candidate === undefined || this.type !== 'text') return undefined;
+    const nulls = [...this.#nullTexts].map(([text, line]) => ({ text, line }));
+    return { type: candidate.type, form: candidate.form, nulls };
+  }
+
+  /** The type that all values can have that stand for one. */
+  get #candidate(): Candidate | undefined {
+    return this.#candidates.find(({ isPossible, values }) => isPossible && values > 0);
   }
 }
 
@@ -115,6 +192,11 @@ function pairsOf(text: string): string[] {
 
 function isColumnType(type: string): type is ColumnType {
   return COLUMN_TYPES.includes(type as ColumnType);
+}
+
+/** Whether a text is a number that is not written as JavaScript does, without the leading zeros and signs of codes. */
+function isNumberForm(text: string): boolean {
+  return /^-?(?:0|[1-9]\d*)?(?:\.\d*)?(?:[eE][+-]?\d+)?$/.test(text) && exactNumber(text) !== undefined;
 }
 
 function isWrittenAsNumber(text: string): boolean {

@@ -4,7 +4,7 @@ import { parseColumns, parseCount } from '../option-values.js';
 import { checkDatabase, targetCommand } from '../target.js';
 import { COLUMN_TYPES } from './column-types.js';
 import { FORMATS } from './format-name.js';
-import { parseEncoding, parseQuote, parseSeparator, parseTypes } from './options.js';
+import { parseEncoding, parseNull, parseQuote, parseSeparator, parseTypes } from './options.js';
 import type { ImportOptions } from './store-records.js';
 
 export function importCommand(): Command {
@@ -20,7 +20,7 @@ export function importCommand(): Command {
     .requiredOption('--database <id>', 'database to store in, created if missing', checkDatabase)
     .option(
       '--embed <columns>',
-      'columns to search by meaning, comma-separated (default: every text)',
+      'columns to search by meaning, comma-separated, or one for each use of the option (default: every text)',
       parseColumns,
     )
     .option('--dimensions <n>', 'for a database of your own vectors: numbers per vector', parseCount)
@@ -44,6 +44,12 @@ export function importCommand(): Command {
       parseSeparator,
     )
     .option('--quote <character>', 'CSV: character around fields, or "none" (default: detected)', parseQuote)
+    .option('--skip-lines <n>', 'CSV: lines above the header, such as a title (default: 0)', parseCount)
+    .option(
+      '--null <text>',
+      'CSV: text that stands for no value, such as NA; may be repeated (default: an empty field)',
+      parseNull,
+    )
     .option(
       '--encoding <name>',
       'such as windows-1252, utf-16le or shift_jis (default: detected)',

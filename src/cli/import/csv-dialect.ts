@@ -1,8 +1,9 @@
 import { type CsvRow, CsvSplitter, type Dialect } from './csv-rows.js';
+import { isValue } from './notes.js';
 
 const SEPARATORS = [',', ';', '\t', '|'];
-const QUOTES = ['"', "'"];
-const SAMPLE_ROWS = 200;
+/** The share of the values of a column that must have quotes, so that quotes belong to the format and not to a text. */
+const THROUGHOUT = 0.5;
 
 /** Options that set a part of the dialect, which is then not detected. */
 export interface DialectOptions {
@@ -10,10 +11,38 @@ export interface DialectOptions {
   separator?: string;
   /** The character around fields; '' for none. */
   quote?: string;
+  /** Number of lines above the header. */
+  skipLines?: number;
+}
+
+/** How a CSV file is read. */
+export interface CsvLayout extends Dialect {
+  /**
+   * Whether it is certain what quotes are: an option says so, or a row has the fields of the header only with quotes.
+   * Otherwise a quote may belong to a text, and the field that it opens may take in rows.
+   */
+  isQuoteCertain: boolean;
+  /** Number of the last field that is not empty in some row: separators at the end of all rows make no columns. */
+  usedFields: number;
+}
+
+/** What the beginning of a CSV file shows. */
+export interface CsvSample {
+  layout: CsvLayout;
+  /** The fields of the first row. */
+  names: readonly string[];
+  /** The share of the rows, and of the lines that are none, that have as many fields as the first row. */
+  sameShare: number;
+  /** The number of fields that most rows have. */
+  usualFields: number;
+  /** Number of rows. */
+  rows: number;
+  /** The line of the first row. */
+  line: number;
 }
 
 /** The first line by which Excel declares the separator. */
-const DECLARATION = /^sep=([^"\r\n])(?=\r?\n|\r|$)/i;
+const DECLARATION = /^sep=([^"\r\n])(?=\r*\n|\r|$)/i;
 
 /** Returns whether the first row of a file declares its separator, so that it is not the header. */
 export function declaresSeparator({ line, raw }: CsvRow): boolean {
@@ -21,55 +50,182 @@ export function declaresSeparator({ line, raw }: CsvRow): boolean {
 }
 
 /** Detects how a CSV file separates rows and fields from its beginning. `isWhole`: the sample is the whole file. */
-export function detectDialect(sample: string, isWhole: boolean, options: DialectOptions): Dialect {
-  const lineEnd = sample.includes('\n') || !sample.includes('\r') ? '\n' : '\r';
-  const quotes = options.quote === undefined ? QUOTES : [options.quote];
-  const given = options.separator ?? DECLARATION.exec(sample)?.[1];
+export function detectLayout(sample: string, isWhole: boolean, options: DialectOptions): CsvSample {
+  const { skipLines: skippedLines = 0 } = options;
+  const given = options.separator ?? (skippedLines === 0 ? DECLARATION.exec(sample)?.[1] : undefined);
   const separators = given === undefined ? SEPARATORS : [given];
-  const [first = ',', firstQuote = '"'] = [separators[0], quotes[0]];
-  let best: Dialect = { separator: first, quote: firstQuote, lineEnd };
-  let bestScore = 0;
-  for (const quote of quotes) {
-    for (const separator of separators) {
-      const dialect = { separator, quote, lineEnd } as const;
-      const score = scoreOf(sample, isWhole, dialect);
-      // A dialect of an earlier candidate is more usual.
-      if (score <= bestScore) continue;
-      best = dialect;
-      bestScore = score;
-    }
-  }
-  return best;
+  const readings = lineEndsOf(sample).flatMap((lineEnd) =>
+    separators.map((separator) =>
+      bestQuote(sample, isWhole, { separator, lineEnd, skippedLines }, options.quote),
+    ),
+  );
+  // A reading of one row shows nothing while another one has several. That of an earlier candidate is more usual.
+  const several = readings.filter(({ rows }) => rows.length > 1);
+  const best = (several.length > 0 ? several : readings).reduce((first, reading) =>
+    reading.score > first.score ? reading : first,
+  );
+  return sampleOf(best);
+}
+
+/** Spreadsheets of the Macintosh ended rows with `\r`, and may have `\n` within fields. */
+function lineEndsOf(sample: string): Dialect['lineEnd'][] {
+  if (!sample.includes('\r') || sample.includes('\r\n')) return ['\n'];
+  if (!sample.includes('\n')) return ['\r'];
+  return sample.split('\r').length > sample.split('\n').length ? ['\n', '\r'] : ['\n'];
+}
+
+/** A sample that is read with a dialect. */
+interface Reading {
+  dialect: Dialect;
+  rows: CsvRow[];
+  names: readonly string[];
+  /** Number of lines in rows that cannot be read or that have not as many fields as the first row. */
+  badLines: number;
+  sameShare: number;
+  score: number;
+  /** Whether the sample shows that the quotes quote something. */
+  isQuoteCertain: boolean;
 }
 
 /**
- * Rates a dialect: first by the share of rows that have as many fields as the first row, then by the number of fields.
- * A dialect with only one column gets 0.
+ * Reads a sample with the quotes that fit. Quotes are characters of the text when more lines have the fields of the header
+ * without them, and nothing else shows that they quote.
  */
-function scoreOf(sample: string, isWhole: boolean, dialect: Dialect): number {
-  const { rows, names, sameShare } = firstRows(sample, isWhole, dialect);
-  if (names.length < 2 || rows[0]?.reason !== undefined) return 0;
-  // Single quotes are quotes only if they quote something; otherwise they are apostrophes.
-  const isUnusual = dialect.quote === "'" && !rows.some(({ raw }) => isQuoted(raw, dialect));
-  return isUnusual ? 0 : Math.round(sameShare * 1000) + Math.min(names.length, 999) / 1000;
-}
-
-/** Returns the first rows of a sample, the fields of the first one, and the share of rows that have as many fields. */
-export function firstRows(
+function bestQuote(
   sample: string,
   isWhole: boolean,
-  dialect: Dialect,
-): { rows: CsvRow[]; names: readonly string[]; sameShare: number } {
+  dialect: Omit<Dialect, 'quote'>,
+  given: string | undefined,
+): Reading {
+  const read = (quote: string) => readingOf(sample, isWhole, { ...dialect, quote });
+  if (given !== undefined) return { ...read(given), isQuoteCertain: true };
+  const [unquoted, double, single] = [read(''), read('"'), read("'")];
+  // Single quotes are quotes only if they quote something; otherwise they are apostrophes.
+  const isSingle =
+    single.score > double.score
+      ? single.rows.some(({ raw }) => isQuoted(raw, single.dialect))
+      : single.badLines === 0 && quotesThroughout(unquoted, "'") && !quotesThroughout(unquoted, '"');
+  const best = isSingle ? single : double;
+  const isQuoteCertain = quotesSomething(unquoted, best.dialect.quote);
+  return unquoted.badLines < best.badLines && !isQuoteCertain ? unquoted : { ...best, isQuoteCertain };
+}
+
+function readingOf(sample: string, isWhole: boolean, dialect: Dialect): Reading {
   const splitter = new CsvSplitter(dialect, sample.length);
-  const found = splitter.add(sample);
-  if (isWhole || found.length === 0) found.push(...splitter.finish());
-  if (found[0] !== undefined && declaresSeparator(found[0])) found.shift();
-  const rows = found.slice(0, SAMPLE_ROWS);
+  const rows = splitter.add(sample);
+  // The end of the sample divides its last row.
+  const end = isWhole || rows.length === 0 ? splitter.finish() : [];
+  rows.push(...end);
+  if (rows[0] !== undefined && declaresSeparator(rows[0])) rows.shift();
   const names = rows[0]?.fields ?? [];
-  const same = rows.filter(({ fields, reason }) => reason === undefined && fields.length === names.length);
-  return { rows, names, sameShare: same.length / Math.max(1, rows.length) };
+  const width = names.length;
+  const bad = rows.filter((row) => !hasFields(row, width) || takesRows(row, dialect, width));
+  const cut = splitter.rest.split(dialect.lineEnd).length - 1;
+  const badLines = bad.reduce((sum, row) => sum + linesOf(row, dialect).length, 0) + cut;
+  const sameShare = 1 - badLines / Math.max(1, rows.length - bad.length + badLines);
+  const isTable = width > 1 && rows[0]?.reason === undefined;
+  // Of two readings of as many rows, the one with quotes is more usual, then the one with more columns.
+  const usual = dialect.quote === '' ? 0 : 1;
+  const score = isTable ? Math.round(sameShare * 1000) * 2 + usual + Math.min(width, 999) / 1000 : 0;
+  return { dialect, rows, names, badLines, sameShare, score, isQuoteCertain: dialect.quote === '' };
+}
+
+/** Returns whether a row can be read and has as many fields as the header. Separators at the end of a row do not count. */
+export function hasFields({ fields, reason }: CsvRow, width: number): boolean {
+  return reason === undefined && fields.length >= width && !fields.slice(width).some((field) => field !== '');
+}
+
+function linesOf({ raw }: CsvRow, { lineEnd }: Dialect): string[] {
+  return raw.split(lineEnd).map((line) => line.replace(/\r+$/, ''));
+}
+
+/**
+ * Returns whether a field with line ends seems to take in rows: most of its lines, and the first and the last, have the
+ * fields of the header without quotes. A text of several lines has so many separators only by chance.
+ */
+export function takesRows(row: CsvRow, dialect: Dialect, width: number): boolean {
+  if (dialect.quote === '' || width < 2 || !row.raw.includes(dialect.lineEnd)) return false;
+  const lines = linesOf(row, dialect).filter((line) => line !== '');
+  const isRow = (line: string | undefined) => line?.split(dialect.separator).length === width;
+  return isRow(lines[0]) && isRow(lines.at(-1)) && lines.filter(isRow).length * 2 > lines.length;
 }
 
 function isQuoted(raw: string, { separator, quote }: Dialect): boolean {
   return raw.startsWith(quote) || raw.includes(separator + quote);
+}
+
+const isPair = (field: string, quote: string) =>
+  field.length > 1 && field.startsWith(quote) && field.endsWith(quote);
+
+/** Returns whether most values of a column have quotes, in a sample that is read without quotes. */
+function quotesThroughout({ rows, names }: Reading, quote: string): boolean {
+  const values = names.map(() => ({ all: 0, quoted: 0 }));
+  for (const { fields } of rows.slice(1)) {
+    for (const [at, field] of fields.entries()) {
+      const column = values[at];
+      if (field === '' || column === undefined) continue;
+      column.all += 1;
+      if (isPair(field.trim(), quote)) column.quoted += 1;
+    }
+  }
+  return values.some(({ all, quoted }) => quoted > 0 && quoted >= all * THROUGHOUT);
+}
+
+/** Returns whether a sample that is read without quotes shows that they quote: throughout, or by doubled quotes. */
+function quotesSomething(unquoted: Reading, quote: string): boolean {
+  const isEscaped = (field: string) => isPair(field, quote) && field.slice(1, -1).includes(quote + quote);
+  return quotesThroughout(unquoted, quote) || unquoted.rows.some(({ fields }) => fields.some(isEscaped));
+}
+
+function sampleOf({ dialect, rows, names, sameShare, ...reading }: Reading): CsvSample {
+  const { quote, separator } = dialect;
+  const width = names.length;
+  const isProof = (row: CsvRow) =>
+    row.raw.includes(quote) &&
+    hasFields(row, width) &&
+    !takesRows(row, dialect, width) &&
+    row.raw.split(separator).length !== row.fields.length;
+  const counts = new Map<number, number>();
+  let usedFields = 0;
+  for (const { fields, reason } of rows.slice(1)) {
+    if (reason !== undefined) continue;
+    counts.set(fields.length, (counts.get(fields.length) ?? 0) + 1);
+    if (fields.length <= width)
+      usedFields = Math.max(usedFields, fields.findLastIndex((field) => field !== '') + 1);
+  }
+  const isQuoteCertain = reading.isQuoteCertain || rows.some(isProof);
+  const [usualFields = width] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? [];
+  return {
+    layout: { ...dialect, isQuoteCertain, usedFields },
+    names,
+    sameShare,
+    usualFields,
+    rows: rows.length,
+    line: rows[0]?.line ?? 1,
+  };
+}
+
+/** The share of rows with the number of fields of the header from which a text is a table. */
+export const TABLE_SHARE = 0.5;
+/** Lines above a header that are looked for. */
+const MAX_LINES_ABOVE = 20;
+/** Characters in which the header is looked for. */
+const HEADER_SAMPLE = 1 << 15;
+
+/** Returns how many lines are above the header of a table that begins further down; undefined when no line looks like one. */
+export function linesAboveHeader(
+  sample: string,
+  isWhole: boolean,
+  options: DialectOptions,
+  minShare: number,
+): number | undefined {
+  const start = sample.slice(0, HEADER_SAMPLE);
+  const hasEnd = isWhole && start.length === sample.length;
+  for (let skipLines = 1; skipLines <= MAX_LINES_ABOVE; skipLines += 1) {
+    const { names, sameShare, rows, line } = detectLayout(start, hasEnd, { ...options, skipLines });
+    if (rows < 2) return undefined;
+    const isHeader = names.length > 1 && names.every((name) => name !== '' && !isValue(name));
+    if (isHeader && sameShare >= minShare) return line - 1;
+  }
+  return undefined;
 }

@@ -3,15 +3,17 @@ export interface Dialect {
   separator: string;
   /** The character around fields that contain a separator or a line end; '' for none. */
   quote: string;
-  /** `\n` includes `\r\n`. */
+  /** `\n` includes `\r\n` and `\r\r\n`. */
   lineEnd: '\n' | '\r';
+  /** Number of lines above the header, which are no rows. */
+  skippedLines: number;
 }
 
 /** A row of a CSV file. */
 export interface CsvRow {
   fields: string[];
-  /** The indexes of the empty fields that have quotes. */
-  quotedEmpty?: ReadonlySet<number>;
+  /** The indexes of the fields that have quotes. */
+  quoted?: ReadonlySet<number>;
   /** The line on which the row begins. */
   line: number;
   /** The text of the row without its line end. */
@@ -24,8 +26,8 @@ export interface CsvRow {
 type RowInText = Omit<CsvRow, 'line' | 'raw'> & { end: number; next: number };
 
 /**
- * Cuts the text of a CSV file into rows and fields (RFC 4180). A row that cannot be read is returned with its text and a
- * reason; the next row begins on the line after it. Empty lines are skipped.
+ * Cuts the text of a CSV file into rows and fields (RFC 4180). Spaces around a quoted field do not count. A row that cannot
+ * be read is returned with its text and a reason; the next row begins on the line after it. Empty lines are skipped.
  *
  * csv-parse does not do this: after a wrong quote, it returns the text of the row only up to the quote, and loses the rows
  * after it.
@@ -39,6 +41,8 @@ export class CsvSplitter {
   #wanted = 0;
   /** The rest of a line that is too long is skipped. */
   #skipping = false;
+  /** The text of the lines above the header. */
+  skipped = '';
 
   /** A row of more than `maxLength` characters is not kept in memory. */
   constructor(dialect: Dialect, maxLength: number) {
@@ -57,9 +61,15 @@ export class CsvSplitter {
     return this.#rows(true);
   }
 
+  /** The text of a row that is not complete yet. */
+  get rest(): string {
+    return this.#text;
+  }
+
   #rows(isEnd: boolean): CsvRow[] {
     const rows: CsvRow[] = [];
-    let at = this.#skipping ? this.#skipLine(0) : 0;
+    let at = this.#skipping ? this.#skipLine(0) : this.#skipAboveHeader();
+    if (this.#line <= this.#dialect.skippedLines) return rows;
     while (at < this.#text.length) {
       const row = this.#row(at, isEnd);
       if (row === undefined) {
@@ -80,12 +90,26 @@ export class CsvSplitter {
     return rows;
   }
 
+  /** Passes the complete lines above the header, and returns the start of the next line. */
+  #skipAboveHeader(): number {
+    let at = 0;
+    while (this.#line <= this.#dialect.skippedLines) {
+      const line = this.#lineEnd(at);
+      if (line === undefined) break;
+      this.#line += 1;
+      at = line.next;
+    }
+    this.skipped += this.#text.slice(0, at);
+    this.#text = this.#text.slice(at);
+    return 0;
+  }
+
   /** Reads the row at `start`; undefined when it is incomplete. */
   #row(start: number, isEnd: boolean): RowInText | undefined {
     const { separator, quote } = this.#dialect;
-    const line = this.#lineEnd(start);
-    if (line === undefined && !isEnd) return undefined;
-    const { end, next } = line ?? { end: this.#text.length, next: this.#text.length };
+    const line = this.#lineEnd(start, isEnd);
+    if (line === undefined) return undefined;
+    const { end, next } = line;
     const text = this.#text.slice(start, end);
     if (quote === '' || !text.includes(quote)) return { fields: text.split(separator), end, next };
     return this.#quotedRow(start, isEnd);
@@ -94,13 +118,14 @@ export class CsvSplitter {
   #quotedRow(start: number, isEnd: boolean): RowInText | undefined {
     const { separator, quote } = this.#dialect;
     const fields: string[] = [];
-    const quotedEmpty = new Set<number>();
+    const quoted = new Set<number>();
     let at = start;
     for (;;) {
-      if (!this.#text.startsWith(quote, at)) {
-        const line = this.#lineEnd(at);
-        if (line === undefined && !isEnd) return undefined;
-        const { end, next } = line ?? { end: this.#text.length, next: this.#text.length };
+      const open = this.#afterSpaces(at);
+      if (!this.#text.startsWith(quote, open)) {
+        const line = this.#lineEnd(at, isEnd);
+        if (line === undefined) return undefined;
+        const { end, next } = line;
         const found = this.#text.indexOf(separator, at);
         const fieldEnd = found < 0 || found > end ? end : found;
         const field = this.#text.slice(at, fieldEnd);
@@ -109,30 +134,31 @@ export class CsvSplitter {
           return { fields, end, next, reason };
         }
         fields.push(field);
-        if (fieldEnd === end) return { fields, quotedEmpty, end, next };
+        if (fieldEnd === end) return { fields, quoted, end, next };
         at = fieldEnd + separator.length;
         continue;
       }
-      const close = this.#closingQuote(at);
+      const close = this.#closingQuote(open);
       if (close === undefined) {
         if (!isEnd) return undefined;
         const next = this.#text.length;
         const end = start + this.#text.slice(start).trimEnd().length;
         return { fields, end, next, reason: `the quote of field ${fields.length + 1} is not closed` };
       }
+      const after = this.#afterSpaces(close + 1);
       // The next chunk may continue with a second quote, or with the other half of a line end.
-      if (close + 2 > this.#text.length - 1 && !isEnd) return undefined;
-      if (close === at + 1) quotedEmpty.add(fields.length);
-      fields.push(this.#text.slice(at + 1, close).replaceAll(quote + quote, quote));
-      at = close + 1;
+      if (after + 1 > this.#text.length - 1 && !isEnd) return undefined;
+      quoted.add(fields.length);
+      fields.push(this.#text.slice(open + 1, close).replaceAll(quote + quote, quote));
+      at = after;
       if (this.#text.startsWith(separator, at)) {
         at += separator.length;
         continue;
       }
-      const line = this.#lineEnd(at);
-      if (line === undefined && !isEnd) return undefined;
-      const { end, next } = line ?? { end: this.#text.length, next: this.#text.length };
-      if (end === at) return { fields, quotedEmpty, end, next };
+      const line = this.#lineEnd(at, isEnd);
+      if (line === undefined) return undefined;
+      const { end, next } = line;
+      if (end === at) return { fields, quoted, end, next };
       const character = String.fromCodePoint(this.#text.codePointAt(at) ?? 0);
       const reason = `the closing quote of field ${fields.length} is followed by "${character}"`;
       return { fields, end, next, reason };
@@ -148,13 +174,20 @@ export class CsvSplitter {
     return undefined;
   }
 
-  /** Returns the end of the line at `from`, and the start of the next line. */
-  #lineEnd(from: number): { end: number; next: number } | undefined {
-    const { lineEnd } = this.#dialect;
-    const at = this.#text.indexOf(lineEnd, from);
-    if (at < 0) return undefined;
-    const end = lineEnd === '\n' && at > from && this.#text[at - 1] === '\r' ? at - 1 : at;
-    return { end, next: at + 1 };
+  #afterSpaces(from: number): number {
+    let at = from;
+    if (this.#dialect.separator !== ' ') while (this.#text[at] === ' ') at += 1;
+    return at;
+  }
+
+  /** Returns the end of the line at `from`, and the start of the next line. `isEnd`: the last line needs no line end. */
+  #lineEnd(from: number, isEnd = false): { end: number; next: number } | undefined {
+    const at = this.#text.indexOf(this.#dialect.lineEnd, from);
+    if (at < 0 && !isEnd) return undefined;
+    let end = at < 0 ? this.#text.length : at;
+    const next = at < 0 ? end : at + 1;
+    while (end > from && this.#text[end - 1] === '\r') end -= 1;
+    return { end, next };
   }
 
   #tooLong(): CsvRow {

@@ -1,7 +1,15 @@
 import { LIMITS } from '../../schema/limits.js';
-import { declaresSeparator } from './csv-dialect.js';
-import { type CsvRow, CsvSplitter, type Dialect } from './csv-rows.js';
+import { type CsvLayout, declaresSeparator, hasFields, takesRows } from './csv-dialect.js';
+import { type CsvHeader, headerOf } from './csv-header.js';
+import { type CsvRow, CsvSplitter } from './csv-rows.js';
 import type { ReadRow } from './rows.js';
+
+export interface CsvCalls {
+  /** Called with the text of the header and of the lines above it. */
+  onHeader?(raw: string, header: CsvHeader): void;
+  /** Texts that stand for no value where they have no quotes. */
+  nulls?: ReadonlySet<string>;
+}
 
 /**
  * Yields the rows of a CSV file after its header.
@@ -10,78 +18,73 @@ import type { ReadRow } from './rows.js';
  */
 export async function* rowsOfCsv(
   chunks: AsyncIterable<Uint8Array>,
-  dialect: Dialect,
-  onHeader: (raw: string, names: readonly string[]) => void = () => undefined,
+  layout: CsvLayout,
+  { onHeader, nulls = new Set() }: CsvCalls = {},
 ): AsyncGenerator<ReadRow[]> {
-  const splitter = new CsvSplitter(dialect, LIMITS.batch_bytes);
+  const splitter = new CsvSplitter(layout, LIMITS.batch_bytes);
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let declaration = '';
-  let names: readonly string[] | undefined;
+  let header: CsvHeader | undefined;
   const read = (rows: CsvRow[]): ReadRow[] => {
-    if (names === undefined) {
+    if (header === undefined) {
       if (declaration === '' && rows[0] !== undefined && declaresSeparator(rows[0])) {
         declaration = `${rows.shift()?.raw}\n`;
       }
-      const header = rows.shift();
-      if (header === undefined) return [];
-      names = namesOf(header);
-      onHeader(declaration + header.raw, names);
+      const first = rows.shift();
+      if (first === undefined) return [];
+      header = headerOf(first, layout.usedFields);
+      onHeader?.(splitter.skipped + declaration + first.raw, header);
     }
-    const columns = names;
-    return rows.map((row) => rowOf(row, columns));
+    const columns = header;
+    return rows.map((row) => rowOf(row, columns, layout, nulls));
   };
   for await (const chunk of chunks) {
     const rows = read(splitter.add(decoder.decode(chunk, { stream: true })));
     if (rows.length > 0) yield rows;
   }
   const rows = read(splitter.finish());
-  if (names === undefined) throw new Error('the CSV file has no header');
+  if (header === undefined) throw new Error('the CSV file has no header');
   yield rows;
 }
 
-function rowOf({ fields, quotedEmpty, line, raw: text, reason }: CsvRow, names: readonly string[]): ReadRow {
+function rowOf(row: CsvRow, header: CsvHeader, layout: CsvLayout, nulls: ReadonlySet<string>): ReadRow {
+  const { fields, quoted, line, raw: text } = row;
+  const { names } = header;
   const raw = () => text;
-  if (reason !== undefined) {
-    const lines = text.split('\n').length;
-    const reach = lines > 1 ? `; with it, the row reaches to line ${line + lines - 1}` : '';
-    return { line, raw, reason: reason + reach };
+  const reason = problemOf(row, header, layout);
+  if (reason !== undefined) return { line, raw, reason };
+  const isNull = (field: string, at: number) => (field === '' || nulls.has(field)) && !quoted?.has(at);
+  const cells = names.map((_, at) => {
+    const field = fields[at] ?? '';
+    return isNull(field, at) ? null : field;
+  });
+  return { line, raw, names, cells };
+}
+
+/** Says why a row is no record; undefined for a row that is one. */
+function problemOf(row: CsvRow, { names, width }: CsvHeader, layout: CsvLayout): string | undefined {
+  const { fields, line, raw, reason } = row;
+  const { quote, isQuoteCertain } = layout;
+  const isDoubtful = quote !== '' && !isQuoteCertain && raw.includes(quote);
+  const isRow = reason === undefined && hasFields(row, names.length);
+  const isTaking = isDoubtful && takesRows(row, layout, width);
+  if (isRow && !isTaking) return undefined;
+  const lines = raw.split(layout.lineEnd).length;
+  const last = line + lines - 1;
+  if (isRow) {
+    return (
+      `a quote takes in the lines to ${last}, which look like rows: ` +
+      `--quote none reads them as rows, --quote ${quote === "'" ? `"'"` : `'${quote}'`} as one`
+    );
   }
-  // Spreadsheets end rows with separators after the last column.
-  const extra = fields.slice(names.length).find((field) => field !== '');
-  if (fields.length < names.length || extra !== undefined) {
-    const [row, header] = [counted(fields, 'field'), counted(names, 'column')];
-    return { line, raw, reason: `the row has ${row}, the header ${header}` };
-  }
-  return { line, raw, names, cells: names.map((_, at) => fields[at] || (quotedEmpty?.has(at) ? '' : null)) };
+  const reach = lines > 1 ? `; with it, the row reaches to line ${last}` : '';
+  const advice = isDoubtful ? '; if quotes are characters of the texts, give --quote none' : '';
+  if (reason !== undefined) return reason + reach + advice;
+  const comment = raw.startsWith('#') ? "; comments can be left out, for example by grep -v '^#'" : '';
+  const [found, expected] = [counted(fields, 'field'), counted(names, 'column')];
+  return `the row has ${found}, the header ${expected}${reach}${advice}${comment}`;
 }
 
 function counted({ length }: readonly unknown[], noun: string): string {
   return `${length} ${noun}${length === 1 ? '' : 's'}`;
-}
-
-/** Returns the names of the columns. Separators at the end of the header name no columns. */
-function namesOf({ fields, line, reason }: CsvRow): string[] {
-  if (reason !== undefined) throw new Error(`line ${line}: the CSV header cannot be read: ${reason}`);
-  const names = fields.map((name) => name.trim());
-  while (names.length > 1 && names.at(-1) === '') names.pop();
-  const control = names.findIndex((name) => /\p{Cc}/u.test(name));
-  if (control >= 0) {
-    throw new Error(
-      `line ${line}: the name of column ${control + 1} of the CSV header has a control character; ` +
-        'the separator or the encoding may be another one (cosift import --separator, --encoding)',
-    );
-  }
-  const empty = names.indexOf('');
-  if (empty >= 0) throw new Error(`line ${line}: column ${empty + 1} of the CSV header has no name`);
-  const places = new Map<string, number>();
-  for (const [at, name] of names.entries()) {
-    const earlier = places.get(name);
-    if (earlier !== undefined) {
-      throw new Error(
-        `line ${line}: the CSV header names the column "${name}" twice, as columns ${earlier} and ${at + 1}`,
-      );
-    }
-    places.set(name, at + 1);
-  }
-  return names;
 }

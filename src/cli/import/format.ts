@@ -1,15 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import { asyncBufferFromFile } from 'hyparquet';
 import iconv from 'iconv-lite';
+import { shellWord } from '../shell-word.js';
 import { type Content, openContent } from './content.js';
 import { rowsOfCsv } from './csv.js';
-import { type DialectOptions, detectDialect, firstRows } from './csv-dialect.js';
-import type { Dialect } from './csv-rows.js';
+import { type CsvLayout, type DialectOptions, detectLayout, linesAboveHeader } from './csv-dialect.js';
+import type { CsvHeader } from './csv-header.js';
 import { isUtf8Name, toUtf8 } from './encoding.js';
 import { encodingOfMark, LegacyDetector } from './encoding-detection.js';
 import type { FormatName } from './format-name.js';
 import { rowsOfDocuments, rowsOfNdjson } from './json.js';
 import { isJsonObject } from './json-object.js';
+import { refuseWrapper, wrappedList } from './json-wrapper.js';
 import { refuseNoTable, refuseOtherFormats, refuseOtherTexts } from './other-formats.js';
 import { isParquet, rowsOfParquet } from './parquet.js';
 import type { Peeked } from './peeked.js';
@@ -23,6 +25,8 @@ export interface FormatOptions extends DialectOptions {
   encoding?: string;
   /** The column that identifies the records. */
   idColumn?: string;
+  /** Texts of CSV that stand for no value. */
+  null?: string[];
 }
 
 /** How a file is read. */
@@ -34,21 +38,26 @@ export interface Format {
   unit: 'line' | 'row';
   /** Whether the values of the file have types; every value of CSV is text. */
   typed: boolean;
+  /** Texts that stand for no value. */
+  nulls: ReadonlySet<string>;
   encoding: string;
+  /** The options that a few rows alone need to be read as in the whole file. */
+  options: readonly string[];
   /** Whether `rows` can be called several times: not for a pipe, unless it was copied to a file. */
   isRepeatable: boolean;
   /** Reads all rows. */
   rows(): AsyncGenerator<ReadRow[]>;
   /** The beginning of a CSV file in a pipe, as a format of its own, from which types are inferred. */
   sample?: () => AsyncGenerator<ReadRow[]>;
-  /** The header of a CSV file and the names in it, once `rows` has read it. */
-  header: { raw: string; names: readonly string[] };
+  /** The header of a CSV file, once `rows` has read it. `raw` is its text with the lines above it. */
+  header: { raw: string } & Pick<CsvHeader, 'names' | 'notes'>;
 }
 
 /** Bytes from which encoding, separator and quotes are detected, and for a pipe the types of the columns. */
 const SAMPLE_BYTES = 1 << 18;
 const NEWLINE = 0x0a;
-const NO_HEADER = { raw: '', names: [] };
+const NO_NULLS: ReadonlySet<string> = new Set();
+const NO_HEADER = { raw: '', names: [], notes: [] };
 
 /** Detects how a source is read, from its content and not from its name. */
 export async function detectFormat(source: Source, options: FormatOptions): Promise<Format> {
@@ -71,6 +80,7 @@ export async function detectFormat(source: Source, options: FormatOptions): Prom
     ...(content.compression === undefined ? [] : [content.compression]),
   ];
   if (name === 'json' || name === 'ndjson') {
+    if (options.format === undefined) refuseWrapper(text, isWhole);
     // The lines of NDJSON in UTF-8 are checked one by one.
     const checked = () => toUtf8(bytes(), encoding);
     const lines = isUtf8Name(encoding) ? bytes : checked;
@@ -78,28 +88,46 @@ export async function detectFormat(source: Source, options: FormatOptions): Prom
     const rows = () =>
       name === 'json' ? rowsOfDocuments(checked(), idColumn) : rowsOfNdjson(lines(), idColumn);
     const description = [name === 'json' ? 'JSON' : 'NDJSON', ...notes].join(', ');
-    return { name, description, unit: 'line', typed: true, encoding, rows, isRepeatable, header: NO_HEADER };
+    return {
+      name,
+      description,
+      unit: 'line',
+      typed: true,
+      nulls: NO_NULLS,
+      encoding,
+      options: [],
+      rows,
+      isRepeatable,
+      header: NO_HEADER,
+    };
   }
   const separator = options.separator ?? (options.format === 'tsv' ? '\t' : undefined);
-  const dialect = detectDialect(text, isWhole, { ...options, ...(separator && { separator }) });
+  const dialectOptions = { ...options, ...(separator && { separator }) };
+  const found = detectLayout(text, isWhole, dialectOptions);
   if (options.format === undefined && options.separator === undefined) {
-    const { names, sameShare } = firstRows(text, isWhole, dialect);
-    refuseNoTable(names, sameShare);
+    refuseNoTable(found, (minShare) => linesAboveHeader(text, isWhole, dialectOptions, minShare));
   }
-  const header: Format['header'] = { raw: '', names: [] };
-  const keep = (raw: string, names: readonly string[]) => Object.assign(header, { raw, names });
+  const { layout } = found;
+  const header: Format['header'] = { raw: '', names: [], notes: [] };
+  const nulls: ReadonlySet<string> = new Set(options.null);
+  const calls = {
+    nulls,
+    onHeader: (raw: string, { names, notes }: CsvHeader) => Object.assign(header, { raw, names, notes }),
+  };
   async function* sampleBytes() {
-    yield Buffer.from(isWhole ? text : text.slice(0, text.lastIndexOf(dialect.lineEnd) + 1));
+    yield Buffer.from(isWhole ? text : text.slice(0, text.lastIndexOf(layout.lineEnd) + 1));
   }
   return {
-    name: dialect.separator === '\t' ? 'tsv' : 'csv',
-    description: [...described(dialect), ...notes].join(', '),
+    name: layout.separator === '\t' ? 'tsv' : 'csv',
+    description: [...described(layout, options.quote !== undefined), ...notes].join(', '),
     unit: 'line',
     typed: false,
+    nulls,
     encoding,
-    rows: () => rowsOfCsv(toUtf8(bytes(), encoding), dialect, keep),
+    options: options.quote === undefined ? quoteOption(layout) : [],
+    rows: () => rowsOfCsv(toUtf8(bytes(), encoding), layout, calls),
     isRepeatable,
-    ...(!isRepeatable && { sample: () => rowsOfCsv(sampleBytes(), dialect, keep) }),
+    ...(!isRepeatable && { sample: () => rowsOfCsv(sampleBytes(), layout, calls) }),
     header,
   };
 }
@@ -121,11 +149,17 @@ async function detectEncoding(sample: Uint8Array, source: Source, content: Conte
   return detector.encoding ?? 'utf-8';
 }
 
-/** Returns the beginning of a text: for JSON at least its first line, because a pipe of JSON may pause after each line. */
+/**
+ * Returns the beginning of a text: for JSON at least its first line, because a pipe of JSON may pause after each line. One
+ * object in which a list is nearly all may be the whole file: more is waited for.
+ */
 async function sampleOf(stream: Peeked): Promise<Uint8Array> {
   const start = await stream.peekUntil((head) => firstCharacter(head) !== undefined);
   const isJson = ['{', '['].includes(firstCharacter(start) ?? '');
-  return stream.peekUntil((head) => head.length >= SAMPLE_BYTES || (isJson && head.includes(NEWLINE, 1)));
+  return stream.peekUntil((head) => {
+    if (head.length >= SAMPLE_BYTES) return true;
+    return isJson && head.includes(NEWLINE, 1) && wrappedList(Buffer.from(head).toString()) === undefined;
+  });
 }
 
 /** Returns the first character that is neither a space nor a byte order mark of UTF-8. */
@@ -150,9 +184,14 @@ function nameOf(text: string): FormatName {
   return /^\{\s*("|$)/.test(lines[0] ?? '') ? 'json' : 'ndjson';
 }
 
-function described({ separator, quote }: Dialect): string[] {
-  if (separator === '\t') return ['TSV'];
-  const quoted = quote === '"' ? [] : [quote === '' ? 'without quotes' : `quoted by ${quote}`];
+function quoteOption({ quote }: CsvLayout): string[] {
+  return quote === '"' ? [] : [`--quote ${quote === '' ? 'none' : shellWord(quote)}`];
+}
+
+function described({ separator, quote }: CsvLayout, isGiven: boolean): string[] {
+  const how = quote === '' ? 'without quotes' : `quoted by ${quote}`;
+  const quoted = quote === '"' ? [] : [isGiven ? how : `${how} (--quote changes it)`];
+  if (separator === '\t') return ['TSV', ...quoted];
   return ['CSV', ...(separator === ',' ? [] : [`separated by "${separator}"`]), ...quoted];
 }
 
@@ -168,7 +207,9 @@ async function parquetFormat(source: Source, content: Content): Promise<Format> 
     description: ['Parquet', ...(compression === undefined ? [] : [compression])].join(', '),
     unit: 'row',
     typed: true,
+    nulls: NO_NULLS,
     encoding: 'utf-8',
+    options: [],
     rows: () => rowsOfParquet(file),
     isRepeatable: true,
     header: NO_HEADER,

@@ -1,5 +1,6 @@
 import { abortOnSignal } from '../abort-on-signal.js';
 import { describe, printable } from '../failure.js';
+import { columnNames } from '../option-values.js';
 import { count, duration, ProgressBar, plural } from '../progress-bar.js';
 import { openTarget } from '../target.js';
 import { BadRows } from './bad-rows.js';
@@ -10,20 +11,22 @@ import { openSource } from './source.js';
 import { type ImportOptions, type StoreResult, storeRecords } from './store-records.js';
 
 /** Stores the records of a file, or of standard input for `-`. Sets the exit code. */
-export async function importFile(name: string, options: ImportOptions): Promise<void> {
+export async function importFile(name: string, given: ImportOptions): Promise<void> {
   const bar = new ProgressBar();
   const print = (text: string) => {
     bar.clear();
     process.stderr.write(`${text}\n`);
   };
-  const file = options.dryRun ? undefined : options.badRows;
-  const badRows = new BadRows({ file, encoding: options.encoding }, print);
+  const file = given.dryRun ? undefined : given.badRows;
+  const badRows = new BadRows({ file, encoding: given.encoding }, print);
   const stop = abortOnSignal();
   const progress = { stored: 0 };
   let isComplete = false;
   const started = Date.now();
   try {
-    const input = await openInput(name, options, stop, bar);
+    const input = await openInput(name, given, stop, bar);
+    const options = withNames(input, given);
+    checkOptions(input, options);
     await badRows.open(input);
     if (options.dryRun) {
       const onProgress = (rows: number) => bar.update('checked', rows, input.total);
@@ -50,7 +53,7 @@ export async function importFile(name: string, options: ImportOptions): Promise<
     if (!stop.aborted && progress.stored === 0) throw error;
     const reason = stop.aborted ? '' : `${printable(describe(error))}; `;
     // A server stores what it has received, and cannot tell after the connection is closed.
-    const stored = `${options.url === undefined ? '' : 'at least '}${count(progress.stored)}`;
+    const stored = `${given.url === undefined ? '' : 'at least '}${count(progress.stored)}`;
     print(
       `${reason}stopped: ${stored} records are stored. ` +
         'Run the same command to go on: stored records are passed over quickly.',
@@ -86,7 +89,16 @@ async function openInput(
     bar.update('checked', rows, share === undefined || share === 0 ? undefined : rows / share);
   });
   bar.clear();
-  const { embed, idColumn, types, dimensions } = options;
+  return input;
+}
+
+/** Returns the options with the names of the columns to embed: a name may have a comma, if the file has such a column. */
+function withNames(input: Input, options: ImportOptions): ImportOptions {
+  if (options.embed === undefined) return options;
+  return { ...options, embed: columnNames(options.embed, (name) => input.inspection?.has(name) ?? false) };
+}
+
+function checkOptions(input: Input, { embed, idColumn, types, dimensions }: ImportOptions): void {
   if (embed !== undefined) {
     const twice = embed.find((name, at) => embed.indexOf(name) !== at);
     if (twice !== undefined) throw new Error(`--embed: "${twice}" is given twice`);
@@ -98,7 +110,6 @@ async function openInput(
   if (dimensions !== undefined && !typed) {
     throw new Error(`--dimensions: ${name.toUpperCase()} has no vectors; import them from NDJSON or Parquet`);
   }
-  return input;
 }
 
 function summaryOf(result: StoreResult, input: Input, badRows: BadRows, ms: number): string[] {

@@ -2,15 +2,19 @@
 
 import { LIMITS } from '../../schema/limits.js';
 import { textOf } from './cells.js';
-import type { ColumnType } from './column-types.js';
+import type { ColumnType, TypeHint } from './column-types.js';
 import { rowsOfCsv } from './csv.js';
-import { detectDialect } from './csv-dialect.js';
+import { type CsvLayout, detectLayout, linesAboveHeader } from './csv-dialect.js';
+import type { CsvHeader } from './csv-header.js';
 import { Identities } from './identities.js';
 import { type IdentityColumns, identityColumns, isIdentityOnly } from './identity-column.js';
 import { Inspection } from './inspection.js';
 import { DocumentSplitter } from './json-documents.js';
 import { isJsonObject } from './json-object.js';
 import { flattenedRows, rowOfJson } from './json-row.js';
+import { refuseWrapper } from './json-wrapper.js';
+import { groupedHints, headerWarning, reasonOfText } from './notes.js';
+import { refuseNoTable } from './other-formats.js';
 import { OtherKind, type OtherKindCalls } from './other-kind.js';
 import { RecordMaker } from './record-maker.js';
 import { BadRow, isBroken, type ReadRow, type SourceRow } from './rows.js';
@@ -37,15 +41,21 @@ type Types = Readonly<Record<string, ColumnType>>;
 /** Reads the rows of a file from its beginning. Throws for a file that is not UTF-8. */
 type Rows = () => AsyncGenerator<ReadRow[]>;
 
+interface BrowserFormat {
+  /** The format in words. */
+  name: string;
+  typed: boolean;
+  nulls: ReadonlySet<string>;
+  rows: Rows;
+  /** What names columns got that have none. Filled when the rows are read. */
+  names: string[];
+}
+
 /** A file in a browser, read once to decide its columns. */
 export class BrowserFile {
-  readonly #rows: Rows;
+  readonly #format: BrowserFormat;
   readonly #inspection: Inspection;
   readonly #texts: TextColumns;
-  /** The format in words. */
-  readonly format: string;
-  /** Whether the values of the file have types of their own. */
-  readonly typed: boolean;
   /** The first rows, each with the text of every column. */
   readonly sample: readonly (readonly string[])[];
   /** Number of rows that are no records. They are reported when records are made. */
@@ -53,15 +63,13 @@ export class BrowserFile {
   readonly #idColumn: string | undefined;
 
   private constructor(
-    format: { name: string; typed: boolean; rows: Rows },
+    format: BrowserFormat,
     inspection: Inspection,
     { sample, broken, texts }: { sample: readonly SourceRow[]; broken: number; texts: TextColumns },
     idColumn: string | undefined,
   ) {
     this.broken = broken;
-    this.format = format.name;
-    this.typed = format.typed;
-    this.#rows = format.rows;
+    this.#format = format;
     this.#inspection = inspection;
     this.#texts = texts;
     this.#idColumn = idColumn;
@@ -100,6 +108,33 @@ export class BrowserFile {
       onProgress?.(inspection.rows);
     }
     return new BrowserFile(format, inspection, { sample, broken, texts }, idColumn);
+  }
+
+  /** The format in words. */
+  get format(): string {
+    return this.#format.name;
+  }
+
+  /** Whether the values of the file have types of their own. */
+  get typed(): boolean {
+    return this.#format.typed;
+  }
+
+  /** What the user should know before the import. */
+  get notes(): string[] {
+    const warning = this.typed ? undefined : headerWarning(this.columns);
+    return [
+      ...(warning === undefined ? [] : [warning]),
+      ...this.#format.names,
+      ...groupedHints(this.#inspection.hints).map((group) => {
+        const [{ type, nulls }] = group as [TypeHint];
+        const remedy =
+          nulls.length === 0
+            ? `choose the type ${type}`
+            : 'the option --null of cosift import reads such texts as no value';
+        return `${reasonOfText(group)}: ${remedy}`;
+      }),
+    ];
   }
 
   get rows(): number {
@@ -152,14 +187,14 @@ export class BrowserFile {
     const ofColumns = new Map(this.columns.map(({ name, type }) => [name, types[name] ?? type]));
     const typeOf = (name: string) => ofColumns.get(name);
     const maker = new RecordMaker(
-      { identity, named, hasRecords: this.#inspection.records > 0, typeOf },
+      { identity, named, hasRecords: this.#inspection.records > 0, nulls: this.#format.nulls, typeOf },
       new Identities(),
     );
     const withId =
       this.#inspection.memberIds + (identity.kind === 'id' ? this.#inspection.identity.values : 0);
     const isMixed = withId > 0 && withId < this.rows;
     for (const hasId of isMixed ? [true, false] : [undefined]) {
-      for await (const rows of this.#rows()) {
+      for await (const rows of this.#format.rows()) {
         const records: RecordLine[] = [];
         const bad: BadLine[] = [];
         for (const row of rows) {
@@ -181,10 +216,7 @@ export class BrowserFile {
   }
 }
 
-async function formatOf(
-  file: Blob,
-  idColumn: string | undefined,
-): Promise<{ name: string; typed: boolean; rows: Rows }> {
+async function formatOf(file: Blob, idColumn: string | undefined): Promise<BrowserFormat> {
   const head = await file.slice(0, SAMPLE_BYTES).arrayBuffer();
   const isWhole = head.byteLength === file.size;
   // The end of the sample may divide a character.
@@ -196,18 +228,29 @@ async function formatOf(
       'The file is not text in UTF-8. The command "cosift import" reads other encodings, and Parquet.',
     );
   }
+  const typed = { typed: true, nulls: new Set<string>(), names: [] };
+  if (/^[[{]/.test(start)) refuseWrapper(text, isWhole);
   if (start.startsWith('{') && start.split('\n').some((line) => line.startsWith('{') && isJsonObject(line))) {
-    return { name: 'NDJSON', typed: true, rows: () => flattenedRows(rowsOfLines(file, idColumn)) };
+    return { ...typed, name: 'NDJSON', rows: () => flattenedRows(rowsOfLines(file, idColumn)) };
   }
-  if (/^[[{]/.test(start))
-    return { name: 'JSON', typed: true, rows: () => flattenedRows(rowsOfJson(file, idColumn)) };
-  const dialect = detectDialect(text, isWhole, {});
-  const separator = dialect.separator === '\t' ? 'tabs' : `"${dialect.separator}"`;
-  return {
-    name: dialect.separator === ',' ? 'CSV' : `CSV, separated by ${separator}`,
-    typed: false,
-    rows: () => rowsOfCsv(chunksOf(file), dialect),
+  if (/^[[{]/.test(start)) {
+    return { ...typed, name: 'JSON', rows: () => flattenedRows(rowsOfJson(file, idColumn)) };
+  }
+  const sample = detectLayout(text, isWhole, {});
+  refuseNoTable(sample, (minShare) => linesAboveHeader(text, isWhole, {}, minShare));
+  const names: string[] = [];
+  const onHeader = (_: string, { notes }: CsvHeader) => {
+    names.splice(0, names.length, ...notes);
   };
+  const rows = () => rowsOfCsv(chunksOf(file), sample.layout, { onHeader });
+  return { name: nameOf(sample.layout), typed: false, nulls: new Set(), rows, names };
+}
+
+function nameOf({ separator, quote }: CsvLayout): string {
+  const separated =
+    separator === ',' ? [] : [`separated by ${separator === '\t' ? 'tabs' : `"${separator}"`}`];
+  const quoted = quote === '"' ? [] : [quote === '' ? 'without quotes' : `quoted by ${quote}`];
+  return ['CSV', ...separated, ...quoted].join(', ');
 }
 
 async function* rowsOfLines(file: Blob, idColumn: string | undefined): AsyncGenerator<ReadRow[]> {

@@ -118,6 +118,11 @@ export class Input {
     return this.#options.types?.[name] ?? this.inspection?.typeOf(name);
   }
 
+  /** Whether an option declares the type of a column. */
+  hasDeclaredType(name: string): boolean {
+    return this.#options.types?.[name] !== undefined;
+  }
+
   /** The number of records; undefined while it is not known. */
   get total(): number | undefined {
     return this.format.isRepeatable ? this.inspection?.rows : undefined;
@@ -202,6 +207,7 @@ export class Input {
       identity,
       named: this.#isNamed,
       hasRecords: inspection.records > 0,
+      nulls: this.format.nulls,
       typeOf: (name) => types.get(name),
     };
   }
@@ -289,6 +295,7 @@ export class Input {
         identity: this.identity,
         named: this.#isNamed,
         hasRecords: first.records > 0,
+        nulls: this.format.nulls,
         typeOf: (name, cell) => types?.[name] ?? live.typeOf(name, cell),
       },
       this.#identities,

@@ -1,5 +1,5 @@
 import type { Cell } from './cells.js';
-import { type ColumnType, FieldTypes, ValueTypes } from './column-types.js';
+import { type ColumnType, FieldTypes, type TypeHint, ValueTypes } from './column-types.js';
 import type { Format } from './format.js';
 import {
   columnText,
@@ -13,9 +13,12 @@ import { isBroken, type ReadRow, type SourceRow } from './rows.js';
 
 export const IDENTITY_MEMBERS: readonly string[] = ['id', 'uuid', 'key'];
 
+/** Whether the values of a format have types, and its texts that stand for no value. */
+type TypedFormat = Pick<Format, 'typed' | 'nulls'>;
+
 /** What is found in all rows of a file, or in the first rows of a pipe. */
 export class Inspection {
-  readonly #typed: boolean;
+  readonly #format: TypedFormat;
   readonly #columns = new Map<string, FieldTypes | ValueTypes>();
   readonly #idColumn: string | undefined;
   /** The values of `--id-column`, otherwise of `id`. */
@@ -31,8 +34,8 @@ export class Inspection {
   readonly identityMembers = new Set<string>();
   vectors = 0;
 
-  constructor({ typed }: { typed: boolean }, idColumn: string | undefined) {
-    this.#typed = typed;
+  constructor(format: TypedFormat, idColumn: string | undefined) {
+    this.#format = format;
     this.#idColumn = idColumn;
   }
 
@@ -49,6 +52,14 @@ export class Inspection {
     return this.#columns.get(name)?.type;
   }
 
+  /** The columns that are text only because of the form of their values. */
+  get hints(): TypeHint[] {
+    return [...this.#columns].flatMap(([name, types]) => {
+      const hint = types instanceof FieldTypes ? types.hint : undefined;
+      return hint === undefined ? [] : [{ name, ...hint }];
+    });
+  }
+
   /** Whether a column `uuid` may give the UUIDs of the records. */
   get hasUuids(): boolean {
     return this.has('uuid') && !this.#uuids.isData;
@@ -62,7 +73,7 @@ export class Inspection {
   observe(row: SourceRow): void {
     this.rows += 1;
     if (row.members !== undefined) this.records += 1;
-    for (const [at, name] of row.names.entries()) this.#observeCell(name, row.cells[at] ?? null);
+    for (const [at, name] of row.names.entries()) this.#observeCell(name, row.cells[at] ?? null, row.line);
     const member = row.members?.get('id');
     if (member !== undefined && member !== 'null') this.memberIds += 1;
     for (const [name, json] of row.members ?? []) {
@@ -79,16 +90,16 @@ export class Inspection {
 
   /** Adds columns that no row may have, such as those of a CSV file with only a header. */
   addColumns(names: readonly string[]): void {
-    for (const name of names) this.#observeCell(name, null);
+    for (const name of names) this.#observeCell(name, null, 0);
   }
 
-  #observeCell(name: string, cell: Cell): void {
+  #observeCell(name: string, cell: Cell, line: number): void {
     let types = this.#columns.get(name);
     if (types === undefined) {
-      types = this.#typed ? new ValueTypes() : new FieldTypes();
+      types = this.#format.typed ? new ValueTypes() : new FieldTypes(this.#format.nulls);
       this.#columns.set(name, types);
     }
-    types.observe(cell);
+    types.observe(cell, line);
   }
 }
 

@@ -1,3 +1,5 @@
+import { type CsvSample, TABLE_SHARE } from './csv-dialect.js';
+
 /** First bytes of files that cannot be imported, and what to do with them. */
 const OTHERS: readonly (readonly [string, string])[] = [
   ['PK\u0003\u0004', 'a ZIP archive or a spreadsheet: extract it, or save it as CSV'],
@@ -22,6 +24,8 @@ const CONTROL = /[^\P{Cc}\t\n\f\r]/gu;
 const MAX_CONTROLS = 8;
 /** Beginnings of texts that are no table. */
 const MARKUP = /^<(?:!doctype|html|\?xml|svg|head|body)\b/i;
+/** The share of rows from which lines are a table below a line that could be the header of one column. */
+const SURE_SHARE = 0.9;
 /** The name of the only column of a file. The first line of a program or of prose looks otherwise. */
 const COLUMN_NAME = /^(["']?)[\p{L}_][\p{L}\p{N} _.\-/%()[\]]{0,63}\1$/u;
 
@@ -36,17 +40,33 @@ export function refuseOtherTexts(text: string): void {
 }
 
 /**
- * @param fields the fields of the first row.
+ * `linesAbove` returns the number of lines above the header, if the table begins further down, where at least the share
+ * `minShare` of the rows has its number of fields.
+ *
  * @throws {Error} for a text in which most rows have another number of fields than the first, and for one column without
- * a name.
+ * a name or above a table.
  */
-export function refuseNoTable(fields: readonly string[], sameShare: number): void {
+export function refuseNoTable(
+  { names: fields, sameShare, usualFields }: CsvSample,
+  linesAbove: (minShare: number) => number | undefined,
+): void {
   // The lines of many programs end with a separator.
   const names = fields.map((field) => field.trim()).filter((name) => name !== '');
-  const isOne = names.length < 2;
-  if (isOne ? COLUMN_NAME.test(names[0] ?? '') : sameShare >= 0.5) return;
-  const reason = isOne
-    ? 'the first line is neither JSON nor the names of columns'
-    : 'most lines have another number of fields than the first';
-  throw new Error(`the file seems to be no table: ${reason}; if it is CSV, give --format csv`);
+  const isTable = sameShare >= TABLE_SHARE && (names.length > 1 || COLUMN_NAME.test(names[0] ?? ''));
+  if (isTable && names.length > 1) return;
+  if (names.length > 1 && usualFields === names.length + 1) {
+    throw new Error(
+      `the header has ${names.length} names, and most rows have ${usualFields} fields: if the first column has no name, ` +
+        'as that of the row names of R, put a name and a separator in front of the first line',
+    );
+  }
+  const above = linesAbove(isTable ? SURE_SHARE : TABLE_SHARE);
+  if (isTable && above === undefined) return;
+  const count = `${fields.length} ${fields.length === 1 ? 'field' : 'fields'}`;
+  const reason =
+    sameShare < TABLE_SHARE
+      ? `the first line has ${count}, and most have ${usualFields}`
+      : `the first line is ${isTable ? 'above a table' : 'neither JSON nor the names of columns'}`;
+  const header = above === undefined ? '' : `the header may be line ${above + 1}: --skip-lines ${above}; `;
+  throw new Error(`the file seems to be no table: ${reason}; ${header}if it is CSV, give --format csv`);
 }

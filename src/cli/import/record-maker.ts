@@ -25,6 +25,8 @@ export interface RecordPlan {
   named: boolean;
   /** Whether objects of the file are records with `data`. */
   hasRecords: boolean;
+  /** Texts that stand for no value in a column of numbers or booleans, also with quotes. */
+  nulls: ReadonlySet<string>;
   /** Returns the type of a column; undefined when each value has its own. Throws {@link BadRow}. */
   typeOf(name: string, cell: Cell): ColumnType | undefined;
 }
@@ -88,7 +90,9 @@ export class RecordMaker {
       throw new BadRow(`column "${name.toWellFormed()}": contains half of a surrogate pair`);
     }
     try {
-      return convert(cell, this.#plan.typeOf(name, cell));
+      const type = this.#plan.typeOf(name, cell);
+      const isNull = type !== 'text' && typeof cell === 'string' && this.#plan.nulls.has(cell);
+      return isNull ? null : convert(cell, type);
     } catch (error) {
       throw new BadRow(`column "${name}": ${(error as Error).message}`);
     }

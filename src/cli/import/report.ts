@@ -1,12 +1,45 @@
 import { count } from '../progress-bar.js';
-import { COLUMN_TYPES } from './column-types.js';
+import { shellWord } from '../shell-word.js';
+import { COLUMN_TYPES, type TypeHint } from './column-types.js';
 import { isIdentityOnly } from './identity-column.js';
 import type { Input } from './input.js';
 import { IDENTITY_MEMBERS } from './inspection.js';
+import { groupedHints, headerWarning, reasonOfText } from './notes.js';
 
 /** Describes how a file is read: its format, its identity and the types of its columns. */
 export function describeInput(input: Input): string[] {
-  return [`read as ${input.format.description}`, identityOf(input), ...typesOf(input)];
+  return [
+    `read as ${input.format.description}`,
+    ...headerNotes(input),
+    identityOf(input),
+    ...typesOf(input),
+    ...hintsOf(input),
+  ];
+}
+
+/** What a user should know of the header of a CSV file. */
+function headerNotes({ format, inspection }: Input): string[] {
+  if (format.typed || inspection === undefined) return [];
+  const columns = inspection.names.map((name) => ({ name, type: inspection.typeOf(name) }));
+  const warning = headerWarning(columns);
+  return [...(warning === undefined ? [] : [warning]), ...format.header.notes];
+}
+
+/** Columns that are text although they look like another type, with the options that change it. */
+function hintsOf(input: Input): string[] {
+  const { inspection, identity } = input;
+  const hints = (inspection?.hints ?? []).filter(
+    ({ name }) =>
+      input.typeOf(name) === 'text' &&
+      !input.hasDeclaredType(name) &&
+      !(identity !== undefined && isIdentityOnly(name, identity)),
+  );
+  return groupedHints(hints).map((group) => {
+    const nulls = (group[0] as TypeHint).nulls.map(({ text }) => `--null ${shellWord(text)}`);
+    const types = group.flatMap(({ name, type, form }) => (form === undefined ? [] : [`${name}=${type}`]));
+    const options = [...nulls, ...(types.length === 0 ? [] : [`--types ${shellWord(types.join(','))}`])];
+    return `${reasonOfText(group)}: ${options.join(' ')}`;
+  });
 }
 
 /** Columns of a type that are named. */

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { CosiftError, isCode } from '../../errors.js';
 import type { Filter, Pagination, QueryRequest, TimeRange } from '../../schema/index.js';
 import { warn } from '../failure.js';
-import { parseColumns, parseNumber } from '../option-values.js';
+import { columnNames, parseColumns, parseNumber } from '../option-values.js';
 import { type OrderedObject, writeOrdered } from '../ordered-json.js';
 import { note, writeLines } from '../output.js';
 import { count } from '../progress-bar.js';
@@ -45,7 +45,11 @@ export function withListingOptions(command: Command): Command {
     .addOption(
       new Option('--count', 'print only the number of records').conflicts(['all', 'limit', 'columns', 'csv']),
     )
-    .option('--columns <names>', 'columns to show, comma-separated (default: all)', parseColumns)
+    .option(
+      '--columns <names>',
+      'columns to show, comma-separated, or one for each use of the option (default: all)',
+      parseColumns,
+    )
     .addOption(new Option('--csv', 'print CSV').conflicts('json'))
     .option('--json', 'print the response as JSON; with --all, a record a line');
 }
@@ -71,9 +75,10 @@ export function requestOf({ where, since, until }: ListingOptions): {
 export async function list(
   database: string,
   question: Question,
-  options: ListingOptions,
+  given: ListingOptions,
   nothing: string,
 ): Promise<void> {
+  const options = given.columns === undefined ? given : { ...given, columns: columnNames(given.columns) };
   const reader = await openReader(options);
   try {
     await withDatabase(reader.databases, database, async () => {

@@ -1,0 +1,217 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { InputOptions } from '../../src/cli/import/input.js';
+import { describeInput } from '../../src/cli/import/report.js';
+import { columnNames, parseColumns } from '../../src/cli/option-values.js';
+import { openFile, recordsOf } from '../helpers/imported-files.js';
+import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
+
+/** The data of the records, the reports on bad lines, and how the file is read. */
+async function read(content: string, options: InputOptions = {}) {
+  const { input } = await openFile(content, options);
+  const { records, bad } = await recordsOf(input);
+  return { data: records.map(({ data }) => data), bad, report: describeInput(input) };
+}
+
+const UNQUOTED = 'read as TSV, without quotes (--quote changes it)';
+
+test('a quote in a file that never quotes takes in no rows', async () => {
+  const text =
+    'code\ttitle\tyear\nt1\tRain jacket\t1999\nt2\t"Heroes\t2001\nt3\tSun hat\t2002\nt4\tUmbrella"\t2003\n';
+  const { data, bad, report } = await read(text);
+  expect(data.map(({ title }) => title)).toEqual(['Rain jacket', '"Heroes', 'Sun hat', 'Umbrella"']);
+  expect([bad, report[0]]).toEqual([[], UNQUOTED]);
+  const quoted = await read(text, { quote: '"' });
+  expect(quoted.data.map(({ title }) => title)).toEqual([
+    'Rain jacket',
+    'Heroes\t2001\nt3\tSun hat\t2002\nt4\tUmbrella',
+  ]);
+});
+
+test.each([
+  ['a name with a nickname', 't1\t"Weird Al" Yankovic\t1999\nt2\tBoots\t2000\n'],
+  ['inches', 't1\t12" vinyl\t1999\nt2\t7" vinyl\t2000\n'],
+  ['a quote that nothing closes', `t1\t"Heroes\t1999\n${'t2\tBoots\t2000\n'.repeat(300)}`],
+])('quotes are characters of the text: %s', async (_, rows) => {
+  const { data, bad, report } = await read(`code\ttitle\tyear\n${rows}`);
+  expect(data).toHaveLength(rows.split('\n').length - 1);
+  expect([bad, report[0]]).toEqual([[], UNQUOTED]);
+});
+
+test.each([
+  ['separators', 'id,a\n1,"x, y"\n2,"z"\n3,5" nail\n', 1],
+  ['a column throughout', 'id,a\n1,"x"\n2,"y"\n3,"z"w\n', 1],
+  ['doubled quotes', 'id,a\n1,"x ""y"" z"\n2,b\n3,5" nail\n', 1],
+  ['lines', 'id,a\n1,"Dear Bob,\n\nbest, Ann"\n2,y\n', 0],
+])('quotes that quote something are quotes: %s', async (_, text, badLines) => {
+  const { data, bad, report } = await read(text);
+  expect(report[0]).toBe('read as CSV');
+  expect(JSON.stringify(data[0])).not.toMatch(/^\{"a":"\\"/);
+  expect(bad).toHaveLength(badLines);
+});
+
+test('a quote after the beginning of a file that shows no quotes is reported with the option that decides', async () => {
+  const plain = Array.from({ length: 20_000 }, (_, at) => `t${at}\tRain jacket\t1999\n`).join('');
+  const text = `code\ttitle\tyear\n${plain}a\t"Heroes\t1\nb\tSun hat\t2\nc\tUmbrella"\t3\nd\t"Weird Al" Yankovic\t4\ne\tx\t5\n`;
+  const { data, bad, report } = await read(text);
+  expect([data.length, report[0]]).toEqual([20_001, 'read as TSV']);
+  expect(bad).toEqual([
+    `20002: a quote takes in the lines to 20004, which look like rows: --quote none reads them as rows, --quote '"' as one`,
+    expect.stringMatching(
+      /^20005: the closing quote .*; if quotes are characters of the texts, give --quote none$/,
+    ),
+  ]);
+  const counts = async (quote: string) => {
+    const decided = await read(text, { quote });
+    return [decided.data.length, decided.bad.length];
+  };
+  expect(await counts('')).toEqual([20_005, 0]);
+  expect(await counts('"')).toEqual([20_002, 1]);
+});
+
+test('fields may have single quotes throughout, and apostrophes are none', async () => {
+  const quoted = await read("'id','name'\n'1','Ada'\n'2','O''Brien, Bob'\n");
+  expect(quoted.data).toEqual([{ name: 'Ada' }, { name: "O'Brien, Bob" }]);
+  expect(quoted.report[0]).toBe("read as CSV, quoted by ' (--quote changes it)");
+  expect((await read("id,name\n1,'Ada'\n2,'Bob'\n")).data).toEqual([{ name: 'Ada' }, { name: 'Bob' }]);
+  const apostrophes = await read("id,name\n1,'tis\n2,rock 'n' roll\n3,Ada\n4,Bob'\n");
+  expect(apostrophes.data.map(({ name }) => name)).toEqual(["'tis", "rock 'n' roll", 'Ada', "Bob'"]);
+});
+
+test('lines may end in CR CR LF, and spaces may stand around quotes', async () => {
+  expect((await read('id,name,qty\r\r\n1,Rain jacket,2\r\r\n2,"Sun, hat",3\r\r\n')).data).toEqual([
+    { name: 'Rain jacket', qty: 2 },
+    { name: 'Sun, hat', qty: 3 },
+  ]);
+  expect((await read('"id", "title"\n1, "Hi, Mom!" \n2 ,"x"\n')).data.map(({ title }) => title)).toEqual([
+    'Hi, Mom!',
+    'x',
+  ]);
+  // Rows of an old spreadsheet with a line end in a field.
+  expect((await read('id,a\r1,"x\ny"\r2,z\r')).data).toEqual([{ a: 'x\ny' }, { a: 'z' }]);
+  expect((await read('id,a\n1,"x\ry\rz\r\r"\n2,z\n')).data).toEqual([{ a: 'x\ry\rz\r\r' }, { a: 'z' }]);
+});
+
+test('columns without a name, or with the name of another, get a name that is told', async () => {
+  const pandas = await read(',name,qty\n0,Rain jacket,2\n1,Sun hat,3\n');
+  expect(pandas.data[0]).toEqual({ column1: 0, name: 'Rain jacket', qty: 2 });
+  expect(pandas.report).toContain('column 1 is called "column1", because it has no name');
+  const twice = await read('a,b,a,a_2,column6,,,\n1,2,3,4,5,6,,\n');
+  expect(twice.data).toEqual([{ a: 1, b: 2, a_2_2: 3, a_2: 4, column6: 5, column6_2: 6 }]);
+  expect(twice.report).toContain('column 3 is called "a_2_2", because it has the name "a" again');
+  expect((await read('id,"Name\r\n(full)"\n1,Ada\n')).data).toEqual([{ 'Name (full)': 'Ada' }]);
+});
+
+test('a header that looks like a row is told', async () => {
+  const warning = expect.stringMatching(/^the first line is read as the header, but looks like a row/);
+  expect((await read('1,Rain jacket,2.5\n2,Sun hat,3\n')).report).toContainEqual(warning);
+  expect((await read('1,1\n2,3\n')).report).toContainEqual(warning);
+  expect((await read('id,2020\n1,3\n')).report).not.toContainEqual(warning);
+  expect((await read('name,zip\nx,01234\n')).report).not.toContainEqual(warning);
+});
+
+test('a column that is text only for the form of its values is named with the option', async () => {
+  const prices = await read('name,price,open,zip\nA,2,True,01234\nB,1.10,False,08001\n');
+  expect(prices.report.slice(-2)).toEqual([
+    'price looks like numbers, but is text because of 1.10 in line 3: --types price=number',
+    'open looks like booleans, but is text because of True in line 2: --types open=boolean',
+  ]);
+  const nulls = await read('name,qty,"a b",note\nA,NA,\\N,NA\nB,2,.097,x\n');
+  expect(nulls.report.slice(-2)).toEqual([
+    'qty looks like numbers, but is text because of "NA" in line 2: --null NA',
+    `a b looks like numbers, but is text because of "\\N" in line 2 and .097 in line 3: --null '\\N' --types 'a b=number'`,
+  ]);
+  const several = await read('a,b,c\n1.0,2.0,x\n');
+  expect(several.report.at(-1)).toBe(
+    'a, b look like numbers, but are text because of 1.0 in line 2 of a: --types a=number,b=number',
+  );
+  const declared = await read('price\n1.10\n', { types: { price: 'text' } });
+  expect(declared.report.join()).not.toContain('looks like');
+});
+
+test('--null names texts that stand for no value', async () => {
+  const text = 'code,name,qty\nNA,"NA",NA\nx,-,"NA"\ny,NA,3\n';
+  expect((await read(text, { null: ['NA', '-'] })).data).toEqual([
+    { code: null, name: 'NA', qty: null },
+    { code: 'x', name: null, qty: null },
+    { code: 'y', name: null, qty: 3 },
+  ]);
+  expect((await read(text)).data[0]).toEqual({ code: 'NA', name: 'NA', qty: 'NA' });
+});
+
+test('lines above the header are skipped on demand, and the option is named', async () => {
+  const text = 'Sales 2024\n# by region, in EUR\n\nid,region,sum\n1,North,5\n2,South,6,7\n3,West,8\n';
+  await expect(openFile(text)).rejects.toThrow('most have 3; the header may be line 4: --skip-lines 3');
+  const { data, bad } = await read(text, { skipLines: 3 });
+  expect(data).toEqual([
+    { region: 'North', sum: 5 },
+    { region: 'West', sum: 8 },
+  ]);
+  expect(bad).toEqual(['6: the row has 4 fields, the header 3 columns']);
+  const { input } = await openFile(text, { skipLines: 3 });
+  // The bad rows alone are read with the same options.
+  expect(input.format.header.raw).toBe('Sales 2024\n# by region, in EUR\n\nid,region,sum');
+  await expect(openFile('Sales\nregion;sum\nNorth;5\nSouth;6\n')).rejects.toThrow('--skip-lines 1');
+  await expect(openFile('name\tqty\n1\tBoots\t2\n2\tTent\t3\n')).rejects.toThrow('row names of R');
+  const comments = await read('id,a\n1,x\n# end\n');
+  expect(comments.bad[0]).toContain("grep -v '^#'");
+});
+
+const ROWS = '[{"id":1,"name":"A"},{"id":2,"name":"B"}]';
+test.each([
+  [`{"data":${ROWS}}`, "jq -c '.data[]' FILE"],
+  [`{"meta":{"total":2},"response":{"the items":${ROWS}}}\n`, `jq -c '.response["the items"][]' FILE`],
+  [JSON.stringify({ next: null, rows: JSON.parse(ROWS) }, null, 2), "jq -c '.rows[]' FILE"],
+  [
+    '{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"a":1},"geometry":null}]}',
+    "jq -c '.features[] | {id, geometry} + .properties' FILE",
+  ],
+  [`{"data":[${'{"name":"A"},\n'.repeat(30_000)}{}]}`, "jq -c '.data[]' FILE"],
+])(
+  'a file that is one object with its rows in a list is refused with the way to take them out: %#',
+  async (text, jq) => {
+    await expect(openFile(text)).rejects.toThrow(jq);
+    await expect(openFile(text, { flatten: true })).rejects.toThrow(jq);
+  },
+);
+
+test('an object that has a list is a record beside others, or if the format is given', async () => {
+  const order = `{"id":1,"items":${ROWS}}`;
+  expect((await read(`${order}\n${order.replace('1', '2')}\n`, { flatten: true })).data).toHaveLength(2);
+  expect((await read(order, { flatten: true, format: 'json' })).data).toEqual([{ items: ROWS }]);
+  const piped = new Command([
+    'import',
+    '-',
+    '--database',
+    'd',
+    '--data',
+    await temporaryDirectory(),
+    '--flatten',
+  ]);
+  piped.child.stdin.end(`${order}\n`);
+  expect([await piped.ended(), piped.stderr]).toEqual([1, expect.stringContaining("jq -c '.items[]' FILE")]);
+});
+
+test('the name of an embedded column may have a comma', async () => {
+  const directory = await temporaryDirectory();
+  const file = join(directory, 'a.csv');
+  await writeFile(file, 'id,"Name, full",city\n1,Ada,Rome\n');
+  const embedded = async (database: string, ...embed: string[]) => {
+    const target = ['--database', database, '--data', join(directory, 'data')];
+    const { code, stderr } = await cosift(
+      'import',
+      file,
+      ...target,
+      ...embed.flatMap((name) => ['--embed', name]),
+    );
+    expect([code, stderr]).toEqual([0, '']);
+    const shown = await cosift('databases', 'show', database, '--json', '--data', join(directory, 'data'));
+    return JSON.parse(shown.stdout).embed.columns;
+  };
+  expect(await embedded('a', 'Name, full')).toEqual(['Name, full']);
+  expect(await embedded('b', 'Name, full', 'city')).toEqual(['Name, full', 'city']);
+  expect(await embedded('c', 'city')).toEqual(['city']);
+  expect(columnNames(parseColumns('a, b'))).toEqual(['a', 'b']);
+  expect(columnNames(parseColumns('c', parseColumns('a,b')))).toEqual(['a,b', 'c']);
+});
