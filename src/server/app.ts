@@ -17,6 +17,7 @@ import { sendInChunks } from './http/chunked-response.js';
 import { compressResponses } from './http/compression.js';
 import { limitConnections } from './http/connections.js';
 import { AllowedOrigins } from './http/cors.js';
+import { expectContinue } from './http/expect-continue.js';
 import { refuseMalformedRequests } from './http/malformed-request.js';
 import { asCosiftError, MAX_PARAMETER, sendProblem } from './http/problem-response.js';
 import { checkQueryParameters } from './http/query-parameters.js';
@@ -130,6 +131,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   });
   // By default, Node leaves out the headers after the first 2,000. Their bytes are limited, too.
   app.server.maxHeadersCount = 0;
+  expectContinue(app);
   // By default, Node refuses an unknown `expect` without a body. It may be ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 

@@ -45,6 +45,13 @@ describe('a preflight', () => {
     expect(headers.allow).toBe('POST, OPTIONS');
   });
 
+  test('allows the headers that tools for traces and libraries add', async () => {
+    const { headers } = await preflight(service, SEARCH);
+    expect(listed(headers['access-control-allow-headers'])).toEqual(
+      expect.arrayContaining(['baggage', 'sentry-trace', 'traceparent', 'tracestate', 'x-requested-with']),
+    );
+  });
+
   test.each(['/v1/nothing', '/v1/databases/%zz', `/v1/databases/${'a'.repeat(2_000)}`])(
     'is allowed for every path, so that the page can read the error of its request',
     async (target) => {

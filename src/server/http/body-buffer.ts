@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { CosiftError } from '../../errors.js';
+import { sendContinue } from './expect-continue.js';
 
 /** Initial size, in bytes, of the buffer for a body whose length is not declared. */
 const MIN_SIZE = 16_384;
@@ -79,6 +80,7 @@ export function collectBody(payload: Readable, buffer: BodyBuffer, timeoutMs: nu
     const expire = () =>
       finish(new CosiftError('request_timeout', `the body did not arrive within ${timeoutMs} ms`));
     const timer = setTimeout(expire, timeoutMs);
+    sendContinue(payload);
     payload.on('data', store).on('end', finish).on('close', fail).on('error', fail);
   });
 }

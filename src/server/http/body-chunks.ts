@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { CosiftError } from '../../errors.js';
+import { sendContinue } from './expect-continue.js';
 
 const NEWLINE = 0x0a;
 
@@ -16,6 +17,7 @@ export async function* bodyChunks(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   let left = idleMs;
+  sendContinue(body);
   try {
     for (;;) {
       signal.throwIfAborted();

@@ -1,15 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { addVary } from './vary.js';
 
-/** Request headers that pages of other origins may send. */
+/**
+ * Request headers that pages of other origins may send. Tools for traces add `baggage`, `sentry-trace`, `traceparent` and
+ * `tracestate` to every request of a page, and some libraries `x-requested-with`.
+ */
 const REQUEST_HEADERS = [
   'accept',
   'authorization',
+  'baggage',
   'content-type',
   'if-none-match',
+  'sentry-trace',
   'traceparent',
+  'tracestate',
   'x-api-key',
   'x-request-id',
+  'x-requested-with',
 ].join(', ');
 
 /** Response headers that these pages may read besides `content-type` and `content-length`. */

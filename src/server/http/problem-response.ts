@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CosiftError, ERRORS, type ErrorCode } from '../../errors.js';
 import { PROBLEM_FACTS, type ProblemBody } from '../../schema/index.js';
+import { awaitsContinue } from './expect-continue.js';
 import { isTemporary, logFailure } from './log-failure.js';
 
 /** Maximum number of characters of an id in a path. */
@@ -49,9 +50,9 @@ function factsOf({ fields }: CosiftError): Record<string, unknown> {
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: CosiftError): FastifyReply {
   if (error.status === 401) reply.header('www-authenticate', CHALLENGES);
   if (RETRIABLE.has(error.code)) reply.header('retry-after', String(error.fields.retry_after ?? 1));
-  // After a body timeout, the connection is closed. Otherwise the rest of the body is read and dropped: closing early
-  // resets the connection, and the client loses the response.
-  if (error.code === 'request_timeout') reply.header('connection', 'close');
+  // The connection is closed after a body timeout, and if the client has not been asked for the body. Otherwise the rest
+  // of the body is read and dropped: closing early resets the connection, and the client loses the response.
+  if (error.code === 'request_timeout' || awaitsContinue(request.raw)) reply.header('connection', 'close');
   else reply.removeHeader('connection');
   if (!isTemporary(error)) logFailure(request.log, error, 'request failed');
   return reply

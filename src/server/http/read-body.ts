@@ -58,6 +58,7 @@ export function readBodies(
     const maxBytes = engineMaxBytes ?? limits.body_bytes;
     const declared = Number(request.headers['content-length'] ?? 0);
     if (declared > maxBytes) throw tooLarge(maxBytes);
+    if (operation?.body === undefined && declared > 0) throw takesNoBody();
     const reserveBytes = (bytes: number) => reserve(request, bytes);
     let body: Buffer;
     // Most bodies arrive together with the head of their request.
@@ -67,9 +68,7 @@ export function readBodies(
       request.hasWaitedForBody = true;
       body = await collectBody(payload, new BodyBuffer(maxBytes, declared, reserveBytes), timeoutMs);
     }
-    if (operation?.body === undefined && body.length > 0) {
-      throw new CosiftError('invalid_request', 'this operation takes no body');
-    }
+    if (operation?.body === undefined && body.length > 0) throw takesNoBody();
     if (body.length === 0 && (operation?.body === undefined || operation.bodyOptional)) return undefined;
     if (engineMaxBytes !== undefined) return body;
     request.bodyBytes = body.length;
@@ -109,6 +108,10 @@ const NDJSON = 'application/x-ndjson';
 
 /** Parsing and checking a body of this size takes milliseconds. */
 const LARGE_BYTES = 65_536;
+
+function takesNoBody(): CosiftError {
+  return new CosiftError('invalid_request', 'this operation takes no body');
+}
 
 function unsupportedType({ headers, operation }: FastifyRequest): CosiftError {
   const { lines, mergePatch } = operation ?? {};
