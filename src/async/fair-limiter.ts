@@ -1,7 +1,7 @@
 import { CosiftError } from '../errors.js';
 import { type Stoppable, throwIfStopped } from './stoppable.js';
 
-/** Calls that may wait; a further call is refused as busy. */
+/** Calls that may wait by default. */
 const MAX_WAITING = 4096;
 
 export interface FairLimiterOptions {
@@ -9,6 +9,8 @@ export interface FairLimiterOptions {
   total: number;
   /** Calls of one caller that run at once. */
   perCaller: number;
+  /** Calls of all callers that may wait; a further call is refused as busy. Default: 4,096. */
+  waiting?: number;
   /** Calls of one caller that may wait. Default: as many as all callers together may have. */
   waitingPerCaller?: number;
 }
@@ -69,10 +71,10 @@ export class FairLimiter {
   }
 
   #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
-    if (this.#waitingCount >= MAX_WAITING) {
-      throw new CosiftError('busy', `too many calls are waiting (limit ${MAX_WAITING})`);
+    const { waiting = MAX_WAITING, waitingPerCaller = waiting } = this.#options;
+    if (this.#waitingCount >= waiting) {
+      throw new CosiftError('busy', `too many calls are waiting (limit ${waiting})`);
     }
-    const { waitingPerCaller = MAX_WAITING } = this.#options;
     if ((this.#waiting.get(caller)?.size ?? 0) >= waitingPerCaller) {
       throw new CosiftError('busy', `too many calls of this key are waiting (limit ${waitingPerCaller})`);
     }

@@ -1,3 +1,7 @@
+import { nodeModule } from './node-module.js';
+
+const events = nodeModule('node:events');
+
 /**
  * An abort controller whose signal follows other signals, until the controller is disposed of: it is aborted as soon as
  * one of them is.
@@ -13,6 +17,7 @@ export class LinkedAbort implements Disposable {
     for (const signal of signals) {
       if (signal === undefined) continue;
       const abort = () => this.#controller.abort(signal.reason);
+      allowAnyNumber(signal);
       if (signal.aborted) abort();
       else signal.addEventListener('abort', abort, { once: true });
       this.#links.push(() => signal.removeEventListener('abort', abort));
@@ -34,5 +39,14 @@ export class LinkedAbort implements Disposable {
 
   [Symbol.dispose](): void {
     this.unlink();
+  }
+}
+
+/** Any number of calls may have the same signal, but by default Node reports its eleventh listener as a leak. */
+function allowAnyNumber(signal: AbortSignal): void {
+  try {
+    events?.setMaxListeners(0, signal);
+  } catch {
+    // A signal of another implementation has no such limit.
   }
 }

@@ -7,8 +7,10 @@ import { untilAborted } from '../async/until-aborted.js';
 import { CosiftError, type ErrorCode } from '../errors.js';
 import { checkOptions } from '../schema/options.js';
 import type { LineEvent } from '../schema/public-types.js';
+import { Attempts } from './attempts.js';
 import { postLines } from './line-stream.js';
 import { chunksOf, failureOf, MAX_BYTES, parseResponse, textOf } from './read-response.js';
+import { RequestLimits } from './request-limits.js';
 import type { Shape } from './response-shapes.js';
 import { unreachable } from './unreachable.js';
 
@@ -18,9 +20,16 @@ export interface ClientOptions {
   url: string;
   /** The value of `x-api-key`. */
   key: string;
-  /** Maximum number of further attempts after 429, 503 or a lost connection. Default: 4. */
+  /**
+   * Maximum number of further attempts after a lost connection, and after a failure with status 503. Default: 4. With 0,
+   * no request is sent again.
+   */
   retries?: number | undefined;
-  /** Maximum time to wait as a `Retry-After` asks, in milliseconds. Default: 60,000. */
+  /**
+   * How long a call tries again as `Retry-After` asks while the service refuses it with `busy`, `rate_limited` or
+   * `not_ready`, in milliseconds. Default: until the signal of the call is aborted; 60,000 for a call without a signal, and
+   * for `not_ready`.
+   */
   maxWaitMs?: number | undefined;
   /** Used in place of the global `fetch`. Streams of lines do not use it. */
   fetch?: typeof fetch | undefined;
@@ -48,12 +57,13 @@ export class Transport {
   readonly #base: string;
   readonly #key: string;
   readonly #retries: number;
-  readonly #maxWaitMs: number;
+  readonly #maxWaitMs: number | undefined;
   readonly #fetch: typeof fetch;
+  readonly #limits = new RequestLimits();
   readonly #calls = new CallTracker('the client');
   #closed: Promise<void> | undefined;
 
-  constructor({ url, key, retries = 4, maxWaitMs = 60_000, fetch }: ClientOptions) {
+  constructor({ url, key, retries = 4, maxWaitMs, fetch }: ClientOptions) {
     this.#base = `${url.replace(/\/+$/, '')}/v1`;
     this.#key = key;
     this.#retries = retries;
@@ -152,6 +162,7 @@ export class Transport {
         undefined,
         stop.signal,
         async (response) => response,
+        (exchange) => exchange(),
       );
       const chunks = chunksOf(response?.body ?? null);
       const length = response?.headers.get('content-length') ?? null;
@@ -182,12 +193,20 @@ export class Transport {
     options: CallOptions = {},
   ): Promise<string> {
     const read = ({ body }: Response) => textOf(chunksOf(body), MAX_BYTES);
-    return (await this.#attempt(method, path, json, options.signal, read)) ?? '';
+    // Node warns of more than 1,500 calls with the same signal if `fetch` gets that signal itself.
+    const stop = options.signal && new LinkedAbort(options.signal);
+    const signal = stop?.signal;
+    const inTurn = <R>(exchange: () => Promise<R>) => this.#limits.run(method, path, signal, exchange);
+    try {
+      return (await this.#attempt(method, path, json, signal, read, inTurn)) ?? '';
+    } finally {
+      stop?.unlink();
+    }
   }
 
   /**
    * Sends a request until it has a response, and reads a successful one by `read`. Returns undefined when an earlier attempt may
-   * have deleted what is no longer found.
+   * have deleted what is no longer found. `run` runs each attempt.
    */
   async #attempt<T>(
     method: Method,
@@ -195,16 +214,18 @@ export class Transport {
     json: string | undefined,
     signal: AbortSignal | undefined,
     read: (response: Response) => Promise<T>,
+    run: <R>(exchange: () => Promise<R>) => Promise<R>,
   ): Promise<T | undefined> {
+    const attempts = new Attempts({ retries: this.#retries, maxWaitMs: this.#maxWaitMs, signal });
     let mayBeDone = false;
-    for (let attempt = 0; ; attempt++) {
-      const isLast = attempt >= this.#retries;
-      let response: Response;
-      let text: string;
+    for (;;) {
+      let outcome: { value: T } | { response: Response; text: string };
       try {
-        response = await this.#send(method, path, json, signal);
-        if (response.ok) return await read(response);
-        text = await textOf(chunksOf(response.body), MAX_BYTES);
+        outcome = await run(async () => {
+          const response = await this.#send(method, path, json, signal);
+          if (response.ok) return { value: await read(response) };
+          return { response, text: await textOf(chunksOf(response.body), MAX_BYTES) };
+        });
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof CosiftError) throw error;
@@ -212,26 +233,22 @@ export class Transport {
         // A second attempt would create a second secret. Every other operation is idempotent.
         const createsSecret = method === 'POST' && CREATES_SECRET.test(path);
         const failure = unreachable(this.#base, error);
-        if (isLast || createsSecret) throw failure;
-        await this.#pause(backoffMs(attempt), failure, signal);
+        await this.#pause(createsSecret ? undefined : attempts.afterLoss(), failure, signal);
         continue;
       }
-      const error = failureOf(
-        response.status,
-        response.headers.get('location'),
-        text,
-        response.headers.get('retry-after') ?? undefined,
-      );
+      if ('value' in outcome) return outcome.value;
+      const { response, text } = outcome;
+      const { status, headers } = response;
+      const error = failureOf(status, headers.get('location'), text, headers.get('retry-after') ?? undefined);
       if (mayBeDone && method === 'DELETE' && error.code.endsWith('_not_found')) return undefined;
       mayBeDone ||= MAY_BE_DONE.has(error.code);
-      const waitMs = retryMs(response, attempt);
-      if (isLast || waitMs === undefined || waitMs > this.#maxWaitMs) throw error;
-      await this.#pause(waitMs, error, signal);
+      await this.#pause(attempts.afterResponse(response, error), error, signal);
     }
   }
 
-  /** Waits before another attempt. Throws the failure of the last attempt once the close has begun. */
-  async #pause(ms: number, failure: CosiftError, signal: AbortSignal | undefined): Promise<void> {
+  /** Waits before another attempt. Throws the failure of the last one if there is none, or once the close has begun. */
+  async #pause(ms: number | undefined, failure: CosiftError, signal: AbortSignal | undefined): Promise<void> {
+    if (ms === undefined) throw failure;
     try {
       await sleep(ms, signal, this.closing);
     } catch (reason) {
@@ -267,16 +284,4 @@ export function jsonOf(body: unknown): string | undefined {
     const [reason] = String((cause as Error).message).split('\n');
     throw new CosiftError('invalid_request', `the request cannot be written as JSON: ${reason}`, { cause });
   }
-}
-
-/** Returns the milliseconds until another attempt; undefined when another attempt cannot help. */
-function retryMs({ status, headers }: Response, attempt: number): number | undefined {
-  if (status !== 429 && status !== 503) return undefined;
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-  return Number.isFinite(seconds) ? seconds * 1000 : backoffMs(attempt);
-}
-
-/** Returns `200 * 2 ** attempt` ms, less a random part of at most half, so that many clients do not retry together. */
-function backoffMs(attempt: number): number {
-  return 200 * 2 ** attempt * (0.5 + Math.random() / 2);
 }

@@ -167,7 +167,7 @@ describe('against a service in trouble', () => {
   });
 
   test('gives up after its tries, or where the wait is too long', async () => {
-    const server = await troubled(Array(20).fill(503));
+    const server = await troubled(Array(20).fill(503), {});
     await expect(new Client({ url: server.url, key: 'k', retries: 2 }).databases()).rejects.toMatchObject({
       code: 'busy',
     });

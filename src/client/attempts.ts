@@ -1,0 +1,69 @@
+import type { CosiftError, ErrorCode } from '../errors.js';
+
+/** Codes of a service that did nothing, because it can do nothing at the moment. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set(['busy', 'rate_limited', 'not_ready']);
+
+/** How long a call waits for a service that refuses it, if nothing else is said. */
+const MAX_WAIT_MS = 60_000;
+
+/** Later pauses are not longer than this one. */
+const MAX_BACKOFF = 5;
+
+export interface AttemptOptions {
+  /** Maximum number of further attempts after failures; with 0, there is none after a refusal either. */
+  retries: number;
+  maxWaitMs: number | undefined;
+  signal: AbortSignal | undefined;
+}
+
+/** Decides whether and when a request is sent again. */
+export class Attempts {
+  readonly #options: AttemptOptions;
+  #failures = 0;
+  #refusals = 0;
+  #refusedSince: number | undefined;
+
+  constructor(options: AttemptOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the milliseconds until the next attempt after a lost connection; undefined when there is none. */
+  afterLoss(): number | undefined {
+    return this.#afterFailure(backoffMs(this.#failures));
+  }
+
+  /** Returns the milliseconds until the next attempt after `error`; undefined when there is none. */
+  afterResponse({ status, headers }: Response, { code }: CosiftError): number | undefined {
+    if (status !== 429 && status !== 503) return undefined;
+    const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+    if (!Number.isFinite(seconds)) return this.#afterFailure(backoffMs(this.#failures));
+    return REFUSALS.has(code) ? this.#afterRefusal(seconds * 1000, code) : this.#afterFailure(seconds * 1000);
+  }
+
+  #afterFailure(pauseMs: number): number | undefined {
+    const { retries, maxWaitMs = MAX_WAIT_MS } = this.#options;
+    this.#failures += 1;
+    return this.#failures > retries || pauseMs > maxWaitMs ? undefined : pauseMs;
+  }
+
+  #afterRefusal(retryAfterMs: number, code: ErrorCode): number | undefined {
+    const { retries, maxWaitMs, signal } = this.#options;
+    if (retries === 0) return undefined;
+    const now = performance.now();
+    this.#refusedSince ??= now;
+    const pauseMs = Math.max(retryAfterMs, backoffMs(this.#refusals));
+    this.#refusals += 1;
+    // A database that cannot be opened is never ready, and a signal need not have a time limit.
+    const isEndless = signal !== undefined && code !== 'not_ready';
+    const limitMs = maxWaitMs ?? (isEndless ? Number.POSITIVE_INFINITY : MAX_WAIT_MS);
+    return now - this.#refusedSince + pauseMs > limitMs ? undefined : pauseMs;
+  }
+}
+
+/**
+ * Returns `200 * 2 ** attempt` ms, up to 6.4 s, less a random part of at most half, so that many clients do not retry
+ * together.
+ */
+function backoffMs(attempt: number): number {
+  return 200 * 2 ** Math.min(attempt, MAX_BACKOFF) * (0.5 + Math.random() / 2);
+}
