@@ -128,11 +128,15 @@ function step({ title, takes, sources, product, stamp, make }) {
 
 const bin = (name) => at('node_modules', '.bin', name);
 
-function buildNative() {
+/** The hash of the sources of the engine. Not hidden, so that a copy of `native/*` has it. */
+const NATIVE_STAMP = 'native/sources.sha256';
+
+/** Builds the engine if its sources have changed. */
+export function buildNative() {
   step({
     title: 'building the native engine',
     takes: 'the first time takes 2 to 4 minutes',
-    stamp: 'native/.stamp',
+    stamp: NATIVE_STAMP,
     sources: () => [
       'Cargo.toml',
       'Cargo.lock',
@@ -192,7 +196,7 @@ export function typeScriptIsBuilt() {
 export function setup({ install = true, native = true } = {}) {
   checkNode();
   if (install && packagesAreDue()) {
-    if (native && !existsSync(at('native', '.stamp'))) checkRust();
+    if (native && !existsSync(at(NATIVE_STAMP))) checkRust();
     console.log('cosift: installing packages (about a minute)');
     run('npm ci', 'npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
   }
