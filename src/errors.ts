@@ -22,7 +22,7 @@ export const ERRORS = {
   identity_conflict: { status: 409, title: 'The id, the uuid and the key do not belong to the same record' },
   model_mismatch: { status: 409, title: 'The service does not have the model of the database' },
   reembedding_running: { status: 409, title: 'The database is being embedded with another model' },
-  data_locked: { status: 409, title: 'Another process uses the data directory' },
+  data_locked: { status: 409, title: 'The data directory is in use' },
   feed_restarted: { status: 410, title: 'The change feed has restarted, so the position is no longer valid' },
   changes_removed: { status: 410, title: 'Changes after the position are no longer kept' },
   too_large: { status: 413, title: 'The request is too large' },

@@ -1,5 +1,7 @@
 /** cosift as a library: `open` a data directory, and search it in this process. */
 
+import './platform/dispose-symbols.js';
+
 export * from './api/index.js';
 export type { ModelCall, ModelFunction, ModelSource, OpenProgress } from './backend/index.js';
 export { Cosift, type OpenOptions, open } from './library/cosift.js';

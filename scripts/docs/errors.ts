@@ -33,7 +33,8 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   model_mismatch:
     'Configure the [model](../how-to/models.md) of the database with its original files, or embed the records again.',
   reembedding_running: 'Wait until the re-embedding is done, or cancel it.',
-  data_locked: 'Stop the other process, or use its HTTP interface.',
+  data_locked:
+    'Stop the other process, or use its HTTP interface. If it is this process, open the directory once and share it.',
   feed_restarted: 'Discard your copy of the records and start after position 0.',
   changes_removed:
     'Read all records, then continue after the position `after` of the response; library and client have it in `fields`.',
