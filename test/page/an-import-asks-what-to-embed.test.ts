@@ -91,6 +91,11 @@ test('in JSON, columns with a text can be chosen, whatever else they have', asyn
   await choose(tab, 'films.ndjson', '{"Title":1776,"Year":1972}\n{"Title":"The Wild Bunch","Year":1969}\n');
   expect(await embedded(tab).locator('label').first().textContent()).toContain('Title');
   expect(await embedded(tab).getByRole('checkbox').count()).toBe(2);
+  const warning = tab.page.getByText('1 value of Title is a number or a boolean');
+  await warning.waitFor();
+  await tab.page.getByRole('combobox', { name: 'Type of Title' }).selectOption('text');
+  await expect.poll(() => warning.count()).toBe(0);
+  await tab.page.getByRole('combobox', { name: 'Type of Title' }).selectOption('as in the file');
   await submit(tab);
   await tab.page.getByRole('heading', { name: '2 records stored in films' }).waitFor();
   expect((await service.call('GET', '/v1/databases/films')).body.embed).toEqual({ columns: ['Title'] });

@@ -1,14 +1,21 @@
+import { many } from '../format.js';
 import { html } from '../html.js';
 
 /**
  * The columns of a file that can be embedded with these types, and whether they are. A column of numbers or booleans has no
- * texts. Until the user chooses, those are embedded that say what a record is.
+ * texts. Until the user chooses, those are embedded that say what a record is. `unread` is the number of values of a column
+ * that are no texts, which no search reads.
  */
 export function embeddable(content, types, chosen) {
   const typeOf = new Map(content.columns.map(({ name, type }) => [name, types[name] ?? type]));
-  return content.textColumns
-    .filter(({ name, isText }) => typeOf.get(name) === 'text' || (typeOf.get(name) === undefined && isText))
-    .map(({ name, isTelling }) => ({ name, isEmbedded: chosen.get(name) ?? isTelling }));
+  return content.texts
+    .map((column) => ({ ...column, type: typeOf.get(column.name) }))
+    .filter(({ type, isText }) => type === 'text' || (type === undefined && isText))
+    .map(({ name, type, others, isTelling }) => ({
+      name,
+      isEmbedded: chosen.get(name) ?? isTelling,
+      unread: type === undefined ? others : 0,
+    }));
 }
 
 /** What a new database searches: the columns that are embedded, and whether exact words count, too. */
@@ -35,6 +42,14 @@ export function Embedding({ columns, isLexical, fault, onChoose, onLexical }) {
       Choose the columns that say what a record is: ids, codes, dates and addresses make the results worse. The choice is
       final for now. Filters and facets have every column.
     </p>
+    ${columns
+      .filter(({ isEmbedded, unread }) => isEmbedded && unread > 0)
+      .map(
+        ({ name, unread }) => html`<p class="fault">
+          ${many(unread, 'value')} of ${name} ${unread === 1 ? 'is a number or a boolean' : 'are numbers or booleans'}: no
+          search reads ${unread === 1 ? 'it' : 'them'}, unless the type of the column is text.
+        </p>`,
+      )}
     ${fault && html`<p class="fault" role="alert">${fault}</p>`}
     <p class="checks">
       <label>

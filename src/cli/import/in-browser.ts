@@ -146,12 +146,12 @@ export class BrowserFile {
     return this.#inspection.names.map((name) => ({ name, type: this.#inspection.typeOf(name) }));
   }
 
-  /** The columns of the records that have texts, or could have them by another type. */
-  get textColumns(): { name: string; isText: boolean; isTelling: boolean }[] {
+  /** The texts in each column of the records: whether it has any, how many values are none, and whether they tell what it is. */
+  get texts(): { name: string; isText: boolean; others: number; isTelling: boolean }[] {
     const { identity } = this;
     const names = this.#inspection.names.filter((name) => !isIdentityOnly(name, identity));
     const telling = new Set(this.#texts.telling(names));
-    return names.map((name) => ({ name, isText: this.#texts.has(name), isTelling: telling.has(name) }));
+    return names.map((name) => ({ name, ...this.#texts.of(name), isTelling: telling.has(name) }));
   }
 
   get identity(): IdentityColumns {

@@ -1,3 +1,4 @@
+import type { Cell } from './cells.js';
 import type { SourceRow } from './rows.js';
 
 /** Values of a column that are looked at. The others are as these are. */
@@ -40,9 +41,17 @@ class TextColumn {
   #codes = 0;
   #words = 0;
   readonly #distinct = new Set<string>();
+  isText = false;
+  /** Values that are no texts. */
+  others = 0;
 
-  observe(text: string): void {
-    const value = text.trim();
+  observe(cell: Cell): void {
+    if (typeof cell !== 'string') {
+      if (cell !== null) this.others += 1;
+      return;
+    }
+    this.isText = true;
+    const value = cell.trim();
     if (value === '' || this.#values === MAX_VALUES) return;
     this.#values += 1;
     this.#distinct.add(value.slice(0, MAX_NAME));
@@ -75,20 +84,19 @@ export class TextColumns {
 
   observe({ names, cells }: SourceRow): void {
     for (const [at, name] of names.entries()) {
-      const cell = cells[at];
-      if (typeof cell !== 'string') continue;
       let column = this.#columns.get(name);
       if (column === undefined) {
         column = new TextColumn();
         this.#columns.set(name, column);
       }
-      column.observe(cell);
+      column.observe(cells[at] ?? null);
     }
   }
 
-  /** Whether a column has texts. */
-  has(name: string): boolean {
-    return this.#columns.has(name);
+  /** Whether a column has texts, and the number of its values that are none. */
+  of(name: string): { isText: boolean; others: number } {
+    const { isText = false, others = 0 } = this.#columns.get(name) ?? {};
+    return { isText, others };
   }
 
   /** The columns among `names` whose texts tell what a record is; without any, those of categories, and then of codes. */
