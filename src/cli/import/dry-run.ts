@@ -8,7 +8,7 @@ import type { BadRows } from './bad-rows.js';
 import type { Input } from './input.js';
 import { describeInput } from './report.js';
 import { upsertResumably } from './resumable-upsert.js';
-import type { Row } from './rows.js';
+import type { RejectedRow, Row } from './rows.js';
 import { SearchedText } from './searched-text.js';
 import { type ImportOptions, settingsOf } from './store-records.js';
 
@@ -50,7 +50,8 @@ export async function dryRun(
   const searched = isKnown ? new SearchedText(embed) : undefined;
   let rows = 0;
   async function* unchecked() {
-    const batches = input.records((row, reason) => badRows.add(row, reason));
+    const onBad = (row: RejectedRow, reason: string) => badRows.add(row, reason);
+    const batches = input.records(onBad, { onlyChecks: true });
     for await (const batch of searched?.watch(batches) ?? batches) {
       rows += batch.length;
       onProgress(rows);
@@ -109,11 +110,11 @@ class Suspects {
 
   of(batch: readonly Row[]): Row[] {
     const rows = batch.filter(
-      ({ isOfColumns, json, names }) =>
-        !isOfColumns ||
-        json.length > SHORT_RECORD_BYTES ||
+      (row) =>
+        !row.isOfColumns ||
+        (row.maxBytes > SHORT_RECORD_BYTES && row.json.length > SHORT_RECORD_BYTES) ||
         this.#mayExceedColumns ||
-        !this.#passed.has(names),
+        !this.#passed.has(row.names),
     );
     this.#rows.push(...rows);
     return rows;

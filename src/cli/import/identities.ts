@@ -1,4 +1,4 @@
-import { stringify, v5 } from 'uuid';
+import { parse, stringify, v5 } from 'uuid';
 import { MAX_KEY_BYTES, UUID } from '../../schema/ids.js';
 import type { Cell } from './cells.js';
 import { usualText } from './column-types.js';
@@ -8,7 +8,7 @@ import { BadRow } from './rows.js';
 /** The namespace in which the engine makes the UUID of a record from its key. */
 const KEY_NAMESPACE = '6d3f3c1e-5b0a-4a7e-9a5e-2f6c1c0d8b41';
 /** The namespace of UUIDs made from content. After a change, importing a file again would store its records twice. */
-const CONTENT_NAMESPACE = 'c2a9a1f4-0d53-4c55-8f0b-7be0a4f9d3e6';
+const CONTENT_NAMESPACE = parse('c2a9a1f4-0d53-4c55-8f0b-7be0a4f9d3e6');
 
 const encoder = new TextEncoder();
 
@@ -57,7 +57,8 @@ export class Identities {
    */
   uuidOfContent(content: string): string {
     const bytes = new Uint8Array(16);
-    v5(content, CONTENT_NAMESPACE, bytes);
+    // Bytes, because the library encodes a text slowly.
+    v5(encoder.encode(content), CONTENT_NAMESPACE, bytes);
     const key = wordsOf(bytes);
     const earlier = this.#contents.get(key);
     this.#contents.set(key, earlier + 1);
@@ -89,18 +90,25 @@ export function checkKey(key: string, column: string): void {
   }
 }
 
+/** The columns of the last row in the order of their names: the rows of most files have the same columns. */
+let order: { names: readonly string[]; columns: readonly { at: number; json: string }[] } | undefined;
+
 /**
  * Returns the same text for the same values, whatever the format of the file and the order and types of its columns.
  * Columns without a value are left out.
  */
 export function contentOf(names: readonly string[], cells: readonly Cell[]): string {
-  const present: [string, string][] = [];
-  for (const [at, name] of names.entries()) {
+  if (order?.names !== names) {
+    const columns = names.map((name, at) => ({ name, at, json: JSON.stringify(name) }));
+    order = { names, columns: columns.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+  }
+  let content = '';
+  for (const { at, json } of order.columns) {
     // CSV does not distinguish `1` from `"1"`, so both have the same text.
     const text = usualText(cells[at] ?? null);
-    if (text !== '') present.push([name, text]);
+    if (text !== '') content += `${content === '' ? '' : ','}[${json},${JSON.stringify(text)}]`;
   }
-  return JSON.stringify(present.sort(([a], [b]) => (a < b ? -1 : 1)));
+  return `[${content}]`;
 }
 
 function wordsOfId(id: number): Uint32Array {

@@ -128,9 +128,9 @@ export class Input {
     return this.format.isRepeatable ? this.inspection?.rows : undefined;
   }
 
-  /** Yields the records in the order in which they are sent. */
-  async *records(onBad: OnBadRow): AsyncGenerator<Row[]> {
-    const maker = this.inspection && new RecordMaker(this.#plan(this.inspection), this.#identities);
+  /** Yields the records in the order in which they are sent. `onlyChecks` says that most of them are not sent. */
+  async *records(onBad: OnBadRow, { onlyChecks = false } = {}): AsyncGenerator<Row[]> {
+    const maker = this.inspection && new RecordMaker(this.#plan(this.inspection, onlyChecks), this.#identities);
     if (maker === undefined || !this.format.isRepeatable) {
       yield* this.#recordsOfPipe(maker, onBad);
       return;
@@ -200,7 +200,7 @@ export class Input {
     return identityColumns(idColumn, inspection, kind, inspection.keys(this.file === undefined));
   }
 
-  #plan(inspection: Inspection): RecordPlan {
+  #plan(inspection: Inspection, onlyChecks = false): RecordPlan {
     const identity = this.identity ?? this.#identityOf(inspection);
     const types = new Map(inspection.names.map((name) => [name, this.typeOf(name)]));
     return {
@@ -208,6 +208,7 @@ export class Input {
       named: this.#isNamed,
       hasRecords: inspection.records > 0,
       nulls: this.format.nulls,
+      onlyChecks,
       typeOf: (name) => types.get(name),
     };
   }

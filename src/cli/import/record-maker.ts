@@ -1,4 +1,4 @@
-import { UUID } from '../../schema/ids.js';
+import { MAX_KEY_BYTES, UUID } from '../../schema/ids.js';
 import { LIMITS } from '../../schema/limits.js';
 import { type Cell, Nested, Numeral } from './cells.js';
 import { type ColumnType, convert, exactNumber, type Value } from './column-types.js';
@@ -16,6 +16,8 @@ import { BadRow, type Row, type SourceRow } from './rows.js';
 import { kindOf } from './searched-text.js';
 
 const LINE_END = '\n';
+/** Bytes of an integer id, a UUID and a key in JSON, with their names. */
+const MAX_IDENTITY_BYTES = 8 * MAX_KEY_BYTES;
 const encoder = new TextEncoder();
 
 /** How the rows of a file become records. */
@@ -27,6 +29,11 @@ export interface RecordPlan {
   hasRecords: boolean;
   /** Texts that stand for no value in a column of numbers or booleans, also with quotes. */
   nulls: ReadonlySet<string>;
+  /**
+   * Whether most records are only checked: a record is written when its JSON is read, and the UUID of a record without an
+   * identity counts only the records that were written before.
+   */
+  onlyChecks?: boolean;
   /** Returns the type of a column; undefined when each value has its own. Throws {@link BadRow}. */
   typeOf(name: string, cell: Cell): ColumnType | undefined;
 }
@@ -50,13 +57,35 @@ export class RecordMaker {
   /** @throws {BadRow} when the row cannot be stored. */
   make(row: SourceRow): Row {
     this.#checkMembers(row);
+    const { names, line, record, raw } = row;
     const { data, kinds } = this.#data(row);
-    const members = [...this.#identity(row), ...this.#members(row), `"data":{${data}}`];
-    const json = encoder.encode(`{${members.join(',')}}${LINE_END}`);
-    if (json.length > LIMITS.batch_bytes)
-      throw new BadRow(`the record is longer than ${LIMITS.batch_bytes} bytes`);
+    const members = [...this.#members(row), `"data":{${data}}`].join(',');
+    const identity = this.#identity(row);
     const isOfColumns = row.members === undefined && row.vector === undefined;
-    return { json, names: row.names, kinds, isOfColumns, line: row.line, record: row.record, raw: row.raw };
+    const write = () => {
+      const texts = identity ?? [this.#uuidOfContent(row)];
+      const json = encoder.encode(`{${[...texts, members].join(',')}}${LINE_END}`);
+      if (json.length > LIMITS.batch_bytes) {
+        throw new BadRow(`the record is longer than ${LIMITS.batch_bytes} bytes`);
+      }
+      return json;
+    };
+    // A character of UTF-16 has at most 3 bytes of UTF-8.
+    const maxBytes = 3 * members.length + MAX_IDENTITY_BYTES;
+    const others = { names, kinds, isOfColumns, line, record, raw };
+    if (!this.#plan.onlyChecks || maxBytes > LIMITS.batch_bytes) {
+      const json = write();
+      return { json, maxBytes: json.length, ...others };
+    }
+    let json: Uint8Array | undefined;
+    return {
+      get json() {
+        json ??= write();
+        return json;
+      },
+      maxBytes,
+      ...others,
+    };
   }
 
   /** A record with a wrong name is not silently stored as a row. */
@@ -74,15 +103,16 @@ export class RecordMaker {
 
   #data({ names, cells, members }: SourceRow): { data: string; kinds: string } {
     const isRecord = members !== undefined && !this.#plan.named;
-    const texts: string[] = [];
+    let data = '';
     let kinds = '';
-    for (const [at, name] of names.entries()) {
+    for (let at = 0; at < names.length; at++) {
+      const name = names[at] as string;
       const isData = isRecord || !isIdentityOnly(name, this.#plan.identity);
       const value = isData ? this.#value(name, cells[at] ?? null) : null;
       kinds += kindOf(value);
-      if (isData) texts.push(this.#name(name) + JSON.stringify(value));
+      if (isData) data += `${data === '' ? '' : ','}${this.#name(name)}${JSON.stringify(value)}`;
     }
-    return { data: texts.join(','), kinds };
+    return { data, kinds };
   }
 
   #value(name: string, cell: Cell): Value {
@@ -116,8 +146,8 @@ export class RecordMaker {
     return [...members].map(([name, json]) => this.#name(name) + json);
   }
 
-  /** Registers the identity of a record, and returns the members to add. */
-  #identity(row: SourceRow): string[] {
+  /** Registers the identity of a record, and returns the members to add; undefined if its content identifies it. */
+  #identity(row: SourceRow): string[] | undefined {
     if (row.members !== undefined && !this.#plan.named) return this.#identityOfMembers(row, row.members);
     if (['id', 'uuid', 'key'].some((name) => row.members?.has(name))) {
       throw new BadRow('the record has "id", "uuid" or "key", and --id-column gives its identity too');
@@ -125,7 +155,7 @@ export class RecordMaker {
     const { column = '', kind, uuids } = this.#plan.identity;
     const text = idOfColumn(row, column);
     const uuid = uuids ? columnText(row, 'uuid') : '';
-    if (text === '' && uuid === '') return [this.#uuidOfContent(row)];
+    if (text === '' && uuid === '') return undefined;
     if (text !== '' && kind === 'key') {
       checkKey(text, column);
       this.#identities.add({ uuid: uuidOfKey(text), key: text }, row.line);
@@ -169,11 +199,11 @@ export class RecordMaker {
     throw new BadRow(`column "key": "${key}" is not the key of the uuid, like the first keys`);
   }
 
-  #identityOfMembers(row: SourceRow, members: ReadonlyMap<string, string>): string[] {
+  #identityOfMembers(row: SourceRow, members: ReadonlyMap<string, string>): string[] | undefined {
     const id = idOfMember(members.get('id') ?? 'null');
     const key = stringOf(members.get('key'));
     const uuid = stringOf(members.get('uuid')) ?? (key === undefined ? undefined : uuidOfKey(key));
-    if (id === 'null' && !members.has('uuid') && !members.has('key')) return [this.#uuidOfContent(row)];
+    if (id === 'null' && !members.has('uuid') && !members.has('key')) return undefined;
     // The service refuses a member that is not valid, with a reason.
     this.#identities.add({ id: isIntegerId(id) ? Number(id) : undefined, uuid, key }, row.line);
     return [];

@@ -54,7 +54,9 @@ export type ReadRow = SourceRow | BrokenRow;
 /** A record to send. */
 export interface Row extends Place {
   /** A line of NDJSON with its line end. */
-  json: Uint8Array;
+  readonly json: Uint8Array;
+  /** The bytes that `json` has at most. */
+  maxBytes: number;
   /** The names of its columns. */
   names: readonly string[];
   /** What each of its values is to a search by meaning, a character for each column. */
