@@ -1,7 +1,9 @@
-import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { type Columns, type ColumnType, changedMeanwhile, type IdentityName, typeOf } from './columns.js';
 import type { ExportedRecord } from './records.js';
+
+/** The writer has the types of another version of the reader. */
+type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
 /** A row group is in memory as a whole, so it ends with the batch that reaches one of these. */
 const GROUP_RECORDS = 20_000;

@@ -37,6 +37,11 @@ export function importCommand(): Command {
       parseTypes,
     )
     .option('--flatten', 'store nested objects as columns such as address.city, and lists as their JSON text')
+    .option(
+      '--skip-columns <names>',
+      'columns to leave out, comma-separated, or one for each use of the option',
+      parseColumns,
+    )
     .addOption(new Option('--format <name>', 'format of the file (default: detected)').choices(FORMATS))
     .option(
       '--separator <character>',

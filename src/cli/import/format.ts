@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { asyncBufferFromFile } from 'hyparquet';
 import iconv from 'iconv-lite';
 import { shellWord } from '../shell-word.js';
 import { type Content, openContent } from './content.js';
@@ -13,11 +12,12 @@ import { rowsOfDocuments, rowsOfNdjson } from './json.js';
 import { isJsonObject } from './json-object.js';
 import { refuseWrapper, wrappedList } from './json-wrapper.js';
 import { refuseNoTable, refuseOtherFormats, refuseOtherTexts } from './other-formats.js';
-import { isParquet, rowsOfParquet } from './parquet.js';
+import { ParquetRows } from './parquet.js';
+import { isParquet } from './parquet-file.js';
 import type { Peeked } from './peeked.js';
 import type { ReadRow } from './rows.js';
 import type { Source } from './source.js';
-import { temporaryCopy } from './temporary-file.js';
+import { openFile, temporaryCopy } from './temporary-file.js';
 
 /** Options of how a file is read. What they leave open is detected. */
 export interface FormatOptions extends DialectOptions {
@@ -59,10 +59,16 @@ const NEWLINE = 0x0a;
 const NO_NULLS: ReadonlySet<string> = new Set();
 const NO_HEADER = { raw: '', names: [], notes: [] };
 
-/** Detects how a source is read, from its content and not from its name. */
-export async function detectFormat(source: Source, options: FormatOptions): Promise<Format> {
+/**
+ * Detects how a source is read, from its content and not from its name. `skips` returns whether a column need not be read.
+ */
+export async function detectFormat(
+  source: Source,
+  options: FormatOptions,
+  skips: (name: string) => boolean,
+): Promise<Format> {
   const content = await openContent(source);
-  if (options.format === 'parquet' || isParquet(content.magic)) return parquetFormat(source, content);
+  if (options.format === 'parquet' || isParquet(content.magic)) return parquetFormat(source, content, skips);
   if (options.format === undefined) refuseOtherFormats(content.magic);
   const stream = content.open();
   const sample = await sampleOf(stream);
@@ -195,13 +201,18 @@ function described({ separator, quote }: CsvLayout, isGiven: boolean): string[] 
   return ['CSV', ...(separator === ',' ? [] : [`separated by "${separator}"`]), ...quoted];
 }
 
-async function parquetFormat(source: Source, content: Content): Promise<Format> {
+async function parquetFormat(
+  source: Source,
+  content: Content,
+  skips: (name: string) => boolean,
+): Promise<Format> {
   const { compression } = content;
   // The end of a Parquet file says where its rows are.
   const file =
     source.file !== undefined && compression === undefined
-      ? await asyncBufferFromFile(source.file)
+      ? openFile(source.file)
       : await temporaryCopy(content.open().chunks());
+  const parquet = await ParquetRows.open(file, skips);
   return {
     name: 'parquet',
     description: ['Parquet', ...(compression === undefined ? [] : [compression])].join(', '),
@@ -210,7 +221,7 @@ async function parquetFormat(source: Source, content: Content): Promise<Format> 
     nulls: NO_NULLS,
     encoding: 'utf-8',
     options: [],
-    rows: () => rowsOfParquet(file),
+    rows: () => parquet.read(source.stop),
     isRepeatable: true,
     header: NO_HEADER,
   };

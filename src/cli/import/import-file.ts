@@ -99,6 +99,11 @@ function withNames(input: Input, options: ImportOptions): ImportOptions {
 }
 
 function checkOptions(input: Input, { embed, idColumn, types, dimensions }: ImportOptions): void {
+  input.checkSkipped([
+    ...(embed ?? []),
+    ...(idColumn === undefined ? [] : [idColumn]),
+    ...Object.keys(types ?? {}),
+  ]);
   if (embed !== undefined) {
     const twice = embed.find((name, at) => embed.indexOf(name) !== at);
     if (twice !== undefined) throw new Error(`--embed: "${twice}" is given twice`);

@@ -17,11 +17,13 @@ import { flattenedRows } from './json-row.js';
 import type { InferredIdentity } from './other-kind.js';
 import { LiveTypes, RecordMaker, type RecordPlan } from './record-maker.js';
 import { BadRow, isBroken, type OnBadRow, type ReadRow, type Row, type SourceRow } from './rows.js';
+import { SkippedColumns } from './skipped-columns.js';
 import type { Source } from './source.js';
 
 export interface InputOptions extends FormatOptions {
   types?: Record<string, ColumnType>;
   flatten?: boolean;
+  skipColumns?: readonly string[];
 }
 
 /**
@@ -37,6 +39,7 @@ export class Input {
   readonly #options: InputOptions;
   readonly #identities = new Identities();
   readonly format: Format;
+  readonly #skipped: SkippedColumns;
   /** What all rows have in common; undefined for JSON from a pipe, which is sent while it arrives. */
   readonly inspection: Inspection | undefined;
   /** Undefined until the first record of JSON from a pipe. */
@@ -51,11 +54,13 @@ export class Input {
     source: Source,
     options: InputOptions,
     format: Format,
+    skipped: SkippedColumns,
     inspection: Inspection | undefined,
   ) {
     this.#source = source;
     this.#options = options;
     this.format = format;
+    this.#skipped = skipped;
     this.inspection = inspection;
     if (inspection !== undefined) {
       this.identity = this.#identityOf(inspection);
@@ -68,16 +73,17 @@ export class Input {
     options: InputOptions,
     onProgress: (rows: number, share: number | undefined) => void,
   ): Promise<Input> {
-    const format = await detectFormat(source, options);
+    const skipped = new SkippedColumns(options.skipColumns);
+    const format = skipped.applyTo(await detectFormat(source, options, (name) => skipped.skips(name)));
     const progress = (rows: number) => onProgress(rows, source.share());
     const observe = (rows: AsyncGenerator<ReadRow[]>) =>
       inspect(format, options.flatten ? flattenedRows(rows) : rows, options.idColumn, progress);
     if (!format.isRepeatable) {
       const sample = format.sample?.();
-      return new Input(source, options, format, sample && (await observe(sample)));
+      return new Input(source, options, format, skipped, sample && (await observe(sample)));
     }
     try {
-      return new Input(source, options, format, await observe(format.rows()));
+      return new Input(source, options, format, skipped, await observe(format.rows()));
     } catch (error) {
       if (!(error instanceof NotUtf8) || options.encoding !== undefined) throw error;
       const encoding = await detectLegacyEncoding(await openContent(source));
@@ -108,9 +114,27 @@ export class Input {
     }
   }
 
+  /**
+   * Checks that the file has the columns that are left out, and that no other option names them: `used` are the columns
+   * of those options.
+   */
+  checkSkipped(used: readonly string[]): void {
+    const both = used.find((name) => this.#skipped.skips(name));
+    if (both !== undefined) throw new Error(`--skip-columns: another option names the column "${both}"`);
+    if (this.inspection === undefined) return;
+    const [missing] = this.#skipped.missing;
+    if (missing === undefined) return;
+    const hint = didYouMean(missing, this.inspection.names);
+    throw new Error(`--skip-columns: there is no column "${missing}"${hint}`);
+  }
+
   /** Returns what is wrong with the options once all records are read: columns that no record has. */
   unseenColumns(): string[] {
-    return [...this.#unseen].map(([name, option]) => `${option}: no record has a column "${name}"`);
+    const unseen = [
+      ...this.#unseen,
+      ...this.#skipped.missing.map((name) => [name, '--skip-columns'] as const),
+    ];
+    return unseen.map(([name, option]) => `${option}: no record has a column "${name}"`);
   }
 
   /** Returns the type of a column; undefined when each value has its own. */
@@ -130,7 +154,8 @@ export class Input {
 
   /** Yields the records in the order in which they are sent. `onlyChecks` says that most of them are not sent. */
   async *records(onBad: OnBadRow, { onlyChecks = false } = {}): AsyncGenerator<Row[]> {
-    const maker = this.inspection && new RecordMaker(this.#plan(this.inspection, onlyChecks), this.#identities);
+    const maker =
+      this.inspection && new RecordMaker(this.#plan(this.inspection, onlyChecks), this.#identities);
     if (maker === undefined || !this.format.isRepeatable) {
       yield* this.#recordsOfPipe(maker, onBad);
       return;

@@ -1,164 +1,284 @@
-import type { SchemaElement, SchemaTree } from 'hyparquet';
-import { type Cell, Nested, Numeral, numberCell } from './cells.js';
-import { BadRow } from './rows.js';
+import { isUtf8 } from 'node:buffer';
+import type { SchemaElement } from 'hyparquet';
+import { type Cell, Numeral, numberCell } from './cells.js';
+import { skipAdvice } from './parquet-errors.js';
+import type { Field } from './parquet-file.js';
+import { clock, decimal, interval, TimeWriter, UNITS, type Unit } from './parquet-times.js';
 
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Digits after the decimal point that a decimal number may have. */
+const MAX_SCALE = 1_000;
 const NANOS_PER_DAY = 86_400_000_000_000n;
 const JULIAN_DAY_OF_1970 = 2_440_588n;
-const NANOS = { MILLIS: 1_000_000n, MICROS: 1_000n, NANOS: 1n } as const;
 
-/** Converts a value as Parquet stores it. Throws {@link BadRow} for a value that no record can hold. */
-export type ToCell = (value: unknown) => Cell;
+/** A value that no record can hold. */
+export class Refused {
+  /** Why, for the user. */
+  readonly reason: string;
+  /** The value in a form that is not JSON, so that a row with it is refused until the value is corrected. */
+  readonly text: string;
 
-/** Returns the conversion of a column. Every digit is kept: the library would round decimals and times. */
-export function conversionOf({ element }: SchemaTree): ToCell {
-  const convert = leafConversion(element);
-  return (value) => (value === null || value === undefined ? null : convert(value as never));
+  constructor(reason: string, text: string) {
+    this.reason = reason;
+    this.text = text;
+  }
 }
 
-function leafConversion(element: SchemaElement): (value: never) => Cell {
-  const { type, converted_type: converted, logical_type: logical } = element;
-  const kind = logical?.type;
-  if (converted === 'DECIMAL' || kind === 'DECIMAL') {
-    const scale = element.scale ?? (logical?.type === 'DECIMAL' ? logical.scale : 0);
-    return (value: unknown) => numberCell(decimalText(unscaled(value), scale));
+export type Value = Cell | Refused;
+
+/** Converts the values of a field as a Parquet file stores them. Every digit is kept. */
+export type Conversion =
+  | { kind: 'boolean'; convert(value: boolean): Value }
+  | { kind: 'int32'; convert(value: number): Value }
+  /** `low` is unsigned. */
+  | { kind: 'int64'; convert(low: number, high: number): Value }
+  | { kind: 'float' | 'double'; convert(value: number): Value }
+  /** `width` is the number of bytes of each value; undefined if each value has its length before it. */
+  | { kind: 'bytes'; width: number | undefined; convert(bytes: Buffer, start: number, end: number): Value };
+
+/** Whether the file says nothing about bytes but that they are bytes: Hive, Impala and Spark may store texts so. */
+export function isUnannotated({ type, converted_type, logical_type }: SchemaElement): boolean {
+  return type === 'BYTE_ARRAY' && converted_type === undefined && logical_type === undefined;
+}
+
+/** Whether bytes are text: UTF-8 without control characters except tabs and line ends. */
+export function isText(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] as number;
+    if ((byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d) || byte === 0x7f) return false;
   }
-  if (converted === 'DATE' || kind === 'DATE')
-    return (days: number) => dateText(BigInt(days) * NANOS_PER_DAY);
-  if (logical?.type === 'TIMESTAMP') {
-    const { unit, isAdjustedToUTC } = logical;
-    return (value: bigint) => timeText(BigInt(value) * NANOS[unit]) + (isAdjustedToUTC ? 'Z' : '');
+  return isUtf8(bytes.subarray(start, end));
+}
+
+/**
+ * Returns the conversion of a field without children. `column` is the name of its column. `isBinary` says that a field
+ * without an annotation holds bytes that are no text.
+ */
+export function conversionOf({ element }: Field, column: string, isBinary: boolean): Conversion {
+  const kind = kindOf(element);
+  const refusal = unstorableType(element, kind, isBinary);
+  if (refusal !== undefined) return refusedConversion(element, cannotStore(refusal, column), refusal);
+  switch (element.type) {
+    case 'BOOLEAN':
+      return { kind: 'boolean', convert: (value) => value };
+    case 'FLOAT':
+      return { kind: 'float', convert: finite };
+    case 'DOUBLE':
+      return { kind: 'double', convert: finite };
+    case 'INT32':
+      return { kind: 'int32', convert: int32Conversion(element, kind) };
+    case 'INT64':
+      return { kind: 'int64', convert: int64Conversion(element, kind) };
+    case 'INT96':
+      return { kind: 'bytes', width: 12, convert: int96Conversion() };
+    default:
+      return {
+        kind: 'bytes',
+        width: element.type === 'FIXED_LEN_BYTE_ARRAY' ? widthOf(element) : undefined,
+        convert: bytesConversion(element, kind),
+      };
   }
-  if (converted === 'TIMESTAMP_MILLIS')
-    return (value: bigint) => `${timeText(BigInt(value) * NANOS.MILLIS)}Z`;
-  if (converted === 'TIMESTAMP_MICROS')
-    return (value: bigint) => `${timeText(BigInt(value) * NANOS.MICROS)}Z`;
-  if (logical?.type === 'TIME') {
-    const { unit } = logical;
-    return (value: number | bigint) => clockText(BigInt(value) * NANOS[unit]);
+}
+
+/** The reason for a column of a type that records do not have. */
+export function cannotStore(type: string, column: string): string {
+  return `the type ${type} of Parquet cannot be stored${skipAdvice(column)}`;
+}
+
+type Kind = NonNullable<SchemaElement['logical_type']>['type'] | 'UNKNOWN ANNOTATION' | 'INT' | undefined;
+
+/** Returns the annotation of a field; the older form of annotations has the same meaning. */
+function kindOf({ logical_type: logical, converted_type: converted }: SchemaElement): Kind {
+  if (logical?.type !== undefined) return logical.type;
+  if (logical !== undefined && Object.keys(logical).length > 0) return 'UNKNOWN ANNOTATION';
+  if (converted === undefined) return undefined;
+  if (converted === 'UTF8') return 'STRING';
+  if (converted.startsWith('TIMESTAMP')) return 'TIMESTAMP';
+  if (converted.startsWith('TIME')) return 'TIME';
+  if (converted.startsWith('INT_') || converted.startsWith('UINT_')) return 'INTEGER';
+  return converted as Kind;
+}
+
+const KINDS: Partial<Record<NonNullable<SchemaElement['type']>, readonly Kind[]>> = {
+  BOOLEAN: [],
+  INT32: ['INTEGER', 'DATE', 'TIME', 'DECIMAL', 'NULL'],
+  INT64: ['INTEGER', 'TIME', 'TIMESTAMP', 'DECIMAL', 'NULL'],
+  INT96: ['TIMESTAMP'],
+  FLOAT: [],
+  DOUBLE: [],
+  BYTE_ARRAY: ['STRING', 'ENUM', 'JSON', 'DECIMAL'],
+  FIXED_LEN_BYTE_ARRAY: ['DECIMAL', 'UUID', 'FLOAT16', 'INTERVAL'],
+};
+
+/** Names the type of a field that cannot be stored; undefined if its values can. */
+function unstorableType(element: SchemaElement, kind: Kind, isBinary: boolean): string | undefined {
+  const { type } = element;
+  if (kind === 'NULL') return undefined;
+  if (kind !== undefined && !KINDS[type ?? 'BOOLEAN']?.includes(kind)) return kind;
+  if (type === 'FIXED_LEN_BYTE_ARRAY' && kind === undefined) return 'FIXED_LEN_BYTE_ARRAY (binary data)';
+  if (isBinary && isUnannotated(element)) return 'BYTE_ARRAY (binary data, not text)';
+  if (kind === 'DECIMAL' && !(scaleOf(element) >= 0 && scaleOf(element) <= MAX_SCALE)) return 'DECIMAL';
+  const width = { UUID: 16, FLOAT16: 2, INTERVAL: 12 }[kind as string];
+  if (width !== undefined && element.type_length !== width) return kind;
+  return undefined;
+}
+
+function refusedConversion(element: SchemaElement, reason: string, type: string): Conversion {
+  const name = type.split(' ')[0];
+  const refused = (text: string) => new Refused(reason, `${name}(${text})`);
+  switch (element.type) {
+    case 'BOOLEAN':
+    case 'INT32':
+    case 'FLOAT':
+    case 'DOUBLE': {
+      const kind = ({ BOOLEAN: 'boolean', INT32: 'int32', FLOAT: 'float', DOUBLE: 'double' } as const)[
+        element.type
+      ];
+      return { kind, convert: (value: unknown) => refused(String(value)) } as Conversion;
+    }
+    case 'INT64':
+      return { kind: 'int64', convert: (low, high) => refused(String(wide(low, high))) };
+    default:
+      return {
+        kind: 'bytes',
+        width:
+          element.type === 'INT96'
+            ? 12
+            : element.type === 'FIXED_LEN_BYTE_ARRAY'
+              ? widthOf(element)
+              : undefined,
+        convert: (bytes, start, end) => refused(bytes.toString('hex', start, end)),
+      };
   }
-  if (converted === 'TIME_MILLIS') return (value: number) => clockText(BigInt(value) * NANOS.MILLIS);
-  if (converted === 'TIME_MICROS') return (value: bigint) => clockText(value * NANOS.MICROS);
-  if (type === 'INT96') {
-    return (value: bigint) =>
-      timeText(((value >> 64n) - JULIAN_DAY_OF_1970) * NANOS_PER_DAY + (value & 0xffff_ffff_ffff_ffffn));
+}
+
+function widthOf({ type_length: width = 0 }: SchemaElement): number {
+  return width;
+}
+
+function finite(value: number): Value {
+  // -0 is stored as 0.
+  if (Number.isFinite(value)) return value === 0 ? 0 : value;
+  return new Refused(`${value} is no number that a record can hold`, String(value));
+}
+
+function int32Conversion(element: SchemaElement, kind: Kind): (value: number) => Value {
+  if (kind === 'NULL') return () => null;
+  if (kind === 'DECIMAL') {
+    const scale = scaleOf(element);
+    return (value) => numberCell(decimal(BigInt(value), scale));
   }
-  if (kind === 'UUID') return (bytes: Uint8Array) => uuidText(bytes);
-  if (type === 'BOOLEAN') return (value: boolean) => Boolean(value);
-  if (type === 'INT32' || type === 'INT64') {
-    const unsigned = converted?.startsWith('UINT') || (logical?.type === 'INTEGER' && !logical.isSigned);
-    const bits = type === 'INT32' ? 32 : 64;
-    return (value: number | bigint) =>
-      numberCell(String(unsigned ? BigInt.asUintN(bits, BigInt(value)) : value));
+  if (kind === 'DATE') {
+    const writer = new TimeWriter();
+    return (value) => writer.date(value) ?? noDate('DATE', value);
   }
-  if (type === 'FLOAT' || type === 'DOUBLE') return finite;
-  const isText = converted === 'UTF8' || converted === 'ENUM' || kind === 'STRING' || kind === 'ENUM';
-  if (isText || (type === 'BYTE_ARRAY' && converted === undefined && kind === undefined)) return text;
-  if (converted === 'JSON' || kind === 'JSON') return text;
-  const named = kind ?? converted ?? type ?? 'unknown';
-  return () => {
-    throw new BadRow(`the type ${named} of Parquet cannot be stored`);
+  if (kind === 'TIME') return (value) => clockOf(value, UNITS.MILLIS);
+  return isUnsigned(element) ? (value) => value >>> 0 : (value) => value;
+}
+
+function int64Conversion(element: SchemaElement, kind: Kind): (low: number, high: number) => Value {
+  if (kind === 'NULL') return () => null;
+  if (kind === 'DECIMAL') {
+    const scale = scaleOf(element);
+    return (low, high) => numberCell(decimal(BigInt(wide(low, high)), scale));
+  }
+  const unit = unitOf(element);
+  if (kind === 'TIMESTAMP') {
+    const writer = new TimeWriter();
+    const logical = element.logical_type;
+    const zone = logical?.type === 'TIMESTAMP' && !logical.isAdjustedToUTC ? '' : 'Z';
+    return (low, high) => {
+      const value = wide(low, high);
+      const text = writer.instant(value, unit);
+      return text === undefined ? noDate('TIMESTAMP', value) : text + zone;
+    };
+  }
+  if (kind === 'TIME') return (low, high) => clockOf(Number(wide(low, high)), unit);
+  if (isUnsigned(element)) {
+    return (low, high) => integer(high >= 0 ? wide(low, high) : BigInt.asUintN(64, BigInt(wide(low, high))));
+  }
+  return (low, high) => integer(wide(low, high));
+}
+
+function clockOf(value: number, unit: Unit): Value {
+  if (value >= 0 && value <= 86_400 * unit.perSecond) return clock(value, unit);
+  return new Refused('the time is not of one day', `TIME(${value})`);
+}
+
+function noDate(type: string, value: number | bigint): Refused {
+  return new Refused('the date is outside of the years that can be written', `${type}(${value})`);
+}
+
+function integer(value: number | bigint): Cell {
+  return typeof value === 'number' ? value : new Numeral(String(value));
+}
+
+/** Returns an integer of 64 bits; as a number if that is exact. */
+function wide(low: number, high: number): number | bigint {
+  const isSafe = high >= -0x20_0000 && high < 0x20_0000;
+  return isSafe ? high * 0x1_0000_0000 + low : (BigInt(high) << 32n) | BigInt(low);
+}
+
+function int96Conversion(): (bytes: Buffer, start: number) => Value {
+  const writer = new TimeWriter();
+  return (bytes, start) => {
+    const day = BigInt(bytes.readInt32LE(start + 8)) - JULIAN_DAY_OF_1970;
+    const nanos = day * NANOS_PER_DAY + bytes.readBigInt64LE(start);
+    return writer.instant(nanos, UNITS.NANOS) ?? noDate('INT96', nanos);
   };
 }
 
-function finite(value: number): number {
-  if (Number.isFinite(value)) return value === 0 ? 0 : value;
-  throw new BadRow(`${value} is no number that a record can hold`);
-}
-
-function text(bytes: Uint8Array): string {
-  try {
-    return UTF8.decode(bytes);
-  } catch {
-    throw new BadRow('the value is binary data, not text');
+function bytesConversion(
+  element: SchemaElement,
+  kind: Kind,
+): (bytes: Buffer, start: number, end: number) => Value {
+  switch (kind) {
+    case 'DECIMAL': {
+      const scale = scaleOf(element);
+      return (bytes, start, end) => numberCell(decimal(bigEndian(bytes, start, end), scale));
+    }
+    case 'UUID':
+      return (bytes, start) =>
+        bytes.toString('hex', start, start + 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+    case 'FLOAT16':
+      return (bytes, start) => finite(half(bytes.readUInt16LE(start)));
+    case 'INTERVAL':
+      return (bytes, start) =>
+        interval(bytes.readUInt32LE(start), bytes.readUInt32LE(start + 4), bytes.readUInt32LE(start + 8));
+    default:
+      return text;
   }
 }
 
-/** Writes an assembled value as JSON, with numbers as they are written. */
-export function jsonOf(value: unknown): string {
-  if (Array.isArray(value) || ArrayBuffer.isView(value)) {
-    return `[${Array.from(value as ArrayLike<unknown>, jsonOf).join(',')}]`;
-  }
-  if (value === null || value === undefined) return 'null';
-  if (value instanceof Nested) return value.json;
-  if (value instanceof Numeral) return value.text;
-  if (typeof value !== 'object') return JSON.stringify(value);
-  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${jsonOf(member)}`);
-  return `{${members.join(',')}}`;
+function text(bytes: Buffer, start: number, end: number): Value {
+  const value = bytes.toString('utf8', start, end);
+  // The decoder replaces what is not UTF-8 by this character.
+  if (!value.includes('\ufffd') || isUtf8(bytes.subarray(start, end))) return value;
+  return new Refused('the text is not valid UTF-8', `bytes(${bytes.toString('hex', start, end)})`);
 }
 
-/** Applies the conversions of the leaves below a column to an assembled value. */
-export function convertNested(value: unknown, tree: SchemaTree): unknown {
-  if (value === null || value === undefined) return null;
-  if (tree.children.length === 0) {
-    const convert = conversionOf(tree);
-    if (tree.element.repetition_type !== 'REPEATED' || !Array.isArray(value)) return convert(value);
-    return value.map(convert);
-  }
-  const isList = tree.element.converted_type === 'LIST' || tree.element.logical_type?.type === 'LIST';
-  if (isList && (Array.isArray(value) || ArrayBuffer.isView(value))) {
-    const repeated = tree.children[0];
-    const element = repeated?.children.length === 1 ? repeated.children[0] : repeated;
-    return Array.from(value as ArrayLike<unknown>, (item) =>
-      element === undefined || element.children.length === 0
-        ? item === null || item === undefined
-          ? null
-          : leafConversion((element as SchemaTree).element)(item as never)
-        : convertNested(item, element),
-    );
-  }
-  const isMap = tree.element.converted_type === 'MAP' || tree.element.logical_type?.type === 'MAP';
-  if (isMap || Array.isArray(value))
-    throw new BadRow('a map or a repeated group of Parquet cannot be stored');
-  const members = tree.children.map((child) => {
-    const name = child.element.name;
-    return [name, convertNested((value as Record<string, unknown>)[name], child)];
-  });
-  return Object.fromEntries(members);
+function bigEndian(bytes: Buffer, start: number, end: number): bigint {
+  if (end - start <= 6) return end === start ? 0n : BigInt(bytes.readIntBE(start, end - start));
+  return BigInt.asIntN((end - start) * 8, BigInt(`0x${bytes.toString('hex', start, end)}`));
 }
 
-function unscaled(value: unknown): bigint {
-  if (!(value instanceof Uint8Array)) return BigInt(value as number | bigint);
-  let number = 0n;
-  for (const byte of value) number = (number << 8n) | BigInt(byte);
-  return BigInt.asIntN(value.length * 8, number);
+/** Returns the number that 16 bits represent: <https://en.wikipedia.org/wiki/Half-precision_floating-point_format>. */
+function half(bits: number): number {
+  const sign = bits >= 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  if (exponent === 0x1f) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+  return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15));
 }
 
-function decimalText(value: bigint, scale: number): string {
-  const digits = (value < 0n ? -value : value).toString().padStart(scale + 1, '0');
-  const whole = digits.slice(0, digits.length - scale);
-  const sign = value < 0n ? '-' : '';
-  return scale === 0 ? `${sign}${whole}` : `${sign}${whole}.${digits.slice(-scale)}`;
+function scaleOf({ scale, logical_type: logical }: SchemaElement): number {
+  return scale ?? (logical?.type === 'DECIMAL' ? logical.scale : 0);
 }
 
-function dateText(nanos: bigint): string {
-  const date = new Date(Number(floorDivide(nanos, 1_000_000n)));
-  if (Number.isNaN(date.getTime())) throw new BadRow('the date is outside of the years that can be written');
-  return date.toISOString().split('T')[0] as string;
+function unitOf({ logical_type: logical, converted_type: converted }: SchemaElement): Unit {
+  if (logical?.type === 'TIMESTAMP' || logical?.type === 'TIME') return UNITS[logical.unit];
+  return converted?.endsWith('MILLIS') ? UNITS.MILLIS : UNITS.MICROS;
 }
 
-/** Returns an ISO 8601 time without a zone, with the digits of a second that are not 0. */
-function timeText(nanos: bigint): string {
-  const day = floorDivide(nanos, NANOS_PER_DAY) * NANOS_PER_DAY;
-  return `${dateText(day)}T${clockText(nanos - day)}`;
-}
-
-function clockText(nanos: bigint): string {
-  const seconds = nanos / 1_000_000_000n;
-  const parts = [seconds / 3600n, (seconds / 60n) % 60n, seconds % 60n];
-  const clock = parts.map((part) => String(part).padStart(2, '0')).join(':');
-  const fraction = String(nanos % 1_000_000_000n)
-    .padStart(9, '0')
-    .replace(/0+$/, '');
-  return fraction === '' ? clock : `${clock}.${fraction}`;
-}
-
-function uuidText(bytes: Uint8Array): string {
-  const hex = Buffer.from(bytes).toString('hex');
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-}
-
-function floorDivide(value: bigint, by: bigint): bigint {
-  const quotient = value / by;
-  return value < 0n && quotient * by !== value ? quotient - 1n : quotient;
+function isUnsigned({ converted_type: converted, logical_type: logical }: SchemaElement): boolean {
+  return logical?.type === 'INTEGER' ? !logical.isSigned : converted?.startsWith('UINT') === true;
 }

@@ -1,118 +1,289 @@
-import {
-  type AsyncBuffer,
-  parquetMetadataAsync,
-  parquetRead,
-  parquetSchema,
-  type SchemaTree,
-} from 'hyparquet';
-import { compressors } from 'hyparquet-compressors';
-import { type Cell, Nested, textOf } from './cells.js';
-import { conversionOf, convertNested, jsonOf, type ToCell } from './parquet-values.js';
-import { BadRow, type ReadRow } from './rows.js';
+import { setImmediate } from 'node:timers/promises';
+import type { AsyncBuffer } from 'hyparquet';
+import { type Cell, Nested, Numeral, textOf } from './cells.js';
+import { type ColumnReader, columnReader } from './parquet-columns.js';
+import { ParquetError, readingAt, skipAdvice } from './parquet-errors.js';
+import { type Field, openParquet, type ParquetFile, type RowGroup } from './parquet-file.js';
+import { type ChunkSource, LeafReader } from './parquet-leaves.js';
+import { PageMemory } from './parquet-pages.js';
+import { conversionOf, isText, isUnannotated, Refused, type Value } from './parquet-values.js';
+import type { ReadRow } from './rows.js';
 
-const MAGIC = Buffer.from('PAR1');
-/** Rows that are handed on at once. */
+/** Rows whose values are decoded at once. */
+const RANGE_ROWS = 1024;
+/** Rows that are handed on at once, and the characters of their texts after which they are handed on. */
 const BATCH_ROWS = 256;
+const BATCH_CHARACTERS = 4 << 20;
+/** Bytes that are read at once for all columns together, and for one. */
+const READ_AHEAD = 32 << 20;
+const MAX_READ_AHEAD = 1 << 20;
+/** Characters of texts that are in memory at once for all columns together, and the least for one. */
+const CHARACTERS = 64 << 20;
+const MIN_CHARACTERS = 1 << 16;
 
-export function isParquet(head: Uint8Array): boolean {
-  return MAGIC.equals(head.subarray(0, MAGIC.length));
-}
+/** Reads a Parquet file. */
+export class ParquetRows {
+  readonly #file: ParquetFile;
+  readonly #columns: Columns;
+  /** Fields without an annotation whose bytes are no text. */
+  readonly #binary = new Set<Field>();
 
-/** Yields the rows of a Parquet file, one row group in memory at a time. */
-export async function* rowsOfParquet(file: AsyncBuffer): AsyncGenerator<ReadRow[]> {
-  const metadata = await parquetMetadataAsync(file).catch((error: Error) => {
-    throw new Error(`the Parquet file cannot be read: ${error.message}`);
-  });
-  const trees = parquetSchema(structuredClone(metadata)).children;
-  // The library converts by these members, and would make decimals, long integers and times less exact.
-  for (const element of metadata.schema) {
-    if (element.num_children !== undefined) continue;
-    delete element.converted_type;
-    delete element.logical_type;
+  private constructor(file: ParquetFile, skips: (name: string) => boolean) {
+    this.#file = file;
+    this.#columns = columnsOf(file.columns, skips);
   }
-  const columns = columnsOf(trees);
-  let rowStart = 0;
-  for (const group of metadata.row_groups) {
-    const rowEnd = rowStart + Number(group.num_rows);
-    let rows: unknown[][] = [];
-    const onComplete = (found: unknown[][]) => {
-      rows = found;
-    };
-    await parquetRead({
-      file,
-      metadata,
-      compressors,
-      utf8: false,
-      geoparquet: false,
-      rowStart,
-      rowEnd,
-      onComplete,
-    });
-    for (let at = 0; at < rows.length; at += BATCH_ROWS) {
-      const first = rowStart + at + 1;
-      yield rows.slice(at, at + BATCH_ROWS).map((values, index) => rowOf(values, first + index, columns));
+
+  /**
+   * `skips` returns whether a column is left out.
+   *
+   * @throws {Error} when the file is damaged, or has two columns of one name.
+   */
+  static async open(file: AsyncBuffer, skips: (name: string) => boolean): Promise<ParquetRows> {
+    const rows = new ParquetRows(await openParquet(file), skips);
+    await rows.#findBinary();
+    return rows;
+  }
+
+  /** The names of the columns that are read. */
+  get names(): readonly string[] {
+    return this.#columns.read.map(({ name }) => name);
+  }
+
+  /** Yields all rows, until `stop` is aborted. */
+  async *read(stop: AbortSignal): AsyncGenerator<ReadRow[]> {
+    let line = 1;
+    for await (const { count, cells } of this.ranges()) {
+      for (const rows of batchesOf(cells, count, line, this.#columns)) {
+        stop.throwIfAborted();
+        yield rows;
+      }
+      line += count;
     }
-    rowStart = rowEnd;
+  }
+
+  /** Yields the cells of all rows, those of some rows at a time, for each column that is read. */
+  async *ranges(): AsyncGenerator<{ count: number; cells: readonly Value[][] }> {
+    const columns = this.#columns;
+    for (const [index, group] of this.#file.groups.entries()) {
+      const source = this.#source(group);
+      const readers: { column: Column; place: string; advice: string; reader: ColumnReader }[] = [];
+      try {
+        for (const column of columns.read) {
+          const place = placeOf(column.name, index);
+          const advice = skipAdvice(column.name);
+          const reader = await readingAt(place, advice, () =>
+            columnReader(source, column.field, (leaf) =>
+              conversionOf(leaf, column.name, this.#binary.has(leaf)),
+            ),
+          );
+          readers.push({ column, place, advice, reader });
+        }
+        for (let left = rowsOf(group); left > 0; ) {
+          let count = Math.min(left, RANGE_ROWS);
+          for (const { place, advice, reader } of readers) {
+            const filled = await readingAt(place, advice, () => reader.fill(count));
+            if (filled === 0) {
+              throw new ParquetError(`${place} ends ${left} rows before the others${advice}`);
+            }
+            count = Math.min(count, filled);
+          }
+          const cells: Value[][] = Array.from({ length: columns.read.length });
+          for (const { column, place, advice, reader } of readers) {
+            cells[column.at] = await readingAt(place, advice, () => reader.take(count));
+          }
+          yield { count, cells };
+          // Lets the process receive signals: a page may have many rows.
+          await setImmediate();
+          left -= count;
+        }
+      } finally {
+        for (const { reader } of readers) reader.close();
+      }
+    }
+  }
+
+  #source(group: RowGroup): ChunkSource {
+    const count = this.#columns.read.reduce((sum, { field }) => sum + Math.max(1, field.chunks.length), 1);
+    return {
+      file: this.#file.file,
+      group,
+      memory: new PageMemory(),
+      readAhead: Math.min(MAX_READ_AHEAD, Math.floor(READ_AHEAD / count)),
+      maxCharacters: Math.max(MIN_CHARACTERS, Math.floor(CHARACTERS / count)),
+    };
+  }
+
+  /** Reads the fields of which the file does not say whether they are text. One value that is no text decides. */
+  async #findBinary(): Promise<void> {
+    const texts = this.#columns.read.flatMap(({ name, field }) =>
+      leavesOf(field).flatMap((leaf) => (isUnannotated(leaf.element) ? [{ name, leaf }] : [])),
+    );
+    const convert = (bytes: Buffer, start: number, end: number) => isText(bytes, start, end);
+    for (const { name, leaf } of texts) {
+      for (const [index, group] of this.#file.groups.entries()) {
+        if (this.#binary.has(leaf)) break;
+        await readingAt(placeOf(name, index), skipAdvice(name), async () => {
+          const reader = new LeafReader(this.#source(group), leaf, {
+            kind: 'bytes',
+            width: undefined,
+            convert,
+          });
+          for (let block = await reader.next(); block !== undefined; block = await reader.next()) {
+            if (!block.values.includes(false)) continue;
+            this.#binary.add(leaf);
+            break;
+          }
+          reader.close();
+        });
+      }
+    }
   }
 }
 
-interface Columns {
-  names: readonly string[];
-  data: readonly Column[];
-  /** The column `vector` if it is a list. */
-  vector: Column | undefined;
-  /** The column that says which model made the vectors. */
-  embeddedBy: Column | undefined;
+function rowsOf({ num_rows }: RowGroup): number {
+  const rows = Number(num_rows);
+  if (!Number.isSafeInteger(rows) || rows < 0) {
+    throw new ParquetError('the Parquet file is damaged: a row group has no valid number of rows');
+  }
+  return rows;
 }
 
-function columnsOf(trees: readonly SchemaTree[]): Columns {
-  const columns = trees.map((tree, at) => ({ at, name: tree.element.name, convert: cellConversion(tree) }));
-  const vector = columns.find(({ at, name }) => name === 'vector' && isNested(trees[at] as SchemaTree));
-  const embeddedBy = vector && columns.find(({ name }) => name === 'embedded_by');
-  const data = columns.filter((column) => column !== vector && column !== embeddedBy);
-  return { names: data.map(({ name }) => name), data, vector, embeddedBy };
+function placeOf(column: string, group: number): string {
+  return `column "${column}" in row group ${group + 1}`;
 }
 
-function cellConversion(tree: SchemaTree): ToCell {
-  if (!isNested(tree)) return conversionOf(tree);
-  return (value) => {
-    const converted = convertNested(value, tree);
-    return converted === null ? null : new Nested(jsonOf(converted));
-  };
-}
-
-function isNested({ children, element }: SchemaTree): boolean {
-  return children.length > 0 || element.repetition_type === 'REPEATED';
+function leavesOf(field: Field): Field[] {
+  return field.children.length === 0 ? [field] : field.children.flatMap(leavesOf);
 }
 
 /** A column of the file. */
 interface Column {
-  at: number;
   name: string;
-  convert: ToCell;
+  field: Field;
+  /** The place among the columns that are read. */
+  at: number;
 }
 
-function rowOf(values: readonly unknown[], line: number, columns: Columns): ReadRow {
-  const reasons: string[] = [];
-  const cell = ({ at, name, convert }: Column): Cell => {
-    try {
-      return convert(values[at]);
-    } catch (error) {
-      if (!(error instanceof BadRow)) throw error;
-      reasons.push(`column "${name}": ${error.message}`);
-      return String(values[at]);
+interface Columns {
+  /** The columns that are read. */
+  read: readonly Column[];
+  data: readonly Column[];
+  names: readonly string[];
+  /** The column `vector` if it is a list. */
+  vector: Column | undefined;
+  /** The column that says which model made the vectors. */
+  embeddedBy: Column | undefined;
+  skipped: readonly string[];
+}
+
+function columnsOf(fields: readonly Field[], skips: (name: string) => boolean): Columns {
+  const read = fields
+    .filter(({ name }) => !skips(name))
+    .map((field, at) => ({ at, name: field.name, field }));
+  const names = new Set<string>();
+  for (const { name } of read) {
+    if (names.has(name)) {
+      throw new ParquetError(
+        `two columns of the Parquet file are named "${name}": rename one in the file${skipAdvice(name).replace('the column', 'both')}`,
+      );
     }
+    names.add(name);
+  }
+  const vector = read.find(({ name, field }) => name === 'vector' && isNested(field));
+  const embeddedBy = vector && read.find(({ name }) => name === 'embedded_by');
+  const data = read.filter((column) => column !== vector && column !== embeddedBy);
+  const skipped = fields.flatMap(({ name }) => (skips(name) ? [name] : []));
+  return { read, data, names: data.map(({ name }) => name), vector, embeddedBy, skipped };
+}
+
+function isNested({ element, isRepeated }: Field): boolean {
+  return element.type === undefined || isRepeated;
+}
+
+/** Makes rows of the cells of columns. `first` is the number of the first row. */
+function* batchesOf(
+  cells: readonly Value[][],
+  count: number,
+  first: number,
+  columns: Columns,
+): Generator<ReadRow[]> {
+  const data = columns.data.map(({ at }) => cells[at] as Value[]);
+  const { vector, embeddedBy } = columns;
+  const others = {
+    vectors: vector && cells[vector.at],
+    embeddedBy: embeddedBy && cells[embeddedBy.at],
   };
-  const cells = columns.data.map(cell);
-  const vector = columns.vector === undefined ? null : cell(columns.vector);
-  const embeddedBy = columns.embeddedBy === undefined ? null : cell(columns.embeddedBy);
-  const raw = () => {
-    const named = columns.names.map((name, at) => [name, cells[at]]);
-    return jsonOf(Object.fromEntries(vector === null ? named : [...named, ['vector', vector]]));
-  };
-  if (reasons.length > 0) return { line, raw, reason: reasons.join('; ') };
+  let rows: ReadRow[] = [];
+  let characters = 0;
+  for (let index = 0; index < count; index++) {
+    const values: Value[] = [];
+    for (const column of data) {
+      const value = column[index] as Value;
+      values.push(value);
+      if (typeof value === 'string') characters += value.length;
+      else if (value instanceof Nested) characters += value.json.length;
+    }
+    const vector = others.vectors?.[index] ?? null;
+    const embeddedBy = others.embeddedBy?.[index] ?? null;
+    rows.push(rowOf({ values, vector, embeddedBy }, first + index, columns));
+    if (rows.length < BATCH_ROWS && characters < BATCH_CHARACTERS) continue;
+    yield rows;
+    rows = [];
+    characters = 0;
+  }
+  if (rows.length > 0) yield rows;
+}
+
+/** The values of a row. */
+interface RowValues {
+  values: Value[];
+  vector: Value;
+  embeddedBy: Value;
+}
+
+function rowOf(row: RowValues, line: number, columns: Columns): ReadRow {
+  const { values, vector, embeddedBy } = row;
+  const raw = () => rawOf(row, columns);
+  if (values.some(isRefused) || isRefused(vector) || isRefused(embeddedBy)) {
+    return { line, raw, reason: reasonOf(row, columns) };
+  }
   const { names } = columns;
+  const cells = values as Cell[];
   if (!(vector instanceof Nested)) return { line, raw, names, cells };
-  const members = { vector: vector.json, ...(embeddedBy !== null && { embeddedBy: textOf(embeddedBy) }) };
+  const members = {
+    vector: vector.json,
+    ...(embeddedBy !== null && { embeddedBy: textOf(embeddedBy as Cell) }),
+  };
   return { line, raw, names, cells, ...members };
+}
+
+function isRefused(value: Value): value is Refused {
+  return value instanceof Refused;
+}
+
+function reasonOf({ values, vector, embeddedBy }: RowValues, { names }: Columns): string {
+  const named: [string, Value][] = values.map((value, at) => [names[at] as string, value]);
+  named.push(['vector', vector], ['embedded_by', embeddedBy]);
+  return named
+    .flatMap(([name, value]) => (value instanceof Refused ? [`column "${name}": ${value.reason}`] : []))
+    .join('; ');
+}
+
+function rawOf({ values, vector, embeddedBy }: RowValues, { names, skipped }: Columns): string {
+  const members = values.map((value, at) => memberOf(names[at] as string, value));
+  if (vector !== null) members.push(memberOf('vector', vector));
+  if (embeddedBy !== null) members.push(memberOf('embedded_by', embeddedBy));
+  // The options of the import name these columns, and must find them.
+  for (const name of skipped) members.push(memberOf(name, null));
+  return `{${members.join(',')}}`;
+}
+
+/** Returns a member of the row as JSON. A refused value is no JSON, so that the row is refused again until it is corrected. */
+function memberOf(name: string, value: Value): string {
+  return `${JSON.stringify(name)}:${jsonOf(value)}`;
+}
+
+function jsonOf(value: Value): string {
+  if (value instanceof Refused || value instanceof Numeral) return value.text;
+  return value instanceof Nested ? value.json : JSON.stringify(value);
 }

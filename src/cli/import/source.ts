@@ -6,6 +6,8 @@ import { addAbortSignal } from 'node:stream';
 export interface Source {
   /** The path of a file, which can be read several times; undefined for a pipe. */
   readonly file: string | undefined;
+  /** Aborted when the import is stopped. */
+  readonly stop: AbortSignal;
   /** Reads all bytes from the beginning. A pipe is read once. */
   read(): AsyncIterable<Uint8Array>;
   /** The share of the bytes that the newest `read` has read; undefined for a pipe. */
@@ -19,6 +21,7 @@ export async function openSource(file: string, stop: AbortSignal): Promise<Sourc
   if (file === '-') {
     return {
       file: undefined,
+      stop,
       read: () => addAbortSignal(stop, process.stdin),
       share: () => undefined,
       checkUnchanged: async () => undefined,
@@ -33,20 +36,20 @@ export async function openSource(file: string, stop: AbortSignal): Promise<Sourc
 
 class FileSource implements Source {
   readonly file: string;
-  readonly #stop: AbortSignal;
+  readonly stop: AbortSignal;
   readonly #before: Stats;
   #bytes = 0;
 
   constructor(file: string, stop: AbortSignal, before: Stats) {
     this.file = file;
-    this.#stop = stop;
+    this.stop = stop;
     this.#before = before;
   }
 
   async *read(): AsyncGenerator<Uint8Array> {
     this.#bytes = 0;
     const stream = createReadStream(this.file, { highWaterMark: 1 << 18 });
-    for await (const chunk of addAbortSignal(this.#stop, stream) as AsyncIterable<Uint8Array>) {
+    for await (const chunk of addAbortSignal(this.stop, stream) as AsyncIterable<Uint8Array>) {
       this.#bytes += chunk.length;
       yield chunk;
     }

@@ -27,6 +27,15 @@ export async function temporaryCopy(chunks: AsyncIterable<Uint8Array>): Promise<
     const advice = 'set TMPDIR to a directory with more room';
     throw new Error(`there is no room in ${tmpdir()} for a temporary copy: ${advice}`, { cause: error });
   }
+  return bufferOf(descriptor);
+}
+
+/** Opens a file, so that it can be read from any place. It stays open until the process ends. */
+export function openFile(file: string): AsyncBuffer {
+  return bufferOf(openSync(file, 'r'));
+}
+
+function bufferOf(descriptor: number): AsyncBuffer {
   const { size } = fstatSync(descriptor);
   return {
     byteLength: size,
@@ -34,7 +43,7 @@ export async function temporaryCopy(chunks: AsyncIterable<Uint8Array>): Promise<
       const bytes = new Uint8Array(end - start);
       for (let at = 0; at < bytes.length; ) {
         const { bytesRead } = await readAt(descriptor, bytes, at, bytes.length - at, start + at);
-        if (bytesRead === 0) throw new Error('the temporary copy is shorter than what was written');
+        if (bytesRead === 0) throw new Error('the file became shorter while it was read');
         at += bytesRead;
       }
       return bytes.buffer;
