@@ -48,8 +48,12 @@ export function describeTimes(open: OpenBackend): void {
         [{ start_time: '2026-02-01', end_time: '2026-02-01' }, [6]],
         [{ start_time: '2026-02-01T01:00:00+01:00', end_time: '2026-01-31T19:00:00.000-05:00' }, [6]],
         [{ start_time: '2026-02-01T00:00+01:00', end_time: '2026-02-01' }, [4, 5, 6]],
-        // What is finer than a millisecond is cut off.
-        [{ start_time: '2026-02-01T00:00:00.0019Z', end_time: '2026-02-01T00:00:00.001999999Z' }, [7]],
+        // Digits below a millisecond count.
+        [{ start_time: '2026-02-01T00:00:00.000000001Z' }, [7, 8]],
+        [{ start_time: '2026-01-31T23:59:59.999Z', end_time: '2026-02-01T00:00:00.0009Z' }, [5, 6]],
+        [{ start_time: '1969-12-31T23:59:59.9989Z', end_time: '1969-12-31T23:59:59.9991Z' }, [2]],
+        [{ start_time: '2026-02-01T00:00:00.0011Z', end_time: '2026-02-01T00:00:00.001999999Z' }, []],
+        [{ start_time: '9999-12-31T23:59:59.9991Z' }, []],
         [{ end_time: '1970-01-01' }, [1, 2]],
         [{ start_time: '2026-02-02' }, [8]],
         [{ start_time: '2012-01-01', end_time: '2013-01-01' }, []],
@@ -72,6 +76,19 @@ export function describeTimes(open: OpenBackend): void {
           expect(queried.results.map(({ id }) => id)).toEqual(ids);
           expect(queried.total).toEqual({ value: expected.length });
         }
+      });
+
+      test('a deletion has the bounds of a search, and a range that ends before it starts is refused', async () => {
+        const other = await shared.create();
+        for (const [at, synced_at] of SYNCED.entries()) {
+          await other.put({ id: at + 1, data: {}, timestamps: { synced_at }, vector: [1, 0] });
+        }
+        const [before, after] = ['2026-02-01T00:00:00.0001Z', '2026-02-01T00:00:00.0009Z'];
+        expect(await other.delete({ time_range: { start_time: before, end_time: after } })).toBe(0);
+        const reversed = { start_time: after, end_time: before };
+        await expect(other.delete({ time_range: reversed })).rejects.toMatchObject({ code: 'invalid_time' });
+        expect(await other.delete({ time_range: { start_time: before } })).toBe(2);
+        expect(await other.delete({ time_range: { end_time: '1970-01-01' } })).toBe(2);
       });
     });
 

@@ -55,17 +55,14 @@ export interface VectorSearch {
 /** What to search for: a text, or a vector if the database has no model. */
 export type Search = TextSearch | VectorSearch;
 
-/** Includes both ends. Applies to the time at which a record was last synced. */
+/**
+ * Includes both ends. Applies to the time at which a record was last synced, in milliseconds.
+ * Digits below a millisecond count: `12:00:00.0005Z` is after `12:00:00.000Z`.
+ */
 export interface TimeRange {
-  /**
-   * Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Digits below a
-   * millisecond are cut off. Default: no limit.
-   */
+  /** Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
   start_time?: string | undefined;
-  /**
-   * Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Digits below a
-   * millisecond are cut off. Default: no limit.
-   */
+  /** Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
   end_time?: string | undefined;
 }
 
@@ -167,7 +164,10 @@ export interface SearchRequest<T = Data> {
   search: Search;
   /** Rules that every result satisfies. Default: all records. */
   filter?: Filter<T> | undefined;
-  /** Includes both ends. Applies to the time at which a record was last synced. */
+  /**
+   * Includes both ends. Applies to the time at which a record was last synced, in milliseconds.
+   * Digits below a millisecond count: `12:00:00.0005Z` is after `12:00:00.000Z`.
+   */
   time_range?: TimeRange | undefined;
   /** Which page of the matches to return. */
   pagination?: Pagination | undefined;
@@ -193,7 +193,10 @@ export interface SearchRequest<T = Data> {
 export interface QueryRequest<T = Data, V extends Variant = Variant> {
   /** Rules that every result satisfies. Default: all records. */
   filter?: Filter<T> | undefined;
-  /** Includes both ends. Applies to the time at which a record was last synced. */
+  /**
+   * Includes both ends. Applies to the time at which a record was last synced, in milliseconds.
+   * Digits below a millisecond count: `12:00:00.0005Z` is after `12:00:00.000Z`.
+   */
   time_range?: TimeRange | undefined;
   /** Order of the results; ties by id. Default: last synced first. */
   sort?: Sort<T, V> | undefined;
@@ -213,7 +216,10 @@ export interface MapRequest<T = Data> {
   search?: Search | undefined;
   /** Rules that every record satisfies. Default: all records. */
   filter?: Filter<T> | undefined;
-  /** Includes both ends. Applies to the time at which a record was last synced. */
+  /**
+   * Includes both ends. Applies to the time at which a record was last synced, in milliseconds.
+   * Digits below a millisecond count: `12:00:00.0005Z` is after `12:00:00.000Z`.
+   */
   time_range?: TimeRange | undefined;
   /** The columns that each point has in its `data`. Default: none. 0 to 16 items. */
   columns?: readonly ColumnName<T>[] | undefined;
@@ -323,15 +329,9 @@ export interface DeleteByIds {
  * This alternative has `start_time`.
  */
 export interface TimeRangeFrom {
-  /**
-   * Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Digits below a
-   * millisecond are cut off. Default: no limit.
-   */
+  /** Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
   start_time: string;
-  /**
-   * Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Digits below a
-   * millisecond are cut off. Default: no limit.
-   */
+  /** Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
   end_time?: string | undefined;
 }
 
@@ -340,15 +340,9 @@ export interface TimeRangeFrom {
  * This alternative has `end_time`.
  */
 export interface TimeRangeUntil {
-  /**
-   * Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Digits below a
-   * millisecond are cut off. Default: no limit.
-   */
+  /** Earliest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
   start_time?: string | undefined;
-  /**
-   * Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Digits below a
-   * millisecond are cut off. Default: no limit.
-   */
+  /** Latest time. ISO 8601 with Z or an offset. A date alone means midnight UTC. Default: no limit. */
   end_time: string;
 }
 

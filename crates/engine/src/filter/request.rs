@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::error::Error;
 use crate::filter::ast::{Condition, Filter};
-use crate::json::parse_time;
+use crate::json::{Instant, parse_time};
 use crate::limits::{FilterLimits, Limits};
 use crate::record::{TimeRange, ValidationError, Variant, content_hash};
 
@@ -173,25 +173,24 @@ impl<'a> RequestReader<'a> {
         let Some(range) = self.get("time_range") else {
             return Ok(TimeRange::ALWAYS);
         };
-        let end_of = |name: &str, absent: i64| match range.get(name) {
-            None => Ok(absent),
-            Some(value) => value
-                .as_str()
-                .and_then(|text| parse_time(text).ok())
-                .ok_or_else(|| {
+        let bound = |name: &str| {
+            let parse = |value: &Value| {
+                let time = value.as_str().and_then(|text| parse_time(text).ok());
+                time.ok_or_else(|| {
                     let pointer = format!("/time_range/{name}");
                     Error::invalid(
                         "invalid_time",
                         pointer,
                         "must be an ISO 8601 date or time, 2026-01-31T12:00:00Z",
                     )
-                }),
+                })
+            };
+            range.get(name).map(parse).transpose()
         };
-        let window = TimeRange {
-            start: end_of("start_time", i64::MIN)?,
-            end: end_of("end_time", i64::MAX)?,
-        };
-        if window.start > window.end {
+        let (start, end) = (bound("start_time")?, bound("end_time")?);
+        if let (Some(start), Some(end)) = (start, end)
+            && start > end
+        {
             let detail = "start_time is after end_time";
             return Err(Error::invalid(
                 "invalid_time",
@@ -199,7 +198,10 @@ impl<'a> RequestReader<'a> {
                 detail,
             ));
         }
-        Ok(window)
+        Ok(TimeRange {
+            start: start.map_or(i64::MIN, Instant::rounded_up),
+            end: end.map_or(i64::MAX, |end| end.milliseconds),
+        })
     }
 
     fn typed<'v, T>(

@@ -19,14 +19,30 @@ impl fmt::Display for InvalidTime {
 
 impl std::error::Error for InvalidTime {}
 
+/// A time with all digits that were given. Stored times have milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Instant {
+    /// Milliseconds since 1970, UTC, rounded down.
+    pub(crate) milliseconds: i64,
+    /// The rest, below 1,000,000.
+    nanoseconds: i64,
+}
+
+impl Instant {
+    /// The first millisecond that is not before the time.
+    pub(crate) fn rounded_up(self) -> i64 {
+        self.milliseconds + i64::from(self.nanoseconds > 0)
+    }
+}
+
 /// Parses a date (`2026-01-02`, midnight UTC) or a date and time with its offset
-/// (`2026-01-02T03:04:05.678Z`, `…T03:04+02:00`) into milliseconds since 1970, UTC.
+/// (`2026-01-02T03:04:05.678Z`, `…T03:04+02:00`).
 ///
-/// A fraction has up to nine digits and is truncated to milliseconds. Years are 0000 to 9999.
+/// A fraction has up to nine digits. Years are 0000 to 9999.
 ///
 /// # Errors
 /// [`InvalidTime`] for any other form, a day or time that does not exist, and leap seconds.
-pub(crate) fn parse_time(text: &str) -> Result<i64, InvalidTime> {
+pub(crate) fn parse_time(text: &str) -> Result<Instant, InvalidTime> {
     const FORM: InvalidTime =
         InvalidTime("expected an ISO 8601 date, or date and time with Z or an offset");
     let mut scan = Scan {
@@ -42,17 +58,20 @@ pub(crate) fn parse_time(text: &str) -> Result<i64, InvalidTime> {
     }
     let date = days_from_civil(year, month, day) * DAY;
     if scan.rest.is_empty() {
-        return Ok(date);
+        return Ok(Instant {
+            milliseconds: date,
+            nanoseconds: 0,
+        });
     }
     scan.take(b'T').ok_or(FORM)?;
     let hour = scan.digits(2).ok_or(FORM)?;
     scan.take(b':').ok_or(FORM)?;
     let minute = scan.digits(2).ok_or(FORM)?;
-    let (mut second, mut millisecond) = (0, 0);
+    let (mut second, mut fraction) = (0, 0);
     if scan.take(b':').is_some() {
         second = scan.digits(2).ok_or(FORM)?;
         if scan.take(b'.').is_some() {
-            millisecond = scan.milliseconds().ok_or(FORM)?;
+            fraction = scan.nanoseconds().ok_or(FORM)?;
         }
     }
     if hour > 23 || minute > 59 || second > 59 {
@@ -64,9 +83,14 @@ pub(crate) fn parse_time(text: &str) -> Result<i64, InvalidTime> {
     if !scan.rest.is_empty() {
         return Err(FORM);
     }
-    let time = date + ((hour * 60 + minute - offset) * 60 + second) * 1000 + millisecond;
-    if (days_from_civil(0, 1, 1) * DAY..days_from_civil(10_000, 1, 1) * DAY).contains(&time) {
-        Ok(time)
+    let seconds = (hour * 60 + minute - offset) * 60 + second;
+    let milliseconds = date + seconds * 1_000 + fraction / 1_000_000;
+    if (days_from_civil(0, 1, 1) * DAY..days_from_civil(10_000, 1, 1) * DAY).contains(&milliseconds)
+    {
+        Ok(Instant {
+            milliseconds,
+            nanoseconds: fraction % 1_000_000,
+        })
     } else {
         Err(InvalidTime("outside the years 0000 to 9999"))
     }
@@ -91,7 +115,7 @@ impl Scan<'_> {
         })
     }
 
-    fn milliseconds(&mut self) -> Option<i64> {
+    fn nanoseconds(&mut self) -> Option<i64> {
         let count = self
             .rest
             .iter()
@@ -100,10 +124,7 @@ impl Scan<'_> {
         if !(1..=9).contains(&count) {
             return None;
         }
-        let kept = count.min(3);
-        let value = self.digits(kept)? * [100, 10, 1][kept - 1];
-        self.digits(count - kept)?;
-        Some(value)
+        Some(self.digits(count)? * 10_i64.pow(9 - count as u32))
     }
 
     /// The offset in minutes east of UTC.
@@ -205,12 +226,23 @@ mod tests {
                 "9999-12-31T23:59:59.999Z",
             ),
         ] {
-            assert_eq!(parse_time(text), Ok(milliseconds), "{text}");
+            let parsed = parse_time(text).map(|time| time.milliseconds);
+            assert_eq!(parsed, Ok(milliseconds), "{text}");
             assert_eq!(written(milliseconds), canonical);
         }
         assert_eq!(written(253_402_300_800_000), "+010000-01-01T00:00:00.000Z");
         assert_eq!(written(-62_167_219_200_001), "-000001-12-31T23:59:59.999Z");
         assert_eq!(written(-1), "1969-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn digits_below_a_millisecond_are_rounded_and_compared() {
+        let parse = |text| parse_time(text).expect("a time");
+        let second = parse("1969-12-31T23:59:58Z");
+        let later = parse("1969-12-31T23:59:58.000000001Z");
+        assert_eq!((later.milliseconds, later.rounded_up()), (-2_000, -1_999));
+        assert_eq!((second.milliseconds, second.rounded_up()), (-2_000, -2_000));
+        assert!(second < later && later < parse("1969-12-31T23:59:58.0000001Z"));
     }
 
     #[test]

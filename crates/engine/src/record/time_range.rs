@@ -1,6 +1,7 @@
 //! A range of time.
 
-/// A range of time, both ends inclusive, in milliseconds since 1970.
+/// A range of time, both ends inclusive, in milliseconds since 1970. A range within a millisecond is empty: its start is
+/// after its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeRange {
     /// The first millisecond inside.

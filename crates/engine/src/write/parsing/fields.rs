@@ -139,7 +139,7 @@ pub(super) fn times(
         }
         match parse_time(&reader.string()?) {
             Ok(time) => {
-                times[at] = Some(time);
+                times[at] = Some(time.milliseconds);
             }
             Err(error) => {
                 problems.push(ValidationError::new(
