@@ -1,8 +1,8 @@
 //! The statements that apply the writes of a commit.
 
-use rusqlite::{CachedStatement, Connection};
+use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
-use crate::store::change::ChangeKind;
+use crate::store::change::{Change, ChangeKind, INSERT};
 use crate::store::error::StoreError;
 use crate::store::record_row::RecordRow;
 use crate::store::state::State;
@@ -18,11 +18,11 @@ pub(super) struct Batch<'t> {
     update_record: CachedStatement<'t>,
     update_content: CachedStatement<'t>,
     touch: CachedStatement<'t>,
-    log_deletion: CachedStatement<'t>,
+    /// Reads what the change feed keeps of a record that is changed or deleted.
+    former: CachedStatement<'t>,
+    log: CachedStatement<'t>,
     delete_record: CachedStatement<'t>,
     delete_content: CachedStatement<'t>,
-    log_creation: CachedStatement<'t>,
-    log_change: CachedStatement<'t>,
     vector: Vec<u8>,
 }
 
@@ -51,20 +51,10 @@ impl<'t> Batch<'t> {
                 "UPDATE contents SET data = ?2, vector = ?3, crc = ?4, key = ?5, passages = ?6 WHERE id = ?1",
             )?,
             touch: prepare("UPDATE records SET synced = ?2, version = ?3 WHERE id = ?1")?,
-            log_deletion: prepare(
-                "INSERT INTO changes (position, version, id, uuid, kind, at, data, key)
-                 SELECT ?2, ?3, r.id, r.uuid, ?4, ?5, c.data, c.key FROM records r JOIN contents c ON c.id = r.id
-                 WHERE r.id = ?1",
-            )?,
+            former: prepare("SELECT data, key FROM contents WHERE id = ?1")?,
+            log: prepare(INSERT)?,
             delete_record: prepare("DELETE FROM records WHERE id = ?1")?,
             delete_content: prepare("DELETE FROM contents WHERE id = ?1")?,
-            log_creation: prepare(
-                "INSERT INTO changes (position, version, id, uuid, kind, at, key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            )?,
-            log_change: prepare(
-                "INSERT INTO changes (position, version, id, uuid, kind, at, key, data)
-                 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, data FROM contents WHERE id = ?3",
-            )?,
             vector: Vec::new(),
         })
     }
@@ -102,16 +92,14 @@ impl<'t> Batch<'t> {
                     passages,
                 };
                 let crc = checked.crc();
-                let (record, content, kind, error) = match kind {
+                let (record, kind, error) = match kind {
                     PutKind::Created => (
                         &mut self.insert_record,
-                        &mut self.insert_content,
                         ChangeKind::Created,
                         StoreError::Taken { id },
                     ),
                     PutKind::Changed => (
                         &mut self.update_record,
-                        &mut self.update_content,
                         ChangeKind::Changed,
                         StoreError::Missing { id },
                     ),
@@ -134,23 +122,26 @@ impl<'t> Batch<'t> {
                     synced,
                     version: self.state.version,
                 });
-                self.state.position += 1;
                 self.state.next_id = self.state.next_id.max(id + 1);
-                let log = match kind {
-                    ChangeKind::Changed => &mut self.log_change,
-                    _ => &mut self.log_creation,
+                // Before the new content, because the change keeps the former content.
+                let before = match kind {
+                    ChangeKind::Created => None,
+                    _ => Some(former(&mut self.former, id)?.0),
                 };
-                let entry = (
-                    self.state.position.cast_signed(),
-                    version,
-                    rowid,
+                self.log(Change {
+                    position: self.state.position + 1,
+                    version: self.state.version,
+                    id,
                     uuid,
+                    key: key.map(str::to_owned),
                     kind,
-                    changed,
-                    key,
-                );
-                // Before the new content, because the entry keeps the former content.
-                one(log.execute(entry)?, StoreError::Damaged { id })?;
+                    at: changed,
+                    data: before,
+                })?;
+                let content = match kind {
+                    ChangeKind::Created => &mut self.insert_content,
+                    _ => &mut self.update_content,
+                };
                 one(
                     content.execute((rowid, data, &self.vector, crc, key, passages))?,
                     StoreError::Damaged { id },
@@ -172,18 +163,17 @@ impl<'t> Batch<'t> {
                 let rowid = id.cast_signed();
                 let row = RecordRow::stored(self.transaction, id)?;
                 self.state.tally.remove(&row);
-                self.state.position += 1;
-                let entry = (
-                    rowid,
-                    self.state.position.cast_signed(),
-                    version,
-                    ChangeKind::Deleted,
+                let (data, key) = former(&mut self.former, id)?;
+                self.log(Change {
+                    position: self.state.position + 1,
+                    version: self.state.version,
+                    id,
+                    uuid: row.uuid,
+                    key,
+                    kind: ChangeKind::Deleted,
                     at,
-                );
-                one(
-                    self.log_deletion.execute(entry)?,
-                    StoreError::Damaged { id },
-                )?;
+                    data: Some(data),
+                })?;
                 self.delete_content.execute([rowid])?;
                 self.delete_record.execute([rowid])?;
                 Ok(())
@@ -191,10 +181,27 @@ impl<'t> Batch<'t> {
         }
     }
 
+    fn log(&mut self, change: Change) -> Result<(), StoreError> {
+        self.state.position = change.position;
+        change.insert(&mut self.log)?;
+        Ok(())
+    }
+
     /// The state of the store once this is committed.
     pub(super) fn state(&self) -> State {
         self.state
     }
+}
+
+/// The data and the key of a record.
+fn former(
+    statement: &mut CachedStatement<'_>,
+    id: u64,
+) -> Result<(Vec<u8>, Option<String>), StoreError> {
+    statement
+        .query_row([id.cast_signed()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?
+        .ok_or(StoreError::Damaged { id })
 }
 
 /// Returns `error` unless a statement changed exactly one row.

@@ -1,9 +1,14 @@
 //! Entries of the change feed.
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, Row};
+use rusqlite::{CachedStatement, Connection, Row};
 
 use crate::store::error::StoreError;
+
+/// Adds a change; see [`Change::insert`].
+pub(super) const INSERT: &str =
+    "INSERT INTO changes (position, version, id, uuid, kind, at, data, key, crc)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 /// One entry of the change feed. Touching a record is no change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,18 +46,104 @@ pub(crate) enum ChangeKind {
 }
 
 impl Change {
-    pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Change> {
-        Ok(Change {
-            position: row.get::<_, i64>(0)?.cast_unsigned(),
-            version: row.get::<_, i64>(1)?.cast_unsigned(),
-            id: row.get::<_, i64>(2)?.cast_unsigned(),
-            uuid: row.get(3)?,
-            kind: row.get(4)?,
-            at: row.get(5)?,
-            data: row.get(6)?,
-            key: row.get(7)?,
-        })
+    /// The columns that [`Change::read`] takes, in its order. [`Change::read_with_data`] takes `data` after them.
+    pub(super) const COLUMNS: &str = "position, version, id, uuid, kind, at, key, crc";
+
+    /// Writes the change. [`INSERT`] prepares the statement.
+    pub(super) fn insert(&self, statement: &mut CachedStatement<'_>) -> rusqlite::Result<usize> {
+        statement.execute((
+            self.position.cast_signed(),
+            self.version.cast_signed(),
+            self.id.cast_signed(),
+            self.uuid,
+            self.kind,
+            self.at,
+            &self.data,
+            &self.key,
+            self.checksums(data_checksum(self.data.as_deref())),
+        ))
     }
+
+    /// Writes that the feed no longer keeps the data of the change.
+    pub(super) fn forget_data(self, connection: &Connection) -> rusqlite::Result<usize> {
+        let change = Change { data: None, ..self };
+        connection
+            .prepare_cached("UPDATE changes SET data = NULL, crc = ?2 WHERE position = ?1")?
+            .execute((
+                change.position.cast_signed(),
+                change.checksums(data_checksum(None)),
+            ))
+    }
+
+    /// Reads and checks a change without its data.
+    ///
+    /// # Errors
+    /// [`StoreError::Inconsistent`] when the checksum fails or a value has another type.
+    pub(super) fn read(row: &Row<'_>) -> Result<Change, StoreError> {
+        Self::decode(row, false)
+    }
+
+    /// Reads and checks a change with its data.
+    ///
+    /// # Errors
+    /// As for [`Change::read`].
+    pub(super) fn read_with_data(row: &Row<'_>) -> Result<Change, StoreError> {
+        Self::decode(row, true)
+    }
+
+    fn decode(row: &Row<'_>, with_data: bool) -> Result<Change, StoreError> {
+        let read = || -> rusqlite::Result<Option<Change>> {
+            let change = Change {
+                position: row.get::<_, i64>(0)?.cast_unsigned(),
+                version: row.get::<_, i64>(1)?.cast_unsigned(),
+                id: row.get::<_, i64>(2)?.cast_unsigned(),
+                uuid: row.get(3)?,
+                kind: row.get(4)?,
+                at: row.get(5)?,
+                key: row.get(6)?,
+                data: if with_data { row.get(8)? } else { None },
+            };
+            // Changes that were written before format 5 have none.
+            let stored: Option<i64> = row.get(7)?;
+            let is_intact = stored.is_none_or(|stored| {
+                let of_data = (stored.cast_unsigned() >> 32) as u32;
+                stored == change.checksums(of_data)
+                    && (!with_data || of_data == data_checksum(change.data.as_deref()))
+            });
+            Ok(is_intact.then_some(change))
+        };
+        let position = row.get::<_, i64>(0).unwrap_or_default();
+        // A value of another type is damage, because the schema allows no other type.
+        read()
+            .ok()
+            .flatten()
+            .ok_or_else(|| StoreError::Inconsistent {
+                what: format!("change {position} of its feed does not match its checksum"),
+            })
+    }
+
+    /// The CRC-32 of the data in the upper half, and in the lower half one over it and all other members. So a change can
+    /// be checked without its data.
+    fn checksums(&self, of_data: u32) -> i64 {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&self.position.to_le_bytes());
+        hasher.update(&self.version.to_le_bytes());
+        hasher.update(&self.id.to_le_bytes());
+        hasher.update(&self.uuid);
+        hasher.update(&[self.kind as u8]);
+        hasher.update(&self.at.to_le_bytes());
+        hasher.update(&of_data.to_le_bytes());
+        if let Some(key) = &self.key {
+            hasher.update(&[1]);
+            hasher.update(key.as_bytes());
+        }
+        (u64::from(of_data) << 32 | u64::from(hasher.finalize())).cast_signed()
+    }
+}
+
+/// The checksum of the data of a change. The form of a change without data is that of empty data, which no record has.
+fn data_checksum(data: Option<&[u8]>) -> u32 {
+    data.map_or(0, crc32fast::hash)
 }
 
 impl ToSql for ChangeKind {
@@ -79,8 +170,13 @@ pub(super) fn read_changes(
     parameters: (i64, i64),
 ) -> Result<Vec<Change>, StoreError> {
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT position, version, id, uuid, kind, at, data, key FROM changes WHERE {which}"
+        "SELECT {}, data FROM changes WHERE {which}",
+        Change::COLUMNS
     ))?;
-    let changes = statement.query_map(parameters, Change::from_row)?;
-    Ok(changes.collect::<rusqlite::Result<_>>()?)
+    let mut rows = statement.query(parameters)?;
+    let mut changes = Vec::new();
+    while let Some(row) = rows.next()? {
+        changes.push(Change::read_with_data(row)?);
+    }
+    Ok(changes)
 }

@@ -6,7 +6,8 @@ use rusqlite::{OptionalExtension, Transaction};
 
 use crate::record::Vectors;
 use crate::store::batch::one;
-use crate::store::change::{Change, ChangeKind};
+use crate::store::change::{ChangeKind, INSERT};
+use crate::store::clock::write_clock;
 use crate::store::commit_range::{CommitRange, CopiedRecord};
 use crate::store::error::StoreError;
 use crate::store::meta::write_meta;
@@ -31,7 +32,7 @@ impl Store {
         self.status.state = self.write(|transaction| {
             let mut tally = before.tally;
             for change in &range.changes {
-                log(transaction, change)?;
+                change.insert(&mut transaction.prepare_cached(INSERT)?)?;
                 if change.kind == ChangeKind::Deleted {
                     delete(transaction, change.id, &mut tally)?;
                 }
@@ -48,30 +49,13 @@ impl Store {
             };
             write_meta(transaction, STATE, &state.to_bytes())?;
             range.feed.write(transaction)?;
+            write_clock(transaction, range.clock)?;
             Ok(state)
         })?;
         self.committed();
         let (before, after) = (before.tally.records, self.status.state.tally.records);
         Ok(after.cast_signed() - before.cast_signed())
     }
-}
-
-fn log(transaction: &Transaction<'_>, change: &Change) -> Result<(), StoreError> {
-    transaction
-        .prepare_cached(
-            "INSERT INTO changes (position, version, id, uuid, kind, at, data, key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        )?
-        .execute((
-            change.position.cast_signed(),
-            change.version.cast_signed(),
-            change.id.cast_signed(),
-            change.uuid,
-            change.kind,
-            change.at,
-            &change.data,
-            &change.key,
-        ))?;
-    Ok(())
 }
 
 /// Deletes a record, if it exists: a record may be created and deleted within one range.

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use rusqlite::{OptionalExtension, Transaction};
 
 use crate::store::change::{Change, ChangeKind, read_changes};
+use crate::store::clock::clock_of;
 use crate::store::error::StoreError;
 use crate::store::feed_meta::FeedMeta;
 use crate::store::reader::Reader;
@@ -25,6 +26,7 @@ pub(crate) struct CommitRange {
     pub(super) next_id: u64,
     pub(super) changes: Vec<Change>,
     pub(super) feed: FeedMeta,
+    pub(super) clock: i64,
     /// Whether no commit followed when the range was read.
     pub(crate) last: bool,
 }
@@ -95,6 +97,7 @@ impl Reader {
                 version: last,
                 next_id: end.next_id,
                 feed: FeedMeta::read(transaction)?,
+                clock: clock_of(transaction)?,
                 changes: read_changes(
                     transaction,
                     "position > ?1 AND version <= ?2 ORDER BY position",

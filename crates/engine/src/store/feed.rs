@@ -31,24 +31,30 @@ impl Reader {
     /// Gives the id of every record that a commit after `version` deleted to `each`, in the order of deletion.
     ///
     /// The ids include those of records that were created again later, so apply deletions before [`Reader::load`].
+    ///
+    /// # Errors
+    /// [`StoreError::Inconsistent`] at the first change whose checksum fails.
     pub(crate) fn deleted_since(
         &self,
         version: u64,
         mut each: impl FnMut(u64),
     ) -> Result<(), StoreError> {
         self.read(|transaction| {
-            let mut statement = transaction.prepare_cached(
-                "SELECT id FROM changes INDEXED BY deletions WHERE kind = 3 AND version > ?1 ORDER BY version, position",
-            )?;
+            let mut statement = transaction.prepare_cached(&format!(
+                "SELECT {} FROM changes INDEXED BY deletions
+                     WHERE kind = 3 AND version > ?1 ORDER BY version, position",
+                Change::COLUMNS
+            ))?;
             let mut rows = statement.query([version.cast_signed()])?;
             while let Some(row) = rows.next()? {
-                each(row.get::<_, i64>(0)?.cast_unsigned());
+                each(Change::read(row)?.id);
             }
             Ok(())
         })
     }
 
     /// Up to `limit` entries of the change feed after `position`, in order.
+    #[cfg(test)]
     pub(crate) fn changes(&self, position: u64, limit: usize) -> Result<Vec<Change>, StoreError> {
         Ok(self
             .feed(position, limit, FeedData::Bytes(usize::MAX))?
@@ -66,12 +72,12 @@ impl Reader {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.read(|transaction| {
             let (column, max_bytes) = match data {
-                FeedData::None => ("NULL", usize::MAX),
-                FeedData::Bytes(max_bytes) => ("data", max_bytes),
+                FeedData::None => ("", usize::MAX),
+                FeedData::Bytes(max_bytes) => (", data", max_bytes),
             };
             let mut statement = transaction.prepare_cached(&format!(
-                "SELECT position, version, id, uuid, kind, at, {column}, key FROM changes
-                 WHERE position > ?1 ORDER BY position LIMIT ?2"
+                "SELECT {}{column} FROM changes WHERE position > ?1 ORDER BY position LIMIT ?2",
+                Change::COLUMNS
             ))?;
             let mut rows = statement.query((position.cast_signed(), limit))?;
             let mut changes: Vec<Change> = Vec::new();
@@ -79,7 +85,10 @@ impl Reader {
             while bytes < max_bytes
                 && let Some(row) = rows.next()?
             {
-                let change = Change::from_row(row)?;
+                let change = match data {
+                    FeedData::None => Change::read(row)?,
+                    FeedData::Bytes(_) => Change::read_with_data(row)?,
+                };
                 bytes += change.data.as_ref().map_or(0, Vec::len);
                 changes.push(change);
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::disk::Disk;
 use crate::store::acknowledged::AcknowledgedFile;
+use crate::store::clock::clock_of;
 use crate::store::connection::{keep_log_on_close, main_file_status, open_writer};
 use crate::store::continuity::{Continuity, StoreStatus, is_log_of_replaced_file};
 use crate::store::create::create;
@@ -81,6 +82,7 @@ impl Store {
         Ok(Store {
             disk: Arc::clone(disk),
             path: path.to_owned(),
+            clock: clock_of(&connection)?,
             connection: Some(connection),
             reader: Reader::new(path),
             status,

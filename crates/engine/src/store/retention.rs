@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use crate::store::change::read_changes;
 use crate::store::error::StoreError;
 use crate::store::feed_marks::{Mark, marks_of, removed_of, write_marks, write_removed};
 use crate::store::writer::Store;
@@ -52,7 +53,7 @@ impl Store {
             return Ok(false);
         };
         let end = marks[old].position;
-        // The last change stays, without its data, because its time is that of the last write.
+        // The last change stays, without its data, because a store that copies commits takes the position from it.
         let last_removed = end.min(position - 1);
         let more = self.write(|transaction| {
             if removed_of(transaction)? < last_removed {
@@ -74,10 +75,14 @@ impl Store {
                 "position <= ?1 AND data IS NOT NULL AND ?2 = 0",
                 [end.cast_signed(), i64::from(gone.more)],
             )?;
-            let mut clear =
-                transaction.prepare_cached("UPDATE changes SET data = NULL WHERE position = ?1")?;
             for position in &bare.positions {
-                clear.execute([position])?;
+                for change in read_changes(
+                    transaction,
+                    "position BETWEEN ?1 AND ?2",
+                    (*position, *position),
+                )? {
+                    change.forget_data(transaction)?;
+                }
             }
             Ok(gone.more || bare.more)
         })?;

@@ -1,12 +1,12 @@
 //! Upgrade of a file of an earlier format: format 1 has neither identity, epoch nor state, formats 1 and 2 have no keys of
-//! records, and formats 1 to 3 have no passages.
+//! records, formats 1 to 3 have no passages, and formats 1 to 4 have no checksums of changes.
 
 use rusqlite::{Connection, Transaction};
 
 use crate::store::error::StoreError;
 use crate::store::meta::{EPOCH, STORE_ID, new_identity, read_meta};
 use crate::store::record_row::RecordRow;
-use crate::store::schema::{ADD_KEYS, ADD_PASSAGES, FORMAT};
+use crate::store::schema::{ADD_CHECKSUMS, ADD_KEYS, ADD_PASSAGES, FORMAT};
 use crate::store::state::{STATE, State};
 use crate::store::tally::Tally;
 
@@ -25,7 +25,10 @@ pub(super) fn upgrade(connection: &mut Connection, format: i64) -> Result<(), St
     if format < 3 {
         transaction.execute_batch(ADD_KEYS)?;
     }
-    transaction.execute_batch(ADD_PASSAGES)?;
+    if format < 4 {
+        transaction.execute_batch(ADD_PASSAGES)?;
+    }
+    transaction.execute_batch(ADD_CHECKSUMS)?;
     transaction.pragma_update(None, "user_version", FORMAT)?;
     transaction.commit()?;
     Ok(())

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::disk::Disk;
-use crate::runtime::give_way;
+use crate::runtime::{give_way, now_ms};
 use crate::store::acknowledged::AcknowledgedFile;
 use crate::store::batch::Batch;
+use crate::store::clock::write_clock;
 use crate::store::continuity::StoreStatus;
 use crate::store::error::StoreError;
 use crate::store::generations::Generations;
@@ -30,6 +31,8 @@ pub(crate) struct Store {
     pub(super) connection: Option<Connection>,
     pub(super) reader: Reader,
     pub(super) status: StoreStatus,
+    /// See [`Store::now`].
+    pub(super) clock: i64,
     /// `None` while [`Store::restored`] is `Some`.
     pub(super) acknowledged: Option<AcknowledgedFile>,
     pub(super) restored: Option<&'static str>,
@@ -61,6 +64,7 @@ impl Store {
         let start = self.status.state;
         if !writes.is_empty() {
             let begins = !self.generation_begun;
+            let clock = self.clock;
             self.status.state = self.write(|transaction| {
                 if begins {
                     Generations::begin(transaction, start.position)?;
@@ -72,6 +76,7 @@ impl Store {
                 }
                 let state = batch.state();
                 write_meta(transaction, STATE, &state.to_bytes())?;
+                write_clock(transaction, clock)?;
                 Ok(state)
             })?;
             self.generation_begun = true;
@@ -89,6 +94,17 @@ impl Store {
     /// As [`Store::commit`].
     pub(crate) fn set_meta(&mut self, key: &str, value: &[u8]) -> Result<(), StoreError> {
         self.write(|transaction| write_meta(transaction, key, value))
+    }
+
+    /// The time of the next commit: that of the machine, but at least the last one that was given.
+    pub(crate) fn now(&mut self) -> i64 {
+        self.clock = self.clock.max(now_ms());
+        self.clock
+    }
+
+    /// The last time that a commit got; `i64::MIN` where none did.
+    pub(crate) fn last_commit_at(&self) -> i64 {
+        self.clock
     }
 
     /// Random bytes that identify the store.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::record::{RecordId, RecordRow, RecordUuid, UuidMaker};
-use crate::runtime::{EventCode, now_ms};
+use crate::runtime::EventCode;
 use crate::settings::Settings;
 use crate::snapshot::{Coding, IdentityIndex, Published, Snapshot};
 use crate::store::{Identity, SETTINGS, Store};
@@ -71,7 +71,7 @@ impl Committer {
             return Err(Error::Stopped);
         }
         let mut stage = Stage::new(self.store.next_id());
-        let now = now_ms();
+        let now = self.store.now();
         let mut records: Vec<(RecordId, RecordRow)> = matches.records().collect();
         // Rows are in the order of writing, but the changes of a deletion are in the order of the ids.
         records.sort_unstable_by_key(|(id, _)| id.0);
@@ -143,12 +143,13 @@ impl Committer {
     ) -> Result<(Stage, Vec<Committed>), Error> {
         let stored = self.stored_hashes(group)?;
         let mut stage = Stage::new(self.store.next_id());
+        let now = self.store.now();
         let published = self.shared.published.read();
         let context = Context {
             published: &published,
             stored: &stored,
             vectors: &self.store.reader(),
-            now: now_ms(),
+            now,
         };
         let mut outcomes = Vec::with_capacity(group.len());
         for Commit {
@@ -235,7 +236,7 @@ impl Committer {
                 removed,
             };
             self.publish(|next, coding| next.apply_commit(changes, coding));
-            self.shared.last_write_at.store(now_ms(), Relaxed);
+            self.shared.last_write_at.store(self.store.now(), Relaxed);
         }
         let took = start.elapsed();
         self.shared.metrics.committed(took);

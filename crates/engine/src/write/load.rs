@@ -34,8 +34,8 @@ pub(crate) struct LoadedDatabase {
 impl Loader<'_> {
     /// Loads the database.
     ///
-    /// Index files that do not belong to the history of the store, or whose records are not as many as the store
-    /// counts, are removed. Then all records are read from the store, which checks them completely.
+    /// Index files that do not belong to the history of the store, whose later commits cannot be read, or whose records are
+    /// not as many as the store counts, are removed. Then all records are read from the store, which checks them completely.
     ///
     /// # Errors
     /// [`Error::Store`] when the store is damaged, [`Error::Closed`] when `progress` ends the load.
@@ -52,16 +52,22 @@ impl Loader<'_> {
                 };
                 coding.basis = basis;
             }
-            let (published, replayed) = self.replay(&coding, loaded.snapshot)?;
-            let (records, counted) = (published.snapshot.records(), self.store.records());
-            if records as u64 == counted {
-                return Ok(LoadedDatabase {
-                    published,
-                    coding,
-                    saved: Some((saved, replayed)),
-                });
-            }
-            let text = format!("they lead to {records} records, but the store counts {counted}");
+            let text = match self.replay(&coding, loaded.snapshot) {
+                Ok((published, replayed)) => {
+                    let (records, counted) = (published.snapshot.records(), self.store.records());
+                    if records as u64 == counted {
+                        return Ok(LoadedDatabase {
+                            published,
+                            coding,
+                            saved: Some((saved, replayed)),
+                        });
+                    }
+                    format!("they lead to {records} records, but the store counts {counted}")
+                }
+                // A deletion may be damaged in the feed only. Damaged records are found again when all are read.
+                Err(Error::Store(error)) if error.code() == "damaged" => error.to_string(),
+                Err(error) => return Err(error),
+            };
             self.events.emit(EventCode::IndexFilesRebuilt, text);
             coding = Coding::untrained(self.settings.dimensions);
         }

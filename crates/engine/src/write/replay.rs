@@ -28,7 +28,10 @@ pub(crate) fn replay(
 ) -> Result<(Published, Tally), Error> {
     let since = snapshot.version;
     let mut deleted = Vec::new();
-    reader.deleted_since(since, |id| deleted.push(RecordId(id)))?;
+    // Without a snapshot, there is nothing to delete from.
+    if since > 0 {
+        reader.deleted_since(since, |id| deleted.push(RecordId(id)))?;
+    }
 
     let mut replay = Replay {
         settings,

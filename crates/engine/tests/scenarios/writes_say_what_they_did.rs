@@ -29,16 +29,15 @@ fn ids(committed: &Committed) -> Vec<u64> {
     committed.results.iter().map(|record| record.id.0).collect()
 }
 
+fn now_ms() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.expect("after 1970").as_millis() as i64
+}
+
 /// Times are stored in milliseconds, and two writes may follow each other within one.
 fn wait_for_the_next_millisecond() {
-    let milliseconds = || {
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .expect("after 1970")
-            .as_millis()
-    };
-    let first = milliseconds();
-    while milliseconds() <= first {
+    let first = now_ms();
+    while now_ms() <= first {
         std::thread::yield_now();
     }
 }
@@ -439,4 +438,35 @@ fn written_records_are_freed_although_their_handle_is_kept() {
     assert!(matches!(again, Err(Error::Invalid { .. })), "{again:?}");
     assert_eq!(server.record("db", "1").expect("there")["data"]["n"], 2);
     server.close();
+}
+
+#[test]
+fn times_do_not_go_back_when_the_clock_does() {
+    let (directory, server) = open();
+    let put = |server: &Server, id: u64, n: i32| {
+        let record = json!([{ "id": id, "data": { "n": n }, "vector": vector(1) }]);
+        server.upsert("db", &record).expect("written");
+        server.record("db", &id.to_string()).expect("there")["timestamps"].clone()
+    };
+    put(&server, 1, 1);
+    server.close();
+    // As if the clock had been an hour ahead at the last write.
+    let ahead = now_ms() + 3_600_000;
+    let store = rusqlite::Connection::open(directory.path().join("databases/db/records.sqlite"));
+    let sql = "UPDATE meta SET value = ?1 WHERE key = 'clock'";
+    let stored = store.expect("it opens").execute(sql, [ahead.to_le_bytes()]);
+    assert_eq!(stored.expect("it is written"), 1);
+    let server = Server::open(directory.path());
+    let time = crate::common::time(ahead);
+    let all = |times: &Value, names: &[&str]| {
+        for name in names {
+            assert_eq!(times[*name], json!(time), "{name}: {times}");
+        }
+    };
+    all(
+        &put(&server, 2, 1),
+        &["created_at", "changed_at", "synced_at"],
+    );
+    all(&put(&server, 1, 1), &["synced_at"]);
+    all(&put(&server, 1, 2), &["changed_at", "synced_at"]);
 }

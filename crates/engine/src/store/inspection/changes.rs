@@ -53,8 +53,8 @@ impl Inspection {
             largest_id: 0,
         };
         let mut statement = self.connection.prepare(&format!(
-            "SELECT position, version, id, uuid, kind, at, data, {} FROM changes ORDER BY position",
-            if self.has_keys() { "key" } else { "NULL" }
+            "SELECT {}, data FROM changes ORDER BY position",
+            self.change_columns()
         ))?;
         let mut rows = statement.query([])?;
         loop {
@@ -69,7 +69,7 @@ impl Inspection {
                 Err(error) => return Err(error.into()),
             };
             last.changes += 1;
-            let Ok(change) = Change::from_row(row) else {
+            let Ok(change) = Change::read_with_data(row) else {
                 let id = row.get::<_, i64>(2).unwrap_or_default().cast_unsigned();
                 findings.add_record("a change of the feed is damaged", id);
                 last.complete = false;

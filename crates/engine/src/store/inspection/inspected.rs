@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use crate::store::access::Access;
+use crate::store::change::Change;
 use crate::store::connection::format_of;
 use crate::store::error::StoreError;
 use crate::store::inspection::damage::is_damage;
@@ -29,7 +30,7 @@ impl Inspection {
     /// Opens the store at `path`, which no process has open, and fixes the commit that the inspection sees.
     ///
     /// # Errors
-    /// [`StoreError::Foreign`], [`StoreError::Format`]; SQLite's.
+    /// [`StoreError::Foreign`], [`StoreError::Format`], [`StoreError::Inconsistent`] for another schema; SQLite's.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         Self::of_connection(Access::Frozen.open(path)?, path)
     }
@@ -117,6 +118,18 @@ impl Inspection {
         }
         if !self.has_passages() {
             columns = columns.replace("c.passages", "NULL");
+        }
+        columns
+    }
+
+    /// The columns of a change, also in a file of an earlier format, which has no checksums or no keys.
+    pub(super) fn change_columns(&self) -> String {
+        let mut columns = Change::COLUMNS.to_owned();
+        if !self.has_keys() {
+            columns = columns.replace("key", "NULL");
+        }
+        if self.format < 5 {
+            columns = columns.replace("crc", "NULL");
         }
         columns
     }

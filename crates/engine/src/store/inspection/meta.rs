@@ -6,7 +6,12 @@ use crate::store::inspection::inspected::Inspection;
 use crate::store::meta::CREATED_AT;
 
 /// Keys whose values are a sequence of entries, and the bytes of an entry.
-const SEQUENCES: [(&str, usize); 3] = [("stamps", 16), ("feed_marks", 16), ("feed_removed", 8)];
+const SEQUENCES: [(&str, usize); 4] = [
+    ("stamps", 16),
+    ("feed_marks", 16),
+    ("feed_removed", 8),
+    ("clock", 8),
+];
 
 /// Milliseconds of a day.
 const DAY: i64 = 24 * 3600 * 1000;

@@ -209,3 +209,21 @@ fn is_copied_without_vectors(mut record: Record) {
         .expect("stored");
     copy(&source);
 }
+
+#[test]
+fn a_store_that_copies_commits_takes_over_the_clock() {
+    let (_directory, path) = scratch();
+    let mut source = create_store(&path, b"{}").expect("a new database");
+    // As if the machine's clock had been ahead.
+    source.clock = crate::runtime::now_ms() + 3_600_000;
+    let ahead = source.now();
+    source
+        .commit(&[Record::made(1, 1, 4).put(PutKind::Created)])
+        .expect("stored");
+    let (_directory, path) = scratch();
+    let mut follower = create_store(&path, b"{}").expect("a new database");
+    let (range, records) = next(&source, &follower);
+    follower.copy_commits(&range, &records).expect("stored");
+    drop(follower);
+    assert_eq!(open_store(&path).expect("it opens").now(), ahead);
+}

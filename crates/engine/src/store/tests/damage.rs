@@ -5,8 +5,10 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use rusqlite::Connection;
+
 use crate::store::tests::support::{Random, Record, create_store, open_store, scratch};
-use crate::store::{PutKind, StoreError, Write};
+use crate::store::{FeedData, Findings, Inspection, PutKind, StoreError, Write};
 
 const RECORDS: u64 = 60;
 const DIMENSIONS: usize = 32;
@@ -232,4 +234,77 @@ fn a_file_that_was_emptied_is_damaged() {
     fs::write(&path, b"").expect("it is written");
     let error = open_store(&path).map(drop).expect_err("it is empty");
     assert_eq!(error.code(), "damaged", "{error}");
+}
+
+#[test]
+fn a_change_of_the_feed_that_differs_from_its_checksum_is_no_change() {
+    let (_directory, path) = scratch();
+    drop(written(&path));
+    let mut store = open_store(&path).expect("it opens");
+    store
+        .commit(&[
+            Record::made(3, 2, DIMENSIONS).put(PutKind::Changed),
+            Write::Delete { id: 5, at: 7 },
+        ])
+        .expect("the commit succeeds");
+    drop(store);
+    let original = fs::read(&path).expect("it is read");
+    let changed = RECORDS + 1;
+    let deleted = RECORDS + 2;
+    for (position, sql) in [
+        (changed, "id = 4"),
+        (changed, "uuid = x'00000000000000000000000000000000'"),
+        (changed, "kind = 3"),
+        (changed, "at = at + 1"),
+        (changed, "key = key || 'x'"),
+        (changed, "version = version - 1"),
+        (
+            changed,
+            "data = CAST(replace(CAST(data AS TEXT), '1', '2') AS BLOB)",
+        ),
+        (changed, "data = NULL"),
+        (changed, "crc = crc + 1"),
+        (deleted, "data = NULL"),
+        (deleted, "id = 6"),
+    ] {
+        let what = format!("{sql} at {position}");
+        fs::write(&path, &original).expect("it is written");
+        let other = Connection::open(&path).expect("it opens");
+        other
+            .execute(
+                &format!("UPDATE changes SET {sql} WHERE position = {position}"),
+                [],
+            )
+            .expect("it is changed");
+        drop(other);
+        let reader = open_store(&path)
+            .expect("its records are in order")
+            .reader();
+        let read = reader.changes(position - 1, 1);
+        let error = read.expect_err(&what);
+        assert_eq!(error.code(), "damaged", "{what}");
+        assert!(
+            error.to_string().contains(&format!("change {position} ")),
+            "{error}"
+        );
+        let bare = reader.feed(position - 1, 1, FeedData::None);
+        assert_eq!(bare.is_ok(), sql.starts_with("data"), "{what}");
+        assert_eq!(
+            reader.changes(0, RECORDS as usize).expect("in order").len() as u64,
+            RECORDS
+        );
+        let inspection = Inspection::open(&path).expect("it opens");
+        let mut findings = Findings::default();
+        inspection
+            .changes(&mut findings, |_| ControlFlow::Continue(true))
+            .expect("the feed is read");
+        let damaged = "a change of the feed is damaged";
+        assert!(
+            findings
+                .problems
+                .iter()
+                .any(|problem| problem.what == damaged),
+            "{what}"
+        );
+    }
 }

@@ -1,6 +1,7 @@
 //! Tests of the store against a reference model, and against failures of disks and processes.
 
 mod acknowledged;
+mod clock;
 mod closed_files;
 mod commit_copy;
 mod damage;

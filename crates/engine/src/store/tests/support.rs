@@ -121,8 +121,17 @@ pub(super) fn scratch() -> (tempfile::TempDir, PathBuf) {
     (directory, path)
 }
 
+/// Converts a closed file to format 4, whose changes have no checksums.
+pub(super) fn downgrade_to_4(path: &Path) {
+    let other = Connection::open(path).expect("it opens");
+    other
+        .execute_batch("ALTER TABLE changes DROP COLUMN crc; PRAGMA user_version = 4;")
+        .expect("it is changed");
+}
+
 /// Converts a closed file without passages to format 3, which releases before passages wrote.
 pub(super) fn downgrade_to_3(path: &Path) {
+    downgrade_to_4(path);
     let other = Connection::open(path).expect("it opens");
     other
         .execute_batch("ALTER TABLE contents DROP COLUMN passages; PRAGMA user_version = 3;")

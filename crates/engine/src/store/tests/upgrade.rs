@@ -6,8 +6,8 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use crate::store::tests::support::{
-    Record, create_store, downgrade_to_1, downgrade_to_2, downgrade_to_3, open_store, scratch,
-    vectors_of,
+    Record, create_store, downgrade_to_1, downgrade_to_2, downgrade_to_3, downgrade_to_4,
+    open_store, scratch, vectors_of,
 };
 use crate::store::{PutKind, Store, StoreError, StoredRecord, Write};
 
@@ -69,6 +69,11 @@ fn a_file_of_format_2_is_upgraded_without_rewriting_its_rows() {
 #[test]
 fn a_file_of_format_3_is_upgraded_without_rewriting_its_rows() {
     is_upgraded_without_rewriting_its_rows(downgrade_to_3);
+}
+
+#[test]
+fn a_file_of_format_4_is_upgraded_without_rewriting_its_rows() {
+    is_upgraded_without_rewriting_its_rows(downgrade_to_4);
 }
 
 /// Upgrades a file that `downgrade` converted, then gives record 12 a key and passages.
