@@ -37,7 +37,7 @@ impl Access {
         }
         if fs::metadata(log_path(path)).map_or(true, |log| log.len() == 0) {
             // With an empty log, SQLite would create its index.
-            return configured(open_main_file(path)?);
+            return open_main_file(path);
         }
         let connection = Connection::open_with_flags_and_vfs(
             path,

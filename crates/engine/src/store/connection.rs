@@ -9,6 +9,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::store::continuity::StoreStatus;
 use crate::store::error::StoreError;
 use crate::store::schema::{APPLICATION_ID, FORMAT, INCREMENTAL};
+use crate::store::schema_check::check_schema;
 use crate::store::upgrade::upgrade;
 
 /// How long a commit waits for another program, such as a backup tool, that holds SQLite's own locks.
@@ -18,7 +19,8 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Closing the connection leaves the log as it is.
 ///
 /// # Errors
-/// [`StoreError::Foreign`], [`StoreError::Format`]: not a file for this engine; [`StoreError::ReadOnly`].
+/// [`StoreError::Foreign`], [`StoreError::Format`], [`StoreError::Inconsistent`]: not a file for this engine;
+/// [`StoreError::ReadOnly`].
 pub(super) fn open_writer(path: &Path) -> Result<(Connection, bool), StoreError> {
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let format = format_of(&connection, path)?;
@@ -53,6 +55,8 @@ pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Store
 pub(super) fn configured(connection: Connection) -> Result<Connection, StoreError> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     // A read of mapped pages turns an I/O error into SIGBUS.
     connection.pragma_update(None, "mmap_size", 0)?;
@@ -92,12 +96,14 @@ pub(super) fn prepare_writer(connection: &Connection, path: &Path) -> Result<(),
 
 /// The status of the main file without its log; `None` where that cannot be read.
 pub(super) fn main_file_status(path: &Path) -> Option<StoreStatus> {
-    StoreStatus::of(&open_main_file(path).ok()?).ok()
+    let connection = open_main_file(path).ok()?;
+    format_of(&connection, path).ok()?;
+    StoreStatus::of(&connection).ok()
 }
 
 /// Opens the main file without its log, for reading. No process may write the file meanwhile; no file is created or
 /// changed.
-pub(super) fn open_main_file(path: &Path) -> rusqlite::Result<Connection> {
+pub(super) fn open_main_file(path: &Path) -> Result<Connection, StoreError> {
     let text = path
         .to_str()
         .ok_or_else(|| rusqlite::Error::InvalidPath(path.to_owned()))?;
@@ -114,10 +120,13 @@ pub(super) fn open_main_file(path: &Path) -> rusqlite::Result<Connection> {
     } else {
         format!("file:{escaped}?immutable=1")
     };
-    Connection::open_with_flags(uri, flags)
+    configured(Connection::open_with_flags(uri, flags)?)
 }
 
-/// The format of the file, one that this engine opens.
+/// The format of the file, one that this engine opens, with the schema of that format.
+///
+/// # Errors
+/// [`StoreError::Foreign`], [`StoreError::Format`], [`StoreError::Inconsistent`]; SQLite's.
 pub(super) fn format_of(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let application = match pragma("application_id") {
@@ -137,6 +146,7 @@ pub(super) fn format_of(connection: &Connection, path: &Path) -> Result<i64, Sto
             supported: FORMAT,
         });
     }
+    check_schema(connection, found)?;
     Ok(found)
 }
 

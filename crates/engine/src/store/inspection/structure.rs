@@ -1,4 +1,4 @@
-//! The structure of the file: its tables and indexes, and what SQLite itself finds.
+//! The structure of the file: what SQLite itself finds in its pages and indexes.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -8,17 +8,6 @@ use std::time::Duration;
 use crate::store::error::StoreError;
 use crate::store::inspection::findings::Findings;
 use crate::store::inspection::inspected::Inspection;
-
-/// Everything that [`TABLES`](crate::store::schema::TABLES) creates and names. A file may have more: tools keep tables
-/// of their own in it.
-const NAMES: [&str; 6] = [
-    "records",
-    "contents",
-    "changes",
-    "meta",
-    "versions",
-    "deletions",
-];
 
 /// Messages of SQLite that are kept.
 const MAX_MESSAGES: usize = 5;
@@ -41,19 +30,14 @@ impl Inspection {
     /// SQLite's, unless the error is that of a damaged file, which is a finding.
     pub(crate) fn structure(&self, stop: &AtomicBool) -> Result<Structure, StoreError> {
         let mut structure = Structure::default();
-        let found = self
-            .missing_names(&mut structure.findings)
-            .and_then(|()| self.integrity(stop));
-        match found {
+        match self.integrity(stop) {
             Ok(messages) => {
                 let of_index = |text: &String| {
                     text.contains("missing from index")
                         || text.starts_with("wrong # of entries in index")
                         || text.starts_with("non-unique entry in index")
                 };
-                structure.only_indexes = structure.findings.is_empty()
-                    && !messages.is_empty()
-                    && messages.iter().all(of_index);
+                structure.only_indexes = !messages.is_empty() && messages.iter().all(of_index);
                 for text in messages.iter().take(MAX_MESSAGES) {
                     structure.findings.add(format!("SQLite reports: {text}"));
                 }
@@ -64,19 +48,6 @@ impl Inspection {
             Err(error) => return Err(error),
         }
         Ok(structure)
-    }
-
-    fn missing_names(&self, findings: &mut Findings) -> Result<(), StoreError> {
-        let mut statement = self.connection.prepare("SELECT name FROM sqlite_schema")?;
-        let names: Vec<String> = statement
-            .query_map([], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
-        for name in NAMES {
-            if !names.iter().any(|found| found == name) {
-                findings.add(format!("the table or index \"{name}\" is missing"));
-            }
-        }
-        Ok(())
     }
 
     /// The messages of SQLite's own check.

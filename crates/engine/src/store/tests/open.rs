@@ -5,7 +5,7 @@ use std::fs;
 use rusqlite::Connection;
 
 use crate::store::tests::support::{Record, create_store, open_store, scratch};
-use crate::store::{PutKind, StoreError};
+use crate::store::{Inspection, PutKind, StoreError};
 
 #[test]
 fn the_bundled_sqlite_is_free_of_the_log_reset_bug() {
@@ -91,7 +91,7 @@ fn a_newer_format_is_refused() {
     store
         .connection()
         .expect("it is open")
-        .pragma_update(None, "user_version", 5)
+        .pragma_update(None, "user_version", 6)
         .expect("it is set");
     drop(store);
     let error = open_store(&path).expect_err("it is refused");
@@ -99,8 +99,8 @@ fn a_newer_format_is_refused() {
         matches!(
             error,
             StoreError::Format {
-                found: 5,
-                supported: 4,
+                found: 6,
+                supported: 5,
                 ..
             }
         ),
@@ -122,4 +122,56 @@ fn a_read_only_file_gives_its_own_error() {
         .commit(&[Record::made(1, 1, 8).put(PutKind::Created)])
         .expect_err("it is refused");
     assert!(matches!(error, StoreError::ReadOnly), "{error}");
+}
+
+#[test]
+fn a_schema_that_cosift_does_not_make_is_refused_before_a_statement_runs() {
+    const ENDLESS: &str = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT";
+    let (_directory, path) = scratch();
+    drop(create_store(&path, b"{}").expect("a new database"));
+    let original = fs::read(&path).expect("it is read");
+    for sql in [
+        "CREATE TRIGGER t AFTER INSERT ON records BEGIN DELETE FROM records WHERE id < new.id; END"
+            .to_owned(),
+        "CREATE TRIGGER t AFTER UPDATE ON meta BEGIN UPDATE meta SET value = x'00'; END".to_owned(),
+        format!("CREATE TRIGGER t BEFORE INSERT ON changes BEGIN {ENDLESS} count(*) FROM n; END"),
+        format!(
+            "DROP TABLE meta; CREATE VIEW meta AS {ENDLESS} 'state' AS key, x'00' AS value FROM n"
+        ),
+        format!("DROP TABLE records; CREATE VIEW records AS {ENDLESS} x AS id FROM n"),
+        "CREATE VIEW v AS SELECT 1".to_owned(),
+        "CREATE INDEX i ON records (abs(synced))".to_owned(),
+        "CREATE TABLE other (id INTEGER PRIMARY KEY REFERENCES records ON DELETE RESTRICT)"
+            .to_owned(),
+        "CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER CHECK (id < 1))"
+            .to_owned(),
+        "ALTER TABLE records ADD COLUMN extra INTEGER DEFAULT 1".to_owned(),
+        "DROP INDEX versions; CREATE INDEX versions ON records (changed)".to_owned(),
+        "DROP INDEX deletions".to_owned(),
+    ] {
+        fs::write(&path, &original).expect("it is written");
+        let other = Connection::open(&path).expect("it opens");
+        other.execute_batch(&sql).expect("it is changed");
+        drop(other);
+        let before = fs::read(&path).expect("it is read");
+        for error in [
+            open_store(&path).map(drop).expect_err(&sql),
+            Inspection::open(&path).map(drop).expect_err(&sql),
+        ] {
+            assert_eq!(error.code(), "damaged", "{sql}: {error}");
+            assert!(error.to_string().ends_with("Restore a backup"), "{error}");
+        }
+        assert_eq!(fs::read(&path).expect("it is read"), before, "{sql}");
+    }
+    fs::write(&path, &original).expect("it is written");
+    let other = Connection::open(&path).expect("it opens");
+    other
+        .execute_batch(
+            "CREATE TABLE IF NOT EXISTS _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);
+             CREATE TABLE IF NOT EXISTS _litestream_lock (id INTEGER);
+             ANALYZE;",
+        )
+        .expect("it is changed");
+    drop(other);
+    open_store(&path).expect("the tables of Litestream and of SQLite do no harm");
 }
