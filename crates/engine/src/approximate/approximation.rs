@@ -105,13 +105,14 @@ impl Approximation {
     /// The next step that brings the index up to date with `snapshot`.
     pub(crate) fn due(&self, snapshot: &Snapshot) -> Option<Upkeep> {
         let mut state = self.lock();
-        if !state.loaded {
-            return Some(Upkeep::Load);
-        }
-        let is_kept = state.serving.is_some() || !state.saved.is_empty();
+        // The saved index may be there until it was looked for.
+        let is_kept = !state.loaded || state.serving.is_some() || !state.saved.is_empty();
         // An index is kept until the database has half as many records, so that a few deletes do not remove it.
         if snapshot.records() < if is_kept { self.from / 2 } else { self.from } {
             return is_kept.then_some(Upkeep::Remove);
+        }
+        if !state.loaded {
+            return Some(Upkeep::Load);
         }
         if let Some(successor) = &state.successor {
             if successor.next_block(snapshot).is_some() {

@@ -92,7 +92,7 @@ pub(crate) fn load(
         });
     }
     let scale = f32::from_bits(number(&list["scale"])? as u32);
-    let graph = Graph::load(&path, dimensions, scale)?;
+    let graph = Graph::load(disk, &path, dimensions, scale)?;
     let vectors: usize = blocks.iter().map(|member| member.vectors).sum();
     if graph.len() != vectors {
         return Err(Unusable::Content("the graph does not match its list"));

@@ -9,6 +9,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::RwLock;
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
+use crate::approximate::graph_check::check;
+use crate::disk::Disk;
 use crate::snapshot::Unusable;
 
 /// Links of a node; twice as many on the lowest level. 32 instead of 16 would take a quarter more memory.
@@ -65,8 +67,14 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Reads a graph that [`Graph::save`] wrote.
-    pub(crate) fn load(path: &Path, dimensions: usize, scale: f32) -> Result<Self, Unusable> {
+    /// Reads a graph that [`Graph::save`] wrote, after a check that it can do no harm.
+    pub(crate) fn load(
+        disk: &dyn Disk,
+        path: &Path,
+        dimensions: usize,
+        scale: f32,
+    ) -> Result<Self, Unusable> {
+        check(&disk.open(path)?, dimensions, CONNECTIVITY)?;
         let graph = Self::of_scale(dimensions, scale)?;
         let index = graph.index.write();
         index.load(text(path)?).map_err(failed)?;

@@ -10,6 +10,7 @@
 mod approximation;
 mod file;
 mod graph;
+mod graph_check;
 mod index;
 
 pub(crate) use approximation::{Approximation, Upkeep};
