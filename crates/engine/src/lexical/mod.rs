@@ -24,6 +24,6 @@ pub(crate) use group_index::{GroupBuilder, GroupIndex};
 pub(crate) use group_matches::GroupMatches;
 pub(crate) use matches::BlockMatches;
 pub(crate) use postings::GROUP_BLOCKS;
-pub(crate) use query::LexicalQuery;
+pub(crate) use query::{LexicalQuery, MAX_WORDS, count_words};
 pub use score::lexical_scorer;
 pub(crate) use text_columns::TextColumns;

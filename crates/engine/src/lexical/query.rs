@@ -84,6 +84,16 @@ impl LexicalQuery {
     }
 }
 
+/// The number of words of a text that count.
+pub(crate) fn count_words(text: &str) -> usize {
+    let mut count = 0;
+    each_word(text, |_| {
+        count += 1;
+        count < MAX_WORDS
+    });
+    count
+}
+
 /// Whether words written as one are short enough to be compared as a whole.
 pub(crate) fn is_name(joined: &str) -> bool {
     joined.len() <= MAX_NAME_LETTERS || joined.chars().count() <= MAX_NAME_LETTERS

@@ -53,7 +53,7 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
             plan: plan(search, explain),
             records: None,
             kernel: Some(cosift_kernels::kernel_name()),
-            counters: search.counters.read(),
+            counters: vec![search.counters.selected()],
             arrived: search.timing.arrived,
             waited: Some(search.timing.waited()),
             scan,
@@ -83,11 +83,11 @@ fn find_hits(search: &RunningSearch) -> Result<Vec<Hit>, Error> {
     if let Some(hits) = &search.cached.hits {
         return Ok(hits.clone());
     }
-    let hits = search.ranking.finish(|row| {
+    let hits = search.ranking.finish(|row, lexical| {
         // Each score may wait for the disk.
         search.outcome.check()?;
         let (block, slot) = search.snapshot().at(row);
-        let score = search.score(block, slot)?;
+        let score = search.blend(search.cosine(block, slot)?, || lexical);
         Ok(search.hit(block, slot, score))
     })?;
     if let (Some(start), Some(key), false) = (
@@ -149,7 +149,9 @@ fn of_all_records(search: &RunningSearch) -> Vec<(&'static str, serde_json::Valu
     let index = search.index_use.as_ref();
     let index = index.map(|index| ("approximate", index.explain()));
     let rotated = ("rotated", search.snapshot().rotated().into());
-    index.into_iter().chain([rotated]).collect()
+    let counters = search.counters.dependent();
+    let counters = counters.map(|(name, count)| (name, count.into()));
+    counters.into_iter().chain(index).chain([rotated]).collect()
 }
 
 impl PagePosition for Position {

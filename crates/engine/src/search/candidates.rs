@@ -189,7 +189,10 @@ fn refine_and_rank(
             }
         }
         if bounds.lowest >= threshold
-            && let Some(record) = search.ranking.unscored(&bounds, block.row(slot))
+            && let Some(record) =
+                search
+                    .ranking
+                    .unscored(&bounds, block.row(slot), lexical.unwrap_or_default())
         {
             matches.set(slot);
             scratch.lowest.push(record.lowest);

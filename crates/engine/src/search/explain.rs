@@ -151,7 +151,7 @@ pub(crate) struct Report {
     pub(crate) waited: Option<Duration>,
     /// Time from the start of the scan to its end.
     pub(crate) scan: Duration,
-    /// Numbers of all records, also of those that a forced filter hides: not shown where there is one.
+    /// Numbers that depend on the records that a forced filter hides: not shown where there is one.
     pub(crate) of_all_records: Vec<(&'static str, Value)>,
 }
 

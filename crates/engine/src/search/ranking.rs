@@ -62,6 +62,8 @@ impl Best {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnscoredMatch {
     row: RecordRow,
+    /// The lexical score, which took a comparison with each word of the record; 0 where scores have no lexical part.
+    lexical: Score,
     pub(crate) lowest: Score,
     highest: Score,
 }
@@ -158,9 +160,15 @@ impl Ranking {
 
     /// A record whose score can wait until the end of the scan, because it certainly comes after the start of the page.
     /// The record must certainly match.
-    pub(crate) fn unscored(&self, bounds: &ScoreBounds, row: RecordRow) -> Option<UnscoredMatch> {
+    pub(crate) fn unscored(
+        &self,
+        bounds: &ScoreBounds,
+        row: RecordRow,
+        lexical: Score,
+    ) -> Option<UnscoredMatch> {
         self.certainly_follows(bounds).then_some(UnscoredMatch {
             row,
+            lexical,
             lowest: bounds.lowest,
             highest: bounds.highest,
         })
@@ -210,13 +218,14 @@ impl Ranking {
         }
     }
 
-    /// The records of the places in order, once every block was scanned. `score` computes the score of a record.
+    /// The records of the places in order, once every block was scanned. `score` computes the score of a record from its
+    /// lexical score.
     ///
     /// # Errors
     /// Those of `score`.
     pub(crate) fn finish(
         &self,
-        mut score: impl FnMut(RecordRow) -> Result<Hit, Error>,
+        mut score: impl FnMut(RecordRow, Score) -> Result<Hit, Error>,
     ) -> Result<Vec<Hit>, Error> {
         let mut best = self.lock();
         let mut scored = std::mem::replace(&mut best.scored, TopK::new(1));
@@ -230,7 +239,7 @@ impl Ranking {
             if last.is_some_and(|last| record.highest < last.position.score) {
                 break;
             }
-            scored.push(score(record.row)?);
+            scored.push(score(record.row, record.lexical)?);
         }
         Ok(scored.into_sorted())
     }

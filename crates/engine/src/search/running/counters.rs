@@ -15,10 +15,15 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// The counters by the names that `explain` shows.
-    pub(crate) fn read(&self) -> Vec<(&'static str, u64)> {
-        vec![
-            ("scanned", self.scanned.load(Relaxed)),
+    /// The counter of records that the search may find, by the name that `explain` shows.
+    pub(crate) fn selected(&self) -> (&'static str, u64) {
+        ("scanned", self.scanned.load(Relaxed))
+    }
+
+    /// The counters that also depend on which other records lie between them, because the score floor is estimated from
+    /// blocks.
+    pub(crate) fn dependent(&self) -> [(&'static str, u64); 2] {
+        [
             ("refined", self.refined.load(Relaxed)),
             ("scored", self.scored.load(Relaxed)),
         ]

@@ -4,11 +4,15 @@ use std::sync::Arc;
 
 use crate::columns::Mask;
 use crate::filter::BoundFilter;
+use crate::lexical::{MAX_WORDS, count_words};
 use crate::record::RecordRow;
 use crate::runtime::{StopCheck, Stopped};
 use crate::search::request::Search;
 use crate::search::running::waiting::{Found, WaitingSearch};
 use crate::snapshot::{Block, Selection, Snapshot};
+
+/// Words of a search, times records, from which on the search has many words.
+const MANY_WORDS: usize = 2_000_000;
 
 /// A snapshot, and the part of it that filter and time range select.
 pub(crate) struct Scope {
@@ -18,6 +22,8 @@ pub(crate) struct Scope {
     deferred_rules: Option<BoundFilter>,
     /// Whether the search was found to be expensive.
     pub(crate) is_expensive: bool,
+    /// Whether the search compares so many words with so many records that no other search may wait for it.
+    pub(crate) has_many_words: bool,
     /// The row of the record that the cursor names, if the search finds that record.
     pub(crate) cursor_row: Option<RecordRow>,
 }
@@ -47,6 +53,7 @@ impl Scope {
         let look_up = || database.filters.get(request.filter_key, &snapshot);
         selection.use_masks(masks.get_or_insert_with(look_up).clone());
         Self {
+            has_many_words: has_many_words(request, snapshot.records()),
             snapshot,
             selection,
             deferred_rules: None,
@@ -55,9 +62,9 @@ impl Scope {
         }
     }
 
-    /// Whether the filter of the search takes longer than `max_ns` nanoseconds, or the search makes a map.
+    /// Whether the filter of the search takes longer than `max_ns` nanoseconds, or the search has many words or makes a map.
     pub(crate) fn takes_longer(&self, max_ns: f64, request: &Search) -> bool {
-        if request.map.is_some() {
+        if self.has_many_words || request.map.is_some() {
             return true;
         }
         let explained = request.explain.as_ref().map_or(0, |_| request.limit);
@@ -99,4 +106,11 @@ impl Scope {
         self.selection.holds((block, slot), stop_check) == Ok(true)
             && self.passes_deferred(block, slot, stop_check)
     }
+}
+
+fn has_many_words(request: &Search, records: usize) -> bool {
+    let lexical = request.lexical.as_ref();
+    lexical.is_some_and(|lexical| {
+        records * MAX_WORDS >= MANY_WORDS && records * count_words(&lexical.text) >= MANY_WORDS
+    })
 }
