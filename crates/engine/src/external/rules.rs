@@ -73,7 +73,8 @@ impl ExternalFacets {
     /// [`Self::columns`].
     ///
     /// # Errors
-    /// [`Error::Internal`] for damaged data, or when the numbers of rows and counts differ.
+    /// [`Error::Internal`] for damaged data, or when the numbers of rows and counts differ; [`Error::Invalid`],
+    /// [`Error::Busy`] when the counts take too much memory.
     pub fn add(&self, rows: &[ExternalRow], counts: &[u32]) -> Result<(), Error> {
         if rows.len() != counts.len() {
             return Err(Error::Internal {
@@ -84,7 +85,7 @@ impl ExternalFacets {
         let mut counts = counts;
         for block in &snapshot.blocks {
             let (own, rest) = counts.split_at(block.len());
-            self.counter.count_many(block, own);
+            self.counter.count_many(block, own)?;
             counts = rest;
         }
         Ok(())

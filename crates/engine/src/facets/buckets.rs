@@ -76,11 +76,14 @@ impl Buckets {
     }
 
     /// The buckets that are not empty, in no order.
-    pub(crate) fn finish(mut self) -> impl Iterator<Item = (i64, u64)> {
+    pub(crate) fn counted(&mut self) -> impl Iterator<Item = (i64, u64)> {
         self.flush();
-        self.counts
-            .into_iter()
-            .map(|(bucket, count)| (bucket, u64::from(count)))
+        let counts = self.counts.iter();
+        counts.map(|(&bucket, &count)| (bucket, u64::from(count)))
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.counts.allocation_size() + self.window.capacity() * size_of::<u32>()
     }
 
     fn flush(&mut self) {

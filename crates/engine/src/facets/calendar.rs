@@ -58,9 +58,9 @@ impl Calendar {
     }
 
     /// The counts of [`Calendar::count`] by the first millisecond of each interval.
-    pub(crate) fn finish(self, buckets: Buckets) -> BTreeMap<i64, u64> {
+    pub(crate) fn counted(self, buckets: &mut Buckets) -> BTreeMap<i64, u64> {
         let mut counts = BTreeMap::new();
-        for (bucket, count) in buckets.finish() {
+        for (bucket, count) in buckets.counted() {
             *counts.entry(self.start(bucket)).or_default() += count;
         }
         counts

@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 
 use crate::columns::{ColumnNames, Mask};
 use crate::error::Error;
+use crate::facets::memory::TallyMemory;
 use crate::facets::request::Facet;
 use crate::facets::tally::Tally;
 use crate::runtime::StopCheck;
@@ -15,10 +16,13 @@ use crate::snapshot::Block;
 #[derive(Debug)]
 pub(crate) struct FacetCounter {
     facets: Vec<Facet>,
+    /// The facets that have counts of their own: equal ones are counted once.
+    counted: Vec<Facet>,
     names: ColumnNames,
     hasher: DefaultHashBuilder,
-    /// Sets of tallies, one tally for each facet, that no thread uses now. A thread takes a set for a block, so no
-    /// thread waits for another.
+    pub(super) memory: TallyMemory,
+    /// Sets of tallies, one tally for each facet of `counted`, that no thread uses now. A thread takes a set for a block, so
+    /// no thread waits for another.
     idle: Mutex<Vec<Vec<Tally>>>,
 }
 
@@ -26,45 +30,78 @@ impl FacetCounter {
     /// Binds facets to the columns of a snapshot.
     pub(crate) fn bind(facets: &[Facet], names: &ColumnNames) -> Self {
         let (names, hasher) = (names.clone(), DefaultHashBuilder::default());
+        let mut counted: Vec<Facet> = Vec::new();
+        for facet in facets {
+            if !counted.iter().any(|known| known.counts_the_same(facet)) {
+                counted.push(facet.clone());
+            }
+        }
         Self {
             facets: facets.to_vec(),
+            counted,
             names,
             hasher,
+            memory: TallyMemory::default(),
             idle: Mutex::default(),
         }
     }
 
     /// Counts the matches of a block. Each block is counted once.
-    pub(crate) fn count(&self, block: &Block, matches: &Mask) {
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], [`Error::Busy`]: the counts take too much memory.
+    pub(crate) fn count(&self, block: &Block, matches: &Mask) -> Result<(), Error> {
         if self.facets.is_empty() || matches.is_empty() {
-            return;
+            return Ok(());
         }
+        self.add(|tallies| {
+            for (tally, facet) in tallies.iter_mut().zip(&self.counted) {
+                tally.count(facet, block, matches);
+            }
+        })
+    }
+
+    /// Runs `count` on a set of tallies that no other thread uses.
+    fn add(&self, count: impl FnOnce(&mut Vec<Tally>)) -> Result<(), Error> {
         let idle = self.idle.lock().pop();
         let mut tallies = idle.unwrap_or_else(|| self.tallies());
-        for (tally, facet) in tallies.iter_mut().zip(&self.facets) {
-            tally.count(facet, block, matches);
-        }
+        let bytes = |tallies: &[Tally]| tallies.iter().map(Tally::memory_bytes).sum::<usize>();
+        let before = bytes(&tallies);
+        count(&mut tallies);
+        self.memory
+            .grow(bytes(&tallies).saturating_sub(before))
+            .inspect_err(|_| self.idle.lock().clear())?;
         self.idle.lock().push(tallies);
+        Ok(())
     }
 
     /// Counts the record in each slot of a block as many times as `counts` says.
     ///
     /// The records are counted once for each binary digit of their counts, so this takes as many passes over the block as
     /// the largest count has digits.
-    pub(crate) fn count_many(&self, block: &Block, counts: &[u32]) {
+    ///
+    /// # Errors
+    /// As for [`FacetCounter::count`].
+    pub(crate) fn count_many(&self, block: &Block, counts: &[u32]) -> Result<(), Error> {
         for digit in 0..u32::BITS {
             let has_digit = |count: u32| count >> digit & 1 == 1;
             let matches = Mask::of(counts, &block.alive, has_digit);
             if matches.is_empty() {
                 continue;
             }
-            let mut tallies = self.tallies();
-            for (tally, facet) in tallies.iter_mut().zip(&self.facets) {
-                tally.count(facet, block, &matches);
-                tally.multiply(1 << digit);
-            }
-            self.idle.lock().push(tallies);
+            self.add(|tallies| {
+                for ((tally, facet), mut of_digit) in
+                    tallies.iter_mut().zip(&self.counted).zip(self.tallies())
+                {
+                    of_digit.count(facet, block, &matches);
+                    of_digit.multiply(1 << digit);
+                    tally
+                        .merge(of_digit, &StopCheck::never())
+                        .expect("it is never stopped");
+                }
+            })?;
         }
+        Ok(())
     }
 
     /// Writes the response's member `facets`, in the order of the request, and resets the counter. The listed texts of
@@ -87,10 +124,14 @@ impl FacetCounter {
         }
         let mut out = vec![b'['];
         let mut text_bytes = max_bytes;
-        for (at, (tally, facet)) in tallies.into_iter().zip(&self.facets).enumerate() {
+        for (at, facet) in self.facets.iter().enumerate() {
             if at > 0 {
                 out.push(b',');
             }
+            let mut counted = self.counted.iter().zip(&mut tallies);
+            let (_, tally) = counted
+                .find(|(counted, _)| counted.counts_the_same(facet))
+                .expect("each facet is counted");
             tally.write((facet, at), &mut text_bytes, stop_check, &mut out)?;
         }
         out.push(b']');
@@ -98,7 +139,7 @@ impl FacetCounter {
     }
 
     fn tallies(&self) -> Vec<Tally> {
-        self.facets
+        self.counted
             .iter()
             .map(|facet| Tally::new(facet, &self.names, &self.hasher))
             .collect()

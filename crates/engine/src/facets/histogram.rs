@@ -45,6 +45,10 @@ impl Histogram {
         self.numbers.multiply(factor);
     }
 
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.numbers.memory_bytes()
+    }
+
     /// Adds the counts of other blocks, of the same column and interval.
     pub(crate) fn merge(&mut self, other: Self) {
         self.records += other.records;
@@ -58,14 +62,14 @@ impl Histogram {
 /// # Errors
 /// [`Error::Invalid`] when there are more intervals than a response holds, or one begins below the least double.
 pub(crate) fn write_histogram(
-    histogram: Option<Histogram>,
+    histogram: Option<&mut Histogram>,
     at: usize,
     matches: u64,
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
     let (mut counts, mut records) = (Vec::new(), 0);
     if let Some(histogram) = histogram {
-        counts.extend(histogram.numbers.finish(histogram.grain));
+        counts.extend(histogram.numbers.counted(histogram.grain));
         counts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         if counts.first().is_some_and(|(start, _)| start.is_infinite()) {
             let detail = format!(

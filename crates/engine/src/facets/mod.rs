@@ -8,6 +8,7 @@ mod calendar;
 mod counter;
 mod histogram;
 mod intervals;
+mod memory;
 mod numbers;
 mod request;
 mod tally;

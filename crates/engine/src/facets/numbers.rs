@@ -97,15 +97,15 @@ impl NumberCounts {
     }
 
     /// The number that stands for each bucket and its count, each once, in no order.
-    pub(crate) fn finish(self, grain: Grain) -> impl Iterator<Item = (f64, u64)> {
-        let near = self
-            .near
-            .finish()
-            .map(move |(bucket, count)| (grain.number(bucket), count));
-        let far = self
-            .far
-            .into_iter()
-            .map(|(bits, count)| (f64::from_bits(bits), u64::from(count)));
+    pub(crate) fn counted(&mut self, grain: Grain) -> impl Iterator<Item = (f64, u64)> {
+        let near = self.near.counted();
+        let near = near.map(move |(bucket, count)| (grain.number(bucket), count));
+        let far = self.far.iter();
+        let far = far.map(|(&bits, &count)| (f64::from_bits(bits), u64::from(count)));
         near.chain(far)
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.near.memory_bytes() + self.far.allocation_size()
     }
 }

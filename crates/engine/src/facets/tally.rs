@@ -77,6 +77,14 @@ impl Tally {
         }
     }
 
+    pub(crate) fn memory_bytes(&self) -> usize {
+        match &self.counts {
+            Counts::Values(values) => values.as_ref().map_or(0, ValueCounts::memory_bytes),
+            Counts::Histogram(numbers) => numbers.as_ref().map_or(0, Histogram::memory_bytes),
+            Counts::Times(buckets) => buckets.memory_bytes(),
+        }
+    }
+
     /// Adds the counts of another tally of the same facet.
     ///
     /// # Errors
@@ -103,14 +111,14 @@ impl Tally {
     /// [`Error::Invalid`] when there are more intervals than a response holds, one begins below the least double, or the
     /// listed texts are longer than there is room for; [`Error::Stopped`].
     pub(crate) fn write(
-        self,
+        &mut self,
         (facet, at): (&Facet, usize),
         text_bytes: &mut usize,
         stop_check: &StopCheck<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let matches = self.matches;
-        match (facet, self.counts) {
+        match (facet, &mut self.counts) {
             (Facet::Values { column, limit }, Counts::Values(values)) => {
                 out.extend_from_slice(b"{\"column\":");
                 write_string(column, out);
@@ -121,21 +129,21 @@ impl Tally {
                     text_bytes,
                     out,
                 };
-                writer.write(values, stop_check)?;
+                writer.write(values.as_mut(), stop_check)?;
             }
             (Facet::Histogram { column, interval }, Counts::Histogram(histogram)) => {
                 out.extend_from_slice(b"{\"column\":");
                 write_string(column, out);
                 out.extend_from_slice(b",\"type\":\"histogram\",\"interval\":");
                 write_number(*interval, out);
-                write_histogram(histogram, at, matches, out)?;
+                write_histogram(histogram.as_mut(), at, matches, out)?;
             }
             (Facet::Times { time, interval }, Counts::Times(buckets)) => {
                 out.extend_from_slice(b"{\"time\":");
                 write_string(time.name(), out);
                 out.extend_from_slice(b",\"interval\":");
                 write_string(interval.name(), out);
-                write_intervals(at, interval.finish(buckets), write_quoted_time, out)?;
+                write_intervals(at, interval.counted(buckets), write_quoted_time, out)?;
             }
             _ => unreachable!("a tally is written for the facet that it was made for"),
         }

@@ -101,6 +101,13 @@ impl TextCounts {
         (self.entries.iter_mut()).for_each(|entry| entry.count *= factor);
     }
 
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.table.allocation_size()
+            + self.entries.capacity() * size_of::<Entry>()
+            + self.bodies.capacity() * size_of::<Arc<Body>>()
+            + self.codes.capacity() * size_of::<u32>()
+    }
+
     /// Each string once, with its count.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (TextAt<'_>, u64)> {
         self.entries.iter().map(|entry| {

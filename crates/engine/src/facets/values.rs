@@ -58,6 +58,10 @@ impl ValueCounts {
         self.texts.multiply(factor);
     }
 
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.numbers.memory_bytes() + self.texts.memory_bytes()
+    }
+
     /// Adds the counts of other blocks of the same column.
     ///
     /// # Errors
@@ -91,21 +95,18 @@ impl ValuesWriter<'_> {
     /// [`Error::Invalid`] when the listed texts are longer than the response has room for; [`Error::Stopped`].
     pub(crate) fn write(
         self,
-        counts: Option<ValueCounts>,
+        counts: Option<&mut ValueCounts>,
         stop_check: &StopCheck<'_>,
     ) -> Result<(), Error> {
-        // Outlives `top`, which borrows from it.
-        let strings;
         let mut top = TopValues::new(self.limit);
         if let Some(counts) = counts {
             for (count, value) in counts.booleans.into_iter().zip([false, true]) {
                 top.add(count, || Value::Boolean(value));
             }
-            for (number, count) in counts.numbers.finish(Grain::Value) {
+            for (number, count) in counts.numbers.counted(Grain::Value) {
                 top.add(count, || Value::Number(number));
             }
-            strings = counts.texts;
-            for (text, count) in strings.iter() {
+            for (text, count) in counts.texts.iter() {
                 stop_check.before_testing(TEXT_BYTES)?;
                 top.add(count, || Value::Text(text.get()));
             }

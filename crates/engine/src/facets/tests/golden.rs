@@ -65,7 +65,7 @@ fn the_response_is_the_golden_one() {
     ]))
     .expect("they parse");
     let counter = FacetCounter::bind(&facets, &names);
-    counter.count(&block, &Mask::full(4));
+    counter.count(&block, &Mask::full(4)).expect("few values");
     let response = String::from_utf8(
         counter
             .write(usize::MAX, &StopCheck::never())

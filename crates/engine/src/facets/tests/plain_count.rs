@@ -79,7 +79,7 @@ fn count(facets: &Json, blocks: &[Block], masks: &[Mask], names: &ColumnNames) -
             let counter = &counter;
             scope.spawn(move || {
                 for (block, mask) in blocks.iter().zip(masks).skip(half).step_by(2) {
-                    counter.count(block, mask);
+                    counter.count(block, mask).expect("few values");
                 }
             });
         }
@@ -182,6 +182,7 @@ fn facets_equal_a_plain_count() {
                 .map(|bucket| {
                     crate::json::parse_time(bucket["from"].as_str().expect("a time"))
                         .expect("ISO 8601")
+                        .milliseconds
                 })
                 .collect();
             assert!(starts.is_sorted());
@@ -243,10 +244,12 @@ fn a_record_that_counts_several_times_counts_as_so_many_records() {
             let counts: Vec<u32> = (0..block.len())
                 .map(|at| [0, 1, 2, 5, 11][(at + random.below(2)) % 5])
                 .collect();
-            several.count_many(block, &counts);
+            several.count_many(block, &counts).expect("few values");
             for round in 0..11 {
                 let has_round = |count: u32| count > round;
-                single.count(block, &Mask::of(&counts, &block.alive, has_round));
+                single
+                    .count(block, &Mask::of(&counts, &block.alive, has_round))
+                    .expect("few values");
             }
         }
         let [several, single] = [several, single].map(|counter| {
@@ -255,4 +258,52 @@ fn a_record_that_counts_several_times_counts_as_so_many_records() {
         });
         assert_eq!(several, single);
     }
+}
+
+#[test]
+fn equal_facets_are_counted_once_and_listed_as_each_asks() {
+    let mut names = ColumnNames::default();
+    let blocks = blocks(&mut Random(7), &[4096], &mut names);
+    let count = |request: &Json| {
+        let facets = Facet::parse_list(request).expect("facets");
+        let counter = FacetCounter::bind(&facets, &names);
+        counter
+            .count(&blocks[0], &Mask::full(4096))
+            .expect("little memory");
+        let bytes = counter.memory.bytes();
+        let written = counter
+            .write(usize::MAX, &StopCheck::never())
+            .expect("written");
+        let json: Json = serde_json::from_slice(&written).expect("JSON");
+        (bytes, json)
+    };
+    let request = json!([
+        { "column": "unique", "limit": 3 }, { "column": "unique", "limit": 7 }, { "column": "unique", "limit": 3 },
+        { "time": "created", "interval": "day" }, { "column": "whole", "type": "histogram", "interval": 5 },
+        { "time": "created", "interval": "day" }, { "column": "whole", "type": "histogram", "interval": 6 },
+    ]);
+    let alone = |at: usize| count(&json!([request[at]]));
+    let (bytes, all) = count(&request);
+    for at in 0..7 {
+        assert_eq!(all[at], alone(at).1[0], "facet {at}");
+    }
+    assert_eq!(
+        bytes,
+        [0, 3, 4, 6].map(|at| alone(at).0).iter().sum::<usize>()
+    );
+}
+
+#[test]
+fn counts_that_take_too_much_memory_are_refused() {
+    let mut names = ColumnNames::default();
+    let blocks = blocks(&mut Random(7), &[4096; 4], &mut names);
+    let facets = Facet::parse_list(&json!([{ "column": "unique" }])).expect("facets");
+    let mut counter = FacetCounter::bind(&facets, &names);
+    let count = |counter: &FacetCounter, at: usize| counter.count(&blocks[at], &Mask::full(4096));
+    count(&counter, 0).expect("little memory");
+    counter.memory.max_bytes = counter.memory.bytes() + 1_000;
+    let refused = (1..4).find_map(|at| count(&counter, at).err());
+    let refused = refused.expect("other texts take more memory");
+    assert_eq!(refused.code(), "invalid_request");
+    assert_eq!(refused.problems()[0].pointer, "/facets");
 }

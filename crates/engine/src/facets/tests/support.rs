@@ -118,7 +118,7 @@ pub(crate) fn counted(
 ) -> Result<Json, crate::Error> {
     let facets = Facet::parse_list(facets).expect("they parse");
     let counter = FacetCounter::bind(&facets, names);
-    counter.count(block, &Mask::full(block.len()));
+    counter.count(block, &Mask::full(block.len()))?;
     let json = counter.write(usize::MAX, &StopCheck::never())?;
     Ok(serde_json::from_slice(&json).expect("a response is JSON"))
 }

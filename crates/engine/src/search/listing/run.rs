@@ -226,7 +226,7 @@ impl BoundQuery {
             }
             let mut mask = self.selection.mask(block, stop_check)?;
             total += mask.count() as u64;
-            facets.count(block, &mask);
+            facets.count(block, &mask)?;
             let keys = sort.keys(block);
             KeyRange::new(
                 start.map(|start| &start.position().key),

@@ -41,9 +41,12 @@ impl MatchCounts {
     }
 
     /// Counts the matches of a block. Each block is counted once.
-    pub(crate) fn add(&self, block: &Block, matches: &Mask) {
+    ///
+    /// # Errors
+    /// Those of [`FacetCounter::count`].
+    pub(crate) fn add(&self, block: &Block, matches: &Mask) -> Result<(), Error> {
         self.matches.fetch_add(matches.count() as u64, Relaxed);
-        self.facets.count(block, matches);
+        self.facets.count(block, matches)
     }
 
     /// The counts of all matches, once every block was scanned.

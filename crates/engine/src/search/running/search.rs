@@ -65,6 +65,11 @@ impl RunningSearch {
         self.counts_all() && self.snapshot().records() > MAX_COUNTED
     }
 
+    /// Whether the scan counts the facets of many records.
+    pub(crate) fn holds_many_counts(&self) -> bool {
+        self.counts_many() && !self.request.facets.is_empty()
+    }
+
     /// Whether the approximate index already covers a block.
     pub(crate) fn is_covered(&self, block: &Block) -> bool {
         self.index_use.as_ref().is_some_and(|index| {
@@ -140,8 +145,10 @@ impl RunningSearch {
 
     /// Counts the matches of a block, if the search counts all matches.
     pub(crate) fn count_matches(&self, block: &Block, matches: &Mask) {
-        if self.counts_all() {
-            self.match_counts.add(block, matches);
+        if self.counts_all()
+            && let Err(error) = self.match_counts.add(block, matches)
+        {
+            self.outcome.fail(error);
         }
     }
 }

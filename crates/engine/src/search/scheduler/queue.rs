@@ -14,6 +14,9 @@ const MAX_WAITING: usize = 4096;
 /// Searches of one shared scan: as many as the kernels compare at once.
 const MAX_BATCH: usize = 64;
 
+/// Searches of one shared scan that count the facets of many records, because each holds its counts until the scan ends.
+const MAX_COUNTING: usize = 4;
+
 /// The searches that have arrived and are not yet answered.
 #[derive(Default)]
 pub(crate) struct Queue {
@@ -149,7 +152,8 @@ impl Queue {
         self.bound.remove(at)
     }
 
-    /// Starts a shared scan for each database that has bound searches and no scan: of searches of one snapshot.
+    /// Starts a shared scan for each database that has bound searches and no scan: of searches of one snapshot. A search
+    /// with many words is alone in its scan, because others would wait for its words.
     fn start_scans(&mut self) {
         if !std::mem::take(&mut self.may_start) {
             return;
@@ -166,12 +170,7 @@ impl Queue {
             }
             match batches.iter_mut().find(|batch| is_same(batch)) {
                 None => batches.push(vec![search]),
-                Some(batch)
-                    if batch.len() < MAX_BATCH
-                        && Arc::ptr_eq(batch[0].snapshot(), search.snapshot()) =>
-                {
-                    batch.push(search);
-                }
+                Some(batch) if may_join(&search, batch) => batch.push(search),
                 Some(_) => others.push_back(search),
             }
         }
@@ -187,6 +186,16 @@ impl Queue {
             || !self.scans.is_empty()
             || self.may_start && !self.bound.is_empty()
     }
+}
+
+/// Whether a search may share the scan of others of its database.
+fn may_join(search: &RunningSearch, batch: &[Arc<RunningSearch>]) -> bool {
+    let first = &batch[0];
+    let counting = batch.iter().filter(|other| other.holds_many_counts());
+    let is_full =
+        batch.len() >= MAX_BATCH || search.holds_many_counts() && counting.count() >= MAX_COUNTING;
+    let has_words = first.scope.has_many_words || search.scope.has_many_words;
+    !is_full && !has_words && Arc::ptr_eq(first.snapshot(), search.snapshot())
 }
 
 #[cfg(test)]
@@ -280,6 +289,26 @@ mod tests {
         }
         assert!(queue.has_more());
         assert_eq!(next_scan(&mut queue).len(), 2);
+    }
+
+    #[test]
+    fn a_search_with_many_words_is_alone_in_its_scan() {
+        let large = database(1);
+        let mut queue = Queue::default();
+        let search = || bound(&large, &StopFlag::default());
+        for _ in 0..2 {
+            queue.push_bound(search(), true);
+            let mut words = search();
+            words.scope.has_many_words = true;
+            queue.push_bound(words, true);
+        }
+        let scans: Vec<_> = (0..3).map(|_| next_scan(&mut queue)).collect();
+        let words = |scan: &Vec<Arc<RunningSearch>>| scan[0].scope.has_many_words;
+        assert_eq!(scans.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 1]);
+        assert_eq!(
+            scans.iter().map(words).collect::<Vec<_>>(),
+            [false, true, true]
+        );
     }
 
     #[test]
