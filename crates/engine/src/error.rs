@@ -256,6 +256,13 @@ impl Error {
         }
     }
 
+    /// Whether a database that could not be opened because of this may open later: the disk was full, or the process had no
+    /// file descriptor or memory left.
+    pub(crate) fn may_pass(&self) -> bool {
+        self.code() == "disk_full"
+            || matches!(self, Self::Store(error) if error.is_for_want_of_resources())
+    }
+
     /// The problems of the request, with pointers.
     #[must_use]
     pub fn problems(&self) -> Vec<ValidationError> {

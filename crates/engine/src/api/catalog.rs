@@ -238,7 +238,8 @@ impl Catalog {
         Err(error)
     }
 
-    /// Replaces `source`, which is closed, by what was opened from its directory.
+    /// Replaces `source`, which is closed, by what was opened from its directory. When that may open later, `source` is
+    /// still read and searched.
     ///
     /// # Errors
     /// The error of `opened`. [`Error::DatabaseNotFound`] when `source` is no longer listed.
@@ -256,7 +257,12 @@ impl Catalog {
             // The engine is closing, and the next start opens the database.
             (Some(_), Err(Error::Closed)) => return Err(Error::Closed),
             (Some(slot), Err(error)) => {
-                *slot = Slot::open_failed(&self.dependencies.events, id, &error);
+                let failed = Slot::open_failed(&self.dependencies.events, id, &error);
+                if failed.waits() {
+                    source.note_not_reopened(&error);
+                } else {
+                    *slot = failed;
+                }
                 return Err(error);
             }
             // The database was dropped meanwhile.
@@ -269,6 +275,36 @@ impl Catalog {
             }
         }
         Ok(())
+    }
+
+    /// Opens the databases that wait for it.
+    pub(crate) fn open_waiting(&self) {
+        let waiting: Vec<String> = {
+            let slots = self.slots.read();
+            let waiting = slots.iter().filter(|(_, slot)| slot.waits());
+            waiting.map(|(id, _)| id.clone()).collect()
+        };
+        for id in waiting {
+            // A database that is dropped meanwhile is not opened.
+            let _files = self.lock_files();
+            let waits = self.slots.read().get(&id).is_some_and(Slot::waits);
+            if !waits || self.is_closed() {
+                continue;
+            }
+            let events = &self.dependencies.events;
+            let open = || self.open_database(&id, &self.path(&id));
+            let slot = match guarded(events, "while a database was opened", open) {
+                Ok(database) => Slot::Ready(Arc::new(database)),
+                Err(error) if error.may_pass() || matches!(error, Error::Closed) => continue,
+                Err(error) => Slot::open_failed(events, &id, &error),
+            };
+            self.slots.write().insert(id, slot);
+        }
+    }
+
+    /// Whether a database waits to be opened.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.slots.read().values().any(Slot::waits)
     }
 
     /// Whether the catalog is closed or closing.

@@ -50,6 +50,8 @@ pub(crate) struct Database {
     writer: Arc<WriterQueue>,
     /// Whether the database is or was dropped.
     dropped: Arc<AtomicBool>,
+    /// See [`Database::note_not_reopened`].
+    not_reopened: Arc<OnceLock<(&'static str, String)>>,
 }
 
 impl Database {
@@ -96,14 +98,11 @@ impl Database {
             .meta(CREATED_AT)?
             .and_then(|bytes| bytes.try_into().ok())
             .map_or(0, i64::from_le_bytes);
-        let last_write_at = last_write_at(&reader, store.last_position())?.unwrap_or(created_at);
-        // A change has the times that its record brought, which may be before the database was created.
-        let last_write_at = last_write_at.max(created_at);
         let index_files = directory.join("derived");
         let events = DatabaseEvents::new(&dependencies.events, id);
         let shared = Arc::new(Shared {
             published: Arc::new(PublishedCell::new(Published::empty())),
-            last_write_at: AtomicI64::new(last_write_at),
+            last_write_at: AtomicI64::new(created_at.max(store.last_commit_at())),
             disk_bytes: AtomicU64::new(0),
             metrics: Arc::clone(&dependencies.metrics),
             writable: AtomicBool::new(true),
@@ -151,6 +150,7 @@ impl Database {
             settings,
             shared,
             dropped: Arc::default(),
+            not_reopened: Arc::default(),
             writer: queue,
         })
     }
@@ -243,13 +243,18 @@ impl Database {
         WaitingWrite::new(&self.shared.metrics)
     }
 
-    /// A reply to a call to the writer. It says so if the writer has ended because the database is dropped.
+    /// A reply to a call to the writer. It says so if the writer has ended because the database is dropped, or could not be
+    /// opened again.
     pub(crate) fn reply<T: 'static>(&self, done: Done<T>) -> Reply<T> {
         let (dropped, id) = (Arc::clone(&self.dropped), self.id.clone());
+        let not_reopened = Arc::clone(&self.not_reopened);
         Reply::new(Box::new(move |outcome| {
-            done(match outcome {
-                Err(Error::Closed) if dropped.load(Relaxed) => Err(Error::DatabaseNotFound { id }),
-                outcome => outcome,
+            done(match (outcome, not_reopened.get()) {
+                (Err(Error::Closed), _) if dropped.load(Relaxed) => {
+                    Err(Error::DatabaseNotFound { id })
+                }
+                (Err(Error::Closed), Some(&(reason, _))) => Err(Error::NotOpened { id, reason }),
+                (outcome, _) => outcome,
             });
         }))
     }
@@ -297,6 +302,17 @@ impl Database {
         self.dropped.load(Relaxed)
     }
 
+    /// Notes why a database that was closed, to be opened again, could not be opened. Its last snapshot is still read and
+    /// searched.
+    pub(crate) fn note_not_reopened(&self, error: &Error) {
+        let _ = self.not_reopened.set((error.code(), error.to_string()));
+    }
+
+    /// The code and the text of the error of [`Database::note_not_reopened`].
+    pub(crate) fn not_reopened(&self) -> Option<&(&'static str, String)> {
+        self.not_reopened.get()
+    }
+
     /// Ends the pause of a backup that is not complete.
     pub(crate) fn resume(&self) {
         self.writer.resume();
@@ -308,12 +324,6 @@ impl Drop for Database {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-/// The time of the last change in the feed.
-fn last_write_at(reader: &Reader, position: u64) -> Result<Option<i64>, Error> {
-    let last = reader.changes(position.saturating_sub(1), 1)?;
-    Ok(last.first().map(|change| change.at))
 }
 
 #[cfg(test)]

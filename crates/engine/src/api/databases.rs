@@ -12,10 +12,29 @@ use crate::settings::Settings;
 
 impl Engine {
     /// Loads every database into memory. A database that cannot be opened does not block the others:
-    /// [`Engine::progress`] tells why it failed, and calls for it are refused.
+    /// [`Engine::progress`] tells why it failed, and calls for it are refused. A database that failed because the disk is
+    /// full is opened when there is room.
     pub fn load(self: &Arc<Self>, done: Done<()>) {
         let engine = Arc::clone(self);
-        self.run(done, move || engine.catalog.load_all());
+        self.run(done, move || {
+            engine.catalog.load_all()?;
+            engine.open_waiting_databases();
+            Ok(())
+        });
+    }
+
+    /// Opens the databases that wait for it, such as for room on the disk, until none waits.
+    pub(crate) fn open_waiting_databases(self: &Arc<Self>) {
+        if self.catalog.has_waiting() {
+            let engine = Arc::downgrade(self);
+            self.retries.begin(move || {
+                let engine = engine.upgrade();
+                engine.is_some_and(|engine| {
+                    engine.catalog.open_waiting();
+                    !engine.is_closed() && engine.catalog.has_waiting()
+                })
+            });
+        }
     }
 
     /// The state of every database as JSON, also while [`Engine::load`] runs. `problem` is why a database could not be

@@ -9,6 +9,7 @@ use crate::api::catalog::Catalog;
 use crate::api::database::{Database, Dependencies};
 use crate::api::guard::guarded;
 use crate::api::reembeddings::Reembeddings;
+use crate::api::retries::Retries;
 use crate::api::threads::Threads;
 use crate::api::workers::Step;
 use crate::background::Scheduler;
@@ -34,6 +35,8 @@ pub struct Engine {
     writers: Arc<WriterThreads>,
     metrics: Arc<Metrics>,
     pub(crate) events: Arc<EventQueue>,
+    /// Opens databases again that could not be opened because of something that may pass.
+    pub(crate) retries: Retries,
     lock: Mutex<Option<DataLock>>,
 }
 
@@ -88,6 +91,7 @@ impl Engine {
             searches: SearchScheduler::start(threads, Arc::clone(&metrics)).map_err(file)?,
             metrics,
             threads: Threads::start().map_err(file)?,
+            retries: Retries::default(),
             lock: Mutex::new(Some(lock)),
         }))
     }
@@ -152,7 +156,10 @@ impl Engine {
         let mut lock = self.lock.lock();
         self.searches.close();
         self.threads.close();
+        self.retries.wake();
         self.reembeddings.clear();
+        // A database that is being opened is listed then, and closed with the others.
+        drop(self.catalog.lock_files());
         self.catalog.close_databases();
         self.writers.close();
         self.scheduler.close();

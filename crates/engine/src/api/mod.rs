@@ -15,6 +15,7 @@ mod model_switch;
 mod reads;
 mod reembedding_calls;
 mod reembeddings;
+mod retries;
 mod slot;
 mod threads;
 mod workers;

@@ -92,6 +92,7 @@ impl Engine {
     pub fn switch_reembedding(self: &Arc<Self>, id: String, done: Done<()>) {
         self.run_switch(done, move |engine| {
             switch(&engine.catalog, &engine.reembeddings, &id)
+                .inspect_err(|_| engine.open_waiting_databases())
         });
     }
 
@@ -120,7 +121,7 @@ impl Engine {
     fn run_switch(
         self: &Arc<Self>,
         done: Done<()>,
-        work: impl FnOnce(&Self) -> Result<(), Error> + Send + 'static,
+        work: impl FnOnce(&Arc<Self>) -> Result<(), Error> + Send + 'static,
     ) {
         let engine = Arc::clone(self);
         self.threads.switches.run(done, move || {

@@ -19,13 +19,27 @@ pub(crate) enum Slot {
     /// The database is in memory.
     Ready(Arc<Database>),
     /// The database could not be opened or dropped.
-    Failed { code: &'static str, detail: String },
+    Failed {
+        code: &'static str,
+        detail: String,
+        /// Whether it is opened later; see [`Error::may_pass`].
+        may_pass: bool,
+    },
 }
 
 impl Slot {
     /// A database that could not be opened because of `error`, which is reported as an event.
     pub(crate) fn open_failed(events: &EventQueue, id: &str, error: &Error) -> Self {
         Self::failed(events, EventCode::OpenFailed, error.code(), id, error)
+    }
+
+    /// Whether the database waits to be opened, or to be opened again.
+    pub(crate) fn waits(&self) -> bool {
+        match self {
+            Self::Failed { may_pass, .. } => *may_pass,
+            Self::Ready(database) => database.not_reopened().is_some(),
+            Self::Loading { .. } | Self::Reserved => false,
+        }
     }
 
     /// A database whose files could not be removed because of `error`, which is reported as an event.
@@ -43,7 +57,12 @@ impl Slot {
     ) -> Self {
         let detail = error.to_string();
         events.emit(event, Some(&id.into()), detail.as_str());
-        Self::Failed { code, detail }
+        let may_pass = event == EventCode::OpenFailed && error.may_pass();
+        Self::Failed {
+            code,
+            detail,
+            may_pass,
+        }
     }
 
     /// The database, if calls for it can be served.
@@ -71,12 +90,19 @@ impl Slot {
                 "memory_bytes": 0, "disk_bytes": 0,
             })),
             Self::Reserved => None,
-            Self::Failed { code, detail } => Some(json!({
+            Self::Failed { code, detail, .. } => Some(json!({
                 "id": id, "loaded": false, "writable": false, "records": 0,
                 "memory_bytes": 0, "disk_bytes": 0,
                 "problem": { "code": code, "detail": detail },
             })),
-            Self::Ready(database) => Some(sizes(database)),
+            Self::Ready(database) => {
+                let mut progress = sizes(database);
+                if let Some((code, detail)) = database.not_reopened() {
+                    progress["writable"] = false.into();
+                    progress["problem"] = json!({ "code": code, "detail": detail });
+                }
+                Some(progress)
+            }
         }
     }
 }
