@@ -354,13 +354,22 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
   test('a service and a reader of a replica need the privileges of the guide, and no more', async () => {
     const guide = readFileSync(new URL('../../docs/how-to/postgresql.md', import.meta.url), 'utf8');
     const [, statements = ''] = /<<'END'\n(CREATE ROLE[^`]*)END\n```/.exec(guide) ?? [];
+    const [, grants = ''] = /<<'END'\n(DO [^`]*)END\n```/.exec(guide) ?? [];
     const own = await server.createDatabase();
     const name = new URL(own).pathname.slice(1);
     await server.run(statements.replaceAll(/\bDATABASE cosift\b/g, `DATABASE ${name}`), name);
     const as = (user: string) => connect(own.replace('cosift@', `${user}@`), 4);
     const service = new PostgresStore(as('cosift_service'), LIMITS, { replica: as('cosift_reader') });
     await service.load();
+    await service.createDatabase('before', { model: null, fingerprint: null, dimensions: 2 });
+    await server.run(grants, name);
     await service.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });
+    const readable = `SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class
+      WHERE relnamespace = 'cosift'::regnamespace AND relkind = 'r'
+      AND has_table_privilege('cosift_reader', oid, 'SELECT')`;
+    expect(await server.run(readable, name)).toBe(
+      'changes_2 columns databases passages_1_1 passages_2_1 records_1_1 records_2_1',
+    );
     const body = Buffer.from(JSON.stringify({ records: [{ id: 1, data: {}, vector: [1, 0] }] }));
     await service.commit('db', await service.prepareBatch('db', body), { vectors: new Float32Array() });
     const reader = new PostgresStore(as('cosift_reader'), LIMITS);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { EmbeddingBackend } from '../../src/backend/embedding-backend.js';
 import { Models } from '../../src/backend/models.js';
 import type { CosiftError } from '../../src/errors.js';
@@ -14,6 +14,7 @@ describe.skipIf(NO_SERVER !== undefined)(
   () => {
     let server: PostgresServer;
     let fronts: EmbeddingBackend[];
+    let url: string;
 
     const openFront = async (url: string) => {
       const store = new PostgresStore(new NodePostgres({ url, maxConnections: 4 }), LIMITS);
@@ -21,13 +22,15 @@ describe.skipIf(NO_SERVER !== undefined)(
       await front.ready;
       return front;
     };
+    const numberOf = (id: string) =>
+      server.run(`SELECT number FROM cosift.databases WHERE id = '${id}'`, new URL(url).pathname.slice(1));
     const noReopen = async () => undefined;
     const on = (front: EmbeddingBackend, id: string) =>
       new TestDatabase({ backend: front, reopen: noReopen, close: noReopen }, id);
 
     beforeAll(async () => {
       server = await PostgresServer.start();
-      const url = await server.createDatabase();
+      url = await server.createDatabase();
       // Both create the tables at the same time.
       fronts = await Promise.all([openFront(url), openFront(url)]);
     }, 120_000);
@@ -69,6 +72,42 @@ describe.skipIf(NO_SERVER !== undefined)(
       await expect(on(fronts[1]!, 'again').search(text)).rejects.toMatchObject({
         code: 'database_not_found',
       });
+    });
+
+    test('the clock of a front neither shortens the feed nor goes back', async () => {
+      await fronts[0]!.createDatabase('clocks', { dimensions: 2 });
+      const [one, other] = fronts.map((front) => on(front, 'clocks')) as [TestDatabase, TestDatabase];
+      await one.put({ id: 1, data: {}, vector: [1, 0] });
+      const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 31 * 86_400_000);
+      await other.put({ id: 2, data: {}, vector: [1, 0] });
+      clock.mockReturnValue(Date.now() + 400 * 86_400_000);
+      await other.put({ id: 3, data: {}, vector: [1, 0] });
+      clock.mockRestore();
+      await one.put({ id: 4, data: {}, vector: [1, 0] });
+      // Changes of a former version, whose times were those of the fronts.
+      const name = new URL(url).pathname.slice(1);
+      const age = 31 * 86_400_000;
+      await server.run(
+        `UPDATE cosift.changes_${await numberOf('clocks')} SET written = written - ${age} WHERE position = 2`,
+        name,
+      );
+      await one.put({ id: 5, data: {}, vector: [1, 0] });
+      const { changes } = await other.changes({});
+      expect(changes.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5]);
+      const times = changes.map(({ at }) => Date.parse(at));
+      expect(times).toEqual(times.toSorted((a, b) => a - b));
+      expect(Math.abs(Date.now() - times[4]!)).toBeLessThan(60_000);
+      // The clock of PostgreSQL went back.
+      const ahead = Date.now() + 3_600_000;
+      await server.run(`UPDATE cosift.databases SET last_write_at = ${ahead} WHERE id = 'clocks'`, name);
+      await one.put({ id: 1, data: { n: 1 }, vector: [1, 0] });
+      await other.put({ id: 1, data: { n: 1 }, vector: [1, 0] });
+      await one.put({ id: 6, data: {}, vector: [1, 0] });
+      const at = new Date(ahead).toISOString();
+      const touched = (await one.record(1, 'uuid')).timestamps;
+      expect(touched).toMatchObject({ changed_at: at, synced_at: at });
+      const created = (await one.record(6, 'uuid')).timestamps;
+      expect(created).toEqual({ created_at: at, changed_at: at, synced_at: at });
     });
 
     test('what one front acknowledged, the other finds; ids and positions have no gap and no repetition', async () => {

@@ -38,6 +38,49 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     for (const store of [running, ...updated]) await store.close();
   });
 
+  test('several processes create the tables at the same time', async () => {
+    const url = await server.createDatabase();
+    const stores = Array.from(
+      { length: 4 },
+      () => new PostgresStore(new NodePostgres({ url, maxConnections: 2 }), LIMITS),
+    );
+    await Promise.all(stores.map((store) => store.load()));
+    for (const store of stores) await store.close();
+  });
+
+  test('a start needs no lock that a role with few privileges can hold', async () => {
+    const url = await server.createDatabase();
+    const name = new URL(url).pathname.slice(1);
+    const open = () => new PostgresStore(new NodePostgres({ url, maxConnections: 2 }), LIMITS);
+    const first = open();
+    await first.load();
+    await server.run(
+      `CREATE ROLE curious LOGIN; GRANT USAGE ON SCHEMA cosift TO curious;
+      GRANT SELECT ON cosift.schema_version TO curious`,
+      name,
+    );
+    const reader = new pg.Client({ connectionString: url.replace('cosift@', 'curious@') });
+    await reader.connect();
+    await reader.query('BEGIN; LOCK TABLE cosift.schema_version IN ACCESS SHARE MODE');
+    const advisory = 'SELECT pg_advisory_lock(7204113901)';
+    await reader.query(advisory);
+    const stronger = reader.query('LOCK TABLE cosift.schema_version IN EXCLUSIVE MODE');
+    await expect(stronger).rejects.toThrow('permission denied');
+    await reader.query('ROLLBACK; BEGIN; SELECT * FROM cosift.schema_version');
+    const second = open();
+    await second.load();
+    await server.run(
+      `ALTER TABLE cosift.databases DROP COLUMN held_by, DROP COLUMN held_until;
+      UPDATE cosift.schema_version SET version = 1`,
+      name,
+    );
+    const third = open();
+    await third.load();
+    expect(await server.run('SELECT version FROM cosift.schema_version', name)).toBe('2');
+    await reader.end();
+    for (const store of [first, second, third]) await store.close();
+  });
+
   test('a migration that waits for a long read keeps nobody else waiting', async () => {
     const url = await server.createDatabase();
     const name = new URL(url).pathname.slice(1);

@@ -5,6 +5,7 @@ import { type NativeRules, native } from '../local/binding.js';
 import { engineLimits } from '../local/engine-limits.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoredDatabase, StoreSettings } from '../record-store.js';
+import { CLOCK } from './clock.js';
 import { type Distribution, distribute, distributeLike } from './distribution.js';
 import { hasHnswIndex } from './hnsw-index.js';
 import { changeTable, type RecordTables, recordTables } from './schema.js';
@@ -37,6 +38,12 @@ export interface CatalogEntry {
   adopted: number;
   /** The process that keeps the commits of others waiting, also after its time. */
   held_by: string | null;
+}
+
+/** A database that a transaction has locked. */
+export interface LockedEntry extends CatalogEntry {
+  /** The time of a write: that of the clock of PostgreSQL, but at least that of the last write. */
+  now: number;
 }
 
 /** What the reads of records need to know of a database. Nearly all commits leave it as it is. */
@@ -95,14 +102,15 @@ export class Catalog {
 
   /**
    * Finds a database and keeps other writers of it waiting until the end of the transaction. So the commits of a
-   * database, and the positions of their changes, are in one order.
+   * database, and the positions and times of their changes, are in one order.
    *
    * @throws {CosiftError} `database_not_found`
    */
-  async lock(sql: Sql, id: string): Promise<CatalogEntry> {
-    const text = 'SELECT * FROM cosift.databases WHERE id = $1::text FOR UPDATE';
-    const [entry] = await sql.run<CatalogEntry>(text, [id]);
-    return this.#checked(entry, id);
+  async lock(sql: Sql, id: string): Promise<LockedEntry> {
+    const text = `SELECT *, ${CLOCK} AS clock FROM cosift.databases WHERE id = $1::text FOR UPDATE`;
+    const [found] = await sql.run<CatalogEntry & { clock: number }>(text, [id]);
+    const { clock, ...entry } = this.#checked(found, id);
+    return { ...entry, now: Math.max(clock, entry.last_write_at) };
   }
 
   async list(sql: Sql): Promise<CatalogEntry[]> {
@@ -136,13 +144,12 @@ export class Catalog {
     given: StoreSettings,
   ): Promise<{ created: boolean; entry: CatalogEntry }> {
     const settings = settingsText(given);
-    const now = Date.now();
-    const values = [id, randomBytes(16).toString('hex'), settings, now];
+    const values = [id, randomBytes(16).toString('hex'), settings];
     const [entry] = await sql.run<CatalogEntry>(
       `INSERT INTO cosift.databases
         (id, epoch, generation, settings, created_at, last_write_at, records, next_id, position, removed, version,
         has_passages)
-      VALUES ($1::text, $2::text, 1, $3::text, $4::bigint, $4::bigint, 0, 1, 0, 0, 0, false)
+      VALUES ($1::text, $2::text, 1, $3::text, ${CLOCK}, ${CLOCK}, 0, 1, 0, 0, 0, false)
       ON CONFLICT (id) DO NOTHING RETURNING *`,
       values,
     );
@@ -287,7 +294,7 @@ export class Catalog {
     return this.#vectorType;
   }
 
-  #checked(entry: CatalogEntry | undefined, id: string): CatalogEntry {
+  #checked<Entry extends CatalogEntry>(entry: Entry | undefined, id: string): Entry {
     if (entry !== undefined) return entry;
     this.#rules.delete(id);
     this.#seen.delete(id);

@@ -31,7 +31,7 @@ export async function adoptFeed(
           arrayOf(batch.map((change) => change.uuid)),
           arrayOf(batch.map(({ key }) => (key === undefined ? null : Buffer.from(key, 'utf8')))),
           arrayOf(batch.map((change) => Date.parse(change.at))),
-          Date.now(),
+          entry.now,
         ],
       );
     }

@@ -3,6 +3,7 @@ import { type NativeRules, native } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoreChangesRequest } from '../record-store.js';
 import { type Catalog, type CatalogEntry, changesOf, recordsOf } from './catalog.js';
+import { lastExpired } from './retention.js';
 import { keyText, nativeRow, type RecordRow, ROW } from './rows.js';
 import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
 import { KINDS } from './writer.js';
@@ -54,13 +55,10 @@ export class FeedReader {
       throw new CosiftError('feed_restarted', detail, { fields: { epoch: entry.epoch } });
     }
     // Writes remove old changes. Until the next write, they only count as removed.
-    const [old] = await sql.run<{ position: number | null }>(
-      `SELECT max(position) AS position FROM ${changesOf(entry)} WHERE written < $1::bigint`,
-      [Date.now() - this.#keepChangesMs],
-    );
+    const expired = await lastExpired(sql, entry, this.#keepChangesMs);
     // A filter cannot tell what an adopted change hides, because it lacks the data before the change.
     const adopted = forced_filter === undefined ? 0 : entry.adopted;
-    const removed = Math.max(entry.removed, old?.position ?? 0, adopted);
+    const removed = Math.max(expired, adopted);
     if (after < removed) {
       const detail =
         `changes up to position ${removed} of database ${id} are no longer kept: ` +

@@ -1,17 +1,20 @@
 import { sleep } from '../../async/sleep.js';
-import { CosiftError, isCode } from '../../errors.js';
+import { CosiftError } from '../../errors.js';
 import type { Sql, SqlDatabase } from './sql.js';
 
-/** The lock that creates and migrates the tables: an arbitrary number that no other program uses. */
-const MIGRATION_LOCK = 7_204_113_901;
-
-/** The state of PostgreSQL when a lock is not given in time. */
-const IN_USE = '55P03';
+/**
+ * The states of PostgreSQL when a lock is not given in time, and when another process has just created the same schema,
+ * extension or table.
+ */
+const IN_USE = ['55P03', '23505', '42P06', '42P07', '42710'];
 /** Attempts to migrate tables that are in use: about two minutes. */
 const MAX_ATTEMPTS = 80;
 const ATTEMPT_PAUSE_MS = 1_000;
 
-/** The statements of each version of the tables. A version that was released never changes. */
+/**
+ * The statements of each version of the tables. A version that was released never changes. The role of a replica may read
+ * the tables that are made after version 2, so a later one must not hold secrets.
+ */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
     `CREATE TABLE cosift.databases (
@@ -83,7 +86,7 @@ export async function migrate(database: SqlDatabase): Promise<void> {
       await migrateOnce(database);
       return;
     } catch (error) {
-      const isInUse = isCode(error, 'store_failed') && error.fields.postgres === IN_USE;
+      const isInUse = error instanceof CosiftError && IN_USE.includes(String(error.fields.postgres));
       if (!isInUse || attempt === MAX_ATTEMPTS) throw error;
       await sleep(ATTEMPT_PAUSE_MS);
     }
@@ -91,20 +94,17 @@ export async function migrate(database: SqlDatabase): Promise<void> {
 }
 
 async function migrateOnce(database: SqlDatabase): Promise<void> {
+  // Most starts have nothing to do, so they take no lock that another session could hold.
+  if ((await database.read(versionOf)) === MIGRATIONS.length) return;
   await database.write(async (sql) => {
-    await sql.run('SELECT pg_advisory_xact_lock($1::bigint)', [MIGRATION_LOCK]);
-    await prepareServer(sql);
-    await sql.run('CREATE TABLE IF NOT EXISTS cosift.schema_version (version integer NOT NULL)');
-    const [current] = await sql.run<{ version: number }>('SELECT version FROM cosift.schema_version');
-    const version = current?.version ?? 0;
-    if (version > MIGRATIONS.length) {
-      throw new CosiftError(
-        'store_failed',
-        `the tables of the store have version ${version}, which a later version of cosift made; update this one`,
-      );
-    }
     // A change that waits for a long read, such as an export, keeps all later statements waiting, too.
     await sql.run("SET LOCAL lock_timeout = '500ms'");
+    await prepareServer(sql);
+    await sql.run('CREATE TABLE IF NOT EXISTS cosift.schema_version (version integer NOT NULL)');
+    // Only the owner of the tables can take this lock. Any role could take an advisory lock.
+    await sql.run('LOCK TABLE cosift.schema_version IN EXCLUSIVE MODE');
+    const current = await versionOf(sql);
+    const version = current ?? 0;
     for (const statements of MIGRATIONS.slice(version)) {
       for (const statement of statements) await sql.run(statement);
     }
@@ -114,6 +114,26 @@ async function migrateOnce(database: SqlDatabase): Promise<void> {
       await sql.run('UPDATE cosift.schema_version SET version = $1::integer', [MIGRATIONS.length]);
     }
   });
+}
+
+/**
+ * The version of the tables; undefined where there are none.
+ *
+ * @throws {CosiftError} `store_failed` for a version that this cosift does not know.
+ */
+async function versionOf(sql: Sql): Promise<number | undefined> {
+  const [tables] = await sql.run<{ exist: boolean }>(
+    "SELECT to_regclass('cosift.schema_version') IS NOT NULL AS exist",
+  );
+  if (!tables?.exist) return undefined;
+  const [current] = await sql.run<{ version: number }>('SELECT version FROM cosift.schema_version');
+  if (current !== undefined && current.version > MIGRATIONS.length) {
+    throw new CosiftError(
+      'store_failed',
+      `the tables of the store have version ${current.version}, which a later version of cosift made; update this one`,
+    );
+  }
+  return current?.version;
 }
 
 /** Checks that the database can have the tables, and adds the type of vectors and the schema of the tables. */
@@ -211,6 +231,5 @@ export function changeTable(table: string): string[] {
       written bigint NOT NULL,
       before text
     )`,
-    `CREATE INDEX ON ${table} (written)`,
   ];
 }

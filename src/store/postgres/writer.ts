@@ -2,8 +2,16 @@ import { heldTooLong } from '../held-writes.js';
 import type { NativeRules, NativeWrites, Prepared } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type { CommitResult, EmbeddedVectors, PreparedRecords, StoreDeleteRequest } from '../record-store.js';
-import { type Catalog, type CatalogEntry, changesOf, recordsOf, tablesOf } from './catalog.js';
+import {
+  type Catalog,
+  type CatalogEntry,
+  changesOf,
+  type LockedEntry,
+  recordsOf,
+  tablesOf,
+} from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
+import { lastExpired } from './retention.js';
 import { nativeRow, type RecordRow, type Reference, ROW, rowsOf, type VectorsOf } from './rows.js';
 import { arrayOf, type Sql, type SqlDatabase, type SqlValue, Values } from './sql.js';
 import { deletePassages, replacePassages } from './vectors.js';
@@ -87,7 +95,7 @@ export class Writer {
       const { filter, forced_filter } = request;
       const changes: Changes[] = [];
       let deleted = 0;
-      const now = Date.now();
+      const { now } = entry;
       for (let last = 0; ; ) {
         signal?.throwIfAborted();
         const values = new Values();
@@ -108,7 +116,7 @@ export class Writer {
         if (rows.length < DELETED_AT_ONCE) break;
         last = (rows.at(-1) as RecordRow).id;
       }
-      await this.#finish(sql, entry, changes, { now, nextId: entry.next_id, records: -deleted });
+      await this.#finish(sql, entry, changes, { nextId: entry.next_id, records: -deleted });
       return deleted;
     }, signal);
   }
@@ -128,7 +136,7 @@ export class Writer {
   /** Writes prepared records into a database that the transaction has locked. */
   async #commit(
     sql: Sql,
-    entry: CatalogEntry,
+    entry: LockedEntry,
     prepared: Prepared,
     embedded: EmbeddedVectors,
   ): Promise<CommitResult> {
@@ -136,8 +144,12 @@ export class Writer {
     const { identities, vectors } = needsOf(rules, prepared);
     const stored = await rowsOf(sql, recordsOf(entry), identities, vectors);
     const names = await this.#catalog.columnNames(sql, entry);
-    const now = Date.now();
-    const commit = { nextId: entry.next_id, now, names, vectorType: await this.#catalog.vectorType(sql) };
+    const commit = {
+      nextId: entry.next_id,
+      now: entry.now,
+      names,
+      vectorType: await this.#catalog.vectorType(sql),
+    };
     const { committed, puts, changes, touches, columns, nextId } = unwrap(
       await rules.stage(prepared, stored.map(nativeRow), embedded, commit),
     );
@@ -145,33 +157,25 @@ export class Writer {
     await touchRecords(sql, recordsOf(entry), touches);
     await this.#catalog.countColumns(sql, entry, columns);
     const hasPassages = puts.vectors.scanned.count > 0;
-    await this.#finish(sql, entry, [changes], { now, nextId, records: changes.created, hasPassages });
+    await this.#finish(sql, entry, [changes], { nextId, records: changes.created, hasPassages });
     return committed as CommitResult;
   }
 
   /** Writes the changes of a commit, and the new state of its database. */
   async #finish(
     sql: Sql,
-    entry: CatalogEntry,
+    entry: LockedEntry,
     changes: readonly Changes[],
-    {
-      now,
-      nextId,
-      records,
-      hasPassages = false,
-    }: { now: number; nextId: number; records: number; hasPassages?: boolean },
+    { nextId, records, hasPassages = false }: { nextId: number; records: number; hasPassages?: boolean },
   ): Promise<void> {
+    const { now } = entry;
     let { position } = entry;
     for (const some of changes) {
       await insertChanges(sql, entry, some, position, now);
       position += some.count;
     }
     if (position > entry.position) await announce(sql, entry.id);
-    const [removed] = await sql.run<{ position: number | null }>(
-      `SELECT max(position) AS position FROM ${changesOf(entry)} WHERE written < $1::bigint`,
-      [now - this.#keepChangesMs],
-    );
-    const removedUpTo = Math.max(entry.removed, removed?.position ?? 0);
+    const removedUpTo = await lastExpired(sql, { ...entry, position }, this.#keepChangesMs);
     if (removedUpTo > entry.removed) {
       await sql.run(`DELETE FROM ${changesOf(entry)} WHERE position <= $1::bigint`, [removedUpTo]);
     }
