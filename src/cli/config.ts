@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { resolveConfig } from '../config/resolve.js';
 import { SETTINGS } from '../config/settings.js';
 import { examples } from './examples.js';
-import { warn } from './failure.js';
+import { shownJson, warn } from './failure.js';
 import { table } from './table.js';
 
 /** Adds a flag for every setting of the server, so that the help and the settings always agree. */
@@ -53,7 +53,7 @@ export function configCommand(): Command {
       for (const warning of warnings) warn(warning);
       if (flags.json === true) {
         const shown = settings.map(({ name, value, source }) => ({ name, value, source }));
-        console.log(JSON.stringify(shown, null, 2));
+        console.log(shownJson(shown, 2));
         return;
       }
       const rows = settings.map(({ name, value, source }) => [name, value, source]);

@@ -4,6 +4,7 @@ import { CosiftError, isCode } from '../errors.js';
 import type { DatabaseDescription, DatabaseSettings } from '../schema/index.js';
 import { confirm } from './confirm.js';
 import { examples } from './examples.js';
+import { shownJson } from './failure.js';
 import { columnNames, parseColumns, parseCount } from './option-values.js';
 import { outputWidth, writeLines } from './output.js';
 import { bytes, count } from './progress-bar.js';
@@ -86,7 +87,7 @@ export function databasesCommand(): Command {
 
 async function list(options: ShowOptions): Promise<void> {
   const descriptions = await withTarget(options, (databases) => databases.databases());
-  if (options.json) return writeLines([JSON.stringify(descriptions, null, 2)]);
+  if (options.json) return writeLines([shownJson(descriptions, 2)]);
   if (descriptions.length === 0) return writeLines(['there is no database']);
   const rows = descriptions.map(({ id, records, model, dimensions, sizes, times }) => [
     id,
@@ -109,7 +110,7 @@ async function show(id: string, options: ShowOptions): Promise<void> {
 }
 
 async function print(description: DatabaseDescription, { json }: ShowOptions): Promise<void> {
-  if (json) return writeLines([JSON.stringify(description, null, 2)]);
+  if (json) return writeLines([shownJson(description, 2)]);
   const { id, records, model, dimensions, embed, approximate, lexical, sizes, times, reembedding, columns } =
     description;
   const { passages, without_text } = description;

@@ -26,6 +26,11 @@ export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
+/** A value as JSON for an output that may be a terminal; with `indent`, a member a line. */
+export function shownJson(value: unknown, indent?: number): string {
+  return escaped(JSON.stringify(value, null, indent));
+}
+
 /** Replaces control characters in JSON by escapes; line breaks, which JSON has only between its values, stay. */
 export function escaped(json: string): string {
   const codes = (text: string) => Array.from(text, hexEscape).join('');

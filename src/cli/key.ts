@@ -3,7 +3,7 @@ import type { Filter, IssuedKey, KeyDescription } from '../schema/index.js';
 import { ACTIONS } from '../schema/keys.js';
 import { didYouMean } from '../schema/suggest.js';
 import { examples } from './examples.js';
-import { warn } from './failure.js';
+import { printable, shownJson, warn } from './failure.js';
 import { type Keys, openKeys } from './keys.js';
 import { withOptionNames } from './records/option-names.js';
 import { table } from './table.js';
@@ -93,8 +93,8 @@ async function create(keys: Keys, options: CreateOptions): Promise<void> {
   }
   if (databases !== '*') await warnOfMissingDatabases(keys, databases.split(','));
   // Standard output holds only the key, for $(cosift key create …).
-  process.stderr.write(`key ${issued.key_id}, shown this once:\n`);
-  console.log(issued.key);
+  process.stderr.write(`key ${printable(issued.key_id)}, shown this once:\n`);
+  console.log(printable(issued.key));
 }
 
 /** Warns of databases that do not exist. They may be created later, but are probably misspelt. */
@@ -109,7 +109,7 @@ async function warnOfMissingDatabases(keys: Keys, ids: readonly string[]): Promi
 async function list(keys: Keys, { json }: ListOptions): Promise<void> {
   const descriptions = await keys.list();
   if (json) {
-    console.log(JSON.stringify(descriptions, null, 2));
+    console.log(shownJson(descriptions, 2));
     return;
   }
   const rows = descriptions.map((key: KeyDescription) => [

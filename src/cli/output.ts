@@ -39,7 +39,7 @@ export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** The width of the terminal that shows the output; infinite when no terminal does. */
+/** The width of the terminal that shows the output; infinite when no terminal does. Some terminals say that they have 0 columns. */
 export function outputWidth(): number {
-  return process.stdout.isTTY ? (process.stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
+  return process.stdout.isTTY ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY;
 }

@@ -54,7 +54,7 @@ export class ProgressBar {
 
   #show(bar: string, facts: readonly string[]): void {
     const line = `${bar} ${facts.join('  ')}`.trimStart();
-    if (this.#out.isTTY) this.#out.write(`\r\x1b[2K${line.slice(0, (this.#out.columns ?? 80) - 1)}`);
+    if (this.#out.isTTY) this.#out.write(`\r\x1b[2K${line.slice(0, (this.#out.columns || 80) - 1)}`);
     else this.#out.write(`${facts.join(', ').trimStart()}\n`);
   }
 }

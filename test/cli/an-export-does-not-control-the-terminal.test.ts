@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { forTerminal } from '../../src/cli/export/for-terminal.js';
-import { escaped, warn } from '../../src/cli/failure.js';
+import { escaped, shownJson, warn } from '../../src/cli/failure.js';
 import { parseOrdered, writeOrdered } from '../../src/cli/ordered-json.js';
 import { bytesOf } from '../helpers/archives.js';
 
@@ -25,6 +25,7 @@ test('CSV on a terminal has spaces for control characters, and its lines', async
 test('JSON of records and warnings do not control it either', () => {
   expect(escaped('"\u202e\u202e"')).toBe('"\\u202e\\u202e"');
   expect(writeOrdered(parseOrdered('{"\u202e":"\u2066"}'))).toBe('{"\\u202e":"\\u2066"}');
+  expect(shownJson({ name: HOSTILE }, 2)).toBe('{\n  "name": "a\\u009b2J\\u202eb\\u2066c\\u2028é😀"\n}');
   const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   warn('a\u001b[2J\u202eb');
   expect(written.mock.calls).toEqual([['cosift: warning: a [2J b']]);

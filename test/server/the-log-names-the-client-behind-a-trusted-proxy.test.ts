@@ -24,3 +24,12 @@ test.each([
   const line = output.split('\n').find((text) => text.includes('"answered"'));
   expect(JSON.parse(line ?? '')).toMatchObject({ operation: 'livez', client });
 });
+
+test('what is no address is not logged as one', async () => {
+  const flags = { data: directory, trustedProxies: ['127.0.0.0/8'] };
+  const output = await outputOf(flags, { COSIFT_ADMIN_KEY: 'a-key' }, [
+    ['/livez', { headers: { 'x-forwarded-for': 'any text of the client' } }],
+  ]);
+  const line = output.split('\n').find((text) => text.includes('"answered"'));
+  expect(JSON.parse(line ?? '')).toMatchObject({ operation: 'livez', client: '127.0.0.1' });
+});

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { CosiftError, isCode } from '../../errors.js';
 import type { DatabaseDescription } from '../../schema/index.js';
 import { abortOnSignal } from '../abort-on-signal.js';
-import { printable } from '../failure.js';
+import { printable, shownJson } from '../failure.js';
 import { note, writeLines } from '../output.js';
 import { plural } from '../progress-bar.js';
 import { withDatabase } from '../records/near-names.js';
@@ -44,7 +44,7 @@ export async function bench(options: BenchOptions): Promise<void> {
   try {
     const report = await new Bench(subject, target, id, signal).run();
     if (report === undefined) return;
-    await writeLines([options.json ? JSON.stringify(report, null, 2) : printed(report)]);
+    await writeLines([options.json ? shownJson(report, 2) : printed(report)]);
   } catch (error) {
     if (!signal.aborted) throw error;
     note('stopped: nothing was measured');

@@ -4,7 +4,7 @@ import { CosiftError, isCode } from '../../errors.js';
 import type { DoctorCheck } from '../../schema/index.js';
 import { checkFiles } from '../../server/doctor/check-files.js';
 import { abortOnSignal } from '../abort-on-signal.js';
-import { printable } from '../failure.js';
+import { printable, shownJson } from '../failure.js';
 import { count, duration, ProgressBar } from '../progress-bar.js';
 import { openServer, refuseStore, type TargetOptions } from '../target.js';
 
@@ -27,7 +27,7 @@ export async function examine(options: DoctorOptions): Promise<void> {
     for await (const check of checks) {
       found[check.status] += 1;
       bar.clear();
-      console.log(options.json ? JSON.stringify(check) : lineOf(check));
+      console.log(options.json ? shownJson(check) : lineOf(check));
     }
   } catch (error) {
     bar.clear();

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from './metrics.js';
 
@@ -25,8 +26,13 @@ export function logResponse(request: FastifyRequest, reply: FastifyReply, metric
       status: reply.statusCode,
       ms: Math.round(ms * 100) / 100,
       key_id: request.caller?.keyId,
-      client: request.ip,
+      client: clientOf(request),
     },
     'answered',
   );
+}
+
+/** The address of the client. A proxy may pass on what the client has written into the header. */
+function clientOf({ ip, socket }: FastifyRequest): string | undefined {
+  return isIP(ip) === 0 ? socket.remoteAddress : ip;
 }
