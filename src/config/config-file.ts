@@ -1,10 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { ConfigError } from './config.js';
 import { isObject } from './parsers.js';
 import { refuseUnknown } from './refuse-unknown.js';
+import { repeatedMember } from './repeated-member.js';
 import { SETTINGS } from './settings.js';
 
 const DEFAULT_FILE = 'cosift.json';
+/** A file of settings is far smaller. A device may have no end. */
+const MAX_BYTES = 1 << 20;
 
 /** A config file as it was read. */
 export interface ConfigFile {
@@ -16,14 +19,14 @@ export interface ConfigFile {
 /**
  * Reads `file`; without `file`, reads `cosift.json` in the working directory if it exists.
  *
- * @throws {ConfigError} when the file cannot be read, is not one JSON object, or has an unknown member.
+ * @throws {ConfigError} when the file cannot be read, is not one JSON object, or has an unknown or repeated member.
  */
 export function readConfigFile(file: string | undefined): ConfigFile {
   const path = file ?? DEFAULT_FILE;
   const values = new Map<string, unknown>();
   let json: string;
   try {
-    json = readFileSync(path, 'utf8');
+    json = readText(path);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (file === undefined && code === 'ENOENT') return { path, values };
@@ -36,6 +39,8 @@ export function readConfigFile(file: string | undefined): ConfigFile {
     throw new ConfigError(`${path}: ${(error as Error).message}`);
   }
   if (!isObject(members)) throw new ConfigError(`${path}: must hold one object`);
+  const repeated = repeatedMember(json);
+  if (repeated !== undefined) throw new ConfigError(`${path}: ${repeated} is given twice`);
   for (const [name, value] of Object.entries(members)) {
     if (name === 'limits' && isObject(value)) {
       for (const [limit, max] of Object.entries(value)) values.set(`limits.${limit}`, max);
@@ -46,4 +51,20 @@ export function readConfigFile(file: string | undefined): ConfigFile {
   const known = SETTINGS.map(({ name }) => name);
   refuseUnknown([...values.keys()], known, `${path}: setting`);
   return { path, values };
+}
+
+/** The text of a file, which may also be a pipe. */
+function readText(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(MAX_BYTES + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+      read = readSync(file, bytes, length, bytes.length - length, null);
+    }
+    if (length > MAX_BYTES) throw new Error(`${path} is larger than ${MAX_BYTES} bytes`);
+    return bytes.toString('utf8', 0, length);
+  } finally {
+    closeSync(file);
+  }
 }

@@ -1,4 +1,4 @@
-import { LIMIT_MEANINGS, LIMITS, type Limits } from '../schema/limits.js';
+import { LIMIT_MEANINGS, LIMITS, type Limits, maxOf } from '../schema/limits.js';
 import { MAX_EMBED_WORKERS, MAX_THREADS, STORE_CONNECTIONS } from '../schema/open-options.js';
 import {
   addressList,
@@ -83,7 +83,8 @@ export const SETTINGS: readonly Setting[] = [
     flag: '--store-connections',
     env: 'COSIFT_STORE_CONNECTIONS',
     help:
-      'connections to the store, and as many to its replica, for requests about records; further requests wait; keys, ' +
+      'connections to the store, and as many to its replica, for requests about records; searches and queries take at ' +
+      'most three quarters; further requests wait; keys, ' +
       'webhooks, notifications, probes and cancellations take up to 10 more',
     default: STORE_CONNECTIONS,
     // Each of up to 8 exports keeps one.
@@ -166,7 +167,7 @@ export const SETTINGS: readonly Setting[] = [
     name: 'max_connections',
     flag: '--max-connections',
     env: 'COSIFT_MAX_CONNECTIONS',
-    help: 'open connections; further ones are closed on arrival',
+    help: 'open connections, at most half of the file descriptors of the process; further ones are closed on arrival',
     default: 10_000,
     parse: integer(1, 1_000_000),
   },
@@ -235,12 +236,12 @@ export const SETTINGS: readonly Setting[] = [
     parse: addressList,
     repeat: true,
   },
-  ...Object.entries(LIMITS).map(([name, value]) => ({
+  ...(Object.keys(LIMITS) as (keyof Limits)[]).map((name) => ({
     name: `limits.${name}`,
     env: `COSIFT_LIMIT_${name.toUpperCase()}`,
     flag: `--limit-${name.replaceAll('_', '-')}`,
-    help: LIMIT_MEANINGS[name as keyof Limits],
-    default: value,
-    parse: integer(1, 1_073_741_824),
+    help: LIMIT_MEANINGS[name],
+    default: LIMITS[name],
+    parse: integer(1, maxOf(name)),
   })),
 ];

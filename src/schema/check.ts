@@ -17,8 +17,11 @@ import type {
 } from './types/requests.js';
 import type { Variant } from './variant.js';
 
-/** Larger bodies get only the first error, because finding every error takes time in proportion to the body. */
-const FULL_REPORT_BYTES = 65_536;
+/**
+ * Values with more parts get only the first error: the time to find every error grows with the square of the number of
+ * parts, because the validator copies the errors found so far.
+ */
+const FULL_REPORT_PARTS = 1_000;
 
 class Schemas {
   readonly #ajv: Ajv2020;
@@ -53,15 +56,15 @@ let firstError: Schemas | undefined;
 let everyError: Schemas | undefined;
 
 /**
- * Checks that `value`, parsed from `bytes` bytes of JSON, is an instance of the schema. `value` is not changed.
+ * Checks that `value` is an instance of the schema. `value` is not changed.
  *
  * @throws {CosiftError} `invalid_filter` when every problem is in the filter, otherwise `invalid_request`.
  */
-export function checkSchema(name: ComponentName, value: unknown, bytes = 0): void {
+export function checkSchema(name: ComponentName, value: unknown): void {
   firstError ??= new Schemas(false);
   let errors = firstError.errors(name, value);
   if (errors.length === 0) return;
-  if (bytes <= FULL_REPORT_BYTES) {
+  if (hasAtMost(FULL_REPORT_PARTS, value)) {
     everyError ??= new Schemas(true);
     errors = everyError.errors(name, value);
   }
@@ -73,28 +76,30 @@ export function checkSchema(name: ComponentName, value: unknown, bytes = 0): voi
   });
 }
 
+/** Whether `value` consists of at most `max` values: items, members, and itself. */
+function hasAtMost(max: number, value: unknown): boolean {
+  const parts = [value];
+  for (const part of parts) {
+    if (typeof part !== 'object' || part === null) continue;
+    const inside: unknown[] = Array.isArray(part) ? part : Object.values(part);
+    if (parts.length + inside.length > max) return false;
+    parts.push(...inside);
+  }
+  return true;
+}
+
 function codeOf(problems: readonly Problem[]): ErrorCode {
   return problems.every(({ pointer }) => /^\/filter(\/|$)/.test(pointer))
     ? 'invalid_filter'
     : 'invalid_request';
 }
 
-export function checkSearchRequest(
-  value: unknown,
-  variant: Variant,
-  limits: Limits = LIMITS,
-  bytes = 0,
-): SearchRequest {
-  return checkWithText(variant === 'uuid' ? 'SearchRequestA' : 'SearchRequestB', value, limits, bytes);
+export function checkSearchRequest(value: unknown, variant: Variant, limits: Limits = LIMITS): SearchRequest {
+  return checkWithText(variant === 'uuid' ? 'SearchRequestA' : 'SearchRequestB', value, limits);
 }
 
-export function checkMapRequest(
-  value: unknown,
-  variant: Variant,
-  limits: Limits = LIMITS,
-  bytes = 0,
-): MapRequest {
-  return checkWithText(variant === 'uuid' ? 'MapRequestA' : 'MapRequestB', value, limits, bytes);
+export function checkMapRequest(value: unknown, variant: Variant, limits: Limits = LIMITS): MapRequest {
+  return checkWithText(variant === 'uuid' ? 'MapRequestA' : 'MapRequestB', value, limits);
 }
 
 /** Checks a request that may have a filter and a text to search for. */
@@ -102,10 +107,9 @@ function checkWithText<Request extends { search?: Search | undefined }>(
   schema: ComponentName,
   value: unknown,
   limits: Limits,
-  bytes: number,
 ): Request {
   checkFilterSize(value, limits);
-  checkSchema(schema, value, bytes);
+  checkSchema(schema, value);
   const request = value as Request;
   if (request.search !== undefined) checkText(request.search, limits);
   return request;
@@ -119,50 +123,41 @@ function checkText({ text }: Search, limits: Limits): void {
   }
 }
 
-export function checkQueryRequest(
-  value: unknown,
-  variant: Variant,
-  limits: Limits = LIMITS,
-  bytes = 0,
-): QueryRequest {
+export function checkQueryRequest(value: unknown, variant: Variant, limits: Limits = LIMITS): QueryRequest {
   checkFilterSize(value, limits);
-  checkSchema(variant === 'uuid' ? 'QueryRequestA' : 'QueryRequestB', value, bytes);
+  checkSchema(variant === 'uuid' ? 'QueryRequestA' : 'QueryRequestB', value);
   return value as QueryRequest;
 }
 
 /** Checks the filter of an export as that of a query. */
-export function checkExportFilter(
-  filter: unknown,
-  limits: Limits = LIMITS,
-  bytes = 0,
-): FilterGroup | undefined {
-  return checkQueryRequest({ filter }, 'integer', limits, bytes).filter as FilterGroup | undefined;
+export function checkExportFilter(filter: unknown, limits: Limits = LIMITS): FilterGroup | undefined {
+  return checkQueryRequest({ filter }, 'integer', limits).filter as FilterGroup | undefined;
 }
 
-export function checkDeleteRequest(value: unknown, limits: Limits = LIMITS, bytes = 0): DeleteRequest {
+export function checkDeleteRequest(value: unknown, limits: Limits = LIMITS): DeleteRequest {
   checkFilterSize(value, limits);
-  checkSchema('DeleteRequest', value, bytes);
+  checkSchema('DeleteRequest', value);
   return value as DeleteRequest;
 }
 
-export function checkKeyRequest(value: unknown, limits: Limits = LIMITS, bytes = 0): KeyRequest {
+export function checkKeyRequest(value: unknown, limits: Limits = LIMITS): KeyRequest {
   checkFilterSize(value, limits);
-  checkSchema('KeyRequest', value, bytes);
+  checkSchema('KeyRequest', value);
   return value as KeyRequest;
 }
 
-export function checkDatabaseSettings(value: unknown, bytes = 0): DatabaseSettings {
-  checkSchema('DatabaseSettings', value, bytes);
+export function checkDatabaseSettings(value: unknown): DatabaseSettings {
+  checkSchema('DatabaseSettings', value);
   return value as DatabaseSettings;
 }
 
-export function checkReembeddingRequest(value: unknown, bytes = 0): ReembeddingRequest {
-  checkSchema('ReembeddingRequest', value, bytes);
+export function checkReembeddingRequest(value: unknown): ReembeddingRequest {
+  checkSchema('ReembeddingRequest', value);
   return value as ReembeddingRequest;
 }
 
-export function checkWebhookRequest(value: unknown, bytes = 0): WebhookRequest {
-  checkSchema('WebhookRequest', value, bytes);
+export function checkWebhookRequest(value: unknown): WebhookRequest {
+  checkSchema('WebhookRequest', value);
   return value as WebhookRequest;
 }
 

@@ -38,7 +38,7 @@ export {
 export type { Action } from './keys.js';
 export { ACTIONS } from './keys.js';
 export type { Limits } from './limits.js';
-export { DEFAULTS, defaultThreshold, jsonDepth, LIMITS } from './limits.js';
+export { DEFAULTS, defaultThreshold, jsonDepth, jsonValues, LIMITS } from './limits.js';
 export { MAP_POINTS } from './map.js';
 export { checkDirectory, checkStore } from './open-options.js';
 export { checkOptions } from './options.js';

@@ -19,6 +19,7 @@ const name = {
 const actions = {
   type: 'array',
   minItems: 1,
+  maxItems: ACTIONS.length,
   uniqueItems: true,
   items: { type: 'string', enum: ACTIONS },
   description: 'What the key may do.',
@@ -32,7 +33,8 @@ const databases = {
       minItems: 1,
       maxItems: 1000,
       uniqueItems: true,
-      items: { anyOf: [databaseId, { type: 'string', const: '*' }] },
+      // With a type, the validator compares the items by a table, and not each with each.
+      items: { type: 'string', anyOf: [databaseId, { type: 'string', const: '*' }] },
     },
   ],
 } as const;

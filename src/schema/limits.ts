@@ -17,9 +17,21 @@ export const LIMITS = {
 
 export type Limits = { readonly [name in keyof typeof LIMITS]: number };
 
+/** The highest value of each limit that has another one than {@link MAX_LIMIT}. */
+const MAX_LIMITS: Partial<Limits> = {
+  // Filters are parsed, checked and evaluated by functions that call themselves for each group.
+  filter_depth: 256,
+};
+const MAX_LIMIT = 1_073_741_824;
+
+/** The highest value that a limit can be set to. */
+export function maxOf(limit: keyof Limits): number {
+  return MAX_LIMITS[limit] ?? MAX_LIMIT;
+}
+
 /** What each limit counts, and what happens beyond it unless the request is refused. */
 export const LIMIT_MEANINGS: Readonly<Record<keyof Limits, string>> = {
-  filter_depth: 'nesting depth of groups; the outermost group counts as one',
+  filter_depth: 'nesting depth of groups, at most 256; the outermost group counts as one',
   filter_rules: 'rules in one filter; groups are not counted',
   filter_value_bytes: 'UTF-8 bytes of one string in a filter',
   search_text_bytes: 'UTF-8 bytes of `search.text`',
@@ -67,4 +79,12 @@ export function defaultThreshold(lexical = 0): number {
 /** Maximum nesting depth of a JSON body: two levels per group of the deepest filter, and 8 for the rest. */
 export function jsonDepth(limits: Limits): number {
   return 2 * limits.filter_depth + 8;
+}
+
+/**
+ * Maximum number of values in a JSON body, where every array, object and scalar counts: a rule of a filter has four, and
+ * the longest vector has 4,096.
+ */
+export function jsonValues(limits: Limits): number {
+  return 4 * limits.filter_rules + 6_144;
 }

@@ -198,3 +198,32 @@ test.each(['-3', '0', '1.5', '1e2', '', ' 4', '4294967293', 'NaN'])(
     }
   },
 );
+
+test('a member that the config file has twice is refused, as in requests', () => {
+  const refusal = (json: string) => {
+    try {
+      resolveConfig({ config: fileOf(json) }, {});
+      return undefined;
+    } catch (error) {
+      return (error as Error).message.replace(directory, '');
+    }
+  };
+  expect(refusal('{"port": 1, "host": "port", "port": 2}')).toBe('/config.json: port is given twice');
+  expect(refusal('{"limits": {"filter_depth": 1, "filter_d\\u0065pth": 2}}')).toBe(
+    '/config.json: limits.filter_depth is given twice',
+  );
+  expect(
+    refusal('{"models": {"a": "x", "b": "a\\":{", "c": "a"}, "host": "{\\"a\\":1,\\"a\\":2}"}'),
+  ).toBeUndefined();
+});
+
+test('a config file without an end is refused', () => {
+  expect(() => resolveConfig({ config: '/dev/zero' }, {})).toThrow('/dev/zero is larger than 1048576 bytes');
+});
+
+test('a depth of filters that the stack does not hold is refused', () => {
+  expect(resolveConfig({ limitFilterDepth: '256' }, {}).config.limits.filter_depth).toBe(256);
+  expect(() => resolveConfig({ limitFilterDepth: '257' }, {})).toThrow(
+    '--limit-filter-depth: must be a whole number from 1 to 256',
+  );
+});

@@ -420,7 +420,7 @@ export interface ReembeddingRequest {
 export interface KeyRequest {
   /** Name of the key, for people. At most 100 characters. */
   name: string;
-  /** What the key may do. At least 1 item. */
+  /** What the key may do. 1 to 5 items. */
   actions: readonly Action[];
   /** Ids of the databases that the key may see, or `*` for all. */
   databases: '*' | readonly string[];

@@ -479,7 +479,7 @@ export interface KeyDescription {
   key_id: string;
   /** Name of the key, for people. At most 100 characters. */
   name: string;
-  /** What the key may do. At least 1 item. */
+  /** What the key may do. 1 to 5 items. */
   actions: Action[];
   /** Ids of the databases that the key may see, or `*` for all. */
   databases: '*' | string[];
@@ -499,7 +499,7 @@ export interface IssuedKey {
   key_id: string;
   /** Name of the key, for people. At most 100 characters. */
   name: string;
-  /** What the key may do. At least 1 item. */
+  /** What the key may do. 1 to 5 items. */
   actions: Action[];
   /** Ids of the databases that the key may see, or `*` for all. */
   databases: '*' | string[];

@@ -1,3 +1,4 @@
+import { promisify } from 'node:util';
 import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { acceptedCodings, type Coding } from './accept-encoding.js';
@@ -85,8 +86,8 @@ function compress(payload: string | Uint8Array, coding: Compressing, done: Callb
   }
 }
 
-/** Compresses a body that is sent many times. Its first request waits for that, so it takes about a millisecond. */
-export function compressOnce(body: string, coding: Compressing): Buffer {
-  if (coding === 'gzip') return gzipSync(body, { level: constants.Z_DEFAULT_COMPRESSION });
-  return brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } });
+/** Compresses a body that is sent many times, as small as that is worth, in the thread pool. */
+export async function compressWell(body: string, coding: Compressing): Promise<Buffer> {
+  if (coding === 'gzip') return await promisify(gzip)(body, { level: constants.Z_DEFAULT_COMPRESSION });
+  return await promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } });
 }

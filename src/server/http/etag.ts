@@ -1,45 +1,62 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Compressing, codingOf, compressOnce } from './compression.js';
+import { type Compressing, codingOf, compressWell } from './compression.js';
 import { addVary } from './vary.js';
 
-/** A response body with its type and its entity tag. */
+/** A response body that is sent many times, with its type and its entity tag. */
 export interface TaggedBody {
   body: string;
   type: string;
   etag: string;
   /** The compressed bodies that were sent so far. */
-  compressed: Map<Compressing, Buffer>;
+  compressed: Map<Compressing, Promise<Buffer>>;
 }
 
-/** The tag is a hash of `body`, so it changes exactly when the body does. */
 export function tagged(body: string, type: string): TaggedBody {
-  const hash = createHash('sha256').update(body).digest('base64url').slice(0, 22);
-  // Weak, because the same body is sent with different codings.
-  return { body, type, etag: `W/"${hash}"`, compressed: new Map() };
+  return { body, type, etag: tagOf(body), compressed: new Map() };
 }
 
 /** Sends `tagged`, or status 304 if `if-none-match` has its tag. */
-export function sendTagged(
+export async function sendTagged(
   request: FastifyRequest,
   reply: FastifyReply,
   { body, type, etag, compressed }: TaggedBody,
-): FastifyReply {
-  reply.header('etag', etag);
-  if (matches(request.headers['if-none-match'], etag)) {
-    addVary(reply, 'accept-encoding');
-    return reply.code(304).send();
-  }
+): Promise<FastifyReply> {
+  if (isUnchanged(request, reply, etag)) return reply;
   reply.header('content-type', type);
   const coding = codingOf(request, Buffer.byteLength(body));
   if (coding === 'identity') return reply.send(body);
-  let bytes = compressed.get(coding);
-  if (bytes === undefined) {
-    bytes = compressOnce(body, coding);
-    compressed.set(coding, bytes);
-  }
+  const bytes = compressed.get(coding) ?? compressWell(body, coding);
+  compressed.set(coding, bytes);
   addVary(reply, 'accept-encoding');
-  return reply.header('content-encoding', coding).send(bytes);
+  return reply.header('content-encoding', coding).send(await bytes);
+}
+
+/** Like {@link sendTagged}, for a body that is sent once. */
+export function sendWithTag(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: string,
+  type: string,
+): FastifyReply {
+  if (isUnchanged(request, reply, tagOf(body))) return reply;
+  return reply.header('content-type', type).send(body);
+}
+
+/** The tag is a hash of `body`, so it changes exactly when the body does. */
+function tagOf(body: string): string {
+  const hash = createHash('sha256').update(body).digest('base64url').slice(0, 22);
+  // Weak, because the same body is sent with different codings.
+  return `W/"${hash}"`;
+}
+
+/** Sets the tag of the response; sends status 304 if `if-none-match` has it. */
+function isUnchanged(request: FastifyRequest, reply: FastifyReply, etag: string): boolean {
+  reply.header('etag', etag);
+  if (!matches(request.headers['if-none-match'], etag)) return false;
+  addVary(reply, 'accept-encoding');
+  reply.code(304).send();
+  return true;
 }
 
 /** Compares weakly (RFC 9110, section 8.8.3.2): proxies that compress add or remove `W/`. */

@@ -3,14 +3,12 @@ import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { FairLimiter } from '../../async/fair-limiter.js';
 import { CosiftError } from '../../errors.js';
-import { type ComponentName, jsonDepth, type Limits } from '../../schema/index.js';
+import type { ComponentName, Limits } from '../../schema/index.js';
 import { BodyBuffer, collectBody, takeBody, tooLarge } from './body-buffer.js';
 import { parseStrictJson } from './strict-json.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Bytes of a JSON body. */
-    bodyBytes: number;
     /** Whether the request has waited for its body to arrive or to be parsed since its key was checked. */
     hasWaitedForBody: boolean;
   }
@@ -34,10 +32,8 @@ export function readBodies(
   app: FastifyInstance,
   { limits, timeoutMs, reserve, callerOf }: BodyOptions,
 ): void {
-  const depth = jsonDepth(limits);
   // Large bodies are parsed one at a time, so that other requests are served in between.
   const parsing = new FairLimiter({ total: 1, perCaller: 1 });
-  app.decorateRequest('bodyBytes', 0);
   app.decorateRequest('hasWaitedForBody', false);
   app.removeAllContentTypeParsers();
   app.addHook('onResponse', ({ raw }, _reply, done) => {
@@ -71,12 +67,11 @@ export function readBodies(
     if (operation?.body === undefined && body.length > 0) throw takesNoBody();
     if (body.length === 0 && (operation?.body === undefined || operation.bodyOptional)) return undefined;
     if (engineMaxBytes !== undefined) return body;
-    request.bodyBytes = body.length;
-    if (body.length < LARGE_BYTES) return parseStrictJson(body, depth);
+    if (body.length < LARGE_BYTES) return parseStrictJson(body, limits);
     request.hasWaitedForBody = true;
     return parsing.run(callerOf(request), async () => {
       await setImmediate();
-      return parseStrictJson(body, depth);
+      return parseStrictJson(body, limits);
     });
   };
   // An operation without a body takes an empty one of any type.

@@ -1,18 +1,19 @@
+import { setImmediate } from 'node:timers/promises';
+import { FairLimiter } from '../../async/fair-limiter.js';
 import { checkDatabaseSettings, checkReembeddingRequest } from '../../schema/index.js';
 import { callerOf, databaseOf, refuseFiltered, sees } from '../admission/access.js';
 import { withTimeout } from '../admission/deadlines.js';
-import { sendTagged, tagged } from '../http/etag.js';
+import { sendWithTag } from '../http/etag.js';
 import { JSON_TYPE } from '../http/send-json.js';
 import type { Dependencies, Handlers } from './dependencies.js';
 
 export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies): Handlers {
   const { responseMs, writeMs } = timeouts;
+  // The description of many columns takes milliseconds to read, and as many to write: other requests run in between.
+  const descriptions = new FairLimiter({ total: 1, perCaller: 1 });
   return {
     async createDatabase(request, reply) {
-      const settings = checkDatabaseSettings(
-        request.body === undefined ? {} : request.body,
-        request.bodyBytes,
-      );
+      const settings = checkDatabaseSettings(request.body === undefined ? {} : request.body);
       const id = databaseOf(request);
       const { created, database } = await withTimeout(request, writeMs, () =>
         backend.createDatabase(id, settings),
@@ -33,13 +34,18 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies):
       refuseFiltered(request, 'describe databases');
       const id = databaseOf(request);
       const { keyId: caller } = callerOf(request);
-      const database = await withTimeout(request, responseMs, () => backend.describeDatabase(id, { caller }));
+      const describe = async () => {
+        const database = await backend.describeDatabase(id, { caller });
+        await setImmediate();
+        return JSON.stringify(database);
+      };
+      const json = await withTimeout(request, responseMs, () => descriptions.run(caller, describe));
       reply.header('cache-control', 'private, no-cache');
-      return sendTagged(request, reply, tagged(JSON.stringify(database), JSON_TYPE));
+      return sendWithTag(request, reply, json, JSON_TYPE);
     },
 
     async startReembedding(request, reply) {
-      const { model } = checkReembeddingRequest(request.body, request.bodyBytes);
+      const { model } = checkReembeddingRequest(request.body);
       const id = databaseOf(request);
       const started = await withTimeout(request, writeMs, () => backend.startReembedding(id, model));
       return reply.code(202).send(started);

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
-import { checkExportFilter, type FilterGroup, jsonDepth, type Limits } from '../../schema/index.js';
+import { checkExportFilter, type FilterGroup, type Limits } from '../../schema/index.js';
 import { checkKeyAgain, databaseOf, scopeOf } from '../admission/access.js';
 import { logFailure } from '../http/log-failure.js';
 import { onClose } from '../http/on-close.js';
@@ -90,14 +90,13 @@ function flagOf(name: string, text: string | undefined): boolean {
 
 function filterOf(text: string | undefined, limits: Limits): FilterGroup | undefined {
   if (text === undefined) return undefined;
-  const bytes = Buffer.from(text);
-  return checkExportFilter(parsed(bytes, limits), limits, bytes.length);
+  return checkExportFilter(parsed(Buffer.from(text), limits), limits);
 }
 
 /** Parses the filter. Pointers of its errors begin with `/filter`, as those of a filter that is not allowed. */
 function parsed(filter: Buffer, limits: Limits): unknown {
   try {
-    return parseStrictJson(filter, jsonDepth(limits));
+    return parseStrictJson(filter, limits);
   } catch (error) {
     if (!(error instanceof CosiftError)) throw error;
     throw new CosiftError(error.code, `the query parameter "filter": ${error.detail}`, {

@@ -6,7 +6,7 @@ import type { Dependencies, Handlers } from './dependencies.js';
 export function keyHandlers({ keys, limits }: Dependencies): Handlers {
   return {
     async issueKey(request, reply) {
-      const wanted = checkKeyRequest(request.body, limits, request.bodyBytes);
+      const wanted = checkKeyRequest(request.body, limits);
       return reply.code(201).send(await keys.issue(wanted, callerOf(request)));
     },
 

@@ -80,7 +80,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
     },
 
     async deleteRecords(request, reply) {
-      const deletion = checkDeleteRequest(request.body, limits, request.bodyBytes);
+      const deletion = checkDeleteRequest(request.body, limits);
       const id = databaseOf(request);
       return withAbortAndTimeout(request, reply, timeouts.responseMs, ({ signal }) =>
         backend.deleteRecords(id, deletion, {

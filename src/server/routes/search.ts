@@ -52,7 +52,7 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
   const searchAs =
     (variant: Variant): Handler =>
     async (request, reply) => {
-      const search = checkSearchRequest(request.body, variant, limits, request.bodyBytes);
+      const search = checkSearchRequest(request.body, variant, limits);
       const id = databaseOf(request);
       const page = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stop) =>
         backend.search(id, search, new PageCall(variant, request, stop, checkRoom)),
@@ -63,7 +63,7 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
   const queryAs =
     (variant: Variant): Handler =>
     async (request: FastifyRequest, reply) => {
-      const query = checkQueryRequest(request.body, variant, limits, request.bodyBytes);
+      const query = checkQueryRequest(request.body, variant, limits);
       const id = databaseOf(request);
       const page = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stop) =>
         backend.query(id, query, new PageCall(variant, request, stop, checkRoom)),
@@ -74,7 +74,7 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
   const mapAs =
     (variant: Variant): Handler =>
     async (request, reply) => {
-      const map = checkMapRequest(request.body, variant, limits, request.bodyBytes);
+      const map = checkMapRequest(request.body, variant, limits);
       const id = databaseOf(request);
       const points = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stop) =>
         backend.map(id, map, new PageCall(variant, request, stop, checkRoom)),

@@ -5,10 +5,8 @@ import type { Dependencies, Handlers } from './dependencies.js';
 export function webhookHandlers({ backend, webhooks }: Dependencies): Handlers {
   return {
     async createWebhook(request, reply) {
-      const wanted = checkWebhookRequest(request.body, request.bodyBytes);
-      return reply
-        .code(201)
-        .send(await webhooks.create(databaseOf(request), wanted, callerOf(request).keyId));
+      const wanted = checkWebhookRequest(request.body);
+      return reply.code(201).send(await webhooks.create(databaseOf(request), wanted, callerOf(request).keyId));
     },
 
     async listWebhooks(request) {

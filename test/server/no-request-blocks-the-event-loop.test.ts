@@ -1,0 +1,204 @@
+import { openSync, readSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { COMPONENTS } from '../../src/schema/components.js';
+import { jsonValues, LIMITS } from '../../src/schema/index.js';
+import type { Operation } from '../../src/server/operations/operation.js';
+import { OPERATIONS } from '../../src/server/operations/table.js';
+import { Service } from './service.js';
+
+/** How long one turn of the event loop may take, in milliseconds. */
+const MAX_MS = 50;
+/** A turn that took longer is measured again: a garbage collection may have been part of it. */
+const TRIES = 4;
+
+let service: Service;
+let client: Client;
+
+beforeAll(async () => {
+  service = await Service.start();
+  await service.call('PUT', '/v1/databases/some', { dimensions: 2 });
+  client = new Client();
+});
+afterAll(async () => {
+  await client.close();
+  await service.stop();
+});
+
+/** Sends requests from a thread of its own, so that its work is no part of the turns of this thread. */
+class Client {
+  readonly #worker = new Worker(
+    `const { parentPort } = require('node:worker_threads');
+    const http = require('node:http');
+    parentPort.on('message', ({ url, method, headers, body }) => {
+      const request = http.request(url, { method, headers, agent: false }, (response) => {
+        response.resume().on('end', () => parentPort.postMessage(response.statusCode));
+      });
+      request.end(body);
+    });`,
+    { eval: true },
+  );
+
+  /** Sends a request; returns the status of the response. */
+  send(method: string, target: string, body: string): Promise<number> {
+    const headers = { 'x-api-key': service.adminKey, 'content-type': 'application/json' };
+    const status = new Promise<number>((resolve) => this.#worker.once('message', resolve));
+    this.#worker.postMessage({ url: service.url + target, method, headers, body });
+    return status;
+  }
+
+  async close(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}
+
+/** Milliseconds that this thread has run. Where the system does not tell: the time, which includes that of other programs. */
+const ran = ((): (() => number) => {
+  if (process.platform !== 'linux') return () => performance.now();
+  const file = openSync('/proc/thread-self/schedstat', 'r');
+  const bytes = Buffer.alloc(64);
+  return () => Number(bytes.toString('latin1', 0, readSync(file, bytes, 0, 64, 0)).split(' ', 1)[0]) / 1e6;
+})();
+
+/** The longest turn of the event loop until `work` is done, in milliseconds. */
+async function longestTurn(work: Promise<unknown>): Promise<number> {
+  let isDone = false;
+  work.finally(() => {
+    isDone = true;
+  });
+  let longest = 0;
+  let before = ran();
+  while (!isDone) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const now = ran();
+    longest = Math.max(longest, now - before);
+    before = now;
+  }
+  return longest;
+}
+
+/** What surrounds an array in a body. */
+interface Place {
+  path: string;
+  before: string;
+  after: string;
+  maxItems: number | undefined;
+}
+
+type Schema = Record<string, unknown>;
+
+/** Every array of a schema, at every depth up to that of the deepest filter. */
+function* arraysOf(schema: Schema, at: Omit<Place, 'maxItems'>, seen: readonly string[]): Generator<Place> {
+  const { $ref, type, items, properties, maxItems } = schema;
+  if (typeof $ref === 'string') {
+    const name = $ref.split('/').at(-1) as keyof typeof COMPONENTS;
+    if (seen.filter((other) => other === name).length >= LIMITS.filter_depth) return;
+    yield* arraysOf(COMPONENTS[name], at, [...seen, name]);
+  }
+  if (type === 'array') {
+    yield { ...at, maxItems: maxItems as number | undefined };
+    const { path, before, after } = at;
+    yield* arraysOf(
+      (items ?? {}) as Schema,
+      { path: `${path}/0`, before: `${before}[`, after: `]${after}` },
+      seen,
+    );
+  }
+  for (const [name, member] of Object.entries((properties ?? {}) as Record<string, Schema>)) {
+    const { path, before, after } = at;
+    const inside = { path: `${path}/${name}`, before: `${before}{"${name}":`, after: `}${after}` };
+    yield* arraysOf(member, inside, seen);
+  }
+  for (const keyword of ['oneOf', 'anyOf', 'then', 'else']) {
+    for (const branch of [schema[keyword] ?? []].flat() as Schema[]) yield* arraysOf(branch, at, seen);
+  }
+}
+
+const LONG = 'x'.repeat(200);
+const RULE = '{"column":"a","operator":"equals","value":0}';
+/** Items of arrays by what they are; the argument counts them. */
+const ITEMS: Record<string, (i: number) => string> = {
+  zeros: () => '0',
+  numbers: String,
+  texts: (i) => `"${i}"`,
+  'long texts': (i) => `"${LONG}${i}"`,
+  objects: () => '{}',
+  arrays: () => '[]',
+  'arrays of numbers': (i) => `[${'0,'.repeat(200)}${i}]`,
+  rules: () => RULE,
+  'incomplete rules': () => '{"operator":"equals"}',
+  'nested groups': () => '{"rules":[]}',
+  'other members': (i) => `{"a${i}":0}`,
+};
+
+/** Items of at most so many bytes and values, and at most `maxItems`. */
+function itemsOf(item: (i: number) => string, bytes: number, values: number, maxItems: number): string {
+  const items: string[] = [];
+  const room = { bytes, values };
+  while (items.length < maxItems) {
+    const next = item(items.length);
+    room.bytes -= next.length + 1;
+    room.values -= 1 + (next.match(/[[{,]/g)?.length ?? 0);
+    if (room.bytes < 0 || room.values < 0) break;
+    items.push(next);
+  }
+  return items.join(',');
+}
+
+const MAX_VALUES = jsonValues(LIMITS);
+
+/** Bodies of a schema that are as long as they may be, by their description. */
+function* bodiesOf(name: keyof typeof COMPONENTS): Generator<[string, string]> {
+  const places = [...arraysOf(COMPONENTS[name], { path: '', before: '', after: '' }, [])];
+  const deepest = Math.max(...places.map(({ path }) => path.split('/').length));
+  for (const { path, before, after, maxItems } of places) {
+    const depth = path.split('/').length;
+    // Of the depths of a filter: the first two, and the last.
+    if (depth > 6 && depth < deepest) continue;
+    for (const [kind, item] of Object.entries(ITEMS)) {
+      for (const other of ['', '"other":0,']) {
+        const start = before.replace('{', `{${other}`);
+        const bytes = LIMITS.body_bytes - start.length - after.length - 2;
+        const values = MAX_VALUES - 2 * path.split('/').length;
+        const all = [
+          itemsOf(item, bytes, Infinity, Infinity),
+          itemsOf(item, bytes, values, Infinity),
+          ...(maxItems === undefined ? [] : [itemsOf(item, bytes, values, maxItems)]),
+        ];
+        for (const items of new Set(all)) {
+          const description = `${path} of ${kind}, ${items.length} bytes${other && ', beside another member'}`;
+          yield [description, `${start}[${items}]${after}`];
+        }
+      }
+    }
+  }
+  yield [
+    'many members',
+    `{${itemsOf((i) => `"member ${i}":0`, LIMITS.body_bytes - 2, MAX_VALUES - 1, Infinity)}}`,
+  ];
+}
+
+/** The operations that take a body. */
+const JSON_BODIES = Object.entries(OPERATIONS as Record<string, Operation>).flatMap(([id, operation]) =>
+  operation.body === undefined ? [] : [{ id, ...operation, body: operation.body }],
+);
+
+test.each(JSON_BODIES)(
+  'no body of $id blocks the event loop',
+  { timeout: 600_000 },
+  async ({ method, path, body }) => {
+    const target = path.replace('{id}', 'some').replace('{rid}', '1');
+    const slow: [number, string][] = [];
+    let worst: [number, string] = [0, ''];
+    for (const [description, json] of bodiesOf(body)) {
+      let shortest = Infinity;
+      for (let tries = 0; tries < TRIES && shortest > MAX_MS; tries += 1) {
+        shortest = Math.min(shortest, await longestTurn(client.send(method, target, json)));
+      }
+      if (shortest > MAX_MS) slow.push([shortest, description]);
+      if (shortest > worst[0]) worst = [shortest, description];
+    }
+    console.log(`${method} ${path}: ${worst[0].toFixed(0)} ms, ${worst[1]}`);
+    expect(slow).toEqual([]);
+  },
+);
