@@ -19,6 +19,9 @@ const BATCH_BYTES = 1 << 20;
 /** How long complete lines wait for further lines to share their commit, in milliseconds. */
 const PAUSE_MS = 50;
 
+/** The initial size of the buffer for lines. */
+const MIN_BYTES = 16_384;
+
 const NEWLINE = 0x0a;
 const LINE_END = Uint8Array.of(NEWLINE);
 
@@ -63,14 +66,18 @@ async function isPaused(next: Promise<unknown>): Promise<boolean> {
   return result;
 }
 
-/** Lines that were read and are in no batch yet. */
+/** Lines that were read and are in no batch yet, as one piece: however small the chunks are, each byte takes one. */
 class LineBuffer {
   readonly #maxLineBytes: number;
-  #completeLines: Uint8Array[] = [];
+  /** The complete lines, and then the beginning of the incomplete line; empty once that line is too long. */
+  #bytes = Buffer.alloc(0);
+  #length = 0;
+  /** Bytes of `#bytes` that are complete lines. */
+  #completeLength = 0;
+  /** Bytes of the complete lines as they arrived, with those of lines that were too long. */
   #completeBytes = 0;
   #tooLong: number[] = [];
-  /** The beginning of the incomplete line; empty once that line is too long. */
-  #line: Uint8Array[] = [];
+  /** Bytes of the incomplete line, also once it is too long. */
   #lineBytes = 0;
   #nextLine = 1;
   /** The number of complete lines. */
@@ -94,9 +101,12 @@ class LineBuffer {
 
   /** Removes and returns the complete lines. The bytes after the last newline stay. */
   take(): LineBatch {
-    const bytes = Buffer.concat(this.#completeLines);
+    const bytes = this.#bytes.subarray(0, this.#completeLength);
     const batch = { bytes, firstLine: this.#nextLine, lines: this.complete, tooLong: this.#tooLong };
-    this.#completeLines = [];
+    // A copy, because the batch keeps its bytes.
+    this.#bytes = Buffer.from(this.#bytes.subarray(this.#completeLength, this.#length));
+    this.#length = this.#bytes.length;
+    this.#completeLength = 0;
     this.#completeBytes = 0;
     this.#tooLong = [];
     this.#nextLine += this.complete;
@@ -111,19 +121,28 @@ class LineBuffer {
   }
 
   #extend(part: Uint8Array): void {
-    if (part.length === 0) return;
     this.#lineBytes += part.length;
-    if (this.#lineBytes <= this.#maxLineBytes) this.#line.push(part);
-    else this.#line = [];
+    if (this.#lineBytes <= this.#maxLineBytes) this.#append(part);
+    else this.#length = this.#completeLength;
   }
 
   #endLine(): void {
     if (this.#lineBytes > this.#maxLineBytes) this.#tooLong.push(this.#nextLine + this.complete);
-    for (const part of this.#line) this.#completeLines.push(part);
-    this.#completeLines.push(LINE_END);
+    this.#append(LINE_END);
+    this.#completeLength = this.#length;
     this.#completeBytes += this.#lineBytes + LINE_END.length;
-    this.#line = [];
     this.#lineBytes = 0;
     this.complete += 1;
+  }
+
+  #append(part: Uint8Array): void {
+    const length = this.#length + part.length;
+    if (length > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(2 * length, MIN_BYTES));
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    this.#bytes.set(part, this.#length);
+    this.#length = length;
   }
 }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { endOfTurn } from '../../async/end-of-turn.js';
 import { CosiftError } from '../../errors.js';
 import { sendContinue } from './expect-continue.js';
 
@@ -33,6 +34,8 @@ export async function* bodyChunks(
       if (!(await readable(body, left, signal))) {
         throw new CosiftError('request_timeout', `no complete line arrived for ${idleMs} ms`);
       }
+      // Everything that has arrived is then read as one chunk, however small the chunks of the client are.
+      await endOfTurn();
       left -= performance.now() - start;
     }
   } finally {

@@ -12,7 +12,10 @@ const IDLE_STOP_MS = 500;
 const MAX_PIPELINED = 32;
 
 export interface ConnectionLimits {
-  /** Maximum number of open connections; further ones are closed on arrival. */
+  /**
+   * Maximum number of open connections; further ones are closed on arrival. Connections take at most half of the file
+   * descriptors of the process, because the databases need some, too.
+   */
   maxConnections: number;
   /** How long a client may read nothing while a response is being written. */
   sendMs: number;
@@ -44,7 +47,7 @@ export function limitConnections(
   app: FastifyInstance,
   { maxConnections, sendMs, stopMs }: ConnectionLimits,
 ): void {
-  app.server.maxConnections = maxConnections;
+  app.server.maxConnections = Math.min(maxConnections, Math.max(1, Math.floor(maxDescriptors() / 2)));
   const connections = trackConnections(app.server);
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     if (!connections.excess.has(raw)) return done();
@@ -54,6 +57,18 @@ export function limitConnections(
   const stalled = setInterval(() => closeStalled(connections, sendMs), sendMs / 4).unref();
   app.addHook('onClose', async () => clearInterval(stalled));
   app.addHook('preClose', () => closeUnused(app.server, connections, stopMs));
+}
+
+/** The maximum number of file descriptors of the process. */
+function maxDescriptors(): number {
+  const { userLimits } = process.report.getReport() as { userLimits?: Limits };
+  const limit = Number(userLimits?.open_files?.soft);
+  return limit > 0 ? limit : Number.POSITIVE_INFINITY;
+}
+
+/** A part of the diagnostic report of Node. Values may be "unlimited"; Windows has none. */
+interface Limits {
+  open_files?: { soft?: number | string };
 }
 
 function trackConnections(server: Server): Connections {

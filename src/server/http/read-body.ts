@@ -5,6 +5,7 @@ import { FairLimiter } from '../../async/fair-limiter.js';
 import { CosiftError } from '../../errors.js';
 import type { ComponentName, Limits } from '../../schema/index.js';
 import { BodyBuffer, collectBody, takeBody, tooLarge } from './body-buffer.js';
+import { drain, UNKNOWN_CALLER } from './drain.js';
 import { parseStrictJson } from './strict-json.js';
 
 declare module 'fastify' {
@@ -36,11 +37,9 @@ export function readBodies(
   const parsing = new FairLimiter({ total: 1, perCaller: 1 });
   app.decorateRequest('hasWaitedForBody', false);
   app.removeAllContentTypeParsers();
-  app.addHook('onResponse', ({ raw }, _reply, done) => {
-    if (!raw.complete) {
-      const closing = setTimeout(() => raw.complete || raw.destroy(), timeoutMs).unref();
-      raw.once('close', () => clearTimeout(closing));
-    }
+  app.addHook('onResponse', ({ raw, caller }, _reply, done) => {
+    if (!raw.complete)
+      drain(raw, caller === null ? UNKNOWN_CALLER : { maxBytes: limits.batch_bytes, maxMs: timeoutMs });
     done();
   });
   const engineBytes: Partial<Record<ComponentName, number>> = {

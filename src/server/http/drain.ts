@@ -1,0 +1,41 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** How much of a body is read after the response to its request. */
+export interface DrainLimits {
+  /** Bytes of the connection. */
+  maxBytes: number;
+  maxMs: number;
+}
+
+/** A caller without a key is not worth more work. */
+export const UNKNOWN_CALLER: DrainLimits = { maxBytes: 100_000, maxMs: 1_000 };
+
+/** How often the progress is looked at, in milliseconds: the parser of Node drops the bytes without a call. */
+const CHECK_MS = 25;
+/** How long a client may still read the response once nothing of its body is read, in milliseconds. */
+const LINGER_MS = 1_000;
+
+/**
+ * Lets the rest of a body be read and dropped, because closing the connection would reset it, and a client that still
+ * sends would lose the response. Closes the connection when the rest is larger than it may be, or takes too long.
+ */
+export function drain(request: IncomingMessage, { maxBytes, maxMs }: DrainLimits): void {
+  const { socket } = request;
+  const lastByte = socket.bytesRead + maxBytes;
+  const end = performance.now() + maxMs;
+  const timer = setInterval(() => {
+    const isLate = socket.bytesRead > lastByte || performance.now() > end;
+    if (!request.complete && !socket.destroyed && !isLate) return;
+    clearInterval(timer);
+    if (!request.complete) closeUnread(socket);
+  }, CHECK_MS).unref();
+}
+
+/** Reads nothing more, ends what is sent, and closes the connection when the client has had time to read it. */
+function closeUnread(socket: Socket): void {
+  // With a listener of its own, the socket is no longer read by the parser of Node, which cannot be paused.
+  socket.on('data', () => undefined).pause();
+  socket.end();
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
