@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Client } from '../../src/client/index.js';
 import type { DoctorCheck } from '../../src/schema/index.js';
+import { Raw, request, untilGauges } from './raw.js';
 import { fan, Service } from './service.js';
 
 let service: Service;
@@ -43,4 +44,32 @@ test('a served database is examined, with the searches that clients would make',
 test('a key sees the checks of its databases only', async () => {
   const found = await checks({ actions: ['databases.manage'], databases: ['two'] });
   expect(new Set(found.map(({ database }) => database))).toEqual(new Set([undefined, 'two']));
+});
+
+test('a connection that is reset before the turn of its report keeps the doctor from nobody', async () => {
+  const service = await Service.start();
+  try {
+    // A report that is larger than what the stream of a response takes at once.
+    const ids = Array.from({ length: 60 }, (_, i) => `${'x'.repeat(60)}${i}`);
+    for (const id of ids) await service.call('PUT', `/v1/databases/${id}`, { dimensions: 2 });
+    const raw = new Raw(service);
+    await raw.connected();
+    raw.socket.write(
+      request(service.adminKey, 'GET', `/v1/databases/${ids[0]}/changes?wait=60`) +
+        request(service.adminKey, 'POST', '/v1/doctor', ''),
+    );
+    await untilGauges(service, { 'in_flight waits': 1 });
+    // The doctor runs when another one is refused.
+    await vi.waitFor(async () => expect((await service.call('POST', '/v1/doctor')).status).toBe(503), {
+      timeout: 20_000,
+      interval: 1,
+    });
+    raw.socket.resetAndDestroy();
+    await vi.waitFor(async () => expect((await service.call('POST', '/v1/doctor')).status).toBe(200), {
+      timeout: 20_000,
+      interval: 20,
+    });
+  } finally {
+    await service.stop();
+  }
 });

@@ -35,7 +35,17 @@ export function doctorHandlers({ backend, keys, inFlight }: Dependencies): Handl
       const { signal } = stopped;
       const closing = () => stopped.abort(inFlight.closing.reason);
       inFlight.closing.addEventListener('abort', closing, { once: true });
-      onClose(request, reply, () => stopped.abort(new CosiftError('stopped', 'the caller went away')));
+      const report = lines();
+      // Runs in every case, even if the response is never started or the client does not read all of it: a generator whose
+      // reader is gone does not continue by itself.
+      onClose(request, reply, () => {
+        inFlight.closing.removeEventListener('abort', closing);
+        stopped.abort(new CosiftError('stopped', 'the caller went away'));
+        const end = () => {
+          isRunning = false;
+        };
+        report.return(undefined).then(end, end);
+      });
 
       async function* lines(): AsyncGenerator<string> {
         try {
@@ -47,17 +57,10 @@ export function doctorHandlers({ backend, keys, inFlight }: Dependencies): Handl
           logFailure(request.log, failure, 'stream ended early');
           const { code, detail } = problemBody(failure, request.id);
           yield `${JSON.stringify({ error: { code, detail, request_id: request.id } })}\n`;
-        } finally {
-          isRunning = false;
-          inFlight.closing.removeEventListener('abort', closing);
         }
       }
 
-      const response = Readable.from(lines(), { objectMode: false });
-      // A response that is never read must not keep the doctor from other requests.
-      response.once('close', () => {
-        isRunning = false;
-      });
+      const response = Readable.from(report, { objectMode: false });
       return reply.header('content-type', 'application/x-ndjson; charset=utf-8').send(response);
     },
   };
