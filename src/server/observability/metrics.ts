@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { FairLimiter } from '../../async/fair-limiter.js';
-import { SingleFlight } from '../../async/single-flight.js';
+import { rationed } from '../../async/rationed.js';
 import type { Backend, BackendStats, PageReply } from '../../backend/index.js';
 import type { InFlight } from '../admission/in-flight.js';
 import type { OperationId } from '../operations/table.js';
@@ -19,9 +19,8 @@ export class Metrics {
   readonly #latency: Histogram<'operation'>;
   readonly #stages: Histogram<'stage'>;
   readonly #backend: Backend;
-  /** Scrapes of the same time share a reading, so that none waits for the store longer than one reading takes. */
-  readonly #readings = new SingleFlight<BackendStats>();
-  /** One at a time, because a scrape blocks the event loop for milliseconds. */
+  readonly #allText = rationed(() => this.#read());
+  /** One at a time, because the metrics of some databases take milliseconds to select. */
   readonly #scrapes = new FairLimiter({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
   /** Those of the scrape that is being written, so that all its numbers are of the same moment. */
   #stats: BackendStats | undefined;
@@ -90,19 +89,23 @@ export class Metrics {
   }
 
   /**
-   * All metrics as text. With `databases`, only the metrics with a label `database`, for these databases. Callers take
-   * turns.
+   * All metrics as text. With `databases`, only the metrics with a label `database`, for these databases; callers take turns
+   * for these.
    *
    * @throws {CosiftError} `busy` when too many scrapes of the caller wait.
    */
   async text(caller: string, databases: ReadonlySet<string> | undefined): Promise<string> {
-    const stats = await this.#readings.run('', () => this.#backend.stats());
+    const text = await this.#allText();
+    if (databases === undefined) return text;
     return await this.#scrapes.run(caller, async () => {
       await setImmediate();
-      this.#stats = stats;
-      const text = await this.#registry.metrics();
-      return databases === undefined ? text : ofDatabases(text, databases);
+      return ofDatabases(text, databases);
     });
+  }
+
+  async #read(): Promise<string> {
+    this.#stats = await this.#backend.stats();
+    return await this.#registry.metrics();
   }
 }
 

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import { rationed } from '../../async/rationed.js';
 import { within } from '../../async/within.js';
 import { isCode } from '../../errors.js';
 import { callerOf, findCaller, sees } from '../admission/access.js';
@@ -32,20 +32,22 @@ export function serviceHandlers({
     return document;
   };
 
-  /**
-   * The caller if its key is valid, and whether the keys can be read in time. Unreadable keys give no caller, because they
-   * must not make the service unready.
-   */
-  const readKeys = async (request: FastifyRequest) => {
-    const [caller, isReadable = false] = await Promise.all([
-      within(READY_MS, findCaller(request, keys)).catch(() => undefined),
+  /** The databases, or why the store cannot tell; and whether the keys can be read in time. Any client may ask for this. */
+  const readState = rationed(async () => {
+    const late = AbortSignal.timeout(READY_MS);
+    const [databases, isReadable = false] = await Promise.all([
+      backend.databases(late).catch((error) => {
+        if (isCode(error, 'store_failed')) return 'the store cannot be reached';
+        if (late.aborted || isCode(error, 'timed_out')) return 'the store does not answer';
+        throw error;
+      }),
       within(
         READY_MS,
         keys.failure().then((failure) => failure === undefined),
       ),
     ]);
-    return { caller, isReadable };
-  };
+    return { databases, isReadable };
+  });
 
   return {
     async livez() {
@@ -57,14 +59,10 @@ export function serviceHandlers({
         return reply.code(503).send({ status: 'not_ready', reasons: ['the server is stopping'] });
       }
       const { ready, reasons } = readiness();
-      const late = AbortSignal.timeout(READY_MS);
-      const [databases, { caller, isReadable }] = await Promise.all([
-        backend.databases(late).catch((error) => {
-          if (isCode(error, 'store_failed')) return 'the store cannot be reached';
-          if (late.aborted || isCode(error, 'timed_out')) return 'the store does not answer';
-          throw error;
-        }),
-        readKeys(request),
+      // Unreadable keys give no caller, because they must not make the service unready.
+      const [{ databases, isReadable }, caller] = await Promise.all([
+        readState(),
+        within(READY_MS, findCaller(request, keys)).catch(() => undefined),
       ]);
       if (typeof databases === 'string') {
         reply.header('retry-after', '1');
