@@ -4,6 +4,7 @@ import { sleep } from '../async/sleep.js';
 import { unlessAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
+import { STORE_CONNECTIONS } from '../schema/open-options.js';
 import { LocalStore } from '../store/local/index.js';
 import type { RecordStore } from '../store/record-store.js';
 import type { Backend } from './backend.js';
@@ -71,12 +72,13 @@ export async function openStore(
   if (store === undefined) return LocalStore.open(directory as string, limits, threads);
   // Loaded only where it is used.
   const { NodePostgres, PostgresStore } = await import('../store/postgres/index.js');
-  const { url, replica, connections: maxConnections, statementTimeoutMs, distribution } = store;
-  const common = { maxConnections, statementTimeoutMs };
+  const { url, replica, connections = STORE_CONNECTIONS, statementTimeoutMs, distribution } = store;
+  const common = { maxConnections: connections, statementTimeoutMs };
   return new PostgresStore(new NodePostgres({ ...common, url }), limits, {
     replica:
       replica === undefined ? undefined : new NodePostgres({ ...common, url: replica, isReplica: true }),
     probes: new NodePostgres({ ...common, url, maxConnections: 1 }),
+    connections,
     distribution,
   });
 }

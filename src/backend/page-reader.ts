@@ -19,14 +19,22 @@ export class PageReader {
   readonly #store: RecordStore;
   readonly #infos: DatabaseInfoCache;
   readonly #embedder: DatabaseEmbedder;
-  /** Searches share scans of the vectors, so many searches at once are faster than one after the other. */
-  readonly #searches = new FairLimiter({ total: 128, perCaller: 96 });
-  readonly #queries = new FairLimiter({ total: 16, perCaller: 12 });
+  readonly #searches: FairLimiter;
+  readonly #queries: FairLimiter;
 
   constructor(store: RecordStore, infos: DatabaseInfoCache, embedder: DatabaseEmbedder) {
     this.#store = store;
     this.#infos = infos;
     this.#embedder = embedder;
+    const { maxPages } = store;
+    if (maxPages === undefined) {
+      // Searches share scans of the vectors, so many searches at once are faster than one after the other.
+      this.#searches = new FairLimiter({ total: 128, perCaller: 96 });
+      this.#queries = new FairLimiter({ total: 16, perCaller: 12 });
+    } else {
+      this.#searches = new FairLimiter({ total: maxPages, perCaller: Math.ceil((maxPages * 3) / 4) });
+      this.#queries = this.#searches;
+    }
   }
 
   /** See `Backend.search`. */

@@ -25,6 +25,12 @@ import type { DatabaseProgress, ProgressOptions, StoreEvents, StoreStats } from 
  */
 export interface RecordStore {
   /**
+   * Searches and queries that run at once, so that other calls find room beside them. Absent in a store that schedules its
+   * work itself.
+   */
+  readonly maxPages?: number | undefined;
+
+  /**
    * Makes every database ready for requests. A database that cannot be opened does not block the others:
    * {@link progress} reports why.
    */

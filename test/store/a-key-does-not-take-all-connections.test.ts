@@ -1,0 +1,57 @@
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { EmbeddingBackend } from '../../src/backend/embedding-backend.js';
+import { Models } from '../../src/backend/models.js';
+import { LIMITS } from '../../src/schema/index.js';
+import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
+import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+
+const CONNECTIONS = 8;
+const BODY = Buffer.from(JSON.stringify({ records: [{ id: 1, data: {}, vector: [1, 0] }] }));
+
+test.skipIf(NO_SERVER !== undefined)(
+  'searches of one key that take long leave connections to others',
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    const server = await PostgresServer.start();
+    const url = await server.createDatabase();
+    const database = new NodePostgres({ url, maxConnections: CONNECTIONS });
+    const store = new PostgresStore(database, LIMITS, { connections: CONNECTIONS });
+    const backend = new EmbeddingBackend(store, new Models({}, 1), { limits: LIMITS, resume: true });
+    const other = new pg.Client({ connectionString: url });
+    try {
+      await backend.ready;
+      await other.connect();
+      for (const id of ['slow', 'fast']) {
+        await backend.createDatabase(id, { dimensions: 2 });
+        await backend.upsertBatch(id, BODY);
+      }
+      const search = (id: string, caller: string) =>
+        backend.search(
+          id,
+          { search: { vector: [1, 0], threshold: 0 } },
+          { variant: 'integer', scope: { caller } },
+        );
+      const query = (id: string, caller: string) =>
+        backend.query(id, {}, { variant: 'integer', scope: { caller } });
+      // Every search of the database waits for this lock.
+      const tables = await other.query<{ name: string }>(
+        "SELECT tablename AS name FROM pg_tables WHERE tablename LIKE 'records\\_%' ORDER BY 1 LIMIT 1",
+      );
+      await other.query(`BEGIN; LOCK TABLE cosift.${tables.rows[0]?.name} IN ACCESS EXCLUSIVE MODE`);
+      const slow = Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? search : query)('slow', 'a'));
+      await search('fast', 'b');
+      await query('fast', 'b');
+      await backend.upsertBatch('fast', BODY, { caller: 'b' });
+      await backend.record('fast', '1', 'integer', { caller: 'b' });
+      await other.query('COMMIT');
+      expect(await Promise.all(slow)).toHaveLength(40);
+    } finally {
+      await other.end();
+      await backend.close();
+      await server.stop();
+    }
+  },
+);
