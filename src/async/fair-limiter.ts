@@ -4,23 +4,34 @@ import { type Stoppable, throwIfStopped } from './stoppable.js';
 /** Calls that may wait by default. */
 const MAX_WAITING = 4096;
 
+/** The part of the calls of a group that one caller of it may run at once. */
+const PART_OF_GROUP = 3 / 4;
+
 export interface FairLimiterOptions {
   /** Calls of all callers that run at once. */
   total: number;
-  /** Calls of one caller that run at once. */
+  /** Calls of one caller, or of one group of callers, that run at once. */
   perCaller: number;
   /** Calls of all callers that may wait; a further call is refused as busy. Default: 4,096. */
   waiting?: number;
-  /** Calls of one caller that may wait. Default: as many as all callers together may have. */
+  /** Calls of one caller, or of one group of callers, that may wait. Default: as many as all together may have. */
   waitingPerCaller?: number;
 }
 
-/** Runs a limited number of calls at once; further calls wait, and callers take turns. */
+/**
+ * Runs a limited number of calls at once; further calls wait, and callers take turns.
+ *
+ * A caller is a path of ids such as `a/b`. All whose path begins with the same id are a group: groups take turns, and so
+ * do the callers of a group.
+ */
 export class FairLimiter {
   readonly #options: FairLimiterOptions;
   readonly #runningOf = new Map<string, number>();
-  /** The waiting calls of each caller in the order of their arrival. The next caller comes first in the map. */
-  readonly #waiting = new Map<string, Set<() => void>>();
+  /**
+   * The waiting calls of each caller in the order of their arrival, by group. The next group comes first in its map, and the
+   * next caller of a group in that of the group.
+   */
+  readonly #waiting = new Map<string, Map<string, Set<() => void>>>();
   #running = 0;
   #waitingCount = 0;
 
@@ -46,27 +57,44 @@ export class FairLimiter {
 
   #mayRun(caller: string): boolean {
     const { total, perCaller } = this.#options;
-    return this.#running < total && (this.#runningOf.get(caller) ?? 0) < perCaller;
+    const group = groupOf(caller);
+    if (this.#running >= total || (this.#runningOf.get(group) ?? 0) >= perCaller) return false;
+    if (caller === group) return true;
+    return (this.#runningOf.get(caller) ?? 0) < Math.max(1, Math.floor(perCaller * PART_OF_GROUP));
   }
 
   #start(caller: string): void {
     this.#running += 1;
-    this.#runningOf.set(caller, (this.#runningOf.get(caller) ?? 0) + 1);
+    this.#count(caller, 1);
+  }
+
+  #count(caller: string, change: number): void {
+    const group = groupOf(caller);
+    this.#countOf(group, change);
+    if (caller !== group) this.#countOf(caller, change);
+  }
+
+  #countOf(id: string, change: number): void {
+    const running = (this.#runningOf.get(id) ?? 0) + change;
+    if (running > 0) this.#runningOf.set(id, running);
+    else this.#runningOf.delete(id);
   }
 
   #end(caller: string): void {
     this.#running -= 1;
-    const remaining = (this.#runningOf.get(caller) ?? 0) - 1;
-    if (remaining > 0) this.#runningOf.set(caller, remaining);
-    else this.#runningOf.delete(caller);
-    for (const [next, calls] of this.#waiting) {
-      if (!this.#mayRun(next)) continue;
-      const [begin] = calls;
-      // The caller moves to the end of the map.
-      this.#waiting.delete(next);
-      if (calls.size > 1) this.#waiting.set(next, calls);
-      begin?.();
-      return;
+    this.#count(caller, -1);
+    for (const [group, callers] of this.#waiting) {
+      for (const [next, calls] of callers) {
+        if (!this.#mayRun(next)) continue;
+        const [begin] = calls;
+        // The group moves to the end of its map, and the caller to the end of that of the group.
+        this.#waiting.delete(group);
+        this.#waiting.set(group, callers);
+        callers.delete(next);
+        callers.set(next, calls);
+        begin?.();
+        return;
+      }
     }
   }
 
@@ -75,17 +103,24 @@ export class FairLimiter {
     if (this.#waitingCount >= waiting) {
       throw new CosiftError('busy', `too many calls are waiting (limit ${waiting})`);
     }
-    if ((this.#waiting.get(caller)?.size ?? 0) >= waitingPerCaller) {
+    const group = groupOf(caller);
+    const callers = this.#waiting.get(group) ?? new Map<string, Set<() => void>>();
+    let ofGroup = 0;
+    for (const { size } of callers.values()) ofGroup += size;
+    if (ofGroup >= waitingPerCaller) {
       throw new CosiftError('busy', `too many calls of this key are waiting (limit ${waitingPerCaller})`);
     }
     this.#waitingCount += 1;
     return new Promise((resolve, reject) => {
-      const calls = this.#waiting.get(caller) ?? new Set();
-      this.#waiting.set(caller, calls);
+      const calls = callers.get(caller) ?? new Set();
+      callers.set(caller, calls);
+      this.#waiting.set(group, callers);
       const stopWaiting = () => {
         this.#waitingCount -= 1;
-        calls.delete(begin);
         signal?.removeEventListener('abort', abort);
+        calls.delete(begin);
+        if (calls.size === 0) callers.delete(caller);
+        if (callers.size === 0) this.#waiting.delete(group);
       };
       const begin = () => {
         stopWaiting();
@@ -94,11 +129,16 @@ export class FairLimiter {
       };
       const abort = () => {
         stopWaiting();
-        if (calls.size === 0 && this.#waiting.get(caller) === calls) this.#waiting.delete(caller);
         reject(signal?.reason);
       };
       calls.add(begin);
       signal?.addEventListener('abort', abort, { once: true });
     });
   }
+}
+
+/** The first id of a path. */
+function groupOf(caller: string): string {
+  const end = caller.indexOf('/');
+  return end < 0 ? caller : caller.slice(0, end);
 }

@@ -9,7 +9,7 @@ import Fastify, {
 import type { Backend, Readiness } from '../backend/index.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
-import { databaseNotFound, guardAccess, keyOf } from './admission/access.js';
+import { databaseNotFound, guardAccess, payerOf } from './admission/access.js';
 import { type Capacity, InFlight } from './admission/in-flight.js';
 import { holdingResources } from './admission/request-resources.js';
 import type { Rate } from './admission/token-bucket.js';
@@ -186,7 +186,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     limits,
     timeoutMs: timeouts.bodyMs,
     reserve: (request, bytes) => inFlight.reserveBody(request, bytes),
-    callerOf: keyOf,
+    callerOf: payerOf,
   });
   handleErrors(app);
   addRoutes(app, dependencies, page);

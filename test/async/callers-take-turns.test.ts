@@ -61,3 +61,26 @@ test('a limited number waits', async () => {
   first.end();
   await Promise.all([first.done, ...waiting]);
 });
+
+test('a group of callers has no more turns and calls than one caller, and its callers take turns', async () => {
+  const turns = new FairLimiter({ total: 4, perCaller: 3 });
+  const log: string[] = [];
+  const group = ['a/b', 'a/c', 'a/d'].flatMap((caller) =>
+    [1, 2, 3].map((n) => call(turns, log, caller, `${caller} ${n}`)),
+  );
+  // Three of the group, and two of one of its callers.
+  expect(log).toEqual(['a/b 1', 'a/b 2', 'a/c 1']);
+  const other = [call(turns, log, 'o', 'o 1'), call(turns, log, 'o', 'o 2')];
+  expect(log.slice(3)).toEqual(['o 1']);
+  const end = async ({ end, done }: { end: () => void; done: Promise<void> }) => {
+    end();
+    await done;
+  };
+  await end(other[0]!);
+  expect(log.slice(4)).toEqual(['o 2']);
+  for (const i of [0, 1, 3]) await end(group[i]!);
+  expect(log.slice(5)).toEqual(['a/b 3', 'a/c 2', 'a/d 1']);
+  for (const { end } of [...group, ...other]) end();
+  await Promise.all([...group, ...other].map(({ done }) => done));
+  expect(log).toHaveLength(11);
+});

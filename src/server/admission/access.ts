@@ -52,9 +52,9 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.caller;
 }
 
-/** The key id under which limits count a request. All requests without a key share the empty id. */
-export function keyOf(request: FastifyRequest): string {
-  return request.caller?.keyId ?? '';
+/** The path of keys under which limits count a request. All requests without a key share the empty path. */
+export function payerOf(request: FastifyRequest): string {
+  return request.caller?.path ?? '';
 }
 
 /** Authenticates and authorises a long request again, because its key may have been revoked or have expired. */
@@ -81,7 +81,7 @@ export function databaseOf(request: FastifyRequest): string {
 }
 
 export function scopeOf(request: FastifyRequest): Scope {
-  const { keyId: caller, filter } = callerOf(request);
+  const { path: caller, filter } = callerOf(request);
   return filter === undefined ? { caller } : { caller, forcedFilter: filter };
 }
 

@@ -1,17 +1,27 @@
 import { CosiftError } from '../../errors.js';
+import { ADMIN } from '../keys/caller.js';
 
 /** Maximum amounts. */
 export interface Bounds {
-  /** For all keys together. */
+  /** For all keys together. The admin key may have its share beyond it, so that others cannot shut it out. */
   total: number;
+  /** For one key and the keys that were issued through it. A key that another one issued gets three quarters of its share. */
   perKey: number;
 }
 
-/** Limits how much of something is held at a time. More is refused with `busy`. */
+/** The part of the share of a key that a key which it issued gets. */
+const INHERITED = 3 / 4;
+
+/**
+ * Limits how much of something is held at a time. More is refused with `busy`.
+ *
+ * What a key holds counts for the keys through which it was issued, too, so a key gets no larger share by issuing keys.
+ */
 export class CapacityLimiter {
   readonly #what: string;
   readonly #bounds: Bounds;
-  readonly #byKey = new Map<string, number>();
+  /** What each key holds, with what the keys hold that were issued through it; by paths of keys. */
+  readonly #byPath = new Map<string, number>();
   #held = 0;
 
   constructor(what: string, bounds: Bounds) {
@@ -24,43 +34,63 @@ export class CapacityLimiter {
   }
 
   /**
-   * Checks that `amount` can be taken for `key` now. A key that holds nothing may exceed its share.
+   * Checks that `amount` can be taken for the last key of `path` now. A key that holds nothing may exceed its share.
    *
    * @throws {CosiftError} `busy` when it cannot.
    */
-  check(key: string, amount: number): void {
+  check(path: string, amount: number): void {
     const { total, perKey } = this.#bounds;
-    const ofKey = this.#byKey.get(key) ?? 0;
-    if (ofKey > 0 && ofKey + amount > perKey) {
-      throw busy(`this key has reached its limit of ${perKey} ${this.#what}`);
+    let share = perKey;
+    for (const key of keysOf(path)) {
+      const ofKey = this.#byPath.get(key) ?? 0;
+      if (ofKey > 0 && ofKey + amount > share) {
+        const whose = key === path ? 'this key' : 'a key that issued this one';
+        throw busy(`${whose} has reached its limit of ${share} ${this.#what}`);
+      }
+      share = Math.max(1, Math.floor(share * INHERITED));
     }
-    if (this.#held + amount > total) throw busy(`the limit of ${total} ${this.#what} is reached`);
+    if (this.#held + amount > total && path !== ADMIN.path) {
+      throw busy(`the limit of ${total} ${this.#what} is reached`);
+    }
   }
 
   /**
-   * Takes `amount` for `key`. The returned function gives it back; calling that function again has no effect.
+   * Takes `amount` for the last key of `path`. The returned function gives it back; calling that function again has no
+   * effect.
    *
    * @throws {CosiftError} `busy` when a bound would be exceeded.
    */
-  take(key: string, amount = 1): () => void {
-    this.check(key, amount);
-    return this.add(key, amount);
+  take(path: string, amount = 1): () => void {
+    this.check(path, amount);
+    return this.add(path, amount);
   }
 
   /** Like {@link take}, but may exceed the bounds. */
-  add(key: string, amount: number): () => void {
-    this.#held += amount;
-    this.#byKey.set(key, (this.#byKey.get(key) ?? 0) + amount);
+  add(path: string, amount: number): () => void {
+    this.#change(path, amount);
     let held = true;
     return () => {
-      if (!held) return;
+      if (held) this.#change(path, -amount);
       held = false;
-      this.#held -= amount;
-      const rest = (this.#byKey.get(key) ?? 0) - amount;
-      if (rest > 0) this.#byKey.set(key, rest);
-      else this.#byKey.delete(key);
     };
   }
+
+  #change(path: string, amount: number): void {
+    this.#held += amount;
+    for (const key of keysOf(path)) {
+      const ofKey = (this.#byPath.get(key) ?? 0) + amount;
+      if (ofKey > 0) this.#byPath.set(key, ofKey);
+      else this.#byPath.delete(key);
+    }
+  }
+}
+
+/** The paths of all keys of a path, the first issuer first: `a`, `a/b` for `a/b`. */
+function keysOf(path: string): string[] {
+  const keys: string[] = [];
+  for (let end = path.indexOf('/'); end >= 0; end = path.indexOf('/', end + 1)) keys.push(path.slice(0, end));
+  keys.push(path);
+  return keys;
 }
 
 function busy(detail: string): CosiftError {

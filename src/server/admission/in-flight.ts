@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { onClose } from '../http/on-close.js';
 import type { Operation } from '../operations/operation.js';
-import { keyOf } from './access.js';
+import { payerOf } from './access.js';
 import { CapacityLimiter } from './capacity-limiter.js';
 import { RequestResources } from './request-resources.js';
 
@@ -87,7 +87,7 @@ export class InFlight {
    * @throws {CosiftError} `busy` when a limit is reached.
    */
   reserveBody(request: FastifyRequest, bytes: number): void {
-    request.resources?.add(this.#bodies.take(keyOf(request), bytes));
+    request.resources?.add(this.#bodies.take(payerOf(request), bytes));
   }
 
   /**
@@ -96,7 +96,7 @@ export class InFlight {
    * @throws {CosiftError} `busy` when it would not.
    */
   checkUnsent(request: FastifyRequest, bytes: number): void {
-    this.#unsent.check(keyOf(request), bytes);
+    this.#unsent.check(payerOf(request), bytes);
   }
 
   /** Installs the hooks that count requests and responses. */
@@ -107,9 +107,11 @@ export class InFlight {
       // Checked before the change, because the response to a completed change is sent even beyond the limit.
       if (isChange(request)) this.checkUnsent(request, 1);
       const kind = kindOf(request);
-      const release = kind && this.#limiters[kind].take(keyOf(request));
-      const resources = new RequestResources();
-      if (release) resources.addPlace(release);
+      const limiter = kind && this.#limiters[kind];
+      const path = payerOf(request);
+      // A body that does not arrive must not hold a place. Its bytes are limited.
+      limiter?.check(path, 1);
+      const resources = new RequestResources(limiter && (() => limiter.take(path)));
       request.resources = resources;
       onClose(request, reply, () => resources.abandon());
       return done();
@@ -124,7 +126,7 @@ export class InFlight {
       if (bytes <= UNCOUNTED_BYTES) return done(null, payload);
       // A completed change can no longer be refused.
       const reserve = isChange(request) ? 'add' : 'take';
-      onClose(request, reply, this.#unsent[reserve](keyOf(request), bytes));
+      onClose(request, reply, this.#unsent[reserve](payerOf(request), bytes));
       return done(null, payload);
     });
   }

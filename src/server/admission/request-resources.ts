@@ -13,20 +13,23 @@ export class RequestResources {
   readonly #releases: (() => void)[] = [];
   /** One for the request itself, and one for each {@link hold}. */
   #holders = 1;
+  readonly #takePlace: (() => () => void) | undefined;
   #place: (() => void) | undefined;
   #running = false;
   #ended = false;
+
+  /**
+   * `takePlace` takes the place of the request among those of its kind, and returns the function that gives it up. It throws
+   * when there is none.
+   */
+  constructor(takePlace: (() => () => void) | undefined) {
+    this.#takePlace = takePlace;
+  }
 
   /** Calls `release` together with the others; at once if they have already been called. */
   add(release: () => void): void {
     if (this.#holders === 0) release();
     else this.#releases.push(release);
-  }
-
-  /** Like {@link add}, for the place of the request among those of its kind. */
-  addPlace(release: () => void): void {
-    this.#place = release;
-    this.add(release);
   }
 
   /** Gives up the place before the other resources. */
@@ -44,9 +47,11 @@ export class RequestResources {
     };
   }
 
-  /** Runs the handler of the request. */
+  /** Takes the place of the request, and runs its handler. */
   async run<T>(handler: () => Promise<T>): Promise<T> {
     if (this.#ended) throw new CosiftError('stopped', 'the caller went away');
+    this.#place = this.#takePlace?.();
+    if (this.#place !== undefined) this.add(this.#place);
     this.#running = true;
     try {
       return await handler();

@@ -11,8 +11,10 @@ export interface Caller {
   readonly filter: FilterGroup | undefined;
   /** Milliseconds since 1970; infinite for a key that does not expire. */
   readonly expiresAt: number;
-  /** The ids of the keys through which this key was issued. */
+  /** The ids of the keys through which this key was issued; the last one issued it. */
   readonly ancestors: readonly string[];
+  /** {@link ancestors} and the id of the key, joined by `/`. Limits count a request for each of them. */
+  readonly path: string;
 }
 
 /** The caller who holds the admin key or can read the data directory. */
@@ -24,6 +26,7 @@ export const ADMIN: Caller = {
   filter: undefined,
   expiresAt: Number.POSITIVE_INFINITY,
   ancestors: [],
+  path: 'admin',
 };
 
 /**

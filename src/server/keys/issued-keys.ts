@@ -97,7 +97,7 @@ export class IssuedKeys implements KeyStore {
    * @throws {CosiftError} `unauthorized` when an earlier change revoked the key of `caller`.
    */
   async #change(caller: Caller, change: (keys: Map<string, KeyEntry>) => void): Promise<void> {
-    await this.#changes.run(caller.keyId, async () => {
+    await this.#changes.run(caller.path, async () => {
       let changed: StoredKey[] = [];
       await this.#storage.change((stored) => {
         const keys = byId(stored);

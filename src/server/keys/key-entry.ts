@@ -17,6 +17,7 @@ export interface KeyEntry {
 }
 
 export function entryOf(stored: StoredKey): KeyEntry {
+  const { ancestors = [] } = stored;
   const seesAll = stored.databases === '*' || stored.databases.includes('*');
   return {
     stored,
@@ -28,7 +29,8 @@ export function entryOf(stored: StoredKey): KeyEntry {
       databases: seesAll ? undefined : new Set(stored.databases),
       filter: stored.filter && withConditions(stored.filter),
       expiresAt: stored.expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(stored.expires_at),
-      ancestors: stored.ancestors ?? [],
+      ancestors,
+      path: [...ancestors, stored.key_id].join('/'),
     },
   };
 }

@@ -25,7 +25,7 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies):
       refuseFiltered(request, 'describe databases');
       const caller = callerOf(request);
       const databases = await withTimeout(request, responseMs, () =>
-        backend.listDatabases({ caller: caller.keyId }),
+        backend.listDatabases({ caller: caller.path }),
       );
       return { databases: databases.filter(({ id }) => sees(caller, id)) };
     },
@@ -33,7 +33,7 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies):
     async describeDatabase(request, reply) {
       refuseFiltered(request, 'describe databases');
       const id = databaseOf(request);
-      const { keyId: caller } = callerOf(request);
+      const { path: caller } = callerOf(request);
       const describe = async () => {
         const database = await backend.describeDatabase(id, { caller });
         await setImmediate();

@@ -23,7 +23,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
         await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
           backend.upsertBatch(id, body, {
             signal,
-            caller: callerOf(request).keyId,
+            caller: callerOf(request).path,
             ...yielding(request),
             ...checked(request),
           }),
@@ -51,7 +51,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
         throw new CosiftError('invalid_request', 'the body is missing');
       const patch = request.body;
       const id = databaseOf(request);
-      const { keyId: caller, actions } = callerOf(request);
+      const { path: caller, actions } = callerOf(request);
       const record = await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
         backend.patchRecord(id, String(rid), patch, {
           signal,

@@ -87,8 +87,8 @@ export function serviceHandlers({
     },
 
     async metrics(request, reply) {
-      const { keyId, databases } = callerOf(request);
-      const text = await metrics.text(keyId, databases);
+      const { path, databases } = callerOf(request);
+      const text = await metrics.text(path, databases);
       return reply.header('content-type', metrics.contentType).send(text);
     },
 

@@ -26,7 +26,7 @@ export async function streamUpsert(
   inFlight.closing.addEventListener('abort', closing, { once: true });
   const chunks = bodyChunks(request.body as Readable, timeouts.bodyMs, signal);
   const check = () => checkKeyAgain(keys, request);
-  const options = { signal, check, caller: callerOf(request).keyId };
+  const options = { signal, check, caller: callerOf(request).path };
   const events = backend.upsertLines(id, chunks, options)[Symbol.asyncIterator]();
   // Runs in every case, even if the response is never started or the client does not read all of it.
   onClose(request, reply, () => {

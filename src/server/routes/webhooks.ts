@@ -6,13 +6,13 @@ export function webhookHandlers({ backend, webhooks }: Dependencies): Handlers {
   return {
     async createWebhook(request, reply) {
       const wanted = checkWebhookRequest(request.body);
-      return reply.code(201).send(await webhooks.create(databaseOf(request), wanted, callerOf(request).keyId));
+      return reply.code(201).send(await webhooks.create(databaseOf(request), wanted, callerOf(request)));
     },
 
     async listWebhooks(request) {
       const database = databaseOf(request);
       // Throws `database_not_found`, which an empty list would hide.
-      await backend.describeDatabase(database, { caller: callerOf(request).keyId });
+      await backend.describeDatabase(database, { caller: callerOf(request).path });
       return { webhooks: await webhooks.list(database) };
     },
 

@@ -38,7 +38,7 @@ export class FileWebhookStore implements WebhookStore {
 
   add(webhook: StoredWebhook): Promise<void> {
     return this.#change((webhooks) => {
-      checkCapacity(webhooks.values(), webhook.database);
+      checkCapacity(webhooks.values(), webhook);
       webhooks.set(webhook.webhook_id, webhook);
     });
   }

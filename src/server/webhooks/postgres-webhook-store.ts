@@ -37,7 +37,7 @@ export class PostgresWebhookStore implements WebhookStore {
   async add(webhook: StoredWebhook): Promise<void> {
     await this.#database.write(async (sql) => {
       await sql.run('SELECT pg_advisory_xact_lock($1::bigint)', [ADDING_LOCK]);
-      checkCapacity(await listed(sql), webhook.database);
+      checkCapacity(await listed(sql), webhook);
       const { webhook_id, database } = webhook;
       await sql.run(
         `INSERT INTO cosift.webhooks (webhook_id, database, stored, owner, leased_until)

@@ -20,4 +20,6 @@ export interface StoredWebhook {
   created_at: string;
   /** The id of the key that created the webhook. Older releases did not store it. */
   created_by?: string;
+  /** The id of the first key through which that key was issued, or its own. Limits count the webhook for this key. */
+  counted_for?: string;
 }

@@ -31,11 +31,12 @@ export function writeWebhooks(file: string, webhooks: readonly StoredWebhook[]):
 }
 
 function checkStored(value: unknown): StoredWebhook {
-  const { database, secret, epoch, feed, restarts = 0, ...described } = value as StoredWebhook;
+  const { database, secret, epoch, feed, counted_for, restarts = 0, ...described } = value as StoredWebhook;
   checkSchema('WebhookDescription', { ...described, failures: 0 });
   if (typeof database !== 'string' || !DATABASE_ID.test(database))
     throw new Error('a database has no valid id');
   if (!/^whsec_[0-9A-Za-z+/]{43}=$/.test(secret)) throw new Error('a secret has the wrong form');
+  if (counted_for !== undefined && typeof counted_for !== 'string') throw new Error('a key has no valid id');
   for (const text of [epoch, feed]) {
     if (text !== undefined && !EPOCH.test(text)) throw new Error('an epoch has the wrong form');
   }

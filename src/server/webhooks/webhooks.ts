@@ -5,6 +5,7 @@ import type { Backend } from '../../backend/index.js';
 import { AddressPolicy, hostOf } from '../../config/index.js';
 import { CosiftError, type Problem } from '../../errors.js';
 import type { CreatedWebhook, WebhookDescription, WebhookRequest } from '../../schema/index.js';
+import type { Caller } from '../keys/caller.js';
 import type { Logger } from '../observability/logger.js';
 import { DELIVERY_TIMES, type Delivery, type DeliveryTimes } from './delivery.js';
 import { startPosition } from './feed-position.js';
@@ -57,11 +58,11 @@ export class Webhooks {
   }
 
   /**
-   * Creates a webhook that ends with the key whose id is `creator`.
+   * Creates a webhook that ends with the key `creator`.
    *
    * @throws {CosiftError} `invalid_request`, `database_not_found`; `busy` when there are too many webhooks.
    */
-  async create(database: string, { url, after }: WebhookRequest, creator: string): Promise<CreatedWebhook> {
+  async create(database: string, { url, after }: WebhookRequest, creator: Caller): Promise<CreatedWebhook> {
     this.#checkUrl(url);
     const stored: StoredWebhook = {
       webhook_id: randomBytes(6).toString('hex'),
@@ -70,7 +71,8 @@ export class Webhooks {
       secret: generateSecret(),
       ...(await startPosition(this.#delivery.backend, database, after)),
       created_at: new Date().toISOString(),
-      created_by: creator,
+      created_by: creator.keyId,
+      counted_for: creator.ancestors[0] ?? creator.keyId,
     };
     const description = await this.#inTurn(async () => {
       await this.#store.add(stored);
