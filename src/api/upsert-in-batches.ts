@@ -29,11 +29,16 @@ export async function upsertInBatches(
   checkIterable(records);
   const { signal, onProgress } = options;
   signal?.throwIfAborted();
-  const sum: BatchResult = { results: [], created: 0, changed: 0, unchanged: 0, truncated: 0 };
+  const sum = { results: [] as BatchResult['results'], created: 0, changed: 0, unchanged: 0, truncated: 0 };
+  let startedAt: string | undefined;
   let batch = new RecordBatch(encoding);
   const commit = async () => {
     signal?.throwIfAborted();
-    const { results, created, changed, unchanged, truncated } = await send(batch.encoded(), signal);
+    const { results, created, changed, unchanged, truncated, started_at } = await send(
+      batch.encoded(),
+      signal,
+    );
+    startedAt ??= started_at;
     for (const record of results) sum.results.push(record);
     sum.created += created;
     sum.changed += changed;
@@ -54,11 +59,12 @@ export async function upsertInBatches(
         if (batch.length === LIMITS.batch_records) await commit();
       }
     }
-    if (batch.length > 0) await commit();
+    // Without records, an empty batch gets the time of the store.
+    if (batch.length > 0 || startedAt === undefined) await commit();
   } catch (error) {
     throw error instanceof CosiftError ? withShiftedPointers(error, sum.results.length) : error;
   }
-  return sum;
+  return { ...sum, started_at: startedAt as string };
 }
 
 function checkIterable(records: unknown): void {

@@ -46,14 +46,15 @@ export class RecordWriter {
       allOrNothing: true,
     });
     const prepared = await store.prepareBatch(id, body, options.vectors);
-    const { created, changed, unchanged, results } = await commitRecords(destination, prepared, {
+    const { at, created, changed, unchanged, results } = await commitRecords(destination, prepared, {
       signal: options.signal,
       onWait: options.onWait,
       check: options.check,
     });
     feed.notify(id);
-    const counts = `,"created":${created},"changed":${changed},"unchanged":${unchanged},"truncated":0}`;
-    return Buffer.concat([Buffer.from('{"results":'), results, Buffer.from(counts)]);
+    const counts = `,"created":${created},"changed":${changed},"unchanged":${unchanged},"truncated":0`;
+    const startedAt = `,"started_at":"${new Date(at).toISOString()}"}`;
+    return Buffer.concat([Buffer.from('{"results":'), results, Buffer.from(counts + startedAt)]);
   }
 
   /** See `Backend.patchRecord`. */

@@ -1,5 +1,5 @@
 import type { LineEvent, LineProblem } from '../schema/index.js';
-import type { BadLine } from '../store/record-store.js';
+import type { BadLine, CommitResult } from '../store/record-store.js';
 import { type CommitOptions, commitRecords, type Destination } from './commit-records.js';
 import { embeddedBatches } from './embedded-batches.js';
 
@@ -17,9 +17,11 @@ export async function* upsertLines(
   options: CommitOptions = {},
 ): AsyncGenerator<LineEvent> {
   const counts = { lines: 0, created: 0, changed: 0, unchanged: 0, failed: 0, truncated: 0 };
+  let startedAt: number | undefined;
   const batches = embeddedBatches(destination, chunks, maxLineBytes, options);
   for await (const { batch, prepared, embedded } of batches) {
     const committed = await commitRecords(destination, prepared, options, embedded);
+    startedAt ??= committed.at;
     const problems = [...prepared.problems(), ...committed.problems].map(lineProblem);
     for (const line of batch.tooLong) problems.push(tooLong(line, maxLineBytes));
     yield* problems.sort((a, b) => a.line - b.line);
@@ -35,7 +37,14 @@ export async function* upsertLines(
       truncated: counts.truncated,
     };
   }
-  yield { type: 'summary', ...counts };
+  startedAt ??= (await commitNothing(destination, options)).at;
+  yield { type: 'summary', ...counts, started_at: new Date(startedAt).toISOString() };
+}
+
+/** Commits no record, for the time of the store. */
+async function commitNothing(destination: Destination, options: CommitOptions): Promise<CommitResult> {
+  const prepared = await destination.store.prepareLines(destination.id, new Uint8Array(), 1);
+  return commitRecords(destination, prepared, options);
 }
 
 function tooLong(line: number, maxLineBytes: number): LineProblem {

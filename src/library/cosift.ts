@@ -58,7 +58,7 @@ export interface OpenOptions {
  * await cosift.close();
  * ```
  *
- * @throws {CosiftError} `data_locked` when another process has the directory open; `store_failed` when PostgreSQL cannot
+ * @throws {CosiftError} `data_locked` when the directory is open already, in this process or another; `store_failed` when PostgreSQL cannot
  * be reached; `invalid_request` for an option that
  * is unknown or has a value that is not allowed, for a file in place of the directory, and for a model whose directory is
  * missing or whose URL is not valid.

@@ -1,13 +1,19 @@
 import { count } from './count.js';
 import { integerId, recordKey, textId, uuid } from './ids.js';
 import { LIMITS } from './limits.js';
-import { time, timeRange } from './time.js';
+import { time, timeRange, utcTime } from './time.js';
 
 const recordId = { anyOf: [integerId, textId] } as const;
 export const truncated = {
   ...count,
   description:
     'Always 0. Earlier releases counted the records here whose text they had cut; longer texts are split into passages now.',
+} as const;
+
+export const startedAt = {
+  ...utcTime,
+  description:
+    'Time of the first commit, by the clock of the store. What this call wrote was last synced then or later, and what earlier calls wrote, before. Records that come with their time of last sync are an exception.',
 } as const;
 
 const firstSeen = { ...time, description: 'When the record was first seen. Default: now.' } as const;
@@ -130,7 +136,7 @@ export const batch = {
 export const batchResult = {
   type: 'object',
   description: 'What became of the records of an upsert.',
-  required: ['results', 'created', 'changed', 'unchanged', 'truncated'],
+  required: ['results', 'created', 'changed', 'unchanged', 'truncated', 'started_at'],
   additionalProperties: false,
   properties: {
     results: {
@@ -157,6 +163,7 @@ export const batchResult = {
     changed: { ...count, description: 'Number of records with new content.' },
     unchanged: { ...count, description: 'Number of records that had this content already.' },
     truncated,
+    started_at: startedAt,
   },
 } as const;
 

@@ -1,6 +1,6 @@
 import { count } from './count.js';
 import { errorCode, problemCode } from './problem.js';
-import { truncated } from './records.js';
+import { startedAt, truncated } from './records.js';
 import type { LineProblem, LineProgress, LineSummary } from './types/responses.js';
 
 const detail = { type: 'string', description: 'For people. The wording may change.' } as const;
@@ -36,7 +36,7 @@ export const lineProgress = {
 export const lineSummary = {
   type: 'object',
   description: 'The last line if all lines were read.',
-  required: ['type', 'lines', 'created', 'changed', 'unchanged', 'failed', 'truncated'],
+  required: ['type', 'lines', 'created', 'changed', 'unchanged', 'failed', 'truncated', 'started_at'],
   additionalProperties: false,
   properties: {
     type: { type: 'string', const: 'summary', description: 'The kind of the event.' },
@@ -46,6 +46,7 @@ export const lineSummary = {
     unchanged: { ...count, description: 'Number of records that had this content already.' },
     failed: { ...count, description: 'Number of lines with at least one problem.' },
     truncated,
+    started_at: startedAt,
   },
 } as const;
 

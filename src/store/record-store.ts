@@ -264,6 +264,11 @@ export interface EmbeddedVectors {
 }
 
 export interface CommitResult {
+  /**
+   * The time of the commit in milliseconds, later than that of every earlier commit to the database. It is the time of
+   * last sync of the records that came without one.
+   */
+  at: number;
   /** The JSON of `[{ "id", "key"?, "uuid", "status" }]`, in the order of the records. */
   results: Uint8Array;
   created: number;

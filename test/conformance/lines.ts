@@ -45,6 +45,7 @@ export function describeLines(open: OpenBackend): void {
         unchanged: 2,
         failed: 4,
         truncated: 0,
+        started_at: expect.any(String),
       });
       expect(events.filter(({ type }) => type === 'progress').at(-1)).toMatchObject({
         lines: 10,

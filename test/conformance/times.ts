@@ -8,6 +8,8 @@ import type { TestDatabase } from './test-database.js';
 
 const MINUTE = 60_000;
 
+const RECORD = { data: {}, vector: [1, 0] };
+
 /** The three times of a record, and time ranges over the last of them. */
 export function describeTimes(open: OpenBackend): void {
   describe('times', () => {
@@ -190,6 +192,34 @@ export function describeTimes(open: OpenBackend): void {
       expect(changed.created_at).toBe('2020-01-01T00:00:00.000Z');
       expect(Date.parse(changed.changed_at!)).toBeGreaterThan(before);
       expect(Date.parse(changed.synced_at!)).toBeGreaterThan(before);
+    });
+
+    test('the beginning of an upsert is after all that was written before it', async () => {
+      const database = await shared.create();
+      const records = (count: number) =>
+        Array.from({ length: count }, (_, at) => ({ id: at + 1, ...RECORD }));
+      const linesOf = (count: number) =>
+        records(count)
+          .map((record) => JSON.stringify(record))
+          .join('\n');
+      const startOf = async (count: number) => {
+        const summary = (await database.upsertLines(linesOf(count))).at(-1);
+        return summary?.type === 'summary' ? summary.started_at : '';
+      };
+      const deleteBefore = (startedAt: string) =>
+        database.delete({ time_range: { end_time: iso(Date.parse(startedAt) - 1) } });
+      for (let round = 0; round < 20; round += 1) {
+        await database.upsert(records(3));
+        expect(await deleteBefore((await database.upsert(records(2))).started_at)).toBe(1);
+        await database.upsert(records(3));
+        expect(await deleteBefore(await startOf(2))).toBe(1);
+      }
+      // Records of several batches of a stream, which all belong to one call.
+      await database.upsert(records(900));
+      expect(await deleteBefore(await startOf(800))).toBe(100);
+      expect(await deleteBefore(await startOf(0))).toBe(800);
+      await database.upsert(records(1));
+      expect(await deleteBefore((await database.upsert([])).started_at)).toBe(1);
     });
 
     test('the time of a sync that moves moves the record in time ranges and in the default order', async () => {

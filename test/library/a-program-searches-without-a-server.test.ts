@@ -140,7 +140,10 @@ describe('vectors of one’s own', () => {
     const { database, vectors } = await filled(300);
     const request = { search: { vector: vectors[3] as Float32Array, threshold: 0 } };
     const before = await database.search(request);
-    await expect(open(directory)).rejects.toMatchObject({ code: 'data_locked' });
+    await expect(open(directory)).rejects.toMatchObject({
+      code: 'data_locked',
+      detail: `data directory ${directory} is already open in this process: open it once and share it, in \`next dev\` on \`globalThis\``,
+    });
     await cosift.close();
     cosift = await open(directory);
     const again = cosift.database('own');

@@ -9,6 +9,8 @@ use crate::failure::NativeProblem;
 /// What a commit did.
 #[napi(object, object_from_js = false)]
 pub struct NativeCommitted {
+    /// The time of the commit, milliseconds since 1970. Earlier commits have earlier times.
+    pub at: f64,
     /// `[{ "id", "uuid", "status" }]` in the order of the request, JSON.
     pub results: Buffer,
     /// Records that were not there before.
@@ -26,6 +28,7 @@ pub struct NativeCommitted {
 impl From<Committed> for NativeCommitted {
     fn from(committed: Committed) -> Self {
         Self {
+            at: committed.at as f64,
             created: committed.count(Status::Created) as u32,
             changed: committed.count(Status::Changed) as u32,
             unchanged: committed.count(Status::Unchanged) as u32,

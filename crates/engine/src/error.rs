@@ -226,7 +226,7 @@ impl Error {
             Self::Busy { .. } => "busy",
             Self::Closed | Self::NotReady { .. } | Self::NotOpened { .. } => "not_ready",
             Self::Store(error) => error.code(),
-            Self::Lock(LockError::Held { .. }) => "data_locked",
+            Self::Lock(LockError::Held { .. } | LockError::Own { .. }) => "data_locked",
             Self::Lock(LockError::Io { source, .. })
                 if matches!(
                     source.kind(),

@@ -14,7 +14,7 @@ export interface UpsertCalls extends AttemptCalls {
   onProgress(rows: number, stored: number): void;
 }
 
-export interface UpsertResult extends LineSummary {
+export interface UpsertResult extends Omit<LineSummary, 'started_at'> {
   /** Records that were stored before a connection was lost. They are not in the other counts. */
   earlier: number;
 }
@@ -47,7 +47,8 @@ export async function upsertResumably(
             stored = before + event.committed;
             calls.onProgress(queue.acknowledged, stored);
           } else {
-            return { ...event, earlier: before };
+            const { started_at: _, ...counts } = event;
+            return { ...counts, earlier: before };
           }
         }
         throw new Error('the import ended without a summary');

@@ -258,6 +258,12 @@ export interface BatchResult {
    * split into passages now.
    */
   truncated: number;
+  /**
+   * Time of the first commit, by the clock of the store. What this call wrote was last synced then or
+   * later, and what earlier calls wrote, before. Records that come with their time of last sync are
+   * an exception.
+   */
+  started_at: string;
 }
 
 /** A problem of a line. The line is not stored; the others are. */
@@ -308,6 +314,12 @@ export interface LineSummary {
    * split into passages now.
    */
   truncated: number;
+  /**
+   * Time of the first commit, by the clock of the store. What this call wrote was last synced then or
+   * later, and what earlier calls wrote, before. Records that come with their time of last sync are
+   * an exception.
+   */
+  started_at: string;
 }
 
 /** The last line if the stream ended early. Records that progress lines counted stay stored. */

@@ -42,7 +42,7 @@ export interface CatalogEntry {
 
 /** A database that a transaction has locked. */
 export interface LockedEntry extends CatalogEntry {
-  /** The time of a write: that of the clock of PostgreSQL, but at least that of the last write. */
+  /** The time of a write: that of the clock of PostgreSQL, but later than that of the last write. */
   now: number;
 }
 
@@ -110,7 +110,7 @@ export class Catalog {
     const text = `SELECT *, ${CLOCK} AS clock FROM cosift.databases WHERE id = $1::text FOR UPDATE`;
     const [found] = await sql.run<CatalogEntry & { clock: number }>(text, [id]);
     const { clock, ...entry } = this.#checked(found, id);
-    return { ...entry, now: Math.max(clock, entry.last_write_at) };
+    return { ...entry, now: Math.max(clock, entry.last_write_at + 1) };
   }
 
   async list(sql: Sql): Promise<CatalogEntry[]> {

@@ -1,4 +1,5 @@
-//! The clock of a store, which never goes back: neither when the clock of the machine does, nor by a restart.
+//! The clock of a store: each commit has a later time than the commits before it, also after the clock of the machine went
+//! back, or after a restart.
 //!
 //! Only times that the store itself gives move its clock. Times that callers give may lie in any year.
 

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread::sleep;
+use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -96,9 +98,16 @@ impl Store {
         self.write(|transaction| write_meta(transaction, key, value))
     }
 
-    /// The time of the next commit: that of the machine, but at least the last one that was given.
+    /// The time of the next commit: that of the machine, but later than the last one that was given. So the time of a
+    /// commit tells what was written before it.
     pub(crate) fn now(&mut self) -> i64 {
-        self.clock = self.clock.max(now_ms());
+        let mut machine = now_ms();
+        // At most a millisecond. Otherwise the times of fast commits would run ahead of the machine.
+        while machine == self.clock {
+            sleep(Duration::from_micros(100));
+            machine = now_ms();
+        }
+        self.clock = machine.max(self.clock + 1);
         self.clock
     }
 

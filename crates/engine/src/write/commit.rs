@@ -28,6 +28,9 @@ pub(crate) struct Commit {
 /// What a commit did.
 #[derive(Debug, Default)]
 pub struct Committed {
+    /// The time of the commit, in milliseconds since 1970. It is the time of last sync of the records that came without
+    /// one, and later than that of all records that earlier commits wrote.
+    pub at: i64,
     /// One result for each record, in the order of the request, without bad lines.
     pub results: Vec<Upserted>,
     /// Bad lines that only the commit could find, such as identity conflicts.
@@ -107,6 +110,7 @@ pub(crate) fn stage_commit(
         let embedded = (&prepared.texts[..], &vectors);
         return match stage_patch(target, context, patch, embedded, stage)? {
             Some((upserted, record)) => Ok(Committed {
+                at: context.now,
                 results: vec![upserted],
                 record: Some(record),
                 ..Committed::default()
@@ -118,6 +122,7 @@ pub(crate) fn stage_commit(
         };
     }
     let mut committed = Committed {
+        at: context.now,
         problems,
         ..Committed::default()
     };

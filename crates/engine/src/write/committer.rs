@@ -236,7 +236,8 @@ impl Committer {
                 removed,
             };
             self.publish(|next, coding| next.apply_commit(changes, coding));
-            self.shared.last_write_at.store(self.store.now(), Relaxed);
+            let at = self.store.last_commit_at();
+            self.shared.last_write_at.store(at, Relaxed);
         }
         let took = start.elapsed();
         self.shared.metrics.committed(took);

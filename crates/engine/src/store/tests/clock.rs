@@ -1,4 +1,4 @@
-//! The times that a store gives never go back.
+//! Each commit has a later time than those before it.
 
 use crate::runtime::now_ms;
 use crate::store::tests::support::{Record, create_store, open_store, scratch};
@@ -21,10 +21,12 @@ fn a_clock_that_went_back_is_waited_for_also_after_a_restart() {
     // As if the machine's clock had been ahead.
     store.clock = ahead;
     put(&mut store, 1);
-    assert_eq!(store.now(), ahead);
+    assert_eq!(store.now(), ahead + 1);
+    put(&mut store, 4);
     drop(store);
     let mut store = open_store(&path).expect("it opens");
-    assert_eq!((store.now(), store.last_commit_at()), (ahead, ahead));
+    assert_eq!(store.last_commit_at(), ahead + 1);
+    assert_eq!(store.now(), ahead + 2);
     put(&mut store, 2);
     // Times that callers give do not move the clock.
     let mut record = Record::made(3, 1, 4);
@@ -33,5 +35,15 @@ fn a_clock_that_went_back_is_waited_for_also_after_a_restart() {
     store
         .commit(&[record.put(PutKind::Created)])
         .expect("stored");
-    assert_eq!(store.now(), ahead);
+    assert_eq!(store.now(), ahead + 3);
+}
+
+#[test]
+fn commits_that_follow_each_other_at_once_have_different_times() {
+    let (_directory, path) = scratch();
+    let mut store = create_store(&path, b"{}").expect("a new database");
+    let times: Vec<i64> = (0..100).map(|_| store.now()).collect();
+    assert!(times.is_sorted_by(|a, b| a < b), "{times:?}");
+    // None of them is ahead of the machine.
+    assert!(times[99] <= now_ms());
 }

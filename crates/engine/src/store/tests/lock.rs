@@ -37,7 +37,14 @@ fn a_second_process_is_refused_until_the_first_is_gone() {
     let lock = DataLock::acquire(&RealDisk, &data).expect("the operating system released the lock");
     let error = DataLock::acquire(&RealDisk, &data)
         .expect_err("a second handle of this process is refused too");
-    assert!(matches!(error, LockError::Held { pid: Some(of), .. } if of == std::process::id()));
+    assert!(matches!(&error, LockError::Own { path } if *path == data));
+    #[cfg(unix)]
+    {
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&data, &link).expect("a link can be made");
+        let error = DataLock::acquire(&RealDisk, &link).expect_err("it is the same directory");
+        assert!(matches!(&error, LockError::Own { path } if *path == link));
+    }
     drop(lock);
     DataLock::acquire(&RealDisk, &data).expect("it is free again");
 }
