@@ -314,6 +314,8 @@ export interface NativeCommit {
 
 /** What a commit did. */
 export interface NativeCommitted {
+  /** The time of the commit, milliseconds since 1970. Earlier commits have earlier times. */
+  at: number
   /** `[{ "id", "uuid", "status" }]` in the order of the request, JSON. */
   results: Buffer
   /** Records that were not there before. */

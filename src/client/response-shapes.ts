@@ -25,7 +25,13 @@ const webhook = { webhook_id: 'string', position: 'number' } as const;
 export const SHAPES = {
   database,
   databases: { databases: [database] },
-  batch: { results: [{ id: 'number' }], created: 'number', changed: 'number', unchanged: 'number', started_at: 'string' },
+  batch: {
+    results: [{ id: 'number' }],
+    created: 'number',
+    changed: 'number',
+    unchanged: 'number',
+    started_at: 'string',
+  },
   record: { data: {} },
   deletion: { deleted: 'number' },
   changes: {
@@ -55,7 +61,14 @@ const EVENTS: ReadonlyMap<unknown, Shape> = new Map<unknown, Shape>([
   ['progress', { lines: 'number', committed: 'number' }],
   [
     'summary',
-    { created: 'number', changed: 'number', unchanged: 'number', failed: 'number', truncated: 'number', started_at: 'string' },
+    {
+      created: 'number',
+      changed: 'number',
+      unchanged: 'number',
+      failed: 'number',
+      truncated: 'number',
+      started_at: 'string',
+    },
   ],
   ['error', { code: 'string', detail: 'string' }],
 ]);

@@ -113,9 +113,7 @@ test('zstd data whose second frame needs much memory is refused', async () => {
 
 test('Parquet that is cut off is refused', async () => {
   await expect(openFile('PAR1 and no end')).rejects.toThrow('its end is missing');
-  await expect(openFile(gzipSync(Buffer.from('PAR1 and no end')))).rejects.toThrow(
-    'its end is missing',
-  );
+  await expect(openFile(gzipSync(Buffer.from('PAR1 and no end')))).rejects.toThrow('its end is missing');
 });
 
 test.each([

@@ -45,10 +45,12 @@ export class RecordChecker {
 
   async commit(_id: string, records: PreparedRecords, embedded: EmbeddedVectors): Promise<CommitResult> {
     const prepared = records as Prepared;
+    const now = Date.now();
     if (!this.#suspects.has(prepared)) {
-      return { results: new Uint8Array(), created: prepared.records, changed: 0, unchanged: 0, problems: [] };
+      const nothing = { results: new Uint8Array(), changed: 0, unchanged: 0, problems: [] };
+      return { ...nothing, at: now, created: prepared.records };
     }
-    const commit = { nextId: 1, now: Date.now(), names: [...this.#columns], vectorType: 0 };
+    const commit = { nextId: 1, now, names: [...this.#columns], vectorType: 0 };
     const { committed, columns } = unwrap(await this.#rules.stage(prepared, [], embedded, commit));
     if (this.#mayExceedColumns) for (const { name } of columns) this.#columns.add(name);
     return committed as CommitResult;
