@@ -13,6 +13,9 @@ export class Failure extends Error {
 /** The code of a request without a response. */
 export const UNREACHABLE = 'unreachable';
 
+/** How often a request is sent before its failure is shown. */
+const ATTEMPTS = 5;
+
 /**
  * Sends a request of the API. Paths are relative to the page, because a proxy may serve it below a path of its own.
  *
@@ -35,6 +38,33 @@ export async function sendJson(method, path, { body, ...options } = {}) {
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   return response.status === 204 ? undefined : jsonOf(response, options.signal);
+}
+
+/** Repeats `request`, which may be sent twice, while the service is busy or does not respond. */
+export async function untilAnswered(signal, request) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await request();
+    } catch (failure) {
+      const isPassing = failure.code === UNREACHABLE || failure.status === 503 || failure.status === 429;
+      if (!isPassing || attempt === ATTEMPTS) throw failure;
+      await pause((failure.retrySeconds ?? attempt) * 1000, signal);
+    }
+  }
+}
+
+function pause(ms, signal) {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal.addEventListener('abort', stop, { once: true });
+  });
 }
 
 /** Reads the JSON of a response. The connection may end in the middle of it. */

@@ -1,9 +1,8 @@
-import { databasePath, Failure, send, UNREACHABLE } from './api.js';
+import { databasePath, Failure, send, UNREACHABLE, untilAnswered } from './api.js';
 
 /** Records and bytes of a request. The progress is shown after each. */
 const MAX_RECORDS = 250;
 const MAX_BYTES = 1 << 20;
-const ATTEMPTS = 5;
 
 /** What became of the lines of a file so far. */
 export const noProgress = () => ({ sent: 0, created: 0, changed: 0, unchanged: 0, truncated: 0, bad: [] });
@@ -55,20 +54,14 @@ async function* requestsOf(source) {
   yield { records, bad };
 }
 
-/** Sends records, and returns the events of the response. A service that is busy is asked again. */
-async function store({ key, database, records, signal }) {
+/** Sends records, and returns the events of the response. */
+function store({ key, database, records, signal }) {
   const body = new Blob(records.map(({ json }) => json));
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const path = databasePath(database, '/records');
-      const response = await send('POST', path, { key, body, type: 'application/x-ndjson', signal });
-      return eventsOf(await response.text());
-    } catch (failure) {
-      const isPassing = failure.code === UNREACHABLE || failure.status === 503 || failure.status === 429;
-      if (!isPassing || attempt === ATTEMPTS) throw failure;
-      await pause((failure.retrySeconds ?? attempt) * 1000, signal);
-    }
-  }
+  const path = databasePath(database, '/records');
+  return untilAnswered(signal, async () => {
+    const response = await send('POST', path, { key, body, type: 'application/x-ndjson', signal });
+    return eventsOf(await response.text());
+  });
 }
 
 function eventsOf(text) {
@@ -81,18 +74,4 @@ function eventsOf(text) {
   throw new Failure(
     last?.type === 'error' ? last : { code: UNREACHABLE, detail: 'The response ended early.' },
   );
-}
-
-function pause(ms, signal) {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    signal.addEventListener('abort', stop, { once: true });
-  });
 }

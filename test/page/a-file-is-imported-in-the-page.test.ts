@@ -116,6 +116,15 @@ test('one value of another kind stores no record twice', async ({ open, service 
   const records = [1, 2].map((id) => ({ id, data: { name: 'a' } }));
   await service.call('POST', '/v1/databases/kinds/records', { records });
   const tab = await open();
+  // The import asks for records that may be missing, of a service that may be busy.
+  tab.expected.add(404).add(429);
+  let requests = 0;
+  await tab.page.route('**/kinds/records/*', async (route) => {
+    requests += 1;
+    const body = JSON.stringify({ code: 'rate_limited', detail: 'The quota is used up.' });
+    if (requests === 1) await route.fulfill({ status: 429, headers: { 'retry-after': '0' }, body });
+    else await route.continue();
+  });
   await choose(tab, 'kinds.csv', 'id,name\nx3,c\n1,b\n2,b\n');
   await tab.page.getByLabel('Target database').selectOption('kinds');
   await submit(tab);
@@ -126,6 +135,8 @@ test('one value of another kind stores no record twice', async ({ open, service 
 test('a cancelled import keeps what is stored, and says how much', async ({ open, service }) => {
   const tab = await open();
   const { page } = tab;
+  // The second import asks for records that may be missing.
+  tab.expected.add(404);
   const rows = Array.from({ length: 600 }, (_, at) => `${at + 1},name ${at + 1}`);
   await choose(tab, 'many.csv', ['id,name', ...rows].join('\n'));
   let requests = 0;
@@ -193,8 +204,8 @@ test('the list of databases has those that were created and deleted elsewhere', 
 
 test('a new database never takes the place of one that exists', async ({ open, service }) => {
   const record = { id: 1, data: { name: 'original', note: 'kept' } };
-  const store = async (database: string) => {
-    await service.call('PUT', `/v1/databases/${database}`, {});
+  const store = async (database: string, settings = {}) => {
+    await service.call('PUT', `/v1/databases/${database}`, settings);
     await service.call('POST', `/v1/databases/${database}/records`, { records: [record] });
   };
   const isKept = async (database: string) => {
@@ -210,14 +221,22 @@ test('a new database never takes the place of one that exists', async ({ open, s
   await name.fill('taken');
   await submit(tab);
   await page.getByRole('alert').filter({ hasText: 'There is a database taken already' }).waitFor();
-  // One that the page does not know yet.
-  await store('taken-later');
-  await name.fill('taken-later');
-  await submit(tab);
-  await page.getByRole('alert').filter({ hasText: 'There is a database taken-later already' }).waitFor();
-  expect(await page.getByRole('button', { name: /^Search taken/ }).count()).toBe(0);
   await isKept('taken');
-  await isKept('taken-later');
+  // Those that the page does not know yet: with the settings of the import, and with others.
+  tab.expected.add(409);
+  for (const [database, settings] of Object.entries({ alike: { embed: { columns: ['name'] } }, other: {} })) {
+    await store(database, settings);
+    await name.fill(database);
+    await submit(tab);
+    await page
+      .getByRole('alert')
+      .filter({ hasText: `There is a database ${database} already` })
+      .waitFor();
+    expect(await page.getByRole('button', { name: /^Search / }).count()).toBe(0);
+    await isKept(database);
+    await page.getByRole('button', { name: 'Import another file' }).click();
+    await page.locator('input[type=file]').setInputFiles(file('taken.csv', 'id,name\n1,from the file\n'));
+  }
 });
 
 test('the preview says how a file of another program is read, and which columns look like another type', async ({

@@ -1,4 +1,4 @@
-import { databasePath, Failure, send, sendJson } from '../api.js';
+import { databasePath, Failure, send, sendJson, untilAnswered } from '../api.js';
 import { noProgress, upload } from '../upload.js';
 import { useEffect, useRef, useState } from '../vendor/hooks.js';
 
@@ -63,10 +63,8 @@ export function useImport(key) {
 /** Requests a record; undefined when there is none. */
 async function recordOf({ key, database, id, signal }) {
   try {
-    return await sendJson('GET', databasePath(database, `/records/${encodeURIComponent(id)}`), {
-      key,
-      signal,
-    });
+    const path = databasePath(database, `/records/${encodeURIComponent(id)}`);
+    return await untilAnswered(signal, () => sendJson('GET', path, { key, signal }));
   } catch (failure) {
     if (failure.code !== 'record_not_found') throw failure;
     return undefined;
@@ -80,8 +78,15 @@ async function recordOf({ key, database, id, signal }) {
  */
 async function create({ key, database, settings, signal }) {
   const body = JSON.stringify(settings);
-  const response = await send('PUT', databasePath(database), { key, body, signal });
-  if (response.status !== 201) {
+  let isNew;
+  try {
+    isNew = (await send('PUT', databasePath(database), { key, body, signal })).status === 201;
+  } catch (failure) {
+    // It has other settings.
+    if (failure.code !== 'database_exists') throw failure;
+    isNew = false;
+  }
+  if (!isNew) {
     const detail = `There is a database ${database} already. Choose it as the target, or another name.`;
     throw new Failure({ status: 409, code: 'database_exists', detail });
   }
