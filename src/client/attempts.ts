@@ -13,7 +13,10 @@ export interface AttemptOptions {
   /** Maximum number of further attempts after failures; with 0, there is none after a refusal either. */
   retries: number;
   maxWaitMs: number | undefined;
-  signal: AbortSignal | undefined;
+  /** Whether the caller gave a signal, which ends the wait for a service that refuses the request. */
+  hasSignal: boolean;
+  /** Whether the request creates a key or a webhook. Then `busy` may mean that there are too many of them already. */
+  createsSecret: boolean;
 }
 
 /** Decides whether and when a request is sent again. */
@@ -29,7 +32,8 @@ export class Attempts {
 
   /** Returns the milliseconds until the next attempt after a lost connection; undefined when there is none. */
   afterLoss(): number | undefined {
-    return this.#afterFailure(backoffMs(this.#failures));
+    // A second attempt would create a second secret. Every other operation is idempotent.
+    return this.#options.createsSecret ? undefined : this.#afterFailure(backoffMs(this.#failures));
   }
 
   /** Returns the milliseconds until the next attempt after `error`; undefined when there is none. */
@@ -37,7 +41,8 @@ export class Attempts {
     if (status !== 429 && status !== 503) return undefined;
     const seconds = Number(headers.get('retry-after') ?? Number.NaN);
     if (!Number.isFinite(seconds)) return this.#afterFailure(backoffMs(this.#failures));
-    return REFUSALS.has(code) ? this.#afterRefusal(seconds * 1000, code) : this.#afterFailure(seconds * 1000);
+    const isTemporary = REFUSALS.has(code) && !(code === 'busy' && this.#options.createsSecret);
+    return isTemporary ? this.#afterRefusal(seconds * 1000, code) : this.#afterFailure(seconds * 1000);
   }
 
   #afterFailure(pauseMs: number): number | undefined {
@@ -47,14 +52,14 @@ export class Attempts {
   }
 
   #afterRefusal(retryAfterMs: number, code: ErrorCode): number | undefined {
-    const { retries, maxWaitMs, signal } = this.#options;
+    const { retries, maxWaitMs, hasSignal } = this.#options;
     if (retries === 0) return undefined;
     const now = performance.now();
     this.#refusedSince ??= now;
     const pauseMs = Math.max(retryAfterMs, backoffMs(this.#refusals));
     this.#refusals += 1;
     // A database that cannot be opened is never ready, and a signal need not have a time limit.
-    const isEndless = signal !== undefined && code !== 'not_ready';
+    const isEndless = hasSignal && code !== 'not_ready';
     const limitMs = maxWaitMs ?? (isEndless ? Number.POSITIVE_INFINITY : MAX_WAIT_MS);
     return now - this.#refusedSince + pauseMs > limitMs ? undefined : pauseMs;
   }

@@ -1,5 +1,4 @@
 import type { CallOptions, ChangesRequest } from '../api/index.js';
-import { LinkedAbort } from '../async/linked-abort.js';
 import type { Changes } from '../schema/public-types.js';
 import { SHAPES } from './response-shapes.js';
 import type { Transport } from './transport.js';
@@ -16,39 +15,33 @@ export function readChanges(
 ): Promise<Changes> {
   const { waitMs, ...parameters } = request;
   return transport.run(async (send) => {
-    const read = (wait: number | undefined, signal: AbortSignal | undefined) => {
+    const read = (wait?: number, stop?: AbortSignal) => {
       const path = `${database}/changes?${queryOf({ ...parameters, wait })}`;
-      return send<Changes>('GET', path, SHAPES.changes, undefined, { signal });
+      return send<Changes>('GET', path, SHAPES.changes, undefined, { signal, stop });
     };
-    if (waitMs === undefined) return read(undefined, signal);
-    const stop = new LinkedAbort(signal, transport.closing);
+    if (waitMs === undefined) return read();
     try {
-      return await read(Math.ceil(waitMs / 1000), stop.signal);
+      return await read(Math.ceil(waitMs / 1000), transport.closing);
     } catch (error) {
       signal?.throwIfAborted();
       if (!transport.closing.aborted) throw error;
-      return await readAtOnce(read, signal, transport.closing);
-    } finally {
-      stop.unlink();
+      return await readAtOnce((stop) => read(undefined, stop), signal, transport.closing);
     }
   });
 }
 
 /** Reads the changes that there are. A service that does not respond holds up a close for a short time only. */
 async function readAtOnce(
-  read: (wait: undefined, signal: AbortSignal) => Promise<Changes>,
+  read: (stop: AbortSignal) => Promise<Changes>,
   signal: AbortSignal | undefined,
   closing: AbortSignal,
 ): Promise<Changes> {
   const late = AbortSignal.timeout(CLOSE_MS);
-  const stop = new LinkedAbort(signal, late);
   try {
-    return await read(undefined, stop.signal);
+    return await read(late);
   } catch (error) {
     signal?.throwIfAborted();
     throw late.aborted ? closing.reason : error;
-  } finally {
-    stop.unlink();
   }
 }
 

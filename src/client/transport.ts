@@ -28,7 +28,7 @@ export interface ClientOptions {
   /**
    * How long a call tries again as `Retry-After` asks while the service refuses it with `busy`, `rate_limited` or
    * `not_ready`, in milliseconds. Default: until the signal of the call is aborted; 60,000 for a call without a signal, and
-   * for `not_ready`.
+   * for `not_ready`. `retries` applies to `busy` where the call creates a key or a webhook: there may be too many of them.
    */
   maxWaitMs?: number | undefined;
   /** Used in place of the global `fetch`. Streams of lines do not use it. */
@@ -37,14 +37,30 @@ export interface ClientOptions {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
+interface StoppableCall extends CallOptions {
+  /** Ends the call as `signal` does, which is that of the caller. */
+  stop?: AbortSignal | undefined;
+}
+
 /** Sends a request with a body that is JSON already, if it has one. */
 export type Send = <T>(
   method: Method,
   path: string,
   shape: Shape,
   json: string | undefined,
-  options: CallOptions,
+  options: StoppableCall,
 ) => Promise<T>;
+
+/** A request that is sent until it has a response. */
+interface Attempted {
+  method: Method;
+  path: string;
+  json: string | undefined;
+  /** Ends the attempts. */
+  signal: AbortSignal | undefined;
+  /** Whether the caller gave a signal. */
+  hasSignal: boolean;
+}
 
 /** Codes of an operation that may have been carried out although it failed. */
 const MAY_BE_DONE: ReadonlySet<ErrorCode> = new Set(['timed_out']);
@@ -157,10 +173,7 @@ export class Transport {
     const stop = new LinkedAbort(this.closing, signal);
     try {
       const response = await this.#attempt(
-        method,
-        path,
-        undefined,
-        stop.signal,
+        { method, path, json: undefined, signal: stop.signal, hasSignal: signal !== undefined },
         async (response) => response,
         (exchange) => exchange(),
       );
@@ -180,7 +193,7 @@ export class Transport {
     path: string,
     shape: Shape,
     json: string | undefined,
-    options?: CallOptions,
+    options?: StoppableCall,
   ): Promise<T> {
     return parseResponse(await this.#call(method, path, json, options), shape, this.#base) as T;
   }
@@ -190,17 +203,18 @@ export class Transport {
     method: Method,
     path: string,
     json: string | undefined,
-    options: CallOptions = {},
+    { signal: given, stop }: StoppableCall = {},
   ): Promise<string> {
     const read = ({ body }: Response) => textOf(chunksOf(body), MAX_BYTES);
     // Node warns of more than 1,500 calls with the same signal if `fetch` gets that signal itself.
-    const stop = options.signal && new LinkedAbort(options.signal);
-    const signal = stop?.signal;
+    const linked = given === undefined && stop === undefined ? undefined : new LinkedAbort(given, stop);
+    const signal = linked?.signal;
     const inTurn = <R>(exchange: () => Promise<R>) => this.#limits.run(method, path, signal, exchange);
     try {
-      return (await this.#attempt(method, path, json, signal, read, inTurn)) ?? '';
+      const request = { method, path, json, signal, hasSignal: given !== undefined };
+      return (await this.#attempt(request, read, inTurn)) ?? '';
     } finally {
-      stop?.unlink();
+      linked?.unlink();
     }
   }
 
@@ -209,14 +223,13 @@ export class Transport {
    * have deleted what is no longer found. `run` runs each attempt.
    */
   async #attempt<T>(
-    method: Method,
-    path: string,
-    json: string | undefined,
-    signal: AbortSignal | undefined,
+    { method, path, json, signal, hasSignal }: Attempted,
     read: (response: Response) => Promise<T>,
     run: <R>(exchange: () => Promise<R>) => Promise<R>,
   ): Promise<T | undefined> {
-    const attempts = new Attempts({ retries: this.#retries, maxWaitMs: this.#maxWaitMs, signal });
+    const createsSecret = method === 'POST' && CREATES_SECRET.test(path);
+    const limits = { retries: this.#retries, maxWaitMs: this.#maxWaitMs };
+    const attempts = new Attempts({ ...limits, hasSignal, createsSecret });
     let mayBeDone = false;
     for (;;) {
       let outcome: { value: T } | { response: Response; text: string };
@@ -230,10 +243,7 @@ export class Transport {
         signal?.throwIfAborted();
         if (error instanceof CosiftError) throw error;
         mayBeDone = true;
-        // A second attempt would create a second secret. Every other operation is idempotent.
-        const createsSecret = method === 'POST' && CREATES_SECRET.test(path);
-        const failure = unreachable(this.#base, error);
-        await this.#pause(createsSecret ? undefined : attempts.afterLoss(), failure, signal);
+        await this.#pause(attempts.afterLoss(), unreachable(this.#base, error), signal);
         continue;
       }
       if ('value' in outcome) return outcome.value;
