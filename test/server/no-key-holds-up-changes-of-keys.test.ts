@@ -21,8 +21,8 @@ const begin = async () => {
 
 const REQUEST: KeyRequest = { name: 'k', actions: ['search'], databases: ['one'] };
 
-const manager = async (store: KeyStore): Promise<{ id: string; caller: Caller }> => {
-  const { key, key_id: id } = await store.issue({ ...REQUEST, actions: ['search', 'keys.manage'] }, ADMIN);
+const manager = async (store: KeyStore, issuer = ADMIN): Promise<{ id: string; caller: Caller }> => {
+  const { key, key_id: id } = await store.issue({ ...REQUEST, actions: ['search', 'keys.manage'] }, issuer);
   return { id, caller: (await store.authenticate(key)) as Caller };
 };
 
@@ -47,6 +47,17 @@ test('a key that issues many keys does not put off its revocation', async () => 
   // The change in progress, and one that may have been next.
   expect(ended.filter((outcome) => outcome === 'issued').length).toBeLessThan(3);
   expect(ended.filter((outcome) => outcome === 'unauthorized').length).toBeGreaterThan(37);
+});
+
+test('a key whose changes fill its queue does not keep the key that issued it from revoking it', async () => {
+  const store = await begin();
+  const issuer = await manager(store);
+  const { id, caller } = await manager(store, issuer.caller);
+  const { ended, done } = outcomes(Array.from({ length: 80 }, () => store.issue(REQUEST, caller)));
+  await store.revoke(id, issuer.caller);
+  await done;
+  expect(ended.filter((outcome) => outcome === 'busy')).toHaveLength(15);
+  expect(ended.filter((outcome) => outcome === 'issued').length).toBeLessThan(3);
 });
 
 test('one key has a limit of changes that wait, and others are served', async () => {

@@ -25,7 +25,10 @@ export class IssuedKeys implements KeyStore {
   #keys: { stored: readonly StoredKey[]; byId: ReadonlyMap<string, KeyEntry> } | undefined;
   /** When they were known to be current, in milliseconds since 1970. */
   #readAt = 0;
-  /** The storage has one change at a time. Keys take turns, so that no key delays its own revocation. */
+  /**
+   * The storage has one change at a time. Keys take turns, and each has places of its own to wait, so that no key delays
+   * or prevents its own revocation by its issuer.
+   */
   readonly #changes = new FairLimiter({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
 
   constructor(storage: KeyStorage, adminHash: Buffer) {
@@ -97,7 +100,7 @@ export class IssuedKeys implements KeyStore {
    * @throws {CosiftError} `unauthorized` when an earlier change revoked the key of `caller`.
    */
   async #change(caller: Caller, change: (keys: Map<string, KeyEntry>) => void): Promise<void> {
-    await this.#changes.run(caller.path, async () => {
+    await this.#changes.run(caller.keyId, async () => {
       let changed: StoredKey[] = [];
       await this.#storage.change((stored) => {
         const keys = byId(stored);
