@@ -1,2 +1,2 @@
 export { type Attempt, loadFailure } from './load-failure.js';
-export { libcName } from './platform.js';
+export { libcName, maxDescriptors } from './platform.js';

@@ -15,15 +15,31 @@ export function describePlatform(): string {
   return `${process.platform} ${process.arch} (${parts.filter(Boolean).join(', ')})`;
 }
 
+/** The maximum number of file descriptors of this process. */
+export function maxDescriptors(): number {
+  const limit = Number(diagnosticReport().userLimits?.open_files?.soft);
+  return limit > 0 ? limit : Number.POSITIVE_INFINITY;
+}
+
 /** Node reports the version of glibc, and nothing if it runs with another C library. */
 function glibcVersion(): string | undefined {
+  return diagnosticReport().header.glibcVersionRuntime;
+}
+
+/** A part of the diagnostic report of Node. Limits may be "unlimited"; Windows has none. */
+interface Report {
+  header: { glibcVersionRuntime?: string };
+  userLimits?: { open_files?: { soft?: number | string } };
+}
+
+function diagnosticReport(): Report {
   const report: NodeJS.ProcessReport & { excludeNetwork?: boolean } = process.report;
   const before = report.excludeNetwork;
   // Otherwise the report looks up the host names of all open connections, which can take seconds.
   report.excludeNetwork = true;
-  const { header } = report.getReport() as { header: { glibcVersionRuntime?: string } };
+  const result = report.getReport() as unknown as Report;
   report.excludeNetwork = before ?? false;
-  return header.glibcVersionRuntime;
+  return result;
 }
 
 /** The dynamic linker of musl prints its version if it is called without arguments. */

@@ -3,6 +3,7 @@ import type { Server, Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { CosiftError } from '../../errors.js';
+import { maxDescriptors } from '../../platform/index.js';
 import { onClose } from './on-close.js';
 
 /** Once the server stops: how long a connection without a request stays open. */
@@ -57,18 +58,6 @@ export function limitConnections(
   const stalled = setInterval(() => closeStalled(connections, sendMs), sendMs / 4).unref();
   app.addHook('onClose', async () => clearInterval(stalled));
   app.addHook('preClose', () => closeUnused(app.server, connections, stopMs));
-}
-
-/** The maximum number of file descriptors of the process. */
-function maxDescriptors(): number {
-  const { userLimits } = process.report.getReport() as { userLimits?: Limits };
-  const limit = Number(userLimits?.open_files?.soft);
-  return limit > 0 ? limit : Number.POSITIVE_INFINITY;
-}
-
-/** A part of the diagnostic report of Node. Values may be "unlimited"; Windows has none. */
-interface Limits {
-  open_files?: { soft?: number | string };
 }
 
 function trackConnections(server: Server): Connections {
