@@ -82,9 +82,9 @@ export function jsonDepth(limits: Limits): number {
 }
 
 /**
- * Maximum number of values in a JSON body, where every array, object and scalar counts: a rule of a filter has four, and
- * the longest vector has 4,096.
+ * Maximum number of values in a JSON body, where every array, object and scalar counts: a rule of a filter has four, a
+ * group around it three, and the longest vector has 4,096.
  */
 export function jsonValues(limits: Limits): number {
-  return 4 * limits.filter_rules + 6_144;
+  return 7 * limits.filter_rules + 6_144;
 }

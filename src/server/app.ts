@@ -193,7 +193,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   return app;
 }
 
-/** How many bytes requests may hold. The share of one key always has room for a batch of the largest size. */
+/** How many bytes requests may hold. The share of a key, whoever issued it, has room for a batch of the largest size. */
 function byteCapacity({ batch_bytes, body_bytes, page_bytes }: Limits) {
   const bodies = Math.max(batch_bytes, body_bytes);
   const unsent = Math.max(UNSENT_BYTES, 2 * page_bytes);

@@ -79,6 +79,30 @@ test('a body whose length is not declared is stored, and counted as it arrives',
   raw.socket.destroy();
 });
 
+test.each<Record<string, string>>([{}, { 'transfer-encoding': 'chunked' }])(
+  'a key that an issued key issued has room for the largest batch (%j)',
+  async (headers) => {
+    const actions = ['records.read', 'records.write', 'keys.manage'];
+    let { key } = await issueKey(service, actions);
+    for (let depth = 0; depth < 3; depth += 1) {
+      const wanted = { name: 'deeper', actions, databases: '*' };
+      key = (await service.call('POST', '/v1/keys', wanted, { 'x-api-key': key, ...JSON_TYPE })).body.key;
+    }
+    const raw = new Raw(service);
+    const body = batch(LARGEST, 4);
+    if ('transfer-encoding' in headers) {
+      raw.socket.write(request(key, 'POST', RECORDS, undefined, { ...JSON_TYPE, ...headers }));
+      for (let start = 0; start < body.length; start += 50_000) raw.chunk(body.slice(start, start + 50_000));
+      raw.socket.write('0\r\n\r\n');
+    } else {
+      raw.socket.write(request(key, 'POST', RECORDS, body));
+    }
+    await raw.until(/"(created|unchanged)":1/);
+    raw.socket.destroy();
+    await untilGauges(service, ALL_ZERO);
+  },
+);
+
 test('a batch of many bodies at once keeps within the limit', async () => {
   const { key } = await issueKey(service);
   await service.call('POST', RECORDS, { records: fan(3) });

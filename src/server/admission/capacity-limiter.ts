@@ -3,14 +3,11 @@ import { ADMIN } from '../keys/caller.js';
 
 /** Maximum amounts. */
 export interface Bounds {
-  /** For all keys together. The admin key may have its share beyond it, so that others cannot shut it out. */
+  /** For all keys together. The admin key gets its share even beyond it, so that others cannot shut it out. */
   total: number;
-  /** For one key and the keys that were issued through it. A key that another one issued gets three quarters of its share. */
+  /** For one key and the keys that were issued through it. */
   perKey: number;
 }
-
-/** The part of the share of a key that a key which it issued gets. */
-const INHERITED = 3 / 4;
 
 /**
  * Limits how much of something is held at a time. More is refused with `busy`.
@@ -20,13 +17,16 @@ const INHERITED = 3 / 4;
 export class CapacityLimiter {
   readonly #what: string;
   readonly #bounds: Bounds;
+  readonly #inherited: number;
   /** What each key holds, with what the keys hold that were issued through it; by paths of keys. */
   readonly #byPath = new Map<string, number>();
   #held = 0;
 
-  constructor(what: string, bounds: Bounds) {
+  /** `inherited` is the part of the share of a key that each key which it issued may use. */
+  constructor(what: string, bounds: Bounds, inherited = 3 / 4) {
     this.#what = what;
     this.#bounds = bounds;
+    this.#inherited = inherited;
   }
 
   get held(): number {
@@ -47,7 +47,7 @@ export class CapacityLimiter {
         const whose = key === path ? 'this key' : 'a key that issued this one';
         throw busy(`${whose} has reached its limit of ${share} ${this.#what}`);
       }
-      share = Math.max(1, Math.floor(share * INHERITED));
+      share = Math.max(1, Math.floor(share * this.#inherited));
     }
     if (this.#held + amount > total && path !== ADMIN.path) {
       throw busy(`the limit of ${total} ${this.#what} is reached`);

@@ -54,7 +54,8 @@ export class InFlight {
       waits: limiter('waits'),
       exports: limiter('exports'),
     };
-    this.#bodies = new CapacityLimiter('bytes of request bodies', bytes.bodies);
+    // A part of the share would not have room for the largest body.
+    this.#bodies = new CapacityLimiter('bytes of request bodies', bytes.bodies, 1);
     this.#unsent = new CapacityLimiter('bytes of responses that are not sent yet', bytes.unsent);
   }
 
