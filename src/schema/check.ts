@@ -76,16 +76,23 @@ export function checkSchema(name: ComponentName, value: unknown): void {
   });
 }
 
-/** Whether `value` consists of at most `max` values: items, members, and itself. */
+/** Whether `value` consists of at most `max` values: items, members, and itself. A vector counts as one. */
 function hasAtMost(max: number, value: unknown): boolean {
   const parts = [value];
   for (const part of parts) {
     if (typeof part !== 'object' || part === null) continue;
-    const inside: unknown[] = Array.isArray(part) ? part : Object.values(part);
+    const inside: unknown[] = Array.isArray(part) ? part : Object.entries(part).map(partOf);
     if (parts.length + inside.length > max) return false;
     parts.push(...inside);
   }
   return true;
+}
+
+/** The value of a member; of a vector one number, because a vector of numbers has at most one error. */
+function partOf([name, value]: [string, unknown]): unknown {
+  const isVector =
+    name === 'vector' && Array.isArray(value) && value.every((item) => typeof item === 'number');
+  return isVector ? 0 : value;
 }
 
 function codeOf(problems: readonly Problem[]): ErrorCode {

@@ -173,6 +173,18 @@ describe('every problem has a code of the documented list', () => {
     expect(problems).toContainEqual({ pointer, code, detail: expect.any(String) });
     for (const problem of problems) expect(Object.keys(PROBLEM_CODES)).toContain(problem.code);
   });
+
+  test('all of them are told beside the longest vector', () => {
+    const vector = Array.from({ length: 4_096 }, (_, at) => at);
+    const { problems } = refusal(() =>
+      checkSearchRequest({ search: { vector, threshold: 2 }, top_k: 5, explain: 1 }, 'integer'),
+    );
+    expect(problems.map(({ pointer }) => pointer).toSorted()).toEqual([
+      '/explain',
+      '/search/threshold',
+      '/top_k',
+    ]);
+  });
 });
 
 describe('limits', () => {
