@@ -1,6 +1,6 @@
 import type { TextSource } from '../api/text-line.js';
 import type { Stoppable } from '../async/stoppable.js';
-import type { Embedder } from '../embedding/index.js';
+import { anyUnitVector, type Embedder } from '../embedding/index.js';
 import { CosiftError, isCode, type Problem } from '../errors.js';
 import type { Limits, SearchRequest } from '../schema/index.js';
 import type { DatabaseInfo, EmbeddedVectors, SearchVector } from '../store/record-store.js';
@@ -22,16 +22,16 @@ export interface QueryVector {
 }
 
 export interface QueryVectorOptions {
-  /** Whether the scores of the search depend on the vector. */
+  /** Whether the response depends on the vector. */
   needsMeaning: boolean;
-  /** The id of the caller's key. */
+  /** The path of the caller's key. */
   caller: string | undefined;
   /** Stops the embedding. */
   stoppable: Stoppable;
 }
 
 export interface WriteOrigin {
-  /** The id of the caller's key: keys take turns where texts wait for the model. */
+  /** The path of the caller's key: keys take turns where texts wait for the model. */
   caller?: string | undefined;
   /** Whether to wait for room in the queue of the model without a time limit. */
   waitForRoom: boolean;
@@ -90,7 +90,7 @@ export class DatabaseEmbedder {
   /**
    * Returns the query vector of a search.
    *
-   * With `needsMeaning: false`, the scores of the search do not depend on the vector. Then it is any unit vector, and the
+   * With `needsMeaning: false`, the response does not depend on the vector. Then it is any unit vector, and the
    * text is not embedded.
    */
   async queryVector(
@@ -110,13 +110,14 @@ export class DatabaseEmbedder {
         'the text is blank, so it has no meaning to search for',
       );
     }
-    if (!needsMeaning) {
-      const vector = new Float64Array(dimensions);
-      vector[0] = 1;
-      return { vector, fingerprint };
-    }
+    if (!needsMeaning) return { vector: anyUnitVector(dimensions), fingerprint };
     const embedder = await this.#embedderOf(id, model as string, fingerprint);
-    const vector = await embedder.embedQuery(search.text, { caller, signal: stoppable.signal });
+    const vector = await embedder.embedQuery(search.text, {
+      caller,
+      signal: stoppable.signal,
+      // With all the weight on words, other members of the response may tell of a meaning that there is not.
+      acceptsUnknown: search.lexical === 1,
+    });
     return { vector, fingerprint: embedder.fingerprint };
   }
 

@@ -24,6 +24,11 @@ export interface EmbedOptions {
   caller?: string | undefined;
 }
 
+export interface QueryOptions extends EmbedOptions {
+  /** Whether a text of which the model knows nothing gets any unit vector instead of an error. Default: false. */
+  acceptsUnknown?: boolean | undefined;
+}
+
 export interface PassageOptions extends EmbedOptions {
   /** Identifies a call that embeds its texts in several steps. Calls take turns. Default: each step is its own call. */
   call?: object | undefined;
@@ -63,7 +68,7 @@ export interface Embedder {
    *
    * @throws {CosiftError} `invalid_request` for a text with more tokens than the model takes, or of which it knows nothing.
    */
-  embedQuery(text: string, options?: EmbedOptions): Promise<Float64Array>;
+  embedQuery(text: string, options?: QueryOptions): Promise<Float64Array>;
   /** The vector that {@link embedQuery} would find in the cache. It is shared, so it must not be changed. */
   cachedQuery(text: string): Float32Array | undefined;
   /**

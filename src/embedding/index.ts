@@ -1,3 +1,4 @@
+export { anyUnitVector } from './any-unit-vector.js';
 export { builtInModel } from './built-in-model.js';
 export { createEmbedder } from './create-embedder.js';
 export type { Embedder, EmbedderOptions, EmbedderStats, EmbedOptions } from './embedder.js';

@@ -1,6 +1,7 @@
 import { SingleFlight } from '../async/single-flight.js';
 import { CosiftError } from '../errors.js';
-import type { Embedder, EmbedderStats, EmbedOptions, PassageOptions } from './embedder.js';
+import { anyUnitVector } from './any-unit-vector.js';
+import type { Embedder, EmbedderStats, PassageOptions, QueryOptions } from './embedder.js';
 import type { Embedded, SplitRequest } from './job.js';
 import { joinPassages, type Split, type TextVectors } from './join-passages.js';
 import type { EmbedCall, EmbeddingScheduler } from './scheduler.js';
@@ -18,7 +19,8 @@ export class QueuedEmbedder implements Embedder {
   readonly #scheduler: EmbeddingScheduler;
   readonly #cache: VectorCache;
   // The `fetch` method of the cache is not used: its signal, and an eviction, would end the call for all callers.
-  readonly #inferences = new SingleFlight<Float32Array>();
+  /** They result in undefined for a text of which the model knows nothing. */
+  readonly #inferences = new SingleFlight<Float32Array | undefined>();
   #cacheHits = 0;
   #cacheMisses = 0;
 
@@ -30,14 +32,20 @@ export class QueuedEmbedder implements Embedder {
     this.#cache = cache;
   }
 
-  async embedQuery(text: string, { signal, caller }: EmbedOptions = {}): Promise<Float64Array> {
+  async embedQuery(
+    text: string,
+    { signal, caller, acceptsUnknown = false }: QueryOptions = {},
+  ): Promise<Float64Array> {
     const cached = this.cachedQuery(text);
     // A copy, because a caller may change its vector.
     if (cached !== undefined) return new Float64Array(cached);
     if (this.#inferences.has(text)) this.#cacheHits += 1;
     else this.#cacheMisses += 1;
     const run = (stop: AbortSignal) => this.#runQuery(text, caller, stop);
-    return new Float64Array(await this.#inferences.run(text, run, signal));
+    const vector = await this.#inferences.run(text, run, signal);
+    if (vector !== undefined) return new Float64Array(vector);
+    if (!acceptsUnknown) throw unknownQuery(this.model);
+    return anyUnitVector(this.dimensions);
   }
 
   cachedQuery(text: string): Float32Array | undefined {
@@ -92,7 +100,11 @@ export class QueuedEmbedder implements Embedder {
     return beyond.map((found) => ({ ...found, text: long[found.text]! }));
   }
 
-  async #runQuery(text: string, caller: string | undefined, stop: AbortSignal): Promise<Float32Array> {
+  async #runQuery(
+    text: string,
+    caller: string | undefined,
+    stop: AbortSignal,
+  ): Promise<Float32Array | undefined> {
     const origin = { caller: caller ?? '', call: {} };
     const {
       vectors: vector,
@@ -104,7 +116,7 @@ export class QueuedEmbedder implements Embedder {
       signal: stop,
     });
     if (tooLong !== undefined) throw queryTooLong(this.model, tooLong);
-    if (isUnknown) throw unknownQuery(this.model);
+    if (isUnknown) return undefined;
     this.#cache.set(text, vector);
     return vector;
   }

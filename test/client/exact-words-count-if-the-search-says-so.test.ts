@@ -94,6 +94,19 @@ describe.each(['library', 'client'])('over the %s', (side) => {
     expect(matches).toBeLessThan(PACKAGES.length);
   });
 
+  test.each([{}, { explain: true }, { passages: true }])(
+    'words that the model does not know are searched for with all the weight on words (%j)',
+    async (more) => {
+      const search = { threshold: 0, ...more };
+      const { results } = await database().search('🎉', { ...search, lexical: 1 });
+      expect(results.map(({ relevance_score }) => relevance_score)).toEqual(PACKAGES.map(() => 0));
+      expect(await refusal(database().search('🎉', { ...search, lexical: 0.9 }))).toEqual([
+        'invalid_request',
+        ['/text'],
+      ]);
+    },
+  );
+
   test('a weight of 0 is a search by meaning', async () => {
     const plain = await database().search('a compiler', { threshold: 0 });
     expect(await database().search('a compiler', { lexical: 0, threshold: 0 })).toEqual(plain);
