@@ -26,8 +26,13 @@ export async function sendTagged(
   reply.header('content-type', type);
   const coding = codingOf(request, Buffer.byteLength(body));
   if (coding === 'identity') return reply.send(body);
-  const bytes = compressed.get(coding) ?? compressWell(body, coding);
-  compressed.set(coding, bytes);
+  let bytes = compressed.get(coding);
+  if (bytes === undefined) {
+    bytes = compressWell(body, coding);
+    compressed.set(coding, bytes);
+    // The next request tries again.
+    bytes.catch(() => compressed.delete(coding));
+  }
   addVary(reply, 'accept-encoding');
   return reply.header('content-encoding', coding).send(await bytes);
 }

@@ -55,15 +55,20 @@ export function serviceHandlers({
     },
 
     async readyz(request, reply) {
-      if (inFlight.closing.aborted) {
+      const isStopping = () => inFlight.closing.aborted;
+      const state = isStopping()
+        ? undefined
+        : await Promise.all([
+            readState(),
+            // Unreadable keys give no caller, because they must not make the service unready.
+            within(READY_MS, findCaller(request, keys)).catch(() => undefined),
+          ]);
+      // The server may have begun to stop, or become ready, while the store was asked.
+      if (state === undefined || isStopping()) {
         return reply.code(503).send({ status: 'not_ready', reasons: ['the server is stopping'] });
       }
+      const [{ databases, isReadable }, caller] = state;
       const { ready, reasons } = readiness();
-      // Unreadable keys give no caller, because they must not make the service unready.
-      const [{ databases, isReadable }, caller] = await Promise.all([
-        readState(),
-        within(READY_MS, findCaller(request, keys)).catch(() => undefined),
-      ]);
       if (typeof databases === 'string') {
         reply.header('retry-after', '1');
         return reply.code(503).send({ status: 'not_ready', reasons: [databases] });
