@@ -108,7 +108,7 @@ export interface ErrorFields {
   readonly after?: number;
   /** `busy`: the number of calls that run and wait at most. */
   readonly limit?: number;
-  /** `too_large`: the maximum size in bytes. */
+  /** `too_large`: the maximum number of bytes, or of values. */
   readonly max?: number;
   /** `unreachable`: the host of the service. */
   readonly host?: string;

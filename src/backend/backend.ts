@@ -126,7 +126,7 @@ export interface BackupArchive {
 
 /** What the key of a caller adds to a request: a record outside `forcedFilter` does not exist for the caller. */
 export interface Scope {
-  /** The id of the key. Keys take turns where requests wait. */
+  /** The path of the key. Keys take turns where requests wait. */
   caller?: string;
   forcedFilter?: FilterGroup;
 }
@@ -144,7 +144,7 @@ export interface PageOptions extends ScopedOptions, Pick<Stoppable, 'isStopped'>
 }
 
 export interface DescribeOptions {
-  /** The id of the caller's key. Descriptions are made one after the other, and keys take turns. */
+  /** The path of the caller's key. Descriptions are made one after the other, and keys take turns. */
   caller?: string;
 }
 
@@ -162,7 +162,7 @@ export interface BatchOptions extends WaitOptions {
   vectors?: Float32Array;
   /** Called right before the commit. An error that `check` throws ends the call, and nothing is stored. */
   check?: () => void | Promise<void>;
-  /** The id of the caller's key. */
+  /** The path of the caller's key, under which it takes turns. */
   caller?: string;
 }
 
@@ -177,7 +177,7 @@ export interface LinesOptions {
   signal?: AbortSignal;
   /** Called before each batch is embedded and committed. An error that `check` throws ends the stream. */
   check?: () => void | Promise<void>;
-  /** The id of the caller's key. */
+  /** The path of the caller's key, under which it takes turns. */
   caller?: string;
 }
 

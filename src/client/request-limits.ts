@@ -1,6 +1,9 @@
 import { FairLimiter } from '../async/fair-limiter.js';
 
-/** Requests of one client that are under way. A service allows one key at least 192 searches and 12 writes. */
+/**
+ * Requests of one client that are under way. By default, a service allows 192 searches and 12 writes of a key that the admin
+ * key issued, and fewer of a key that another one issued.
+ */
 const MAX_READS = 64;
 const MAX_WRITES = 8;
 

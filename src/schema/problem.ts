@@ -23,7 +23,7 @@ const facts = {
   epoch: { type: 'string', description: '`feed_restarted`: the epoch of the current change feed.' },
   after: { type: 'integer', description: '`changes_removed`: the position after which changes are kept.' },
   limit: { type: 'integer', description: '`busy`: the number of calls that run and wait at most.' },
-  max: { type: 'integer', description: '`too_large`: the maximum size in bytes.' },
+  max: { type: 'integer', description: '`too_large`: the maximum number of bytes, or of values.' },
 } as const;
 
 export const PROBLEM_FACTS = Object.keys(facts) as (keyof typeof facts)[];

@@ -626,6 +626,6 @@ export interface ProblemBody {
   after?: number;
   /** `busy`: the number of calls that run and wait at most. */
   limit?: number;
-  /** `too_large`: the maximum size in bytes. */
+  /** `too_large`: the maximum number of bytes, or of values. */
   max?: number;
 }
