@@ -262,9 +262,10 @@ test('an encoding that shows only far into the file is recognised', async () => 
 
 test('a header that cannot be used is refused with its line, and nothing is stored', async () => {
   const { file, load, records } = await setUp('a.csv', '\nid,"a\n1,2\n');
-  expect((await load()).stderr).toMatch(/^cosift: line 2: the CSV header cannot be read: /);
+  const quoted = () => load('--format', 'csv', '--quote', '"');
+  expect((await quoted()).stderr).toMatch(/^cosift: line 2: the CSV header cannot be read: /);
   await writeFile(file, 'id,x"y,a\n1,2,3\n');
-  expect((await load()).stderr).toMatch(/^cosift: line 1: the CSV header cannot be read: /);
+  expect((await quoted()).stderr).toMatch(/^cosift: line 1: the CSV header cannot be read: /);
   await writeFile(file, '');
   expect((await load()).stderr).toBe('cosift: the file is empty\n');
   await writeFile(file, 'id,a\n1,2\n');
@@ -282,7 +283,7 @@ test('a row with too few or too many fields, or a quote that is not closed, is r
   expect(stored.code).toBe(1);
   const lines = stored.stderr.split('\n').map((line) => /^line \d+/.exec(line)?.[0]);
   expect(lines.slice(0, 2)).toEqual(['line 3', 'line 4']);
-  expect(stored.stderr).toMatch(/line 8: the quote of field 2 is not closed\n/);
+  expect(stored.stderr).toMatch(/line 8: the quote of field 2 is not closed; .*--quote none\n/);
   expect((await records()).map(({ id }) => id)).toEqual([1, 4, 5]);
 });
 
@@ -290,14 +291,15 @@ test('a quote that is not closed is reported where its row begins, with what it 
   const rows = Array.from({ length: 300 }, (_, at) => `${at + 1},x\n`);
   rows[99] = '\n100,"x\n';
   const { file, load, records } = await setUp('a.csv', `id,a\n${rows.join('')}`);
-  const open = await load();
+  const quotes = ['--format', 'csv', '--quote', '"'];
+  const open = await load(...quotes);
   expect(open.stderr).toMatch(
     /^line 102: the quote of field 2 is not closed; with it, the row reaches to line 302\n$/,
   );
   expect(await records()).toHaveLength(99);
   rows[199] = '200,"x"\n';
   await writeFile(file, `id,a\n${rows.join('')}`);
-  const closed = await load();
+  const closed = await load(...quotes);
   expect(closed.stderr).toMatch(
     /^line 102: the closing quote of field 2 is followed by "x"; .* reaches to line 202\n$/,
   );
@@ -310,12 +312,13 @@ test('separator and quotes are recognised or named', async () => {
   await writeFile(file, 'id\tname\n3\tit, is\n');
   expect((await load()).stdout).toContain('read as TSV\n');
   await writeFile(file, "id,name\r4,'it''s, so'\r5,'b'");
-  expect((await load()).stdout).toContain("read as CSV, quoted by '\n");
+  expect((await load()).stdout).toContain("read as CSV, quoted by ' (--quote changes it)\n");
   await writeFile(file, "id,name\n6,it's\n");
   expect((await load()).stdout).toContain('read as CSV\n');
   await writeFile(file, 'id,name\n7,say "x"\n');
-  expect((await load()).stderr).toContain('line 2: field 2 has a quote inside, but does not begin with one');
-  expect(await load('--quote', 'none')).toMatchObject({ code: 0, stderr: '' });
+  const quoted = await load('--quote', '"');
+  expect(quoted.stderr).toContain('line 2: field 2 has a quote inside, but does not begin with one');
+  expect(await load()).toMatchObject({ code: 0, stderr: '' });
   await writeFile(file, 'id,name;x\n8,"a;b"\n');
   expect(await load('--separator', ',')).toMatchObject({ code: 0, stderr: '' });
   expect((await load('--separator', ';;')).stderr).toContain('not one character, nor "tab"');
@@ -331,13 +334,23 @@ test('separator and quotes are recognised or named', async () => {
   ]);
 });
 
-test('separators after the last column are no column, and a value there is reported', async () => {
-  const { load, records } = await setUp('a.csv', 'id,a,,\n1,x,,\n2,y\n3,z,,lost\n4,u,\n');
-  expect((await load()).stderr).toBe('line 4: the row has 4 fields, the header 2 columns\n');
-  expect((await records()).map(({ id, data }) => [id, data.a])).toEqual([
-    [1, 'x'],
-    [2, 'y'],
-    [4, 'u'],
+test('separators after the last column are no column, unless a value stands there', async () => {
+  const { file, load, records } = await setUp('a.csv', 'id,a,,\n1,x,,\n2,y\n4,u,\n');
+  expect(await load()).toMatchObject({ code: 0, stderr: '' });
+  expect(await records()).toEqual([
+    expect.objectContaining({ id: 1, data: { a: 'x' } }),
+    expect.objectContaining({ id: 2, data: { a: 'y' } }),
+    expect.objectContaining({ id: 4, data: { a: 'u' } }),
+  ]);
+  await writeFile(file, 'id,a,,\n3,z,,kept\n4,u,\n5\n');
+  const named = await load();
+  expect(named.stdout).toContain('column 4 is called "column4", because it has no name');
+  expect(named.stderr).toBe('line 4: the row has 1 field, the header 4 columns\n');
+  expect((await records()).map(({ id, data }) => [id, data.a, data.column4])).toEqual([
+    [1, 'x', undefined],
+    [2, 'y', undefined],
+    [3, 'z', 'kept'],
+    [4, 'u', undefined],
   ]);
 });
 

@@ -33,7 +33,7 @@ class Held {
 }
 
 const PAGE = { results: [], pagination: { has_more: false } };
-const BATCH = { results: [], created: 0, changed: 0, unchanged: 0 };
+const BATCH = { results: [], created: 0, changed: 0, unchanged: 0, started_at: '2026-01-01T00:00:00.000Z' };
 
 /** Everything that does not wait for a response has happened. */
 async function settled(): Promise<void> {

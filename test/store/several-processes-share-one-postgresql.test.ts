@@ -103,11 +103,12 @@ describe.skipIf(NO_SERVER !== undefined)(
       await one.put({ id: 1, data: { n: 1 }, vector: [1, 0] });
       await other.put({ id: 1, data: { n: 1 }, vector: [1, 0] });
       await one.put({ id: 6, data: {}, vector: [1, 0] });
-      const at = new Date(ahead).toISOString();
-      const touched = (await one.record(1, 'uuid')).timestamps;
-      expect(touched).toMatchObject({ changed_at: at, synced_at: at });
-      const created = (await one.record(6, 'uuid')).timestamps;
-      expect(created).toEqual({ created_at: at, changed_at: at, synced_at: at });
+      // Each commit has a later time than the one before it.
+      const [changed, touched, created] = [1, 2, 3].map((ms) => new Date(ahead + ms).toISOString());
+      const first = (await one.record(1, 'uuid')).timestamps;
+      expect(first).toMatchObject({ changed_at: changed, synced_at: touched });
+      const last = (await one.record(6, 'uuid')).timestamps;
+      expect(last).toEqual({ created_at: created, changed_at: created, synced_at: created });
     });
 
     test('what one front acknowledged, the other finds; ids and positions have no gap and no repetition', async () => {

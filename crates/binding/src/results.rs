@@ -9,7 +9,7 @@ use crate::failure::NativeProblem;
 /// What a commit did.
 #[napi(object, object_from_js = false)]
 pub struct NativeCommitted {
-    /// The time of the commit, milliseconds since 1970. Earlier commits have earlier times.
+    /// The time of the commit, milliseconds since 1970. Commits that were acknowledged before it have earlier times.
     pub at: f64,
     /// `[{ "id", "uuid", "status" }]` in the order of the request, JSON.
     pub results: Buffer,

@@ -130,9 +130,12 @@ function readingOf(sample: string, isWhole: boolean, dialect: Dialect): Reading 
   return { dialect, rows, names, badLines, sameShare, score, isQuoteCertain: dialect.quote === '' };
 }
 
-/** Returns whether a row can be read and has as many fields as the header. Separators at the end of a row do not count. */
-export function hasFields({ fields, reason }: CsvRow, width: number): boolean {
-  return reason === undefined && fields.length >= width && !fields.slice(width).some((field) => field !== '');
+/**
+ * Returns whether a row can be read and has as many fields as the header, or at least `min`. Separators at the end of a row
+ * do not count.
+ */
+export function hasFields({ fields, reason }: CsvRow, width: number, min: number = width): boolean {
+  return reason === undefined && fields.length >= min && !fields.slice(width).some((field) => field !== '');
 }
 
 function linesOf({ raw }: CsvRow, { lineEnd }: Dialect): string[] {

@@ -6,6 +6,8 @@ export interface CsvHeader {
   names: readonly string[];
   /** Number of fields of the header. */
   width: number;
+  /** Number of fields that each row has: the columns up to the last that the file names. */
+  minFields: number;
   /** What names the columns got that have none, or the name of an earlier column. For the user. */
   notes: readonly string[];
 }
@@ -46,7 +48,8 @@ export function headerOf({ fields, line, reason }: CsvRow, usedFields: number): 
   });
   const more =
     given.length > NAMES_SHOWN ? [`and ${given.length - NAMES_SHOWN} more columns are named so`] : [];
-  return { names, width: fields.length, notes: [...given.slice(0, NAMES_SHOWN), ...more] };
+  const minFields = texts.findLastIndex((name) => name !== '') + 1;
+  return { names, width: fields.length, minFields, notes: [...given.slice(0, NAMES_SHOWN), ...more] };
 }
 
 /** Returns the name, or the first of `name_2`, `name_3` and so on that no column has. */

@@ -62,11 +62,15 @@ function rowOf(row: CsvRow, header: CsvHeader, layout: CsvLayout, nulls: Readonl
 }
 
 /** Says why a row is no record; undefined for a row that is one. */
-function problemOf(row: CsvRow, { names, width }: CsvHeader, layout: CsvLayout): string | undefined {
+function problemOf(
+  row: CsvRow,
+  { names, width, minFields }: CsvHeader,
+  layout: CsvLayout,
+): string | undefined {
   const { fields, line, raw, reason } = row;
   const { quote, isQuoteCertain } = layout;
   const isDoubtful = quote !== '' && !isQuoteCertain && raw.includes(quote);
-  const isRow = reason === undefined && hasFields(row, names.length);
+  const isRow = hasFields(row, names.length, minFields);
   const isTaking = isDoubtful && takesRows(row, layout, width);
   if (isRow && !isTaking) return undefined;
   const lines = raw.split(layout.lineEnd).length;

@@ -41,6 +41,9 @@ impl TallyMemory {
     /// # Errors
     /// [`Error::Invalid`] for a request that needs more than one may have; [`Error::Busy`] when all requests together do.
     pub(super) fn grow(&self, bytes: usize) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
         let of_request = self.bytes.fetch_add(bytes, Relaxed) + bytes;
         let of_all = OF_ALL.fetch_add(bytes, Relaxed) + bytes;
         if of_request > self.max_bytes {

@@ -64,17 +64,6 @@ impl Change {
         ))
     }
 
-    /// Writes that the feed no longer keeps the data of the change.
-    pub(super) fn forget_data(self, connection: &Connection) -> rusqlite::Result<usize> {
-        let change = Change { data: None, ..self };
-        connection
-            .prepare_cached("UPDATE changes SET data = NULL, crc = ?2 WHERE position = ?1")?
-            .execute((
-                change.position.cast_signed(),
-                change.checksums(data_checksum(None)),
-            ))
-    }
-
     /// Reads and checks a change without its data.
     ///
     /// # Errors
@@ -161,6 +150,29 @@ impl FromSql for ChangeKind {
             other => Err(FromSqlError::OutOfRange(other)),
         }
     }
+}
+
+/// Writes that the feed no longer keeps the data of the change at `position`. A damaged change keeps its checksum, so that
+/// its readers still learn of the damage.
+pub(super) fn forget_data(connection: &Connection, position: i64) -> Result<(), StoreError> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT {} FROM changes WHERE position = ?1",
+        Change::COLUMNS
+    ))?;
+    let mut rows = statement.query([position])?;
+    let change = match rows.next()?.map(Change::read) {
+        Some(Err(StoreError::Inconsistent { .. })) | None => None,
+        Some(change) => Some(change?),
+    };
+    match change {
+        Some(change) => connection
+            .prepare_cached("UPDATE changes SET data = NULL, crc = ?2 WHERE position = ?1")?
+            .execute((position, change.checksums(data_checksum(None)))),
+        None => connection
+            .prepare_cached("UPDATE changes SET data = NULL WHERE position = ?1")?
+            .execute([position]),
+    }?;
+    Ok(())
 }
 
 /// The entries of the change feed that `which` chooses and orders.

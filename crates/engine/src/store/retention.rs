@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::store::change::read_changes;
+use crate::store::change::forget_data;
 use crate::store::error::StoreError;
 use crate::store::feed_marks::{Mark, marks_of, removed_of, write_marks, write_removed};
 use crate::store::writer::Store;
@@ -76,13 +76,7 @@ impl Store {
                 [end.cast_signed(), i64::from(gone.more)],
             )?;
             for position in &bare.positions {
-                for change in read_changes(
-                    transaction,
-                    "position BETWEEN ?1 AND ?2",
-                    (*position, *position),
-                )? {
-                    change.forget_data(transaction)?;
-                }
+                forget_data(transaction, *position)?;
             }
             Ok(gone.more || bare.more)
         })?;

@@ -102,8 +102,11 @@ impl Store {
     /// commit tells what was written before it.
     pub(crate) fn now(&mut self) -> i64 {
         let mut machine = now_ms();
-        // At most a millisecond. Otherwise the times of fast commits would run ahead of the machine.
-        while machine == self.clock {
+        // Otherwise the times of fast commits would run ahead of the machine. A clock that stands still is not waited for.
+        for _ in 0..20 {
+            if machine != self.clock {
+                break;
+            }
             sleep(Duration::from_micros(100));
             machine = now_ms();
         }
@@ -111,7 +114,7 @@ impl Store {
         self.clock
     }
 
-    /// The last time that a commit got; `i64::MIN` where none did.
+    /// The last time that was given to a commit; `i64::MIN` where none was.
     pub(crate) fn last_commit_at(&self) -> i64 {
         self.clock
     }
