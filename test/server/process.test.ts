@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { resolveConfig } from '../../src/config/index.js';
 import { start } from '../../src/server/main.js';
+import { HeldModel } from '../helpers/held-model.js';
 import { fan, JSON_TYPE, Service } from './service.js';
 
 const services: Service[] = [];
@@ -122,18 +123,17 @@ test('a key beyond its rate gets 429 with retry-after', async () => {
 });
 
 test('one search more than there may be is shed, and the next one served', async () => {
-  const service = await begin({ maxSearches: '1' });
-  // A search whose body never comes holds the only place.
-  const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
-  socket.write(
-    `POST ${SEARCH} HTTP/1.1\r\nhost: x\r\nx-api-key: ${service.adminKey}\r\n` +
-      'content-type: application/json\r\ncontent-length: 99\r\n\r\n{',
-  );
+  const model = await HeldModel.start();
+  const service = await begin({ maxSearches: '1', models: { first: model.source } });
+  await service.call('PUT', '/v1/databases/texts', { model: 'first' });
+  // A search whose text is not embedded yet holds the only place.
+  model.allow(0);
+  const first = service.call('POST', '/v1/databases/texts/search', { search: { text: 'waits' } });
   while (!/kind="searches"\} 1/.test((await service.call('GET', '/metrics')).text));
   const shed = await service.call('POST', SEARCH, search);
   expect([shed.status, shed.body.code, shed.headers.get('retry-after')]).toEqual([503, 'busy', '1']);
-  socket.destroy();
-  while (!/kind="searches"\} 0/.test((await service.call('GET', '/metrics')).text));
+  model.allow(Number.POSITIVE_INFINITY);
+  expect((await first).status).toBe(200);
   expect((await service.call('POST', SEARCH, search)).status).toBe(200);
 });
 
