@@ -244,6 +244,38 @@ describe('with a clock that the test moves', () => {
     expect(seen.attempts).toBe(7);
   });
 
+  test.each(['backup', 'doctor', 'exportLines', 'changes'] as const)(
+    '%s without a signal waits for a minute',
+    async (name) => {
+      const { seen, client } = refused('busy', { 'retry-after': '10' });
+      const database = client.database('a');
+      const call = {
+        backup: () => client.backup().next(),
+        doctor: () => client.doctor().next(),
+        exportLines: () => database.exportLines().next(),
+        changes: () => database.changes({ waitMs: 1_000 }),
+      }[name];
+      const failed = expect(call()).rejects.toMatchObject({ code: 'busy' });
+      await vi.advanceTimersByTimeAsync(60_000);
+      await failed;
+      expect(seen.attempts).toBe(7);
+    },
+  );
+
+  test('a key or a webhook of which there are too many is not waited for', async () => {
+    const { seen, client } = refused('busy', { 'retry-after': '1' });
+    const { signal } = new AbortController();
+    for (const create of [
+      () => client.issueKey({ name: 'k', actions: ['search'], databases: '*' }, { signal }),
+      () => client.database('a').createWebhook({ url: 'https://example.com' }, { signal }),
+    ]) {
+      const failed = expect(create()).rejects.toMatchObject({ code: 'busy' });
+      await vi.runAllTimersAsync();
+      await failed;
+    }
+    expect(seen.attempts).toBe(10);
+  });
+
   test('what failed is repeated four times', async () => {
     for (const [code, headers] of [
       ['busy', {}],
