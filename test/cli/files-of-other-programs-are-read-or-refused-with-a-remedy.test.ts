@@ -215,3 +215,13 @@ test('the name of an embedded column may have a comma', async () => {
   expect(columnNames(parseColumns('a, b'))).toEqual(['a', 'b']);
   expect(columnNames(parseColumns('c', parseColumns('a,b')))).toEqual(['a,b', 'c']);
 });
+
+test.each([
+  '[null, {"name": "a", "v": 1}, {"name": "b", "v": 2}]',
+  '[\n  null,\n  {"name": "a", "v": 1},\n  {"name": "b", "v": 2}\n]',
+  '["x", {"name": "a", "v": 1}, {"name": "b", "v": 2}]',
+  '[1, {"name": "a", "v": 1}, {"name": "b", "v": 2}]',
+])('a list of JSON may begin with a value that is no record: %#', async (text) => {
+  const { data, bad, report } = await read(text);
+  expect([data.length, bad.length, report[0]]).toEqual([2, 1, 'read as JSON']);
+});

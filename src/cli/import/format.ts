@@ -110,7 +110,8 @@ export async function detectFormat(
   const separator = options.separator ?? (options.format === 'tsv' ? '\t' : undefined);
   const dialectOptions = { ...options, ...(separator && { separator }) };
   const found = detectLayout(text, isWhole, dialectOptions);
-  if (options.format === undefined && options.separator === undefined) {
+  // Whoever names a character of CSV says that the file is CSV.
+  if (options.format === undefined && options.separator === undefined && options.quote === undefined) {
     refuseNoTable(found, (minShare) => linesAboveHeader(text, isWhole, dialectOptions, minShare));
   }
   const { layout } = found;
@@ -182,7 +183,7 @@ function textOf(sample: Uint8Array, encoding: string): string {
 /** Names the format of a text by its beginning. */
 function nameOf(text: string): FormatName {
   const start = text.trimStart();
-  if (/^\[\s*([[{\]]|$)/.test(start)) return 'json';
+  if (/^\[\s*([[{"\]]|null\b|true\b|false\b|-?\d+(\.\d+)?\s*[,\]]|$)/.test(start)) return 'json';
   if (!start.startsWith('{')) return 'csv';
   const lines = start.split('\n');
   // A line that is an object shows NDJSON, even if the first line is damaged.
