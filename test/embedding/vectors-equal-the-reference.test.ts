@@ -16,8 +16,11 @@ test.each(REFERENCES)('within what int8 allows of the float32 vector: $text', as
   expect(cosine).toBeLessThan(1.000_01);
 });
 
-test('vectors are of unit length, that of no text too', async () => {
-  for (const text of ['', 'a', 'word '.repeat(250)]) {
+test('vectors are of unit length, and no text has none', async () => {
+  for (const text of ['', ' ']) {
+    await expect(embedder.embedQuery(text)).rejects.toMatchObject({ code: 'invalid_request' });
+  }
+  for (const text of ['a', 'word '.repeat(250)]) {
     const vector = await embedder.embedQuery(text);
     expect(vector).toHaveLength(384);
     expect(Math.hypot(...vector)).toBeCloseTo(1, 6);
