@@ -25,7 +25,7 @@ pub(super) fn clock_of(connection: &Connection) -> Result<i64, StoreError> {
     let clock = stored.try_into().map(i64::from_le_bytes);
     clock
         .ok()
-        .filter(|clock| (0..MAX_CLOCK).contains(clock))
+        .filter(|clock| *clock == i64::MIN || (0..MAX_CLOCK).contains(clock))
         .ok_or_else(|| StoreError::Inconsistent {
             what: "its clock has no valid time".to_owned(),
         })
