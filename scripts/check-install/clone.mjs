@@ -11,7 +11,7 @@ export async function packClone(directory, npm) {
   await run('git', ['clone', '--quiet', '--depth=1', `file://${root}`, clone]);
   // The build in the clone keeps the engine only if its stamp says that it was built from the same sources.
   for (const name of readdirSync(join(root, 'native'))) {
-    if (/\.(node|stamp)$/.test(name)) cpSync(join(root, 'native', name), join(clone, 'native', name));
+    if (/\.(node|sha256)$/.test(name)) cpSync(join(root, 'native', name), join(clone, 'native', name));
   }
   console.log(await npm(['run', '--silent', 'pack', '--', '--output', packed], { cwd: clone }));
   return packed;
