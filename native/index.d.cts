@@ -314,7 +314,7 @@ export interface NativeCommit {
 
 /** What a commit did. */
 export interface NativeCommitted {
-  /** The time of the commit, milliseconds since 1970. Earlier commits have earlier times. */
+  /** The time of the commit, milliseconds since 1970. Commits that were acknowledged before it have earlier times. */
   at: number
   /** `[{ "id", "uuid", "status" }]` in the order of the request, JSON. */
   results: Buffer
