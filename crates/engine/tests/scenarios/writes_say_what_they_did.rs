@@ -465,8 +465,11 @@ fn times_do_not_go_back_when_the_clock_does() {
     };
     all(
         &put(&server, 2, 1),
-        &["created_at", "changed_at", "synced_at"],
+        &["first_seen_time", "last_changed_time", "last_seen_time"],
     );
-    all(&put(&server, 1, 1), &["synced_at"]);
-    all(&put(&server, 1, 2), &["changed_at", "synced_at"]);
+    all(&put(&server, 1, 1), &["last_seen_time"]);
+    all(
+        &put(&server, 1, 2),
+        &["last_changed_time", "last_seen_time"],
+    );
 }
