@@ -5,7 +5,7 @@ const MAX_RECORDS = 250;
 const MAX_BYTES = 1 << 20;
 
 /** What became of the lines of a file so far. */
-export const noProgress = () => ({ sent: 0, created: 0, changed: 0, unchanged: 0, truncated: 0, bad: [] });
+export const noProgress = () => ({ sent: 0, created: 0, changed: 0, unchanged: 0, bad: [] });
 
 /**
  * Stores the records of a file, request by request. The records have the same identity whenever the file is read, so a request
@@ -24,7 +24,7 @@ export async function* upload({ key, database, source, signal }) {
         if (event.type === 'problem') {
           progress.bad.push({ line: records[event.line - 1].line, reason: reasonOf(event) });
         } else if (event.type === 'summary') {
-          for (const name of ['created', 'changed', 'unchanged', 'truncated']) progress[name] += event[name];
+          for (const name of ['created', 'changed', 'unchanged']) progress[name] += event[name];
         }
       }
       progress.sent += records.length;

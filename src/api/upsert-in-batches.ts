@@ -29,21 +29,17 @@ export async function upsertInBatches(
   checkIterable(records);
   const { signal, onProgress } = options;
   signal?.throwIfAborted();
-  const sum = { results: [] as BatchResult['results'], created: 0, changed: 0, unchanged: 0, truncated: 0 };
+  const sum = { results: [] as BatchResult['results'], created: 0, changed: 0, unchanged: 0 };
   let startedAt: string | undefined;
   let batch = new RecordBatch(encoding);
   const commit = async () => {
     signal?.throwIfAborted();
-    const { results, created, changed, unchanged, truncated, started_at } = await send(
-      batch.encoded(),
-      signal,
-    );
+    const { results, created, changed, unchanged, started_at } = await send(batch.encoded(), signal);
     startedAt ??= started_at;
     for (const record of results) sum.results.push(record);
     sum.created += created;
     sum.changed += changed;
     sum.unchanged += unchanged;
-    sum.truncated += truncated;
     batch = new RecordBatch(encoding);
     onProgress?.({ committed: sum.results.length });
   };

@@ -52,7 +52,7 @@ export class RecordWriter {
       check: options.check,
     });
     feed.notify(id);
-    const counts = `,"created":${created},"changed":${changed},"unchanged":${unchanged},"truncated":0`;
+    const counts = `,"created":${created},"changed":${changed},"unchanged":${unchanged}`;
     const startedAt = `,"started_at":"${new Date(at).toISOString()}"}`;
     return Buffer.concat([Buffer.from('{"results":'), results, Buffer.from(counts + startedAt)]);
   }

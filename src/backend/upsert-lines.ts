@@ -16,7 +16,7 @@ export async function* upsertLines(
   maxLineBytes: number,
   options: CommitOptions = {},
 ): AsyncGenerator<LineEvent> {
-  const counts = { lines: 0, created: 0, changed: 0, unchanged: 0, failed: 0, truncated: 0 };
+  const counts = { lines: 0, created: 0, changed: 0, unchanged: 0, failed: 0 };
   let startedAt: number | undefined;
   const batches = embeddedBatches(destination, chunks, maxLineBytes, options);
   for await (const { batch, prepared, embedded } of batches) {
@@ -34,7 +34,6 @@ export async function* upsertLines(
       type: 'progress',
       lines: counts.lines,
       committed: counts.created + counts.changed + counts.unchanged,
-      truncated: counts.truncated,
     };
   }
   startedAt ??= (await commitNothing(destination, options)).at;

@@ -17,7 +17,7 @@ export async function ensureDemo(backend: Backend, data: string): Promise<void> 
   const marker = path.join(data, 'demo.sha256');
   if ((await readFile(marker, 'utf8').catch(() => '')) === version) return;
   console.log('storing the demo database (a few seconds, once)');
-  // With the words, so that the page shows their weight. A database of an earlier version gets them here.
+  // With the words, so that the page shows their weight.
   await backend.createDatabase(DEMO_DATABASE, { lexical: true });
   for await (const event of backend.upsertLines(DEMO_DATABASE, chunksOf(facts))) {
     if (event.type === 'problem') throw new Error(`demo fact ${event.line}: ${event.detail}`);

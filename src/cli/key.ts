@@ -118,7 +118,7 @@ async function list(keys: Keys, { json }: ListOptions): Promise<void> {
     key.actions.join(','),
     [key.databases].flat().join(','),
     String(key.expires_at ?? 'never'),
-    String(key.issued_by ?? ''),
+    key.issued_by,
     key.filter === undefined ? '' : JSON.stringify(key.filter),
   ]);
   if (rows.length === 0) console.log('no key was issued; the admin key is not listed');

@@ -66,7 +66,6 @@ const EVENTS: ReadonlyMap<unknown, Shape> = new Map<unknown, Shape>([
       changed: 'number',
       unchanged: 'number',
       failed: 'number',
-      truncated: 'number',
       started_at: 'string',
     },
   ],

@@ -71,14 +71,14 @@ const described = {
   filter,
   issued_by: {
     ...creatorId,
-    description: 'Id of the key that issued this one. Keys of earlier releases lack it.',
+    description: 'Id of the key that issued this one.',
   },
 } as const;
 
 export const keyDescription = {
   type: 'object',
   description: 'A key without its secret.',
-  required: ['key_id', 'name', 'actions', 'databases', 'created_at'],
+  required: ['key_id', 'name', 'actions', 'databases', 'created_at', 'issued_by'],
   additionalProperties: false,
   properties: described,
 } as const;
@@ -86,7 +86,7 @@ export const keyDescription = {
 export const issuedKey = {
   type: 'object',
   description: 'A new key with its secret.',
-  required: ['key_id', 'key', 'name', 'actions', 'databases', 'created_at'],
+  required: ['key_id', 'key', 'name', 'actions', 'databases', 'created_at', 'issued_by'],
   additionalProperties: false,
   properties: { ...described, key: { type: 'string', description: 'The secret. It is shown only here.' } },
 } as const;

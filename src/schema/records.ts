@@ -4,12 +4,6 @@ import { LIMITS } from './limits.js';
 import { time, timeRange, utcTime } from './time.js';
 
 const recordId = { anyOf: [integerId, textId] } as const;
-export const truncated = {
-  ...count,
-  description:
-    'Always 0. Earlier releases counted the records here whose text they had cut; longer texts are split into passages now.',
-} as const;
-
 export const startedAt = {
   ...utcTime,
   description:
@@ -136,7 +130,7 @@ export const batch = {
 export const batchResult = {
   type: 'object',
   description: 'What became of the records of an upsert.',
-  required: ['results', 'created', 'changed', 'unchanged', 'truncated', 'started_at'],
+  required: ['results', 'created', 'changed', 'unchanged', 'started_at'],
   additionalProperties: false,
   properties: {
     results: {
@@ -162,7 +156,6 @@ export const batchResult = {
     created: { ...count, description: 'Number of new records.' },
     changed: { ...count, description: 'Number of records with new content.' },
     unchanged: { ...count, description: 'Number of records that had this content already.' },
-    truncated,
     started_at: startedAt,
   },
 } as const;

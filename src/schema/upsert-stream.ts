@@ -1,6 +1,6 @@
 import { count } from './count.js';
 import { errorCode, problemCode } from './problem.js';
-import { startedAt, truncated } from './records.js';
+import { startedAt } from './records.js';
 import type { LineProblem, LineProgress, LineSummary } from './types/responses.js';
 
 const detail = { type: 'string', description: 'For people. The wording may change.' } as const;
@@ -23,20 +23,19 @@ export const lineProblem = {
 export const lineProgress = {
   type: 'object',
   description: 'The records that are durable and searchable so far.',
-  required: ['type', 'lines', 'committed', 'truncated'],
+  required: ['type', 'lines', 'committed'],
   additionalProperties: false,
   properties: {
     type: { type: 'string', const: 'progress', description: 'The kind of the event.' },
     lines,
     committed: { ...count, description: 'Number of records that are durable and searchable.' },
-    truncated,
   },
 } as const;
 
 export const lineSummary = {
   type: 'object',
   description: 'The last line if all lines were read.',
-  required: ['type', 'lines', 'created', 'changed', 'unchanged', 'failed', 'truncated', 'started_at'],
+  required: ['type', 'lines', 'created', 'changed', 'unchanged', 'failed', 'started_at'],
   additionalProperties: false,
   properties: {
     type: { type: 'string', const: 'summary', description: 'The kind of the event.' },
@@ -45,7 +44,6 @@ export const lineSummary = {
     changed: { ...count, description: 'Number of records with new content.' },
     unchanged: { ...count, description: 'Number of records that had this content already.' },
     failed: { ...count, description: 'Number of lines with at least one problem.' },
-    truncated,
     started_at: startedAt,
   },
 } as const;

@@ -49,15 +49,14 @@ const described = {
   created_at: { type: 'string', format: 'date-time', description: 'When the webhook was created.' },
   created_by: {
     ...creatorId,
-    description:
-      'Id of the key that created the webhook, which ends with that key. Webhooks of earlier releases lack it.',
+    description: 'Id of the key that created the webhook, which ends with that key.',
   },
 } as const;
 
 export const webhookDescription = {
   type: 'object',
   description: 'A webhook without its secret.',
-  required: ['webhook_id', 'url', 'position', 'failures', 'created_at'],
+  required: ['webhook_id', 'url', 'position', 'failures', 'created_at', 'created_by'],
   additionalProperties: false,
   properties: described,
 } as const;
@@ -65,7 +64,7 @@ export const webhookDescription = {
 export const createdWebhook = {
   type: 'object',
   description: 'A new webhook with its secret.',
-  required: ['webhook_id', 'url', 'position', 'failures', 'created_at', 'secret'],
+  required: ['webhook_id', 'url', 'position', 'failures', 'created_at', 'created_by', 'secret'],
   additionalProperties: false,
   properties: {
     ...described,

@@ -2,12 +2,10 @@ import { appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gunzipSync } from 'node:zlib';
 import { type Cosift, open } from 'cosift';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { DoctorCheck } from '../../src/schema/index.js';
-import { TarReader } from '../../src/store/archive/index.js';
-import { bytesOf, chunked } from '../helpers/archives.js';
+import { bytesOf } from '../helpers/archives.js';
 import { SeededRandom } from '../helpers/doctor/random.js';
 import { sql } from '../helpers/doctor/sql.js';
 import { cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
@@ -15,7 +13,6 @@ import { cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js'
 vi.setConfig({ testTimeout: 120_000 });
 
 const BUILT_IN = fileURLToPath(new URL('../../models/all-MiniLM-L6-v2', import.meta.url));
-const FORMAT_2 = new URL('../golden/format-2.tar.gz', import.meta.url);
 
 async function unwell(...args: string[]): Promise<DoctorCheck[]> {
   const { stdout, stderr } = await cosift('doctor', ...args, '--json');
@@ -48,7 +45,7 @@ async function makeDirectory(directory: string): Promise<void> {
   await storeUnknownTexts(library);
 }
 
-/** Stores texts of which the model knows nothing, one of them with the vector that an earlier version gave it. */
+/** Stores texts of which the model knows nothing, one of them with a vector that came with it. */
 async function storeUnknownTexts(library: Cosift): Promise<void> {
   const unknown = await library.createDatabase('unknown');
   await unknown.upsert([
@@ -57,11 +54,11 @@ async function storeUnknownTexts(library: Cosift): Promise<void> {
   ]);
   const [line] = String(await bytesOf(unknown.exportLines({ vectors: true }))).split('\n');
   const { vector, embedded_by } = JSON.parse(line as string);
-  await (await library.createDatabase('earlier', { embed: { columns: ['text'] } })).upsert([
+  await (await library.createDatabase('given', { embed: { columns: ['text'] } })).upsert([
     { id: 1, data: { text: '❤️' }, vector, embedded_by },
     { id: 2, data: { text: 'สวัสดี' } },
   ]);
-  expect((await library.database('earlier').describe()).without_text).toBe(1);
+  expect((await library.database('given').describe()).without_text).toBe(1);
 }
 
 let root: string;
@@ -90,20 +87,6 @@ test('a directory that was restored from a backup is in order', async () => {
   const data = path.join(directory, 'data');
   expect(await cosift('restore', archive, '--data', data)).toMatchObject({ code: 0 });
   await cp(path.join(sound, 'models'), path.join(data, 'models'), { recursive: true });
-  expect(await unwell('--data', data)).toEqual([]);
-});
-
-test('a directory of store format 2 is in order, before and after it is opened', async () => {
-  const data = await temporaryDirectory();
-  const reader = new TarReader(chunked(gunzipSync(await readFile(FORMAT_2))));
-  for (let entry = await reader.next(); entry !== undefined; entry = await reader.next()) {
-    const file = path.join(data, entry.name);
-    await mkdir(path.dirname(file), { recursive: true });
-    await writeFile(file, await bytesOf(reader.content(entry.size)));
-  }
-  expect(await unwell('--data', data)).toEqual([]);
-  const library = await open(data);
-  await library.close();
   expect(await unwell('--data', data)).toEqual([]);
 });
 

@@ -44,7 +44,6 @@ export function describeLines(open: OpenBackend): void {
         changed: 0,
         unchanged: 2,
         failed: 4,
-        truncated: 0,
         started_at: expect.any(String),
       });
       expect(events.filter(({ type }) => type === 'progress').at(-1)).toMatchObject({

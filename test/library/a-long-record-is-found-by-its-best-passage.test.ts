@@ -25,7 +25,7 @@ test('sixty sentences with the answer in the last one, and the place of the pass
         { id: 1, data: { title: 'Minutes', text: long } },
         ...others.map((text) => ({ data: { text } })),
       ];
-      expect(await database.upsert(records)).toMatchObject({ created: 3, truncated: 0 });
+      expect(await database.upsert(records)).toMatchObject({ created: 3 });
     }
     const [first, ...rest] = (await database.search(QUESTION, { passages: true, threshold: 0 })).results;
     expect(first).toMatchObject({ id: 1, passage: { column: 'text', end: long.length } });

@@ -208,6 +208,7 @@ function webhook(webhook_id: string, database = 'facts'): StoredWebhook {
     secret: `whsec_${'a'.repeat(43)}=`,
     position: 0,
     created_at: '2026-01-01T00:00:00.000Z',
+    created_by: `the key of ${database}`,
     counted_for: `the key of ${database}`,
   };
 }

@@ -114,6 +114,8 @@ test('a failure to read the change feed is not a failed delivery', async () => {
     secret: '',
     position: 0,
     created_at: '',
+    created_by: 'admin',
+    counted_for: 'admin',
   };
   const webhook = new Webhook(stored, delivery, undefined);
   const ended = webhook.run(async () => true);

@@ -89,7 +89,7 @@ function Choice({ task }) {
 
 function Progress({ task, maySearch, onSearch, onRestart }) {
   const { step, progress, total, database, failure } = task;
-  const { created, changed, unchanged, truncated, bad } = progress;
+  const { created, changed, unchanged, bad } = progress;
   const stored = created + changed + unchanged;
   const title = {
     storing: `Storing ${many(total, 'record')} in ${database}`,
@@ -105,7 +105,6 @@ function Progress({ task, maySearch, onSearch, onRestart }) {
       <span>${count(created)} new</span>
       <span>${count(changed)} changed</span>
       <span>${count(unchanged)} unchanged</span>
-      ${truncated > 0 && html`<span>${count(truncated)} with a text that is longer than the input of the model</span>`}
       ${bad.length > 0 && html`<span class="fault">${many(bad.length, 'bad line')}</span>`}
     </p>
     ${failure && html`<p class="fault" role="alert">${failure.message}</p>`}

@@ -254,11 +254,6 @@ export interface BatchResult {
   /** Number of records that had this content already. */
   unchanged: number;
   /**
-   * Always 0. Earlier releases counted the records here whose text they had cut; longer texts are
-   * split into passages now.
-   */
-  truncated: number;
-  /**
    * Time of the first commit, by the clock of the store. What this call wrote was last synced then or
    * later, and what earlier calls wrote, before. Records that come with their time of last sync are
    * an exception.
@@ -288,11 +283,6 @@ export interface LineProgress {
   lines: number;
   /** Number of records that are durable and searchable. */
   committed: number;
-  /**
-   * Always 0. Earlier releases counted the records here whose text they had cut; longer texts are
-   * split into passages now.
-   */
-  truncated: number;
 }
 
 /** The last line if all lines were read. */
@@ -309,11 +299,6 @@ export interface LineSummary {
   unchanged: number;
   /** Number of lines with at least one problem. */
   failed: number;
-  /**
-   * Always 0. Earlier releases counted the records here whose text they had cut; longer texts are
-   * split into passages now.
-   */
-  truncated: number;
   /**
    * Time of the first commit, by the clock of the store. What this call wrote was last synced then or
    * later, and what earlier calls wrote, before. Records that come with their time of last sync are
@@ -501,8 +486,8 @@ export interface KeyDescription {
   expires_at?: string;
   /** The key sees only records that pass this filter. */
   filter?: FilterGroup;
-  /** Id of the key that issued this one. Keys of earlier releases lack it. */
-  issued_by?: string;
+  /** Id of the key that issued this one. */
+  issued_by: string;
 }
 
 /** A new key with its secret. */
@@ -521,8 +506,8 @@ export interface IssuedKey {
   expires_at?: string;
   /** The key sees only records that pass this filter. */
   filter?: FilterGroup;
-  /** Id of the key that issued this one. Keys of earlier releases lack it. */
-  issued_by?: string;
+  /** Id of the key that issued this one. */
+  issued_by: string;
   /** The secret. It is shown only here. */
   key: string;
 }
@@ -548,11 +533,8 @@ export interface WebhookDescription {
   last_failure?: 'unreachable' | 'rejected';
   /** When the webhook was created. */
   created_at: string;
-  /**
-   * Id of the key that created the webhook, which ends with that key. Webhooks of earlier releases
-   * lack it.
-   */
-  created_by?: string;
+  /** Id of the key that created the webhook, which ends with that key. */
+  created_by: string;
 }
 
 /** A new webhook with its secret. */
@@ -576,11 +558,8 @@ export interface CreatedWebhook {
   last_failure?: 'unreachable' | 'rejected';
   /** When the webhook was created. */
   created_at: string;
-  /**
-   * Id of the key that created the webhook, which ends with that key. Webhooks of earlier releases
-   * lack it.
-   */
-  created_by?: string;
+  /** Id of the key that created the webhook, which ends with that key. */
+  created_by: string;
   /** Signs the deliveries. It is shown only here. */
   secret: string;
 }

@@ -41,7 +41,7 @@ export async function* checkFiles(directory: string): AsyncGenerator<DoctorCheck
   });
   yield await check('webhooks', 'webhooks.json', async () => {
     const text = await readIfExists(file('webhooks.json'));
-    const webhooks = text === undefined ? [] : parseChecked('webhooks.json', text, WEBHOOKS_FILE).items;
+    const webhooks = text === undefined ? [] : parseChecked('webhooks.json', text, WEBHOOKS_FILE);
     await checkSecret(directory, 'webhooks.json');
     return `${webhooks.length} webhooks`;
   });

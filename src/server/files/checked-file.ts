@@ -12,19 +12,15 @@ export interface FileKind<Item> {
   repair: string;
 }
 
-/** A list that was read from a file. */
-export interface ReadList<Item> {
-  items: Item[];
-  /** Whether the file has a checksum. Files of earlier releases have none. */
-  hasChecksum: boolean;
-}
+/** Raised with every change of the files. */
+const VERSION = 2;
 
 /**
  * Parses the text of `file`, and checks every item and the checksum over all items.
  *
  * @throws {CosiftError} `damaged`, with the name of the file and what to do.
  */
-export function parseChecked<Item>(file: string, text: string, kind: FileKind<Item>): ReadList<Item> {
+export function parseChecked<Item>(file: string, text: string, kind: FileKind<Item>): Item[] {
   try {
     return parse(text, kind);
   } catch (error) {
@@ -35,22 +31,20 @@ export function parseChecked<Item>(file: string, text: string, kind: FileKind<It
 
 /** Durably replaces the content of `file` by these items and their checksum. */
 export function writeChecked<Item>(file: string, items: readonly Item[], { member }: FileKind<Item>) {
-  const content = { version: 2, checksum: checksumOf(items), [member]: items };
+  const content = { version: VERSION, checksum: checksumOf(items), [member]: items };
   return writeSecret(file, `${JSON.stringify(content, null, 2)}\n`);
 }
 
-function parse<Item>(text: string, { member, check }: FileKind<Item>): ReadList<Item> {
+function parse<Item>(text: string, { member, check }: FileKind<Item>): Item[] {
   const content: unknown = JSON.parse(text);
   if (typeof content !== 'object' || content === null) throw new Error('it is not an object');
   const { version, checksum, [member]: items, ...others } = content as Record<string, unknown>;
-  if (version !== 1 && version !== 2) throw new Error(`version ${String(version)} is not known`);
+  if (version !== VERSION) throw new Error(`version ${String(version)} is not known`);
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) throw new Error(`"${unknown}" is not known`);
   if (!Array.isArray(items)) throw new Error(`"${member}" is not a list`);
-  const hasChecksum = version === 2;
-  const expected = hasChecksum ? checksumOf(items) : undefined;
-  if (checksum !== expected) throw new Error('the checksum does not match');
-  return { items: items.map(check), hasChecksum };
+  if (checksum !== checksumOf(items)) throw new Error('the checksum does not match');
+  return items.map(check);
 }
 
 /** SHA-256 over the compact JSON of the items, which is independent of white space in the file. */

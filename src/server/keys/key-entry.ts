@@ -5,8 +5,8 @@ import { ADMIN, type Caller } from './caller.js';
 export interface StoredKey extends Omit<KeyDescription, 'issued_by'> {
   /** The hexadecimal hash of the whole key. */
   sha256: string;
-  /** The ids of the keys through which the key was issued; the last one issued it. Older releases did not store them. */
-  ancestors?: string[];
+  /** The ids of the keys through which the key was issued; the last one issued it. None: the admin key issued it. */
+  ancestors: string[];
 }
 
 /** A stored key in the form in which requests need it. */
@@ -17,7 +17,7 @@ export interface KeyEntry {
 }
 
 export function entryOf(stored: StoredKey): KeyEntry {
-  const { ancestors = [] } = stored;
+  const { ancestors } = stored;
   const seesAll = stored.databases === '*' || stored.databases.includes('*');
   return {
     stored,
@@ -35,9 +35,8 @@ export function entryOf(stored: StoredKey): KeyEntry {
   };
 }
 
-/** Returns what may be shown of a key. The issuer of a key of an older release is not known. */
+/** Returns what may be shown of a key. */
 export function describeKey({ sha256: _, ancestors, ...description }: StoredKey): KeyDescription {
-  if (ancestors === undefined) return description;
   return { ...description, issued_by: ancestors.at(-1) ?? ADMIN.keyId };
 }
 

@@ -5,8 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import lockfile from 'proper-lockfile';
 import { CosiftError } from '../../errors.js';
 import { checkSchema } from '../../schema/index.js';
-import { type FileKind, parseChecked, type ReadList, writeChecked } from '../files/checked-file.js';
+import { type FileKind, parseChecked, writeChecked } from '../files/checked-file.js';
 import { removeTemporaries, writeFailure } from '../files/secret-file.js';
+import { ADMIN } from './caller.js';
 import type { StoredKey } from './key-entry.js';
 import type { KeyStorage } from './key-storage.js';
 
@@ -68,7 +69,8 @@ function readingOf(file: string, stamp: string | undefined): Reading {
  * @throws {CosiftError} `damaged`
  */
 export function readKeys(file: string): StoredKey[] {
-  return read(file).items;
+  if (stampOf(file) === undefined) return [];
+  return parseChecked(file, readFileSync(file, 'utf8'), KEYS_FILE);
 }
 
 /** Returns a text that differs whenever the file was replaced; undefined when there is no file. */
@@ -78,28 +80,21 @@ function stampOf(file: string): string | undefined {
 }
 
 /**
- * Prepares the file for a service: removes the temporary files of killed processes, and adds the checksum to a file of
- * an older release.
+ * Prepares the file for a service: checks it, and removes the temporary files of killed processes.
  *
  * @throws {CosiftError} `damaged`
  */
 export async function prepareKeys(file: string): Promise<void> {
   await withLock(file, async () => {
     await removeTemporaries(file);
-    const { items, hasChecksum } = read(file);
-    if (!hasChecksum) await writeChecked(file, items, KEYS_FILE);
+    readKeys(file);
   });
-}
-
-function read(file: string): ReadList<StoredKey> {
-  if (stampOf(file) === undefined) return { items: [], hasChecksum: true };
-  return parseChecked(file, readFileSync(file, 'utf8'), KEYS_FILE);
 }
 
 /** Returns a stored key as it is; throws when it is not valid. */
 export function checkStored(value: unknown): StoredKey {
-  const { sha256, ancestors = [], ...description } = value as StoredKey;
-  checkSchema('KeyDescription', description);
+  const { sha256, ancestors, ...description } = value as StoredKey;
+  checkSchema('KeyDescription', { ...description, issued_by: ADMIN.keyId });
   if (!/^[0-9a-f]{64}$/.test(sha256)) throw new Error('a hash has the wrong form');
   if (!Array.isArray(ancestors) || !ancestors.every((id) => /^[0-9a-z]{12}$/.test(id))) {
     throw new Error('"ancestors" is not a list of key ids');

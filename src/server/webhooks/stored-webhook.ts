@@ -18,8 +18,8 @@ export interface StoredWebhook {
   failures?: number;
   last_failure?: DeliveryFailure | undefined;
   created_at: string;
-  /** The id of the key that created the webhook. Older releases did not store it. */
-  created_by?: string;
+  /** The id of the key that created the webhook. */
+  created_by: string;
   /** The id of the first key through which that key was issued, or its own. Limits count the webhook for this key. */
-  counted_for?: string;
+  counted_for: string;
 }

@@ -18,19 +18,14 @@ const MAX_OF_ONE = 75;
  */
 export function checkCapacity(webhooks: Iterable<StoredWebhook>, added: StoredWebhook): void {
   const all = [...webhooks];
-  const payer = payerOf(added);
-  const isAdmin = payer === ADMIN.keyId;
+  const isAdmin = added.counted_for === ADMIN.keyId;
   const max = MAX_WEBHOOKS + (isAdmin ? RESERVED_FOR_ADMIN : 0);
   if (all.length >= max) throw new CosiftError('busy', `there are ${max} webhooks already`);
   if (all.filter(({ database }) => database === added.database).length >= MAX_OF_ONE) {
     throw new CosiftError('busy', `database "${added.database}" has ${MAX_OF_ONE} webhooks already`);
   }
-  if (!isAdmin && all.filter((other) => payerOf(other) === payer).length >= MAX_OF_ONE) {
+  if (!isAdmin && all.filter(({ counted_for }) => counted_for === added.counted_for).length >= MAX_OF_ONE) {
     const detail = `this key and the keys of the same issuer have ${MAX_OF_ONE} webhooks already`;
     throw new CosiftError('busy', detail);
   }
-}
-
-function payerOf({ counted_for, created_by }: StoredWebhook): string | undefined {
-  return counted_for ?? created_by;
 }

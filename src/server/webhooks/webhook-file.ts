@@ -11,8 +11,7 @@ export const WEBHOOKS_FILE: FileKind<StoredWebhook> = {
 };
 
 /**
- * Returns the stored webhooks; none when there is no file. Adds the checksum to a file of an older release, and removes
- * the temporary files of killed processes.
+ * Returns the stored webhooks; none when there is no file. Removes the temporary files of killed processes.
  *
  * @throws {CosiftError} `damaged` when the file was changed by another program.
  */
@@ -20,9 +19,7 @@ export async function readWebhooks(file: string): Promise<StoredWebhook[]> {
   await removeTemporaries(file);
   const text = await readIfExists(file);
   if (text === undefined) return [];
-  const { items, hasChecksum } = parseChecked(file, text, WEBHOOKS_FILE);
-  if (!hasChecksum) await writeWebhooks(file, items);
-  return items;
+  return parseChecked(file, text, WEBHOOKS_FILE);
 }
 
 /** Replaces the stored webhooks durably. */
@@ -36,7 +33,7 @@ function checkStored(value: unknown): StoredWebhook {
   if (typeof database !== 'string' || !DATABASE_ID.test(database))
     throw new Error('a database has no valid id');
   if (!/^whsec_[0-9A-Za-z+/]{43}=$/.test(secret)) throw new Error('a secret has the wrong form');
-  if (counted_for !== undefined && typeof counted_for !== 'string') throw new Error('a key has no valid id');
+  if (typeof counted_for !== 'string') throw new Error('a key has no valid id');
   for (const text of [epoch, feed]) {
     if (text !== undefined && !EPOCH.test(text)) throw new Error('an epoch has the wrong form');
   }

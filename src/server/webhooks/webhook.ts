@@ -33,7 +33,7 @@ export function describeWebhook(stored: StoredWebhook): WebhookDescription {
     failures,
     ...(last_failure !== undefined && { last_failure }),
     created_at,
-    ...(created_by !== undefined && { created_by }),
+    created_by,
   };
 }
 
@@ -137,7 +137,7 @@ export class Webhook {
   /** @throws {CosiftError} `unauthorized` once the key that created the webhook may no longer have it. */
   async #checkKey(): Promise<void> {
     const { created_by, database } = this.stored;
-    if (created_by === undefined || (await this.#delivery.isAllowed(created_by, database))) return;
+    if (await this.#delivery.isAllowed(created_by, database)) return;
     throw new CosiftError('unauthorized', `the key ${created_by} that created it may not have it any more`);
   }
 

@@ -40,10 +40,6 @@ pub(super) fn read_saved(
         let reason = "they were not checked, because the store has no valid state";
         return Ok(Saved::Unused(reason.to_owned()));
     };
-    if !inspection.has_keys() {
-        let reason = "they are from an earlier release: the next start makes them again";
-        return Ok(Saved::Unused(reason.to_owned()));
-    }
     let directory = directory(patient);
     if settings.approximate
         && let Err(unusable) = load_index(&*patient.disk, &directory, &owner, settings.dimensions)

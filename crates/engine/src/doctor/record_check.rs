@@ -1,6 +1,6 @@
 //! What a record must fulfil beside its checksum.
 
-use crate::record::{Data, RecordKey, former_record_hash, record_hash};
+use crate::record::{Data, RecordKey, record_hash};
 use crate::settings::Settings;
 use crate::store::{Findings, StoredRecord};
 use crate::write::parse_data;
@@ -32,7 +32,7 @@ pub(super) fn check_record(
         );
     } else if !is_unit(record.vector) && !is_absent(settings, record.vector) {
         findings.add_record("the vector has not the length 1", record.id);
-    } else if settings.model.is_some() && !is_hash_of(&data, record) {
+    } else if !is_hash_of(settings, &data, record) {
         findings.add_record("the hash is not that of the content", record.id);
     }
     Some(data)
@@ -57,10 +57,8 @@ fn is_absent(settings: &Settings, vector: &[i32]) -> bool {
     settings.model.is_some() && vector.iter().all(|&component| component == 0)
 }
 
-/// Whether the hash is one that this or an earlier release computes. An earlier release hashed vectors of callers in a
-/// form that is not stored, so the hashes of a database without a model cannot be computed again.
-fn is_hash_of(data: &Data, record: &StoredRecord<'_>) -> bool {
-    record.hash == record_hash(data, None)
-        || record.hash == record_hash(data, Some(record.vector))
-        || record.hash == former_record_hash(record.data, None)
+/// Whether the hash is that of the content. Without a model, the vector belongs to the content.
+fn is_hash_of(settings: &Settings, data: &Data, record: &StoredRecord<'_>) -> bool {
+    let given = settings.model.is_none().then_some(record.vector);
+    record.hash == record_hash(data, given)
 }

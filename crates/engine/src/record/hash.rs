@@ -40,17 +40,6 @@ pub(crate) fn record_hash(data: &Data, vector: Option<&[i32]>) -> [u8; 16] {
     content_hash(&parts)
 }
 
-/// The hash of the same content in stores from before [`record_hash`]. It covers the data as it is written, including the
-/// order of columns and nulls, and the vector as the caller gave it.
-pub(crate) fn former_record_hash(json: &[u8], vector: Option<&[f64]>) -> [u8; 16] {
-    let vector: Vec<u8> = vector
-        .into_iter()
-        .flatten()
-        .flat_map(|component| component.to_le_bytes())
-        .collect();
-    content_hash(&[json, &vector])
-}
-
 /// Hashes `parts` to 16 bytes (BLAKE3, truncated).
 ///
 /// Each part is hashed with its length, so moving a byte from one part to the next changes the hash. Two different

@@ -16,7 +16,7 @@ mod validation;
 mod value;
 
 pub(crate) use cursor::parse_integer_id;
-pub(crate) use hash::{content_hash, former_record_hash, record_hash};
+pub(crate) use hash::{content_hash, record_hash};
 pub(crate) use identity::{IdKey, MAX_RECORD_ID, RecordRow, Variant};
 pub use identity::{RecordId, RecordUuid};
 pub(crate) use key::{MAX_KEY_BYTES, RecordKey, parse_key_reference};

@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    /// The finaliser of MurmurHash3, an unkeyed hash that an earlier version of the index used.
+    /// The finaliser of MurmurHash3, an unkeyed hash.
     fn mix(mut value: u64) -> u64 {
         value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

@@ -21,8 +21,7 @@ pub(crate) struct Change {
     pub(crate) id: u64,
     /// The record's UUID.
     pub(crate) uuid: [u8; 16],
-    /// The record's key after the change, or before its deletion. `None` also for changes that were written before
-    /// records had keys.
+    /// The record's key after the change, or before its deletion.
     pub(crate) key: Option<String>,
     /// What happened.
     pub(crate) kind: ChangeKind,
@@ -92,13 +91,10 @@ impl Change {
                 key: row.get(6)?,
                 data: if with_data { row.get(8)? } else { None },
             };
-            // Changes that were written before format 5 have none.
-            let stored: Option<i64> = row.get(7)?;
-            let is_intact = stored.is_none_or(|stored| {
-                let of_data = (stored.cast_unsigned() >> 32) as u32;
-                stored == change.checksums(of_data)
-                    && (!with_data || of_data == data_checksum(change.data.as_deref()))
-            });
+            let stored: i64 = row.get(7)?;
+            let of_data = (stored.cast_unsigned() >> 32) as u32;
+            let is_intact = stored == change.checksums(of_data)
+                && (!with_data || of_data == data_checksum(change.data.as_deref()));
             Ok(is_intact.then_some(change))
         };
         let position = row.get::<_, i64>(0).unwrap_or_default();

@@ -8,33 +8,24 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::store::continuity::StoreStatus;
 use crate::store::error::StoreError;
-use crate::store::schema::{APPLICATION_ID, FORMAT, INCREMENTAL};
+use crate::store::schema::{APPLICATION_ID, FORMAT};
 use crate::store::schema_check::check_schema;
-use crate::store::upgrade::upgrade;
 
 /// How long a commit waits for another program, such as a backup tool, that holds SQLite's own locks.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Opens the file for its one writer, and upgrades an earlier format in place. Returns whether the file had format 1.
-/// Closing the connection leaves the log as it is.
+/// Opens the file for its one writer. Closing the connection leaves the log as it is.
 ///
 /// # Errors
 /// [`StoreError::Foreign`], [`StoreError::Format`], [`StoreError::Inconsistent`]: not a file for this engine;
 /// [`StoreError::ReadOnly`].
-pub(super) fn open_writer(path: &Path) -> Result<(Connection, bool), StoreError> {
-    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    let format = format_of(&connection, path)?;
+pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    check_format(&connection, path)?;
     // Until the store is known to be complete: a checkpoint would mix a log with a main file that it does not belong to.
     keep_log_on_close(&connection, true)?;
     prepare_writer(&connection, path)?;
-    if format < FORMAT {
-        upgrade(&mut connection, format)?;
-    }
-    let had_format_1 = format == 1;
-    if had_format_1 {
-        make_reclaimable(&connection);
-    }
-    Ok((connection, had_format_1))
+    Ok(connection)
 }
 
 /// Opens the file for reading while a writer may have it open too.
@@ -97,7 +88,7 @@ pub(super) fn prepare_writer(connection: &Connection, path: &Path) -> Result<(),
 /// The status of the main file without its log; `None` where that cannot be read.
 pub(super) fn main_file_status(path: &Path) -> Option<StoreStatus> {
     let connection = open_main_file(path).ok()?;
-    format_of(&connection, path).ok()?;
+    check_format(&connection, path).ok()?;
     StoreStatus::of(&connection).ok()
 }
 
@@ -123,11 +114,11 @@ pub(super) fn open_main_file(path: &Path) -> Result<Connection, StoreError> {
     configured(Connection::open_with_flags(uri, flags)?)
 }
 
-/// The format of the file, one that this engine opens, with the schema of that format.
+/// Checks that the file has the format of this engine, with its schema.
 ///
 /// # Errors
 /// [`StoreError::Foreign`], [`StoreError::Format`], [`StoreError::Inconsistent`]; SQLite's.
-pub(super) fn format_of(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+pub(super) fn check_format(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let application = match pragma("application_id") {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => 0,
@@ -139,22 +130,12 @@ pub(super) fn format_of(connection: &Connection, path: &Path) -> Result<i64, Sto
         });
     }
     let found = pragma("user_version")?;
-    if !(1..=FORMAT).contains(&found) {
+    if found != FORMAT {
         return Err(StoreError::Format {
             path: path.to_owned(),
             found,
             supported: FORMAT,
         });
     }
-    check_schema(connection, found)?;
-    Ok(found)
-}
-
-/// Rewrites the file of format 1, once, so that free pages can be returned to the file system. It takes about
-/// 14 s for a million records. A failure, such as a full disk, changes nothing: the file then keeps its size when records
-/// are deleted.
-fn make_reclaimable(connection: &Connection) {
-    let _ = connection
-        .pragma_update(None, "auto_vacuum", INCREMENTAL)
-        .and_then(|()| connection.execute_batch("VACUUM"));
+    check_schema(connection)
 }

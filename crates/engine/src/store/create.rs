@@ -12,7 +12,7 @@ use crate::store::continuity::StoreStatus;
 use crate::store::error::StoreError;
 use crate::store::meta::{EPOCH, SETTINGS, STORE_ID, new_identity};
 use crate::store::paths::{log_index_path, log_path, unfinished_path};
-use crate::store::schema::{APPLICATION_ID, FORMAT, INCREMENTAL, PAGE_BYTES, statements};
+use crate::store::schema::{APPLICATION_ID, FORMAT, INCREMENTAL, PAGE_BYTES, STATEMENTS};
 use crate::store::state::{STATE, State};
 
 /// Creates the file at `path` with `settings` in it, complete or not at all.
@@ -52,7 +52,7 @@ pub(super) fn create(disk: &Arc<dyn Disk>, path: &Path, settings: &[u8]) -> Resu
     connection.pragma_update(None, "page_size", PAGE_BYTES.cast_signed())?;
     connection.pragma_update(None, "auto_vacuum", INCREMENTAL)?;
     prepare_writer(&connection, &unfinished)?;
-    let tables = statements(FORMAT).map(|(_, sql)| sql).join(";");
+    let tables = STATEMENTS.map(|(_, sql)| sql).join(";");
     connection.execute_batch(&format!(
         "BEGIN; {tables}; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
     ))?;

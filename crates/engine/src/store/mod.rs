@@ -35,7 +35,6 @@ mod stamp;
 mod state;
 mod stored_record;
 mod tally;
-mod upgrade;
 mod write;
 mod writer;
 

@@ -41,13 +41,12 @@ impl Store {
     pub(crate) fn open(disk: &Arc<dyn Disk>, path: &Path) -> Result<Store, StoreError> {
         let expected = AcknowledgedFile::read(&**disk, path)?;
         let main_file = main_file_status(path);
-        let (mut connection, mut had_format_1) =
-            open_writer(path).map_err(|error| match error {
-                StoreError::Foreign { path } if expected.is_some() => StoreError::Inconsistent {
-                    what: format!("{} is not a cosift database any more", path.display()),
-                },
-                error => error,
-            })?;
+        let mut connection = open_writer(path).map_err(|error| match error {
+            StoreError::Foreign { path } if expected.is_some() => StoreError::Inconsistent {
+                what: format!("{} is not a cosift database any more", path.display()),
+            },
+            error => error,
+        })?;
         let mut status = StoreStatus::of(&connection)?;
         if let (Some(expected), Some(main_file)) = (&expected, &main_file)
             && is_log_of_replaced_file(expected, main_file, &status)
@@ -55,14 +54,10 @@ impl Store {
             // Closing the connection leaves the log as it is.
             drop(connection);
             set_log_aside(&**disk, path)?;
-            (connection, had_format_1) = open_writer(path)?;
+            connection = open_writer(path)?;
             status = StoreStatus::of(&connection)?;
         }
-        let continuity = if had_format_1 && expected.is_none() {
-            Continuity::Continued
-        } else {
-            Continuity::of(expected.as_ref(), main_file.as_ref(), &status)
-        };
+        let continuity = Continuity::of(expected.as_ref(), main_file.as_ref(), &status);
         let (acknowledged, restored) = match continuity {
             Continuity::Continued => {
                 keep_log_on_close(&connection, false)?;

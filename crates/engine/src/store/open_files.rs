@@ -23,7 +23,7 @@ impl Store {
     }
 
     fn open_again(&mut self) -> Result<Connection, StoreError> {
-        let (connection, _) = open_writer(&self.path)?;
+        let connection = open_writer(&self.path)?;
         if StoreStatus::of(&connection)? != self.status {
             // Closing the connection leaves the log as it is.
             self.poisoned = true;

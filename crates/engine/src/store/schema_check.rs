@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 
 use crate::store::error::StoreError;
-use crate::store::schema::statements;
+use crate::store::schema::STATEMENTS;
 
 /// What SQLite and Litestream add to a file: the name, and the definition without white space.
 const ADDED: [(&str, &str); 6] = [
@@ -26,21 +26,20 @@ const ADDED: [(&str, &str); 6] = [
     ("_litestream_lock", "CREATETABLE_litestream_lock(idINTEGER)"),
 ];
 
-/// Checks the schema of a file of `format`. Run this before every statement that reads a table.
+/// Checks the schema of a file. Run this before every statement that reads a table.
 ///
 /// # Errors
 /// [`StoreError::Inconsistent`]; SQLite's.
-pub(super) fn check_schema(connection: &Connection, format: i64) -> Result<(), StoreError> {
-    let mut expected: BTreeMap<&str, String> = statements(format)
+pub(super) fn check_schema(connection: &Connection) -> Result<(), StoreError> {
+    let mut expected: BTreeMap<&str, String> = STATEMENTS
         .into_iter()
-        .map(|(name, sql)| (name, without_white_space(&sql)))
+        .map(|(name, sql)| (name, without_white_space(sql)))
         .collect();
     let mut statement = connection.prepare("SELECT type, name, sql FROM sqlite_schema")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (kind, name): (String, String) = (row.get(0)?, row.get(1)?);
         let sql: Option<String> = row.get(2)?;
-        // A column that was added later has other white space around it.
         let sql = without_white_space(&sql.unwrap_or_default());
         match expected.remove(name.as_str()) {
             Some(definition) if definition == sql => {}

@@ -5,9 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::error::Error;
 use crate::json::write_cells;
 use crate::limits::Limits;
-use crate::record::{
-    RecordId, RecordUuid, ValidationError, Vectors, former_record_hash, record_hash, to_unit_q30,
-};
+use crate::record::{RecordId, RecordUuid, ValidationError, Vectors, record_hash, to_unit_q30};
 use crate::runtime::give_way;
 use crate::settings::Settings;
 use crate::snapshot::{Published, PublishedCell};
@@ -156,7 +154,7 @@ fn check(
             }
         }
     };
-    let given = new.vector.take();
+    new.vector = None;
     let mut json = Vec::new();
     write_cells(&new.data, &mut json);
     // A vector that the model made follows from the text, so it is no content of its own.
@@ -164,11 +162,9 @@ fn check(
         VectorSource::Given(given) if settings.model.is_none() => Some(&given.first[..]),
         _ => None,
     };
-    let given = given.filter(|_| unit.is_some());
     Ok(PreparedRecord {
         line,
         hash: record_hash(&new.data, unit),
-        former_hash: former_record_hash(&json, given.as_deref()),
         new,
         json,
         vector,
@@ -225,6 +221,3 @@ pub(crate) fn add_texts(
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -95,8 +95,6 @@ pub(crate) struct PreparedRecord {
     /// `data` as it is stored.
     pub(crate) json: Vec<u8>,
     pub(crate) hash: [u8; 16],
-    /// The hash that an older engine may have stored.
-    pub(super) former_hash: [u8; 16],
     pub(crate) vector: VectorSource,
 }
 
@@ -119,14 +117,13 @@ impl PreparedRecord {
             new,
             json,
             hash,
-            former_hash: hash,
             vector: VectorSource::Unchanged,
         }
     }
 
     /// Whether a record that is stored with `hash` has the same content.
     pub(crate) fn is_same(&self, hash: &[u8; 16]) -> bool {
-        self.hash == *hash || self.former_hash == *hash
+        self.hash == *hash
     }
 
     /// The vectors that the caller gave, as unit vectors.

@@ -181,39 +181,3 @@ fn whatever_another_program_changes() {
         assert_eq!(intact, expected, "{sql}");
     }
 }
-
-/// Turns the store into one of format 2, which had no keys.
-const TO_FORMAT_2: &str = "
-    ALTER TABLE changes DROP COLUMN crc;
-    ALTER TABLE contents DROP COLUMN passages;
-    ALTER TABLE contents DROP COLUMN key;
-    ALTER TABLE changes DROP COLUMN key;
-    PRAGMA user_version = 2;
-";
-
-/// Turns a store of format 2 into one of format 1, which had neither identity, epoch nor state.
-const TO_FORMAT_1: &str = "
-    INSERT INTO meta SELECT 'next_id', substr(value, 17, 8) FROM meta WHERE key = 'state';
-    DELETE FROM meta WHERE key IN ('store_id', 'epoch', 'state', 'stamps');
-    PRAGMA user_version = 1;
-";
-
-#[test]
-fn a_directory_of_a_former_format_opens_with_all_of_its_records() {
-    for former in [&[TO_FORMAT_2][..], &[TO_FORMAT_2, TO_FORMAT_1]] {
-        let directory = tempfile::tempdir().expect("a directory");
-        let oracle = written_as(directory.path(), Known::without_key);
-        if former.len() == 2 {
-            // Format 1 came before this file.
-            fs::remove_file(directory.path().join("databases/db/acknowledged")).expect("removed");
-        }
-        let other = Connection::open(store(directory.path())).expect("opened");
-        for statements in former {
-            other.execute_batch(statements).expect("changed");
-        }
-        drop(other);
-        for _ in 0..2 {
-            assert!(is_intact_or_refused(directory.path(), &oracle));
-        }
-    }
-}

@@ -54,7 +54,7 @@ impl Inspection {
         };
         let mut statement = self.connection.prepare(&format!(
             "SELECT {}, data FROM changes ORDER BY position",
-            self.change_columns()
+            Change::COLUMNS
         ))?;
         let mut rows = statement.query([])?;
         loop {

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use crate::store::access::Access;
-use crate::store::change::Change;
-use crate::store::connection::format_of;
+use crate::store::connection::check_format;
 use crate::store::error::StoreError;
 use crate::store::inspection::damage::is_damage;
 use crate::store::meta::{EPOCH, STORE_ID, identity_of, read_meta};
@@ -18,9 +17,7 @@ use crate::store::stored_record::{COLUMNS, StoredRecord, read};
 pub(crate) struct Inspection {
     pub(super) connection: Connection,
     pub(super) path: PathBuf,
-    /// The format of the file.
-    format: i64,
-    /// The state of the commit; `None` when it is missing or damaged, and in files of format 1.
+    /// The state of the commit; `None` when it is missing or damaged.
     pub(crate) state: Option<State>,
     /// The id of the store and the epoch of its change feed; `None` as for the state.
     pub(crate) identity: Option<([u8; 16], [u8; 16])>,
@@ -45,21 +42,15 @@ impl Inspection {
 
     fn of_connection(connection: Connection, path: &Path) -> Result<Self, StoreError> {
         connection.execute_batch("BEGIN")?;
-        let format = format_of(&connection, path)?;
+        check_format(&connection, path)?;
         let identity = identity_of(&connection, STORE_ID)
             .and_then(|id| Ok((id, identity_of(&connection, EPOCH)?)));
         Ok(Self {
-            format,
             state: state_of(&connection).ok(),
             identity: identity.ok(),
             connection,
             path: path.to_owned(),
         })
-    }
-
-    /// Whether the file has a format with state and identity. A file of format 1 has neither.
-    pub(super) fn has_identity(&self) -> bool {
-        self.format > 1
     }
 
     /// The value under `key` of the table `meta`.
@@ -91,9 +82,8 @@ impl Inspection {
         each: impl FnOnce(StoredRecord<'_>),
     ) -> Result<(), StoreError> {
         let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT {} FROM records r NOT INDEXED JOIN contents c ON c.id = r.id
-             WHERE r.id >= ?1 ORDER BY r.id LIMIT 1",
-            self.columns()
+            "SELECT {COLUMNS} FROM records r NOT INDEXED JOIN contents c ON c.id = r.id
+             WHERE r.id >= ?1 ORDER BY r.id LIMIT 1"
         ))?;
         let mut rows = statement.query([id.cast_signed()])?;
         let mut vector = Vec::new();
@@ -108,40 +98,6 @@ impl Inspection {
             Err(error) if is_damage(&error) => Ok(()),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// The columns of a record, also in a file of an earlier format, which has no passages or no keys.
-    pub(super) fn columns(&self) -> String {
-        let mut columns = COLUMNS.to_owned();
-        if !self.has_keys() {
-            columns = columns.replace("c.key", "NULL");
-        }
-        if !self.has_passages() {
-            columns = columns.replace("c.passages", "NULL");
-        }
-        columns
-    }
-
-    /// The columns of a change, also in a file of an earlier format, which has no checksums or no keys.
-    pub(super) fn change_columns(&self) -> String {
-        let mut columns = Change::COLUMNS.to_owned();
-        if !self.has_keys() {
-            columns = columns.replace("key", "NULL");
-        }
-        if self.format < 5 {
-            columns = columns.replace("crc", "NULL");
-        }
-        columns
-    }
-
-    /// Whether the file has columns for the keys of records, as since format 3.
-    pub(crate) fn has_keys(&self) -> bool {
-        self.format > 2
-    }
-
-    /// Whether the file has a column for the passages of records, as since format 4.
-    pub(crate) fn has_passages(&self) -> bool {
-        self.format > 3
     }
 
     /// A reader of the same files.

@@ -23,7 +23,7 @@ impl Inspection {
     /// SQLite's.
     pub(crate) fn meta_rows(&self, now: i64) -> Result<Findings, StoreError> {
         let mut findings = Findings::default();
-        if self.has_identity() && self.identity.is_none() {
+        if self.identity.is_none() {
             findings
                 .add("the id of the store or the epoch of its change feed is missing or damaged");
         }

@@ -10,7 +10,7 @@ use crate::store::inspection::damage::is_damage;
 use crate::store::inspection::findings::Findings;
 use crate::store::inspection::inspected::Inspection;
 use crate::store::record_row::RecordRow;
-use crate::store::stored_record::{StoredRecord, read};
+use crate::store::stored_record::{COLUMNS, StoredRecord, read};
 use crate::store::tally::Tally;
 
 /// Times of the years 0 to 9999, which have a text form.
@@ -52,9 +52,8 @@ impl Inspection {
     ) -> Result<Option<Rows>, StoreError> {
         let mut rows = Rows::default();
         let mut statement = self.connection.prepare(&format!(
-            "SELECT {} FROM records r NOT INDEXED LEFT JOIN contents c ON c.id = r.id
-             WHERE r.id > ?1 ORDER BY r.id",
-            self.columns()
+            "SELECT {COLUMNS} FROM records r NOT INDEXED LEFT JOIN contents c ON c.id = r.id
+             WHERE r.id > ?1 ORDER BY r.id"
         ))?;
         let mut last = i64::MIN;
         let mut skip = 1_i64;
@@ -167,10 +166,8 @@ impl Inspection {
     /// Compares what was read with the state.
     fn compare_state(&self, rows: &mut Rows) {
         let Some(state) = self.state else {
-            if self.has_identity() {
-                rows.state
-                    .add("the row that counts the records is missing or damaged");
-            }
+            rows.state
+                .add("the row that counts the records is missing or damaged");
             return;
         };
         if let Err(error) = rows.tally.compare(&state.tally) {

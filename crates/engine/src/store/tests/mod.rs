@@ -20,4 +20,3 @@ mod restored;
 mod retention;
 mod speed;
 mod support;
-mod upgrade;

@@ -4,6 +4,7 @@ use std::fs;
 
 use rusqlite::Connection;
 
+use crate::store::schema::FORMAT;
 use crate::store::tests::support::{Record, create_store, open_store, scratch};
 use crate::store::{Inspection, PutKind, StoreError};
 
@@ -85,27 +86,21 @@ fn other_files_are_refused_and_left_alone() {
 }
 
 #[test]
-fn a_newer_format_is_refused() {
+fn another_format_is_refused() {
     let (_directory, path) = scratch();
-    let mut store = create_store(&path, b"{}").expect("a new database");
-    store
-        .connection()
-        .expect("it is open")
-        .pragma_update(None, "user_version", 6)
-        .expect("it is set");
-    drop(store);
-    let error = open_store(&path).expect_err("it is refused");
-    assert!(
-        matches!(
-            error,
-            StoreError::Format {
-                found: 6,
-                supported: 5,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    drop(create_store(&path, b"{}").expect("a new database"));
+    for other in [FORMAT - 1, FORMAT + 1] {
+        let connection = Connection::open(&path).expect("it opens");
+        connection
+            .pragma_update(None, "user_version", other)
+            .expect("it is set");
+        drop(connection);
+        let error = open_store(&path).expect_err("it is refused");
+        assert!(
+            matches!(error, StoreError::Format { found, supported: FORMAT, .. } if found == other),
+            "{error}"
+        );
+    }
 }
 
 #[cfg(unix)]

@@ -1,8 +1,6 @@
 //! The disk space of deleted records is returned.
 
-use rusqlite::Connection;
-
-use crate::store::tests::support::{Record, create_store, downgrade_to_1, open_store, scratch};
+use crate::store::tests::support::{Record, create_store, scratch};
 use crate::store::{PutKind, Store, Write};
 
 const RECORDS: u64 = 4_000;
@@ -55,25 +53,4 @@ fn a_file_becomes_shorter_step_by_step() {
         store.file_bytes()
     );
     assert!(!store.has_space_to_reclaim().expect("it is readable"));
-}
-
-#[test]
-fn a_file_of_format_1_can_become_shorter_after_its_upgrade() {
-    let (_directory, path) = scratch();
-    drop(filled(&path));
-    let other = Connection::open(&path).expect("it opens");
-    other
-        .execute_batch("PRAGMA auto_vacuum = NONE; VACUUM;")
-        .expect("it is rewritten as release 0.1 made it");
-    drop(other);
-    downgrade_to_1(&path);
-    let mut store = open_store(&path).expect("it is upgraded");
-    let full = store.file_bytes();
-    delete_all(&mut store);
-    reclaim(&mut store);
-    assert!(
-        store.file_bytes() < full / 2,
-        "{} of {full}",
-        store.file_bytes()
-    );
 }

@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use rusqlite::Connection;
-
 use crate::disk::{Disk, RealDisk};
 use crate::record::{Passage, Passages, content_hash};
 use crate::store::{PutKind, Reader, Store, StoreError, Write};
@@ -119,49 +117,6 @@ pub(super) fn scratch() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let path = directory.path().join("databases/facts/records.sqlite");
     (directory, path)
-}
-
-/// Converts a closed file to format 4, whose changes have no checksums.
-pub(super) fn downgrade_to_4(path: &Path) {
-    let other = Connection::open(path).expect("it opens");
-    other
-        .execute_batch("ALTER TABLE changes DROP COLUMN crc; PRAGMA user_version = 4;")
-        .expect("it is changed");
-}
-
-/// Converts a closed file without passages to format 3, which releases before passages wrote.
-pub(super) fn downgrade_to_3(path: &Path) {
-    downgrade_to_4(path);
-    let other = Connection::open(path).expect("it opens");
-    other
-        .execute_batch("ALTER TABLE contents DROP COLUMN passages; PRAGMA user_version = 3;")
-        .expect("it is changed");
-}
-
-/// Converts a closed file without keys and passages to format 2, which releases before keys wrote.
-pub(super) fn downgrade_to_2(path: &Path) {
-    downgrade_to_3(path);
-    let other = Connection::open(path).expect("it opens");
-    other
-        .execute_batch(
-            "ALTER TABLE contents DROP COLUMN key;
-             ALTER TABLE changes DROP COLUMN key;
-             PRAGMA user_version = 2;",
-        )
-        .expect("it is changed");
-}
-
-/// Converts a closed file without keys and passages to format 1, which releases before identities and checksums wrote.
-pub(super) fn downgrade_to_1(path: &Path) {
-    downgrade_to_2(path);
-    let other = Connection::open(path).expect("it opens");
-    other
-        .execute_batch(
-            "INSERT INTO meta SELECT 'next_id', substr(value, 17, 8) FROM meta WHERE key = 'state';
-             DELETE FROM meta WHERE key IN ('store_id', 'epoch', 'state');
-             PRAGMA user_version = 1;",
-        )
-        .expect("it is changed");
 }
 
 /// A command that runs only the ignored `test`, a path in the crate, of this binary. [`task`] returns `directory`

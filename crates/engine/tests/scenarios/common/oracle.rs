@@ -60,12 +60,6 @@ impl Known {
         }
     }
 
-    /// The record without its key, as an engine before keys had it.
-    pub(crate) fn without_key(mut self) -> Self {
-        self.key = None;
-        self
-    }
-
     /// The record with more passages.
     pub(crate) fn with_later(mut self, later: Vec<Vec<f32>>) -> Self {
         self.units.extend(later.iter().map(|vector| unit(vector)));
