@@ -81,6 +81,7 @@ export async function makeDirectory(directory: string): Promise<void> {
         name: 'website',
         actions: ['search'],
         databases: '*',
+        ancestors: [],
         created_at: '2026-01-01T00:00:00.000Z',
         sha256: hashKey(key).toString('hex'),
       } as never,
