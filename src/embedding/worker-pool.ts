@@ -19,7 +19,7 @@ export interface PoolOptions {
   workerMemoryMb: number;
 }
 
-/** Worker threads, each with a copy of the model. */
+/** Worker threads, each with a copy of the model. All but the first start when they are needed. */
 export class WorkerPool implements Executor {
   readonly concurrency: number;
   // Enough texts to outweigh the cost of a message to a worker, and few enough that other jobs do not wait long.
@@ -31,8 +31,10 @@ export class WorkerPool implements Executor {
     this.concurrency = workers;
     this.#threads = new Piscina<Task, Embedded | undefined>({
       filename: WORKER,
-      minThreads: workers,
+      minThreads: 1,
       maxThreads: workers,
+      // A loaded model is not given up.
+      idleTimeout: Number.POSITIVE_INFINITY,
       // There are never more tasks than workers. A task waits only while a thread is being replaced.
       maxQueue: workers,
       recordTiming: false,
@@ -45,7 +47,7 @@ export class WorkerPool implements Executor {
   }
 
   /**
-   * Starts the workers. When this resolves, all of them have loaded the model.
+   * Starts a worker. When this resolves, it has loaded the model.
    *
    * @throws {CosiftError} `invalid_request` when onnxruntime cannot load the model.
    */
@@ -53,7 +55,7 @@ export class WorkerPool implements Executor {
     await loadRuntime();
     const pool = new WorkerPool(directory, options);
     try {
-      await pool.#everyWorker({ kind: 'query', texts: [] });
+      await pool.#threads.run({ kind: 'query', texts: [] });
     } catch (cause) {
       await pool.#end();
       throw new CosiftError(
@@ -85,16 +87,12 @@ export class WorkerPool implements Executor {
   }
 
   async close(): Promise<void> {
-    await this.#everyWorker({ kind: 'release' });
-    await this.#end();
-  }
-
-  /** Runs `task` once in each worker. All workers must be idle, so that piscina gives one task to each. */
-  async #everyWorker(task: Task): Promise<void> {
-    const runs = Array.from({ length: this.concurrency }, () => this.#threads.run(task));
+    // All workers are idle, so that piscina gives one task to each.
+    const releases = this.#threads.threads.map(() => this.#threads.run({ kind: 'release' }));
     // Waits for all tasks before it throws, because a thread must not be stopped inside onnxruntime.
-    await Promise.allSettled(runs);
-    await Promise.all(runs);
+    await Promise.allSettled(releases);
+    await Promise.all(releases);
+    await this.#end();
   }
 
   async #end(): Promise<void> {
