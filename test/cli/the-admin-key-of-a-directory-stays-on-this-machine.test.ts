@@ -78,9 +78,7 @@ test('a server that is not there is named with host, port and a hint', async () 
 
 // The attempts of one import take 15 seconds, so both imports run at the same time.
 test('an import whose connection breaks tells host, port and cause', async () => {
-  await Promise.all(
-    ['{"type":"progress","lines":1,"committed":1}\n', '{"type":"progress","li'].map(breaks),
-  );
+  await Promise.all(['{"type":"progress","lines":1,"committed":1}\n', '{"type":"progress","li'].map(breaks));
 });
 
 async function breaks(sent: string): Promise<void> {
