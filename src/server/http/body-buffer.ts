@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { CosiftError } from '../../errors.js';
 import { sendContinue } from './expect-continue.js';
+import { refusalOf } from './small-chunks.js';
 
 /** Initial size, in bytes, of the buffer for a body whose length is not declared. */
 const MIN_SIZE = 16_384;
@@ -75,14 +76,19 @@ export function collectBody(payload: Readable, buffer: BodyBuffer, timeoutMs: nu
         finish(error as CosiftError);
       }
     };
-    // The caller has disconnected, so nobody reads this error.
-    const fail = () => finish(new CosiftError('stopped', 'the body ended early'));
+    const fail = () => finish(refusalOf(payload) ?? endedEarly());
     const expire = () =>
       finish(new CosiftError('request_timeout', `the body did not arrive within ${timeoutMs} ms`));
     const timer = setTimeout(expire, timeoutMs);
+    if (refusalOf(payload) !== undefined) return fail();
     sendContinue(payload);
     payload.on('data', store).on('end', finish).on('close', fail).on('error', fail);
   });
+}
+
+/** The caller has disconnected, so nobody reads this error. */
+export function endedEarly(): CosiftError {
+  return new CosiftError('stopped', 'the body ended early');
 }
 
 export function tooLarge(maxBytes: number): CosiftError {

@@ -1,7 +1,9 @@
 import type { Readable } from 'node:stream';
 import { endOfTurn } from '../../async/end-of-turn.js';
 import { CosiftError } from '../../errors.js';
+import { endedEarly } from './body-buffer.js';
 import { sendContinue } from './expect-continue.js';
+import { refusalOf } from './small-chunks.js';
 
 const NEWLINE = 0x0a;
 
@@ -22,6 +24,8 @@ export async function* bodyChunks(
   try {
     for (;;) {
       signal.throwIfAborted();
+      const refusal = refusalOf(body);
+      if (refusal !== undefined) throw refusal;
       const chunk = body.read() as Uint8Array | null;
       if (chunk !== null) {
         if (chunk.includes(NEWLINE)) left = idleMs;
@@ -29,7 +33,7 @@ export async function* bodyChunks(
         continue;
       }
       if (body.readableEnded) return;
-      if (body.destroyed) throw new CosiftError('stopped', 'the body ended early');
+      if (body.destroyed) throw endedEarly();
       const start = performance.now();
       if (!(await readable(body, left, signal))) {
         throw new CosiftError('request_timeout', `no complete line arrived for ${idleMs} ms`);

@@ -4,12 +4,13 @@ import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { maxDescriptors } from '../../platform/index.js';
+import { closeUnread, stopReading } from './drain.js';
 import { onClose } from './on-close.js';
 
 /** Once the server stops: how long a connection without a request stays open. */
 const IDLE_STOP_MS = 500;
 
-/** Maximum number of concurrent requests of one connection. */
+/** Maximum number of concurrent requests of one connection. After a further one, nothing more is read from it. */
 const MAX_PIPELINED = 32;
 
 export interface ConnectionLimits {
@@ -72,9 +73,13 @@ function trackConnections(server: Server): Connections {
     const { socket } = request;
     const requests = open.get(socket)?.requests;
     requests?.add(request);
-    if (requests !== undefined && requests.size > MAX_PIPELINED) excess.add(request);
+    if (requests !== undefined && requests.size > MAX_PIPELINED) {
+      excess.add(request);
+      stopReading(socket);
+    }
     onClose({ raw: request }, { raw: response }, () => {
       requests?.delete(request);
+      if (excess.has(request)) return closeUnread(socket);
       // The socket is destroyed if the connection has closed before the response.
       if (!connections.stopping || socket.destroyed) return;
       // Destroying the socket while the client still sends would reset the connection, and the client would lose the response.

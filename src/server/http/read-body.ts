@@ -5,7 +5,8 @@ import { FairLimiter } from '../../async/fair-limiter.js';
 import { CosiftError } from '../../errors.js';
 import type { ComponentName, Limits } from '../../schema/index.js';
 import { BodyBuffer, collectBody, takeBody, tooLarge } from './body-buffer.js';
-import { drain, UNKNOWN_CALLER } from './drain.js';
+import { closeUnread, drain, UNKNOWN_CALLER } from './drain.js';
+import { refusalOf, refuseSmallChunks } from './small-chunks.js';
 import { parseStrictJson } from './strict-json.js';
 
 declare module 'fastify' {
@@ -35,12 +36,14 @@ export function readBodies(
 ): void {
   // Large bodies are parsed one at a time, so that other requests are served in between.
   const parsing = new FairLimiter({ total: 1, perCaller: 1 });
+  refuseSmallChunks(app);
   app.decorateRequest('hasWaitedForBody', false);
   app.removeAllContentTypeParsers();
   app.addHook('onResponse', ({ raw, caller }, _reply, done) => {
-    if (!raw.complete)
-      drain(raw, caller === null ? UNKNOWN_CALLER : { maxBytes: limits.batch_bytes, maxMs: timeoutMs });
-    done();
+    if (raw.complete) return done();
+    if (refusalOf(raw) !== undefined) closeUnread(raw.socket);
+    else drain(raw, caller === null ? UNKNOWN_CALLER : { maxBytes: limits.batch_bytes, maxMs: timeoutMs });
+    return done();
   });
   const engineBytes: Partial<Record<ComponentName, number>> = {
     Batch: limits.batch_bytes,
