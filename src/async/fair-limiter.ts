@@ -1,11 +1,9 @@
 import { CosiftError } from '../errors.js';
+import { groupOf, PART_OF_ISSUER } from './caller-path.js';
 import { type Stoppable, throwIfStopped } from './stoppable.js';
 
 /** Calls that may wait by default. */
 const MAX_WAITING = 4096;
-
-/** The part of the calls of a group that one caller of it may run at once. */
-const PART_OF_GROUP = 3 / 4;
 
 export interface FairLimiterOptions {
   /** Calls of all callers that run at once. */
@@ -60,7 +58,7 @@ export class FairLimiter {
     const group = groupOf(caller);
     if (this.#running >= total || (this.#runningOf.get(group) ?? 0) >= perCaller) return false;
     if (caller === group) return true;
-    return (this.#runningOf.get(caller) ?? 0) < Math.max(1, Math.floor(perCaller * PART_OF_GROUP));
+    return (this.#runningOf.get(caller) ?? 0) < Math.max(1, Math.floor(perCaller * PART_OF_ISSUER));
   }
 
   #start(caller: string): void {
@@ -135,10 +133,4 @@ export class FairLimiter {
       signal?.addEventListener('abort', abort, { once: true });
     });
   }
-}
-
-/** The first id of a path. */
-function groupOf(caller: string): string {
-  const end = caller.indexOf('/');
-  return end < 0 ? caller : caller.slice(0, end);
 }

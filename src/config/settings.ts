@@ -139,7 +139,7 @@ export const SETTINGS: readonly Setting[] = [
     name: 'rate_limit',
     flag: '--rate-limit',
     env: 'COSIFT_RATE_LIMIT',
-    help: 'requests of one key (a token bucket of this size); further ones get 429 `rate_limited`; 0 is no limit',
+    help: 'requests of one key and the keys that it issued (a token bucket of this size); further ones get 429 `rate_limited`; 0 is no limit',
     unit: 'requests per minute',
     default: 600_000,
     parse: integer(0, 1_000_000_000),

@@ -1,3 +1,4 @@
+import { groupOf, shareOf } from '../async/caller-path.js';
 import type { Job } from './job.js';
 
 /** The jobs of one caller. */
@@ -6,22 +7,30 @@ interface Caller {
   calls: Map<object, Job[]>;
   /** Waiting texts of `calls`. */
   texts: number;
+}
+
+/** The jobs of all callers whose paths begin with the same key. */
+interface Group {
+  /** Callers with queued jobs, in the order of their turns. */
+  callers: Map<string, Caller>;
+  /** Waiting texts of `callers`. */
+  texts: number;
   /** Jobs that wait for room in the queue, in order of arrival. */
   overflow: Job[];
 }
 
 /**
- * Jobs of one kind. Callers take turns, the calls of a caller take turns within it, and the jobs of a call keep their
- * order.
+ * Jobs of one kind. Groups of callers take turns, the callers of a group take turns within it, and so do the calls of a
+ * caller. The jobs of a call keep their order.
  *
- * A job enters the queue while fewer than `limit` texts of its caller wait. It enters as a whole, because a job with more
- * than `limit` texts could otherwise never enter. Room goes first to the call with the fewest waiting texts, so that a
- * single record does not wait for an import.
+ * A job enters the queue while fewer than `limit` texts of its group wait, and fewer than the share of its caller. It
+ * enters as a whole, because a job with more texts could otherwise never enter. Room goes first to the call with the
+ * fewest waiting texts, so that a single record does not wait for an import.
  */
 export class FairQueue {
   readonly #limit: number;
-  // In the order of the callers' turns, because a map keeps its insertion order.
-  readonly #callers = new Map<string, Caller>();
+  // In the order of the groups' turns, because a map keeps its insertion order.
+  readonly #groups = new Map<string, Group>();
   /** Waiting texts, including those that wait for room. */
   waiting = 0;
 
@@ -31,96 +40,118 @@ export class FairQueue {
 
   /** Adds a job. Returns false if the job has to wait for room. */
   push(job: Job): boolean {
-    const name = job.origin.caller;
-    const caller: Caller = this.#callers.get(name) ?? { calls: new Map(), texts: 0, overflow: [] };
-    this.#callers.set(name, caller);
+    const name = groupOf(job.origin.caller);
+    const group: Group = this.#groups.get(name) ?? { callers: new Map(), texts: 0, overflow: [] };
+    this.#groups.set(name, group);
     this.waiting += job.waiting;
-    if (caller.texts < this.#limit) {
-      enter(caller, job);
+    if (this.#hasRoom(group, job)) {
+      enter(group, job);
       return true;
     }
-    caller.overflow.push(job);
+    group.overflow.push(job);
     return false;
   }
 
   /** Whether a job still waits for room. */
   waitsForRoom(job: Job): boolean {
-    return this.#callers.get(job.origin.caller)?.overflow.includes(job) ?? false;
+    return this.#groups.get(groupOf(job.origin.caller))?.overflow.includes(job) ?? false;
   }
 
   /** Calls `slice` with the job whose turn it is, and passes the turn on. `slice` starts the next texts of the job. */
   take<T>(slice: (job: Job) => T): T | undefined {
-    const [first] = this.#callers;
+    const [first] = this.#groups;
     if (first === undefined) return undefined;
-    const [name, caller] = first;
-    // A caller without waiting calls is not in the map.
-    const [turn] = caller.calls;
-    const [call, jobs] = turn!;
+    const [name, group] = first;
+    // A group without queued jobs is not in the map, nor are such callers and calls.
+    const [[path, caller]] = group.callers as unknown as [[string, Caller]];
+    const [[call, jobs]] = caller.calls as unknown as [[object, Job[]]];
     const job = jobs[0]!;
     const before = job.waiting;
     const taken = slice(job);
-    this.waiting -= before - job.waiting;
-    caller.texts -= before - job.waiting;
+    this.#leave(group, caller, before - job.waiting);
     if (job.waiting === 0) jobs.shift();
     caller.calls.delete(call);
     if (jobs.length > 0) caller.calls.set(call, jobs);
-    this.#callers.delete(name);
-    this.#admit(name, caller);
+    group.callers.delete(path);
+    if (caller.calls.size > 0) group.callers.set(path, caller);
+    this.#groups.delete(name);
+    this.#admit(name, group);
     return taken;
   }
 
   /** Removes the texts of a job that were not started. */
   drop(job: Job): void {
-    const { caller: name, call } = job.origin;
-    const caller = this.#callers.get(name);
-    if (caller === undefined) return;
-    const jobs = caller.calls.get(call);
-    if (remove(caller.overflow, job)) {
+    const { caller: path, call } = job.origin;
+    const name = groupOf(path);
+    const group = this.#groups.get(name);
+    if (group === undefined) return;
+    const caller = group.callers.get(path);
+    const jobs = caller?.calls.get(call);
+    if (remove(group.overflow, job)) {
       this.waiting -= job.waiting;
-    } else if (jobs !== undefined && remove(jobs, job)) {
-      this.waiting -= job.waiting;
-      caller.texts -= job.waiting;
+    } else if (caller !== undefined && jobs !== undefined && remove(jobs, job)) {
+      this.#leave(group, caller, job.waiting);
       if (jobs.length === 0) caller.calls.delete(call);
+      if (caller.calls.size === 0) group.callers.delete(path);
     }
-    this.#admit(name, caller);
+    this.#admit(name, group);
   }
 
   /** Removes and returns all jobs. */
   clear(): Job[] {
-    const callers = [...this.#callers.values()];
-    this.#callers.clear();
+    const jobs: Job[] = [];
+    for (const { callers, overflow } of this.#groups.values()) {
+      for (const { calls } of callers.values()) jobs.push(...[...calls.values()].flat());
+      jobs.push(...overflow);
+    }
+    this.#groups.clear();
     this.waiting = 0;
-    return callers.flatMap(({ calls, overflow }) => [...[...calls.values()].flat(), ...overflow]);
+    return jobs;
   }
 
-  /** Moves jobs into the queue while there is room, and removes a caller without jobs. */
-  #admit(name: string, caller: Caller): void {
-    while (caller.texts < this.#limit && caller.overflow.length > 0) {
-      const job = withFewestTexts(caller);
-      remove(caller.overflow, job);
-      enter(caller, job);
+  #hasRoom(group: Group, { origin: { caller } }: Job): boolean {
+    const texts = group.callers.get(caller)?.texts ?? 0;
+    return group.texts < this.#limit && texts < shareOf(caller, this.#limit);
+  }
+
+  #leave(group: Group, caller: Caller, texts: number): void {
+    this.waiting -= texts;
+    group.texts -= texts;
+    caller.texts -= texts;
+  }
+
+  /** Moves jobs into the queue while there is room, and removes a group without jobs. */
+  #admit(name: string, group: Group): void {
+    for (;;) {
+      const job = withFewestTexts(group, (other) => this.#hasRoom(group, other));
+      if (job === undefined) break;
+      remove(group.overflow, job);
+      enter(group, job);
     }
-    if (caller.calls.size > 0) this.#callers.set(name, caller);
-    else this.#callers.delete(name);
+    if (group.callers.size > 0) this.#groups.set(name, group);
+    else this.#groups.delete(name);
   }
 }
 
-function enter(caller: Caller, job: Job): void {
-  const { call } = job.origin;
+function enter(group: Group, job: Job): void {
+  const { caller: path, call } = job.origin;
+  const caller: Caller = group.callers.get(path) ?? { calls: new Map(), texts: 0 };
+  group.callers.set(path, caller);
   const jobs = caller.calls.get(call) ?? [];
   jobs.push(job);
   caller.calls.set(call, jobs);
   caller.texts += job.waiting;
+  group.texts += job.waiting;
 }
 
-/** The first job in `overflow` whose call, with this job, would have the fewest waiting texts. */
-function withFewestTexts({ calls, overflow }: Caller): Job {
-  let best = overflow[0]!;
+/** The first waiting job that has room and whose call, with this job, would have the fewest waiting texts. */
+function withFewestTexts({ callers, overflow }: Group, hasRoom: (job: Job) => boolean): Job | undefined {
+  let best: Job | undefined;
   let fewest = Number.POSITIVE_INFINITY;
   for (const job of overflow) {
-    const before = calls.get(job.origin.call) ?? [];
+    const before = callers.get(job.origin.caller)?.calls.get(job.origin.call) ?? [];
     const texts = before.reduce((sum, { waiting }) => sum + waiting, job.waiting);
-    if (texts < fewest) [best, fewest] = [job, texts];
+    if (texts < fewest && hasRoom(job)) [best, fewest] = [job, texts];
     if (fewest === 1) break;
   }
   return best;

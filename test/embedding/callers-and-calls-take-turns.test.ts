@@ -150,3 +150,21 @@ test('what is dropped makes room', () => {
   expect(queue.clear()).toHaveLength(5);
   expect(queue.waiting).toBe(0);
 });
+
+test('keys that one key issued share its turns and its room, and take turns among themselves', () => {
+  const { add, take } = queueOf(100);
+  expect(add('issued 1', job('passage', 64, 'a/b'))).toBe(true);
+  // Beyond the limit of their issuer. A job enters as a whole.
+  expect(add('issued 2', job('passage', 64, 'a/c'))).toBe(true);
+  expect(add('issued 3', job('passage', 16, 'a/d'))).toBe(false);
+  expect(add('issuer', job('passage', 16, 'a'))).toBe(false);
+  expect(add('other', job('passage', 64, 'b'))).toBe(true);
+  expect(take(4)).toEqual(['issued 1', 'other', 'issued 2', 'other']);
+});
+
+test('an issued key leaves a part of the room to its issuer', () => {
+  const { add } = queueOf(100);
+  expect(add('issued', job('passage', 75, 'a/b'))).toBe(true);
+  expect(add('issued again', job('passage', 1, 'a/b'))).toBe(false);
+  expect(add('issuer', job('passage', 25, 'a'))).toBe(true);
+});

@@ -64,4 +64,21 @@ describe('a token bucket', () => {
       false,
     ]);
   });
+
+  test('counts a request for the keys through which its key was issued, too', () => {
+    const buckets = new TokenBuckets({ quota: 4, windowSeconds: 4 });
+    const take = (path: string, now: number) => buckets.take(path, now);
+    expect(take('a/b', 0)).toMatchObject({ allowed: true, quota: 3, remaining: 2 });
+    expect([take('a/b', 0), take('a/b', 0), take('a/b', 0)].map(({ allowed }) => allowed)).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    // One is left to the issuer.
+    expect(take('a/c', 0)).toMatchObject({ allowed: true, remaining: 0 });
+    expect(take('a/d', 0)).toMatchObject({ allowed: false, retrySeconds: 1 });
+    expect(take('a', 0).allowed).toBe(false);
+    expect(take('e', 0).allowed).toBe(true);
+    expect(take('a', 1_000).allowed).toBe(true);
+  });
 });

@@ -21,8 +21,7 @@ export function guardAccess(
   { keys, readiness }: { keys: KeyStore; readiness: () => Readiness },
   rate: Rate | undefined,
 ): void {
-  const buckets = rate && new TokenBuckets(rate);
-  const policy = rate && `"default";q=${rate.quota};w=${rate.windowSeconds}`;
+  const limit = rate && { rate, buckets: new TokenBuckets(rate) };
   app.decorateRequest('caller', null);
 
   app.addHook('onRequest', async (request, reply) => {
@@ -30,7 +29,7 @@ export function guardAccess(
     if (operation === undefined || operation.open) return;
     const caller = await authenticate(keys, request, operation.answersWithoutStore);
     request.caller = caller;
-    if (buckets !== undefined && policy !== undefined) takeRate(buckets, policy, caller, reply);
+    if (limit !== undefined) takeRate(limit.buckets, limit.rate, caller, reply);
     checkActions(operation, caller);
     const { ready, reasons } = readiness();
     if (!ready) throw new CosiftError('not_ready', reasons.join('; '));
@@ -127,9 +126,9 @@ function valid(caller: Caller | undefined): Caller {
   return caller;
 }
 
-function takeRate(buckets: TokenBuckets, policy: string, caller: Caller, reply: FastifyReply): void {
-  const result = buckets.take(caller.keyId, performance.now());
-  reply.header('ratelimit-policy', policy);
+function takeRate(buckets: TokenBuckets, rate: Rate, caller: Caller, reply: FastifyReply): void {
+  const result = buckets.take(caller.path, performance.now());
+  reply.header('ratelimit-policy', `"default";q=${result.quota};w=${rate.windowSeconds}`);
   reply.header('ratelimit', `"default";r=${result.remaining};t=${result.resetSeconds}`);
   if (!result.allowed) {
     throw new CosiftError('rate_limited', `the key may go on in ${result.retrySeconds} s`, {

@@ -1,3 +1,4 @@
+import { keysOf, PART_OF_ISSUER, shareOf } from '../../async/caller-path.js';
 import { CosiftError } from '../../errors.js';
 import { ADMIN } from '../keys/caller.js';
 
@@ -23,7 +24,7 @@ export class CapacityLimiter {
   #held = 0;
 
   /** `inherited` is the part of the share of a key that each key which it issued may use. */
-  constructor(what: string, bounds: Bounds, inherited = 3 / 4) {
+  constructor(what: string, bounds: Bounds, inherited = PART_OF_ISSUER) {
     this.#what = what;
     this.#bounds = bounds;
     this.#inherited = inherited;
@@ -40,14 +41,13 @@ export class CapacityLimiter {
    */
   check(path: string, amount: number): void {
     const { total, perKey } = this.#bounds;
-    let share = perKey;
     for (const key of keysOf(path)) {
+      const share = shareOf(key, perKey, this.#inherited);
       const ofKey = this.#byPath.get(key) ?? 0;
       if (ofKey > 0 && ofKey + amount > share) {
         const whose = key === path ? 'this key' : 'a key that issued this one';
         throw busy(`${whose} has reached its limit of ${share} ${this.#what}`);
       }
-      share = Math.max(1, Math.floor(share * this.#inherited));
     }
     if (this.#held + amount > total && path !== ADMIN.path) {
       throw busy(`the limit of ${total} ${this.#what} is reached`);
@@ -83,14 +83,6 @@ export class CapacityLimiter {
       else this.#byPath.delete(key);
     }
   }
-}
-
-/** The paths of all keys of a path, the first issuer first: `a`, `a/b` for `a/b`. */
-function keysOf(path: string): string[] {
-  const keys: string[] = [];
-  for (let end = path.indexOf('/'); end >= 0; end = path.indexOf('/', end + 1)) keys.push(path.slice(0, end));
-  keys.push(path);
-  return keys;
 }
 
 function busy(detail: string): CosiftError {

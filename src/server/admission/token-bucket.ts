@@ -1,3 +1,5 @@
+import { keysOf, shareOf } from '../../async/caller-path.js';
+
 /** The rate limit of one key: a burst of `quota` requests, refilled evenly over `windowSeconds`. */
 export interface Rate {
   quota: number;
@@ -6,6 +8,8 @@ export interface Rate {
 
 export interface RateLimitResult {
   allowed: boolean;
+  /** The size of the bucket of the key. */
+  quota: number;
   /** Requests left, rounded down. */
   remaining: number;
   /** Until the bucket is full. */
@@ -17,40 +21,72 @@ export interface RateLimitResult {
 /** At this number of buckets, full ones are removed: a full bucket is the same as no bucket. */
 const SWEEP_AT = 10_000;
 
-/** One token bucket per key. */
+interface Bucket {
+  quota: number;
+  tokens: number;
+  at: number;
+}
+
+/**
+ * One token bucket per key. A request takes a token from the bucket of its key and from those of the keys through which
+ * that was issued.
+ */
 export class TokenBuckets {
   readonly #rate: Rate;
-  readonly #buckets = new Map<string, { tokens: number; at: number }>();
+  readonly #buckets = new Map<string, Bucket>();
 
   constructor(rate: Rate) {
     this.#rate = rate;
   }
 
-  /** Takes one token of `key`. `now` is in milliseconds of a monotonic clock. */
-  take(key: string, now: number): RateLimitResult {
-    const { quota, windowSeconds } = this.#rate;
-    const perMs = quota / (windowSeconds * 1000);
-    let bucket = this.#buckets.get(key);
-    if (bucket === undefined) {
-      if (this.#buckets.size >= SWEEP_AT) this.#sweep(now, perMs);
-      bucket = { tokens: quota, at: now };
-      this.#buckets.set(key, bucket);
+  /** Takes one token for the last key of `path`. `now` is in milliseconds of a monotonic clock. */
+  take(path: string, now: number): RateLimitResult {
+    const buckets = keysOf(path).map((key) => this.#bucketOf(key, now));
+    const allowed = buckets.every(({ tokens }) => tokens >= 1);
+    if (allowed) for (const bucket of buckets) bucket.tokens -= 1;
+    let scarcest = buckets[0]!;
+    let [resetMs, retryMs] = [0, 0];
+    for (const bucket of buckets) {
+      const perMs = this.#refillOf(bucket);
+      if (bucket.tokens < scarcest.tokens) scarcest = bucket;
+      resetMs = Math.max(resetMs, (bucket.quota - bucket.tokens) / perMs);
+      retryMs = Math.max(retryMs, (1 - bucket.tokens) / perMs);
     }
-    bucket.tokens = Math.min(quota, bucket.tokens + (now - bucket.at) * perMs);
-    bucket.at = now;
-    const allowed = bucket.tokens >= 1;
-    if (allowed) bucket.tokens -= 1;
     return {
       allowed,
-      remaining: Math.floor(bucket.tokens),
-      resetSeconds: Math.ceil((quota - bucket.tokens) / perMs / 1000),
-      retrySeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perMs / 1000)),
+      quota: buckets.at(-1)!.quota,
+      remaining: Math.max(0, Math.floor(scarcest.tokens)),
+      resetSeconds: Math.ceil(resetMs / 1000),
+      retrySeconds: allowed ? 0 : Math.max(1, Math.ceil(retryMs / 1000)),
     };
   }
 
-  #sweep(now: number, perMs: number): void {
-    for (const [key, { tokens, at }] of this.#buckets) {
-      if (tokens + (now - at) * perMs >= this.#rate.quota) this.#buckets.delete(key);
+  /** The bucket of one key, filled up to `now`. */
+  #bucketOf(key: string, now: number): Bucket {
+    let bucket = this.#buckets.get(key);
+    if (bucket === undefined) {
+      if (this.#buckets.size >= SWEEP_AT) this.#sweep(now);
+      const quota = shareOf(key, this.#rate.quota);
+      bucket = { quota, tokens: quota, at: now };
+      this.#buckets.set(key, bucket);
+    }
+    bucket.tokens = this.#tokensAt(bucket, now);
+    bucket.at = now;
+    return bucket;
+  }
+
+  #tokensAt(bucket: Bucket, now: number): number {
+    return Math.min(bucket.quota, bucket.tokens + (now - bucket.at) * this.#refillOf(bucket));
+  }
+
+  /** Tokens per millisecond. */
+  #refillOf({ quota }: Bucket): number {
+    return quota / (this.#rate.windowSeconds * 1000);
+  }
+
+  #sweep(now: number): void {
+    for (const [key, bucket] of this.#buckets) {
+      if (this.#tokensAt(bucket, now) >= bucket.quota) this.#buckets.delete(key);
     }
   }
 }
