@@ -38,15 +38,20 @@ export class Destination {
     });
     // Nothing is written into a directory that cannot be restored, not even a lock file.
     await refuseOthers(directory);
-    const destination = new Destination(directory, DataLock.take(directory), created);
+    const destination = new Destination(directory, await lockOf(directory, created), created);
     try {
       // Another process may have used the directory before this one had its lock.
       await refuseOthers(directory);
+    } catch (error) {
+      destination.#lock.release();
+      throw error;
+    }
+    try {
       for (const name of OTHER_FILES) await rm(path.join(directory, name), { force: true });
       await rm(destination.staging, { recursive: true, force: true });
       await mkdir(destination.staging, { mode: 0o700 });
     } catch (error) {
-      destination.#lock.release();
+      await destination.abandon();
       throw error;
     }
     return destination;
@@ -73,18 +78,31 @@ export class Destination {
       for (const name of [...this.#moved, RESTORE_DIRECTORY]) {
         await rm(path.join(directory, name), { recursive: true, force: true });
       }
-      if (this.#created !== undefined) await rm(path.join(directory, LOCK_FILE), { force: true });
     } finally {
       this.#lock.release();
     }
-    // A directory above may have got other content meanwhile.
-    if (this.#created !== undefined) await rmdir(directory).catch(() => undefined);
+    if (this.#created !== undefined) await removeEmpty(directory);
   }
 
   async #move(name: string): Promise<void> {
     await rename(path.join(this.staging, name), path.join(this.directory, name));
     this.#moved.push(name);
   }
+}
+
+async function lockOf(directory: string, created: string | undefined): Promise<DataLock> {
+  try {
+    return DataLock.take(directory);
+  } catch (error) {
+    if (created !== undefined) await removeEmpty(directory);
+    throw error;
+  }
+}
+
+/** Removes a directory that this process made, unless another one has written into it meanwhile. */
+async function removeEmpty(directory: string): Promise<void> {
+  await rm(path.join(directory, LOCK_FILE), { force: true });
+  await rmdir(directory).catch(() => undefined);
 }
 
 /** @throws {CosiftError} `invalid_request` when the directory has more than what an unfinished restore left. */

@@ -25,7 +25,7 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies):
       refuseFiltered(request, 'describe databases');
       const caller = callerOf(request);
       const databases = await withTimeout(request, responseMs, () =>
-        backend.listDatabases({ caller: caller.path }),
+        descriptions.run(caller.path, () => backend.listDatabases()),
       );
       return { databases: databases.filter(({ id }) => sees(caller, id)) };
     },
@@ -35,7 +35,7 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies):
       const id = databaseOf(request);
       const { path: caller } = callerOf(request);
       const describe = async () => {
-        const database = await backend.describeDatabase(id, { caller });
+        const database = await backend.describeDatabase(id);
         await setImmediate();
         return JSON.stringify(database);
       };

@@ -81,6 +81,9 @@ impl ExternalFacets {
                 detail: "each row needs a count".to_owned(),
             });
         }
+        // The counts keep the texts of the rows.
+        let bytes = rows.iter().map(|row| row.data.len()).sum();
+        self.counter.keep_bytes(bytes)?;
         let snapshot = snapshot_of(rows, self.names.clone(), 0)?;
         let mut counts = counts;
         for block in &snapshot.blocks {

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::facets::memory::TallyMemory;
 use crate::facets::request::Facet;
 use crate::facets::tally::Tally;
-use crate::runtime::StopCheck;
+use crate::runtime::{StopCheck, Stopped};
 use crate::snapshot::Block;
 
 /// Counts the matches of a request by its facets.
@@ -62,17 +62,42 @@ impl FacetCounter {
     }
 
     /// Runs `count` on a set of tallies that no other thread uses.
-    fn add(&self, count: impl FnOnce(&mut Vec<Tally>)) -> Result<(), Error> {
+    pub(super) fn add(&self, count: impl FnOnce(&mut Vec<Tally>)) -> Result<(), Error> {
         let idle = self.idle.lock().pop();
         let mut tallies = idle.unwrap_or_else(|| self.tallies());
-        let bytes = |tallies: &[Tally]| tallies.iter().map(Tally::memory_bytes).sum::<usize>();
-        let before = bytes(&tallies);
+        let before = bytes_of(&tallies);
         count(&mut tallies);
+        self.memory.change(before, bytes_of(&tallies));
+        if self.memory.is_scarce() {
+            tallies = self.merge_idle(tallies);
+        }
         self.memory
-            .grow(bytes(&tallies).saturating_sub(before))
+            .check()
             .inspect_err(|_| self.idle.lock().clear())?;
         self.idle.lock().push(tallies);
         Ok(())
+    }
+
+    /// Merges `tallies` and those that no thread uses.
+    fn merge_idle(&self, tallies: Vec<Tally>) -> Vec<Tally> {
+        let mut sets = std::mem::take(&mut *self.idle.lock());
+        sets.push(tallies);
+        // The others are merged into the largest set, because merging takes time for each value.
+        sets.sort_unstable_by_key(|set| std::cmp::Reverse(bytes_of(set)));
+        let before = sets.iter().map(|set| bytes_of(set)).sum();
+        let merged = merge(sets, &StopCheck::never()).expect("it is never stopped");
+        let merged = merged.expect("there is one set at least");
+        self.memory.change(before, bytes_of(&merged));
+        merged
+    }
+
+    /// Notes that the counts keep so many bytes of texts that are in no snapshot of a database.
+    ///
+    /// # Errors
+    /// As for [`FacetCounter::count`].
+    pub(crate) fn keep_bytes(&self, bytes: usize) -> Result<(), Error> {
+        self.memory.change(0, bytes);
+        self.memory.check()
     }
 
     /// Counts the record in each slot of a block as many times as `counts` says.
@@ -115,13 +140,7 @@ impl FacetCounter {
         stop_check: &StopCheck<'_>,
     ) -> Result<Vec<u8>, Error> {
         let counted = std::mem::take(&mut *self.idle.lock());
-        let mut counted = counted.into_iter();
-        let mut tallies = counted.next().unwrap_or_else(|| self.tallies());
-        for other in counted {
-            for (tally, other) in tallies.iter_mut().zip(other) {
-                tally.merge(other, stop_check)?;
-            }
-        }
+        let mut tallies = merge(counted, stop_check)?.unwrap_or_else(|| self.tallies());
         let mut out = vec![b'['];
         let mut text_bytes = max_bytes;
         for (at, facet) in self.facets.iter().enumerate() {
@@ -144,4 +163,22 @@ impl FacetCounter {
             .map(|facet| Tally::new(facet, &self.names, &self.hasher))
             .collect()
     }
+}
+
+/// Merges sets of tallies into the first of them, if there is one.
+fn merge(sets: Vec<Vec<Tally>>, stop_check: &StopCheck<'_>) -> Result<Option<Vec<Tally>>, Stopped> {
+    let mut sets = sets.into_iter();
+    let Some(mut merged) = sets.next() else {
+        return Ok(None);
+    };
+    for other in sets {
+        for (tally, other) in merged.iter_mut().zip(other) {
+            tally.merge(other, stop_check)?;
+        }
+    }
+    Ok(Some(merged))
+}
+
+fn bytes_of(tallies: &[Tally]) -> usize {
+    tallies.iter().map(Tally::memory_bytes).sum()
 }

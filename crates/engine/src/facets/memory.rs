@@ -36,21 +36,29 @@ impl TallyMemory {
         self.bytes.load(Relaxed)
     }
 
-    /// Notes that the tallies of the request grew.
+    /// Notes that tallies of the request had `before` bytes, and have `after` now.
+    pub(super) fn change(&self, before: usize, after: usize) {
+        // Differences below zero wrap around, and so do the sums.
+        let difference = after.wrapping_sub(before);
+        self.bytes.fetch_add(difference, Relaxed);
+        OF_ALL.fetch_add(difference, Relaxed);
+    }
+
+    /// Whether tallies must be merged: each thread has its own, and equal values are counted in all of them.
+    pub(super) fn is_scarce(&self) -> bool {
+        self.bytes.load(Relaxed) > self.max_bytes / 2 || OF_ALL.load(Relaxed) > MAX_OF_ALL / 2
+    }
+
+    /// Checks the limits.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a request that needs more than one may have; [`Error::Busy`] when all requests together do.
-    pub(super) fn grow(&self, bytes: usize) -> Result<(), Error> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        let of_request = self.bytes.fetch_add(bytes, Relaxed) + bytes;
-        let of_all = OF_ALL.fetch_add(bytes, Relaxed) + bytes;
-        if of_request > self.max_bytes {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if self.bytes.load(Relaxed) > self.max_bytes {
             let detail = "the matches have too many different values to be counted at once: take fewer facets, or a filter";
             return Err(Error::invalid("invalid_request", "/facets", detail));
         }
-        if of_all > MAX_OF_ALL {
+        if OF_ALL.load(Relaxed) > MAX_OF_ALL {
             return Err(Error::Busy {
                 what: "bytes of facets",
                 limit: MAX_OF_ALL,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 
 use crate::columns::{ColumnNames, Mask};
+use crate::facets::tally::Tally;
 use crate::facets::tests::support::{COLUMNS, Random, blocks};
 use crate::facets::{Facet, FacetCounter};
 use crate::record::OwnedValue;
@@ -306,4 +307,47 @@ fn counts_that_take_too_much_memory_are_refused() {
     let refused = refused.expect("other texts take more memory");
     assert_eq!(refused.code(), "invalid_request");
     assert_eq!(refused.problems()[0].pointer, "/facets");
+}
+
+/// Counts `block` as so many threads do that all have tallies of their own.
+fn count_at_once(counter: &FacetCounter, facet: &Facet, block: &Block, threads: usize) {
+    let count = |tallies: &mut Vec<Tally>| {
+        tallies[0].count(facet, block, &Mask::full(4096));
+        if threads > 1 {
+            count_at_once(counter, facet, block, threads - 1);
+        }
+    };
+    counter.add(count).expect("little memory");
+}
+
+#[test]
+fn many_threads_need_little_more_memory_than_one() {
+    let mut names = ColumnNames::default();
+    let blocks = blocks(&mut Random(7), &[4096], &mut names);
+    let facets = Facet::parse_list(&json!([{ "column": "unique" }])).expect("facets");
+    let alone = FacetCounter::bind(&facets, &names);
+    alone
+        .count(&blocks[0], &Mask::full(4096))
+        .expect("little memory");
+    let mut counter = FacetCounter::bind(&facets, &names);
+    counter.memory.max_bytes = alone.memory.bytes() * 20;
+    for _ in 0..8 {
+        count_at_once(&counter, &facets[0], &blocks[0], 10);
+    }
+    assert!(counter.memory.bytes() < alone.memory.bytes() * 12);
+    let written = |counter: &FacetCounter| {
+        let written = counter.write(usize::MAX, &StopCheck::never());
+        serde_json::from_slice::<Json>(&written.expect("written")).expect("JSON")
+    };
+    let (one, all) = (written(&alone), written(&counter));
+    for (value, counted) in one[0]["values"]
+        .as_array()
+        .expect("values")
+        .iter()
+        .zip(all[0]["values"].as_array().expect("values"))
+    {
+        assert_eq!(value["value"], counted["value"]);
+        let count = value["count"].as_u64().expect("a count");
+        assert_eq!(counted["count"], count * 80);
+    }
 }
