@@ -21,8 +21,6 @@ export interface StoreServer {
   statementTimeoutMs?: number | undefined;
   /** The URL of a replica, which answers the searches and queries that it can answer exactly. */
   replica?: string | undefined;
-  /** How Citus spreads the tables of new databases. Default: not at all. */
-  distribution?: 'database' | 'id' | undefined;
 }
 
 export interface BackendOptions {
@@ -72,14 +70,13 @@ export async function openStore(
   if (store === undefined) return LocalStore.open(directory as string, limits, threads);
   // Loaded only where it is used.
   const { NodePostgres, PostgresStore } = await import('../store/postgres/index.js');
-  const { url, replica, connections = STORE_CONNECTIONS, statementTimeoutMs, distribution } = store;
+  const { url, replica, connections = STORE_CONNECTIONS, statementTimeoutMs } = store;
   const common = { maxConnections: connections, statementTimeoutMs };
   return new PostgresStore(new NodePostgres({ ...common, url }), limits, {
     replica:
       replica === undefined ? undefined : new NodePostgres({ ...common, url: replica, isReplica: true }),
     probes: new NodePostgres({ ...common, url, maxConnections: 1 }),
     connections,
-    distribution,
   });
 }
 

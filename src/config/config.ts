@@ -14,8 +14,6 @@ export interface Config {
   storeStatementTimeoutSeconds: number | undefined;
   /** URL of a replica of the store that answers searches and queries. */
   storeReplica: string | undefined;
-  /** How Citus spreads the tables of new databases; undefined: not at all. */
-  storeDistribution: 'database' | 'id' | undefined;
   /** undefined: the key that is kept in the data directory. */
   adminKey: string | undefined;
   logLevel: string;

@@ -126,7 +126,6 @@ function configOf(values: ReadonlyMap<string, unknown>): Config {
     storeConnections: value('store_connections'),
     storeStatementTimeoutSeconds: value('store_statement_timeout_seconds'),
     storeReplica: value('store_replica'),
-    storeDistribution: value('store_distribution'),
     adminKey: value('admin_key'),
     logLevel: value('log_level'),
     rateLimit: value('rate_limit'),

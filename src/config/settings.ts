@@ -111,16 +111,6 @@ export const SETTINGS: readonly Setting[] = [
     shown: withoutPassword,
   },
   {
-    name: 'store_distribution',
-    flag: '--store-distribution',
-    env: 'COSIFT_STORE_DISTRIBUTION',
-    help:
-      'how Citus spreads the tables of databases that are created: each database on one worker ' +
-      '(`database`), or its records over all workers (`id`); the same for all services of a store',
-    defaultText: 'not at all',
-    parse: oneOf(['database', 'id']),
-  },
-  {
     name: 'admin_key',
     env: 'COSIFT_ADMIN_KEY',
     help: 'admin key, instead of the one in the file `admin.key` of the data directory',

@@ -110,7 +110,6 @@ function storeOf(config: Config): StoreServer | undefined {
     connections: config.storeConnections,
     statementTimeoutMs: statementTimeoutMs(config),
     replica: config.storeReplica,
-    distribution: config.storeDistribution,
   };
 }
 

@@ -51,7 +51,8 @@ describe.skipIf(NO_SERVER !== undefined)(
       administrators.push(administrator);
       /** Whether writers of other processes have to wait now. */
       const isHeld = async () => {
-        const text = 'SELECT 1 FROM cosift.databases WHERE held_until > clock_timestamp()';
+        const clock = 'extract(epoch FROM clock_timestamp()) * 1000';
+        const text = `SELECT 1 FROM cosift.databases WHERE held_until > ${clock}`;
         return (await administrator.query(text)).rows.length > 0;
       };
       const state = async () => (await embedding.reembedding('db')).state;

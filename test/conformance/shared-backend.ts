@@ -6,8 +6,9 @@ import { TestDatabase } from './test-database.js';
 
 /** The backend that the tests of one `describe` block share. Each test creates its own databases. */
 export class SharedBackend {
+  /** The databases of all backends, some of which may share a store. */
+  static #created = 0;
   #opened: OpenedBackend | undefined;
-  #created = 0;
 
   /** Opens a backend before the tests of the current `describe` block and closes it after them. */
   static use(open: OpenBackend, options?: OpenOptions): SharedBackend {
@@ -30,10 +31,10 @@ export class SharedBackend {
     return this.opened.backend;
   }
 
-  /** An id that no test of this block has used. */
+  /** An id that no test of this file has used. */
   newId(): string {
-    this.#created += 1;
-    return `db-${this.#created}`;
+    SharedBackend.#created += 1;
+    return `db-${SharedBackend.#created}`;
   }
 
   /** Creates a database for one test; by default records bring vectors of two values. */

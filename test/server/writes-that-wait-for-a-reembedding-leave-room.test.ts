@@ -50,8 +50,8 @@ describe.skipIf(NO_SERVER !== undefined)(
     test('end as busy, or keep no writes to other databases from being done and then go on', async () => {
       for (const id of ['db', 'other']) await service.call('PUT', `/v1/databases/${id}`, { dimensions: 2 });
       for (let id = 1; id <= WRITES; id += 1) expect(await put('db', id)).toMatchObject({ status: 200 });
-      // The switch of the model needs this table.
-      await administrator.query('BEGIN; LOCK TABLE cosift.unused_tables IN ACCESS EXCLUSIVE MODE');
+      // The switch of the model deletes its row.
+      await administrator.query('BEGIN; LOCK TABLE cosift.reembeddings IN SHARE ROW EXCLUSIVE MODE');
       const path = '/v1/databases/db/reembedding';
       expect(await service.call('POST', path, { model: 'first' })).toMatchObject({ status: 202 });
       const state = async () => (await service.call('GET', path)).body.state;

@@ -13,7 +13,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     await server?.stop();
   });
 
-  test('tables of version 1 are migrated once, while another process uses them', async () => {
+  test('tables of version 3 are migrated once, while another process uses them', async () => {
     const url = await server.createDatabase();
     const open = () => new PostgresStore(new NodePostgres({ url, maxConnections: 2 }), LIMITS);
     const put = async (store: PostgresStore, id: number) => {
@@ -26,7 +26,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     await running.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });
     await server.run(
       `ALTER TABLE cosift.databases DROP COLUMN held_by, DROP COLUMN held_until;
-      UPDATE cosift.schema_version SET version = 1`,
+      UPDATE cosift.schema_version SET version = 3`,
       'test_1',
     );
     const updated = [open(), open()];
@@ -34,8 +34,24 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     // Its prepared statements are those of the tables before.
     for (let id = 1; id <= 3; id++) expect(await put(running, id)).toBe(id);
     expect(await put(updated[1] as PostgresStore, 4)).toBe(4);
-    expect(await server.run('SELECT version FROM cosift.schema_version', 'test_1')).toBe('2');
+    expect(await server.run('SELECT version FROM cosift.schema_version', 'test_1')).toBe('4');
     for (const store of [running, ...updated]) await store.close();
+  });
+
+  test.each([
+    [2, 'was not released'],
+    [5, 'a later version'],
+  ])('tables of version %i are refused', async (version, reason) => {
+    const url = await server.createDatabase();
+    const open = () => new PostgresStore(new NodePostgres({ url, maxConnections: 2 }), LIMITS);
+    const [first, second] = [open(), open()];
+    await first.load();
+    await server.run(`UPDATE cosift.schema_version SET version = ${version}`, new URL(url).pathname.slice(1));
+    await expect(second.load()).rejects.toMatchObject({
+      code: 'store_failed',
+      message: expect.stringContaining(reason),
+    });
+    for (const store of [first, second]) await store.close();
   });
 
   test('several processes create the tables at the same time', async () => {
@@ -71,12 +87,12 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     await second.load();
     await server.run(
       `ALTER TABLE cosift.databases DROP COLUMN held_by, DROP COLUMN held_until;
-      UPDATE cosift.schema_version SET version = 1`,
+      UPDATE cosift.schema_version SET version = 3`,
       name,
     );
     const third = open();
     await third.load();
-    expect(await server.run('SELECT version FROM cosift.schema_version', name)).toBe('2');
+    expect(await server.run('SELECT version FROM cosift.schema_version', name)).toBe('4');
     await reader.end();
     for (const store of [first, second, third]) await store.close();
   });
@@ -90,7 +106,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     await running.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });
     await server.run(
       `ALTER TABLE cosift.databases DROP COLUMN held_by, DROP COLUMN held_until;
-      UPDATE cosift.schema_version SET version = 1`,
+      UPDATE cosift.schema_version SET version = 3`,
       name,
     );
     const reader = new pg.Client({ connectionString: url });

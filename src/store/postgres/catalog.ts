@@ -6,16 +6,27 @@ import { engineLimits } from '../local/engine-limits.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoredDatabase, StoreSettings } from '../record-store.js';
 import { CLOCK } from './clock.js';
-import { type Distribution, distribute, distributeLike } from './distribution.js';
+import type { Group, Groups } from './groups.js';
 import { hasHnswIndex } from './hnsw-index.js';
-import { changeTable, type RecordTables, recordTables } from './schema.js';
+import { groupsOf } from './schema.js';
 import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
+import {
+  changesOf,
+  makeAndUse,
+  makeTables,
+  recordsOf,
+  removeUnusedTables,
+  replaced,
+  tablesOf,
+} from './tables.js';
 import { decodeText, encodeText } from './text.js';
 
 /** A database as a transaction sees it. */
 export interface CatalogEntry {
   number: number;
   id: string;
+  /** The tables that describe it. */
+  group: Group;
   /** Identifies the database among all that had its id, in 32 hexadecimal digits. */
   epoch: string;
   /** Counts the switches to another model, each of which makes a new table of records. */
@@ -36,20 +47,25 @@ export interface CatalogEntry {
   has_passages: boolean;
   /** Position of the last change that came from another store, without the data before the change. */
   adopted: number;
-  /** The process that keeps the commits of others waiting, also after its time. */
+  /** The process that keeps the commits of others waiting, and until when by the clock of PostgreSQL. */
   held_by: string | null;
+  held_until: number | null;
 }
+
+/** A row of the table of a group. */
+type Row = Omit<CatalogEntry, 'group'>;
 
 /** A database that a transaction has locked. */
 export interface LockedEntry extends CatalogEntry {
   /** The time of a write: that of the clock of PostgreSQL, but later than that of the last write. */
   now: number;
+  clock: number;
 }
 
 /** What the reads of records need to know of a database. Nearly all commits leave it as it is. */
 export type ReadEntry = Pick<
   CatalogEntry,
-  'number' | 'id' | 'epoch' | 'generation' | 'settings' | 'has_passages'
+  'number' | 'id' | 'group' | 'epoch' | 'generation' | 'settings' | 'has_passages'
 >;
 
 /** How the counts of a column change. */
@@ -79,13 +95,17 @@ export class Catalog {
   readonly #rules = new Map<string, { key: string; rules: NativeRules }>();
   /** Each database as a transaction saw it last. */
   readonly #seen = new Map<string, ReadEntry>();
-  readonly #distribution: Distribution | undefined;
+  #groups: Groups | undefined;
   #vectorType: number | undefined;
 
-  /** `distribution` is that of the tables of new databases; undefined where there is no Citus. */
-  constructor(limits: Limits, distribution?: Distribution) {
+  constructor(limits: Limits) {
     this.#limits = limits;
-    this.#distribution = distribution;
+  }
+
+  /** The groups of databases, which never change. */
+  async groups(sql: Sql): Promise<Groups> {
+    this.#groups ??= await groupsOf(sql);
+    return this.#groups;
   }
 
   /** @throws {CosiftError} `database_not_found` */
@@ -96,8 +116,10 @@ export class Catalog {
   }
 
   async findIfExists(sql: Sql, id: string): Promise<CatalogEntry | undefined> {
-    const [entry] = await sql.run<CatalogEntry>('SELECT * FROM cosift.databases WHERE id = $1::text', [id]);
-    return entry;
+    // Once the groups are known, the statement is sent with the begin of the transaction.
+    const group = (this.#groups ?? (await this.groups(sql))).of(id);
+    const [row] = await sql.run<Row>(`SELECT * FROM ${group.databases} WHERE id = $1::text`, [id]);
+    return row && { ...row, group };
   }
 
   /**
@@ -107,14 +129,24 @@ export class Catalog {
    * @throws {CosiftError} `database_not_found`
    */
   async lock(sql: Sql, id: string): Promise<LockedEntry> {
-    const text = `SELECT *, ${CLOCK} AS clock FROM cosift.databases WHERE id = $1::text FOR UPDATE`;
-    const [found] = await sql.run<CatalogEntry & { clock: number }>(text, [id]);
-    const { clock, ...entry } = this.#checked(found, id);
-    return { ...entry, now: Math.max(clock, entry.last_write_at + 1) };
+    const group = (await this.groups(sql)).of(id);
+    const text = `SELECT *, ${CLOCK} AS clock FROM ${group.databases} WHERE id = $1::text FOR UPDATE`;
+    const [row] = await sql.run<Row & { clock: number }>(text, [id]);
+    const entry = this.#checked(row && { ...row, group }, id);
+    return { ...entry, now: Math.max(entry.clock, entry.last_write_at + 1) };
   }
 
-  async list(sql: Sql): Promise<CatalogEntry[]> {
-    return await sql.run<CatalogEntry>('SELECT * FROM cosift.databases ORDER BY id');
+  /** All databases, in the order of their ids. */
+  async listAll(sql: Sql): Promise<CatalogEntry[]> {
+    const { all } = this.#groups ?? (await this.groups(sql));
+    const lists = await Promise.all(all.map((group) => this.list(sql, group)));
+    return lists.flat().sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** The databases of a group. */
+  async list(sql: Sql, group: Group): Promise<CatalogEntry[]> {
+    const rows = await sql.run<Row>(`SELECT * FROM ${group.databases} ORDER BY id`);
+    return rows.map((row) => ({ ...row, group }));
   }
 
   /** A database as a transaction saw it some time ago; undefined if none has. */
@@ -137,77 +169,78 @@ export class Catalog {
     return unwrap(native().makeRules(id, epoch, settings, engineLimits(this.#limits)));
   }
 
-  /** Creates a database, or returns one that exists with the same settings. */
+  /** Creates a database, or describes one that exists with the same settings. */
   async create(
-    sql: Sql,
+    database: SqlDatabase,
     id: string,
     given: StoreSettings,
-  ): Promise<{ created: boolean; entry: CatalogEntry }> {
-    const settings = settingsText(given);
-    const values = [id, randomBytes(16).toString('hex'), settings];
-    const [entry] = await sql.run<CatalogEntry>(
-      `INSERT INTO cosift.databases
-        (id, epoch, generation, settings, created_at, last_write_at, records, next_id, position, removed, version,
-        has_passages)
-      VALUES ($1::text, $2::text, 1, $3::text, ${CLOCK}, ${CLOCK}, 0, 1, 0, 0, 0, false)
-      ON CONFLICT (id) DO NOTHING RETURNING *`,
-      values,
+  ): Promise<{ created: boolean; database: StoredDatabase }> {
+    const found = await database.write((sql) => this.#existing(sql, id, given));
+    if (found !== undefined) return { created: false, database: found };
+    const { created, described } = await makeAndUse(
+      database,
+      async (sql) => {
+        const groups = await this.groups(sql);
+        const place = groups.placeOf(id);
+        return await makeTables(sql, { id, group: groups.of(id), place, dimensions: given.dimensions });
+      },
+      async (sql, { number }) => {
+        const group = (await this.groups(sql)).of(id);
+        const [row] = await sql.run<Row>(
+          `INSERT INTO ${group.databases} (number, id, epoch, generation, settings, created_at, last_write_at,
+            records, next_id, position, removed, version, has_passages)
+          VALUES ($1::bigint, $2::text, $3::text, 1, $4::text, ${CLOCK}, ${CLOCK}, 0, 1, 0, 0, 0, false)
+          ON CONFLICT (id) DO NOTHING RETURNING *`,
+          [number, id, randomBytes(16).toString('hex'), settingsText(given)],
+        );
+        if (row !== undefined)
+          return { created: true, described: await this.describe(sql, { ...row, group }) };
+        const described = await this.#existing(sql, id, given);
+        // Created by others meanwhile, and dropped.
+        if (described === undefined) throw replaced();
+        return { created: false, described };
+      },
     );
-    if (entry === undefined) {
-      const existing = await this.lock(sql, id);
-      const { lexical } = settingsOf(existing);
-      // The words of records can be switched on later. They are not switched off by settings that leave them out.
-      const wanted = settingsText({ ...given, lexical: lexical || given.lexical });
-      if (wanted === settingsText({ ...settingsOf(existing), lexical: lexical || given.lexical })) {
-        if (wanted !== existing.settings) {
-          await sql.run('UPDATE cosift.databases SET settings = $2::text WHERE number = $1::bigint', [
-            existing.number,
-            wanted,
-          ]);
-        }
-        return { created: false, entry: { ...existing, settings: wanted } };
-      }
+    if (!created) await removeUnusedTables(database);
+    return { created, database: described };
+  }
+
+  /** Describes a database that exists with the same settings; undefined where there is none. */
+  async #existing(sql: Sql, id: string, given: StoreSettings): Promise<StoredDatabase | undefined> {
+    if ((await this.findIfExists(sql, id)) === undefined) return undefined;
+    const existing = await this.lock(sql, id);
+    const { lexical } = settingsOf(existing);
+    // The words of records can be switched on later. They are not switched off by settings that leave them out.
+    const wanted = settingsText({ ...given, lexical: lexical || given.lexical });
+    if (wanted !== settingsText({ ...settingsOf(existing), lexical: lexical || given.lexical })) {
       throw databaseExists(existing);
     }
-    await this.createTables(sql, tablesOf(entry), given.dimensions, { changes: changesOf(entry) });
-    return { created: true, entry };
+    if (wanted !== existing.settings) {
+      await sql.run(`UPDATE ${existing.group.databases} SET settings = $2::text WHERE id = $1::text`, [
+        id,
+        wanted,
+      ]);
+    }
+    return await this.describe(sql, { ...existing, settings: wanted });
   }
 
-  /** Creates the tables of records: with that of the change feed, or where the table of the `current` records is. */
-  async createTables(
-    sql: Sql,
-    tables: RecordTables,
-    dimensions: number,
-    others: { changes: string } | { current: string },
-  ): Promise<void> {
-    const changes = 'changes' in others ? others.changes : undefined;
-    const ofChanges = changes === undefined ? [] : changeTable(changes);
-    for (const statement of [...recordTables(tables, dimensions), ...ofChanges]) await sql.run(statement);
-    if ('changes' in others) await distribute(sql, this.#distribution, tables, others.changes);
-    else await distributeLike(sql, others.current, tables);
-  }
-
-  async drop(sql: Sql, id: string): Promise<void> {
-    const entry = await this.lock(sql, id);
-    const number = [entry.number];
-    const [unfinished] = await sql.run<{ generation: number }>(
-      'DELETE FROM cosift.reembeddings WHERE database = $1::bigint RETURNING generation',
-      number,
-    );
-    const tables = [...Object.values(tablesOf(entry)), changesOf(entry)];
-    if (unfinished) tables.push(...Object.values(tablesOf({ ...entry, ...unfinished })));
-    await discardTables(sql, tables);
-    await sql.run('DELETE FROM cosift.columns WHERE database = $1::bigint', number);
-    await sql.run('DELETE FROM cosift.databases WHERE number = $1::bigint', number);
+  /** Returns the number of the database, whose tables are then unused. */
+  async drop(sql: Sql, id: string): Promise<number> {
+    const { number, group } = await this.lock(sql, id);
+    for (const table of [group.reembeddings, group.columns]) {
+      await sql.run(`DELETE FROM ${table} WHERE database = $1::bigint`, [number]);
+    }
+    await sql.run(`DELETE FROM ${group.databases} WHERE id = $1::text`, [id]);
     this.#rules.delete(id);
     this.#seen.delete(id);
+    return number;
   }
 
   /** The members are in the order of the embedded engine. */
   async describe(sql: Sql, entry: CatalogEntry): Promise<StoredDatabase> {
     const columns = await sql.run<{ name: string } & Record<string, number>>(
-      `SELECT name, strings, numbers, booleans, nulls FROM cosift.columns
-      WHERE database = $1::bigint AND strings + numbers + booleans + nulls > 0 ORDER BY place`,
+      `SELECT name, strings, numbers, booleans, nulls FROM ${entry.group.columns}
+      WHERE database = $1::bigint AND strings + numbers + booleans + nulls > 0 ORDER BY version, place`,
       [entry.number],
     );
     const { embed, model, fingerprint, dimensions, approximate, lexical } = settingsOf(entry);
@@ -261,27 +294,28 @@ export class Catalog {
   }
 
   /** The columns that the records of a database have or had. */
-  async columnNames(sql: Sql, { number }: CatalogEntry): Promise<string[]> {
+  async columnNames(sql: Sql, { number, group }: CatalogEntry): Promise<string[]> {
     const names = await sql.run<{ name: string }>(
-      'SELECT name FROM cosift.columns WHERE database = $1::bigint ORDER BY place',
+      `SELECT name FROM ${group.columns} WHERE database = $1::bigint ORDER BY version, place`,
       [number],
     );
     return names.map(({ name }) => decodeText(name));
   }
 
   /** Adds to the counts of columns. */
-  async countColumns(sql: Sql, { number }: CatalogEntry, changes: readonly ColumnChange[]): Promise<void> {
+  async countColumns(sql: Sql, { id, group }: CatalogEntry, changes: readonly ColumnChange[]): Promise<void> {
     if (changes.length === 0) return;
     const counts = [0, 1, 2, 3].map((at) => arrayOf(changes.map((change) => change.counts[at])));
     await sql.run(
-      `INSERT INTO cosift.columns AS c (database, name, strings, numbers, booleans, nulls)
-      SELECT $1::bigint, name, strings, numbers, booleans, nulls
+      `INSERT INTO ${group.columns} AS c (database, name, version, place, strings, numbers, booleans, nulls)
+      SELECT d.number, t.name, d.version, t.place, t.strings, t.numbers, t.booleans, t.nulls
       FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
-        AS t (name, strings, numbers, booleans, nulls)
+        WITH ORDINALITY AS t (name, strings, numbers, booleans, nulls, place)
+        CROSS JOIN ${group.databases} AS d WHERE d.id = $1::text
       ON CONFLICT (database, name) DO UPDATE SET strings = c.strings + excluded.strings,
         numbers = c.numbers + excluded.numbers, booleans = c.booleans + excluded.booleans,
         nulls = c.nulls + excluded.nulls`,
-      [number, arrayOf(changes.map(({ name }) => encodeText(name))), ...counts],
+      [id, arrayOf(changes.map(({ name }) => encodeText(name))), ...counts],
     );
   }
 
@@ -320,21 +354,6 @@ async function vectorCounts(
   return { passages: ofOne + (several?.vectors ?? 0) - (several?.records ?? 0), without_text };
 }
 
-/** The tables of the records of a database. */
-export function tablesOf({ number, generation }: { number: number; generation: number }): RecordTables {
-  return { records: recordsOf({ number, generation }), passages: `cosift.passages_${number}_${generation}` };
-}
-
-/** The table of the records of a database. */
-export function recordsOf({ number, generation }: { number: number; generation: number }): string {
-  return `cosift.records_${number}_${generation}`;
-}
-
-/** The table of the change feed of a database. */
-export function changesOf({ number }: { number: number }): string {
-  return `cosift.changes_${number}`;
-}
-
 export function settingsOf({ settings }: { settings: string }): StoreSettings {
   return JSON.parse(settings);
 }
@@ -349,28 +368,6 @@ export function settingsText({
   lexical = false,
 }: StoreSettings): string {
   return JSON.stringify({ model, fingerprint, dimensions, embed: embed ?? {}, approximate, lexical });
-}
-
-/** Marks tables as no longer used. {@link removeUnusedTables} removes them. */
-export async function discardTables(sql: Sql, tables: readonly string[]): Promise<void> {
-  await sql.run('INSERT INTO cosift.unused_tables SELECT unnest($1::text[])', [arrayOf(tables)]);
-}
-
-/** Removes the tables that are no longer used, except those that are still being read. */
-export async function removeUnusedTables(database: SqlDatabase): Promise<void> {
-  const tables = await database.read((sql) =>
-    sql.run<{ name: string }>('SELECT name FROM cosift.unused_tables'),
-  );
-  for (const { name } of tables) {
-    const remove = async (sql: Sql) => {
-      // A drop that waits for a reader keeps later readers waiting, too.
-      await sql.run("SET LOCAL lock_timeout = '50ms'");
-      await sql.run(`DROP TABLE IF EXISTS ${name}`);
-      await sql.run('DELETE FROM cosift.unused_tables WHERE name = $1::text', [name]);
-    };
-    // It is tried again after the next drop, and when the store is opened.
-    await database.write(remove).catch(() => undefined);
-  }
 }
 
 export function databaseNotFound(id: string): CosiftError {

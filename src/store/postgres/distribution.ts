@@ -1,66 +1,47 @@
-import type { RecordTables } from './schema.js';
+import type { Group } from './groups.js';
 import type { Sql } from './sql.js';
 
-/** How Citus spreads the tables of a database: all on one worker, or the records over all workers by their ids. */
-export type Distribution = 'database' | 'id';
-
-/** How Citus replicates a table of which every worker has a copy. */
-const REFERENCE = 't';
-
-/**
- * Distributes new tables. Vectors of passages are where their records are. With `id`, the changes stay with the
- * coordinator, because their positions are one sequence.
- */
-export async function distribute(
-  sql: Sql,
-  distribution: Distribution | undefined,
-  { records, passages }: RecordTables,
-  changes: string,
-): Promise<void> {
-  if (distribution === undefined) return;
-  const isById = distribution === 'id';
-  await place(sql, records, isById ? 'id' : null, 'none');
-  await place(sql, passages, isById ? 'record' : null, records);
-  if (!isById) await place(sql, changes, null, records);
+/** The number of groups of a new store: on Citus that of the shards of a table, elsewhere one. */
+export async function groupCount(sql: Sql): Promise<number> {
+  if (!(await isCitus(sql))) return 1;
+  const [row] = await sql.run<{ shards: number }>(
+    "SELECT current_setting('citus.shard_count')::bigint AS shards",
+  );
+  return (row as { shards: number }).shards;
 }
 
-/**
- * Places the tables of a re-embedding where Citus has those of `current`, however they came there: it joins only tables
- * in the same places, and refuses to place a table with one that is spread in another way.
- */
-export async function distributeLike(
-  sql: Sql,
-  current: string,
-  { records, passages }: RecordTables,
-): Promise<void> {
+/** Lets Citus choose a worker for the tables of a new group. */
+export async function placeGroup(sql: Sql, { databases, columns, reembeddings }: Group): Promise<void> {
+  if (!(await isCitus(sql))) return;
+  await place(sql, databases, 'none');
+  for (const table of [columns, reembeddings]) await place(sql, table, databases);
+}
+
+/** Places the new tables of a database where its group is. */
+export async function placeTables(sql: Sql, tables: readonly string[], { databases }: Group): Promise<void> {
+  if (!(await isCitus(sql))) return;
+  const [placed] = await sql.run(
+    'SELECT 1 FROM pg_dist_partition WHERE logicalrelid = $1::text::regclass AND colocationid > 0',
+    [databases],
+  );
+  // The store is older than Citus in its database.
+  if (placed === undefined) return;
+  // Otherwise no table can be made while any worker is down, because all of them are told of it.
+  await sql.run('SET LOCAL citus.enable_metadata_sync TO off');
+  for (const table of tables) await place(sql, table, databases);
+}
+
+async function isCitus(sql: Sql): Promise<boolean> {
   const [citus] = await sql.run<{ exists: boolean }>(
     "SELECT to_regclass('pg_dist_partition') IS NOT NULL AS exists",
   );
-  if (!citus?.exists) return;
-  const [placed] = await sql.run<{ column: string | null; model: string; colocation: number }>(
-    `SELECT column_to_column_name(logicalrelid, partkey) AS column, repmodel AS model, colocationid AS colocation
-    FROM pg_dist_partition WHERE logicalrelid = $1::text::regclass`,
-    [current],
-  );
-  if (placed === undefined) return;
-  const { column, model, colocation } = placed;
-  if (model === REFERENCE) {
-    for (const table of [records, passages]) {
-      await sql.run('SELECT create_reference_table($1::text::regclass)', [table]);
-    }
-    return;
-  }
-  // A table of the coordinator that Citus knows.
-  if (column === null && colocation === 0) return;
-  await place(sql, records, column, current);
-  await place(sql, passages, column === null ? null : 'record', records);
+  return citus?.exists === true;
 }
 
-/** `column`: the distribution column; null for a table on one worker. */
-async function place(sql: Sql, table: string, column: string | null, colocateWith: string): Promise<void> {
-  await sql.run('SELECT create_distributed_table($1::text::regclass, $2::text, colocate_with => $3::text)', [
+/** Places a table, whole, on one worker. */
+async function place(sql: Sql, table: string, colocateWith: string): Promise<void> {
+  await sql.run('SELECT create_distributed_table($1::text::regclass, NULL, colocate_with => $2::text)', [
     table,
-    column,
     colocateWith,
   ]);
 }

@@ -2,9 +2,10 @@ import type { DoctorCheck } from '../../schema/index.js';
 import type { NativeRules, Prepared } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type { Examination, ExamineCall } from '../record-store.js';
-import { type Catalog, type CatalogEntry, changesOf, settingsOf, tablesOf } from './catalog.js';
+import { type Catalog, type CatalogEntry, settingsOf } from './catalog.js';
 import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
 import { arrayOf, type Sql, type SqlDatabase, type SqlValue } from './sql.js';
+import { changesOf, tablesOf } from './tables.js';
 
 /** Records that are read at a time. */
 const BATCH = 500;
@@ -44,7 +45,7 @@ export class Examiner {
         onProgress?.(reader.read, entry.records);
       }
       const checks = [reader.result(), countCheck(entry, reader.read, reader.last), feed];
-      const identityAdvice = `give the copy another epoch, while no service runs: UPDATE cosift.databases SET epoch = md5(random()::text) WHERE id = '${id}'`;
+      const identityAdvice = `give the copy another epoch, while no service runs: UPDATE ${entry.group.databases} SET epoch = md5(random()::text) WHERE id = '${id}'`;
       const { sample } = reader;
       return { checks, settings: settingsOf(entry), identity: entry.epoch, identityAdvice, sample };
     }, signal);
@@ -137,7 +138,7 @@ class RecordsCheck {
     const different = rows.map(({ id }) => id).filter((id) => !found.has(id));
     if (!this.#entry.has_passages && scanned.count === 0) return different;
     const own = arrayOf(rows.map(({ id }) => id));
-    // Flat statements, because Citus would copy the passages of all shards for an outer join.
+    // Flat statements, which Citus sends to a worker.
     const wanted = await this.#counts('unnest($1::bigint[]) AS t (record) GROUP BY record', [scanned.ids]);
     const stored = await this.#counts(`${tables.passages} WHERE record = ANY($1::bigint[]) GROUP BY record`, [
       own,

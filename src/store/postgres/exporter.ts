@@ -1,10 +1,11 @@
 import { CosiftError } from '../../errors.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoreExportRequest } from '../record-store.js';
-import { type Catalog, databaseNotFound, recordsOf } from './catalog.js';
+import { type Catalog, databaseNotFound } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
 import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
 import { arrayOf, type Sql, type SqlDatabase, Values } from './sql.js';
+import { recordsOf } from './tables.js';
 
 /** Records that are read at a time. */
 const BATCH = 500;

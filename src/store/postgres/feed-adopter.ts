@@ -1,6 +1,7 @@
 import type { AdoptedFeed } from '../record-store.js';
-import { type Catalog, changesOf } from './catalog.js';
+import type { Catalog } from './catalog.js';
 import { arrayOf, type SqlDatabase } from './sql.js';
+import { changesOf } from './tables.js';
 import { KINDS } from './writer.js';
 
 /** Changes of one statement. */
@@ -21,9 +22,10 @@ export async function adoptFeed(
       const batch = changes.slice(at, at + BATCH);
       await sql.run(
         `INSERT INTO ${table} (position, kind, id, uuid, key, at, written, before)
-        SELECT position, kind, id, uuid, key, at, $7::bigint, NULL
+        SELECT t.position, kind, t.id, uuid, key, at, $7::bigint, NULL
         FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::uuid[], $5::bytea[], $6::bigint[])
-          AS t (position, kind, id, uuid, key, at)`,
+          AS t (position, kind, id, uuid, key, at)
+          CROSS JOIN ${entry.group.databases} AS d WHERE d.id = $8::text`,
         [
           arrayOf(batch.map((change) => change.position)),
           arrayOf(batch.map((change) => KINDS.indexOf(change.kind))),
@@ -32,23 +34,16 @@ export async function adoptFeed(
           arrayOf(batch.map(({ key }) => (key === undefined ? null : Buffer.from(key, 'utf8')))),
           arrayOf(batch.map((change) => Date.parse(change.at))),
           entry.now,
+          id,
         ],
       );
     }
     const removed = (changes[0]?.position ?? position + 1) - 1;
     await sql.run(
-      `UPDATE cosift.databases SET epoch = $2::text, position = $3::bigint, removed = $4::bigint,
+      `UPDATE ${entry.group.databases} SET epoch = $2::text, position = $3::bigint, removed = $4::bigint,
         adopted = $3::bigint, next_id = $5::bigint, created_at = $6::bigint, last_write_at = $7::bigint
-      WHERE number = $1::bigint`,
-      [
-        entry.number,
-        epoch,
-        position,
-        removed,
-        nextId,
-        Date.parse(times.created_at),
-        Date.parse(times.last_write_at),
-      ],
+      WHERE id = $1::text`,
+      [id, epoch, position, removed, nextId, Date.parse(times.created_at), Date.parse(times.last_write_at)],
     );
   });
 }

@@ -2,10 +2,11 @@ import { CosiftError } from '../../errors.js';
 import { type NativeRules, native } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoreChangesRequest } from '../record-store.js';
-import { type Catalog, type CatalogEntry, changesOf, recordsOf } from './catalog.js';
+import type { Catalog, CatalogEntry } from './catalog.js';
 import { lastExpired } from './retention.js';
 import { keyText, nativeRow, type RecordRow, ROW } from './rows.js';
 import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
+import { changesOf, recordsOf } from './tables.js';
 import { KINDS } from './writer.js';
 
 /** Changes that one call reads at most, including those that a forced filter hides. */

@@ -1,4 +1,3 @@
-export type { Distribution } from './distribution.js';
 export { NodePostgres, type PostgresOptions } from './node-postgres.js';
 export { PostgresStore } from './postgres-store.js';
 export { ServiceTables } from './service-tables.js';

@@ -2,12 +2,13 @@ import type { NativeQuery } from '../local/binding.js';
 import { engineRequest } from '../local/engine-request.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StorePage, StoreQueryRequest } from '../record-store.js';
-import { type Catalog, type ReadEntry, recordsOf } from './catalog.js';
+import type { Catalog, ReadEntry } from './catalog.js';
 import { countMatches, countVisible, whereSql } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
 import type { RecordReader } from './record-reader.js';
 import { nativeRow, type RecordRow, ROW, rowsOf, VECTORS } from './rows.js';
 import { type Sql, Values } from './sql.js';
+import { recordsOf } from './tables.js';
 import { encodeText } from './text.js';
 
 /** What the engine read of a filter-only request. */

@@ -26,9 +26,8 @@ import type {
   StoreSettings,
 } from '../record-store.js';
 import type { DatabaseProgress, ProgressOptions, StoreEvents, StoreStats } from '../store-state.js';
-import { Catalog, recordsOf, removeUnusedTables, settingsOf } from './catalog.js';
+import { Catalog, settingsOf } from './catalog.js';
 import { DiskSizes } from './disk-sizes.js';
-import type { Distribution } from './distribution.js';
 import { Examiner } from './examiner.js';
 import { Exporter } from './exporter.js';
 import { adoptFeed } from './feed-adopter.js';
@@ -42,6 +41,7 @@ import { nativeRow, type Reference, rowsOf } from './rows.js';
 import { migrate } from './schema.js';
 import { Searcher } from './searcher.js';
 import type { SqlDatabase } from './sql.js';
+import { recordsOf, removeUnusedTables } from './tables.js';
 import { announce, CHANNEL, Writer } from './writer.js';
 import { WriterHold } from './writer-hold.js';
 
@@ -56,8 +56,6 @@ export interface PostgresStoreOptions {
   probes?: SqlDatabase | undefined;
   /** Maximum number of connections to the database, which searches must not use up. Default: not known. */
   connections?: number | undefined;
-  /** How Citus spreads the tables of new databases. Default: not at all. */
-  distribution?: Distribution | undefined;
 }
 
 /** No database has so many columns, and no record so many passages. */
@@ -88,7 +86,7 @@ export class PostgresStore implements RecordStore {
   constructor(
     database: SqlDatabase,
     limits: Limits,
-    { replica, probes = database, connections, distribution }: PostgresStoreOptions = {},
+    { replica, probes = database, connections }: PostgresStoreOptions = {},
   ) {
     // A quarter of the connections is left for everything else.
     this.maxPages = connections && Math.max(1, Math.floor((connections * 3) / 4));
@@ -97,7 +95,7 @@ export class PostgresStore implements RecordStore {
     this.#limited = new LimitedDatabase(database, LIMIT_MS);
     this.#replica = replica;
     this.#probes = new LimitedDatabase(probes, LIMIT_MS);
-    this.#catalog = new Catalog(limits, distribution);
+    this.#catalog = new Catalog(limits);
     this.#sizes = new DiskSizes(this.#limited, this.#catalog);
     const hold = new WriterHold(database);
     this.#writer = new Writer(database, this.#catalog, hold, keepChangesMs);
@@ -108,7 +106,7 @@ export class PostgresStore implements RecordStore {
     this.#exporter = new Exporter(database, this.#catalog);
     // What is stored may be from a time when the limits were higher.
     const any = { ...limits, database_columns: NO_LIMIT, passages_per_record: NO_LIMIT };
-    this.#examiner = new Examiner(database, new Catalog(any, distribution));
+    this.#examiner = new Examiner(database, new Catalog(any));
     this.#reembedder = new Reembedder(database, this.#catalog, hold);
     this.reembeddingLeases = new PostgresReembeddingLeases(database);
   }
@@ -122,16 +120,13 @@ export class PostgresStore implements RecordStore {
     id: string,
     settings: StoreSettings,
   ): Promise<{ created: boolean; database: StoredDatabase }> {
-    return await this.#database.write(async (sql) => {
-      const { created, entry } = await this.#catalog.create(sql, id, settings);
-      return { created, database: await this.#catalog.describe(sql, entry) };
-    });
+    return await this.#catalog.create(this.#database, id, settings);
   }
 
   async listDatabases(): Promise<StoredDatabase[]> {
     return await this.#database.read(async (sql) => {
       const described: StoredDatabase[] = [];
-      for (const entry of await this.#catalog.list(sql)) {
+      for (const entry of await this.#catalog.listAll(sql)) {
         described.push(await this.#catalog.describe(sql, entry));
       }
       return described;
@@ -149,11 +144,11 @@ export class PostgresStore implements RecordStore {
   }
 
   async dropDatabase(id: string): Promise<void> {
-    await this.#database.write(async (sql) => {
-      await this.#catalog.drop(sql, id);
+    const number = await this.#database.write(async (sql) => {
       await announce(sql, id);
+      return await this.#catalog.drop(sql, id);
     });
-    await removeUnusedTables(this.#database);
+    await removeUnusedTables(this.#database, number);
   }
 
   prepareBatch(id: string, body: Uint8Array, vectors = new Float32Array()): Promise<PreparedRecords> {
@@ -281,7 +276,7 @@ export class PostgresStore implements RecordStore {
   }
 
   async progress({ signal, sizes = false }: ProgressOptions = {}): Promise<DatabaseProgress[]> {
-    const entries = await this.#probes.read((sql) => this.#catalog.list(sql), signal);
+    const entries = await this.#probes.read((sql) => this.#catalog.listAll(sql), signal);
     const bytes = sizes ? await this.#sizes.of(entries) : undefined;
     return entries.map(({ id, records }, at) => ({
       id,

@@ -8,19 +8,10 @@ import type {
   StoredReembedding,
 } from '../record-store.js';
 import { StaleError } from '../stale-error.js';
-import {
-  type Catalog,
-  type CatalogEntry,
-  discardTables,
-  engineError,
-  recordsOf,
-  removeUnusedTables,
-  settingsOf,
-  settingsText,
-  tablesOf,
-} from './catalog.js';
+import { type Catalog, type CatalogEntry, engineError, settingsOf, settingsText } from './catalog.js';
 import { nativeRow, type RecordRow, ROW } from './rows.js';
 import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
+import { makeAndUse, makeNextTables, recordsOf, removeUnusedTables, replaced, tablesOf } from './tables.js';
 import { replacePassages } from './vectors.js';
 import type { WriterHold } from './writer-hold.js';
 
@@ -75,24 +66,35 @@ export class Reembedder {
   }
 
   async begin(id: string, settings: ReembeddingSettings): Promise<StoredReembedding> {
-    return await this.#database.write(async (sql) => {
+    const found = await this.#database.write(async (sql) => {
       const entry = await this.#catalog.lock(sql, id);
-      const text = settingsText({ ...settingsOf(entry), ...settings });
       const unfinished = await find(sql, entry);
-      if (unfinished?.settings === text) return await describe(sql, entry, unfinished);
-      if (unfinished !== undefined) await this.#remove(sql, entry, unfinished);
-      const generation = Math.max(entry.generation, unfinished?.generation ?? 0) + 1;
-      const begun = { generation, settings: text, started_at: Date.now(), done_version: 0, done_id: 0 };
-      await sql.run(
-        `INSERT INTO cosift.reembeddings (database, generation, settings, started_at, done_version, done_id)
-        VALUES ($1::bigint, $2::integer, $3::text, $4::bigint, 0, 0)`,
-        [entry.number, generation, text, begun.started_at],
-      );
-      await this.#catalog.createTables(sql, tablesOf({ ...entry, generation }), settings.dimensions, {
-        current: recordsOf(entry),
-      });
-      return await describe(sql, entry, begun);
+      if (unfinished?.settings === textOf(entry, settings)) return await describe(sql, entry, unfinished);
+      if (unfinished !== undefined) await this.#remove(sql, entry);
+      return undefined;
     });
+    if (found !== undefined) return found;
+    return await makeAndUse(
+      this.#database,
+      async (sql) => {
+        const { number, group } = await this.#catalog.find(sql, id);
+        return await makeNextTables(sql, number, settings.dimensions, group);
+      },
+      async (sql, { number, generation }) => {
+        const entry = await this.#catalog.lock(sql, id);
+        // Another process began one meanwhile, or the database was created again.
+        if ((await find(sql, entry)) !== undefined || entry.number !== number) throw replaced();
+        const text = textOf(entry, settings);
+        const begun = { generation, settings: text, started_at: Date.now(), done_version: 0, done_id: 0 };
+        await sql.run(
+          `INSERT INTO ${entry.group.reembeddings}
+            (database, generation, settings, started_at, done_version, done_id)
+          VALUES ($1::bigint, $2::integer, $3::text, $4::bigint, 0, 0)`,
+          [entry.number, generation, text, begun.started_at],
+        );
+        return await describe(sql, entry, begun);
+      },
+    );
   }
 
   async find(id: string): Promise<StoredReembedding | null> {
@@ -160,14 +162,15 @@ export class Reembedder {
             embs,
           ],
         );
-        await replacePassages(sql, tables, arrayOf(copied.map(({ id }) => id)), scanned);
+        const ids = arrayOf(copied.map(({ id }) => id));
+        await replacePassages(sql, entry, tables.passages, ids, scanned);
         if (scanned.count > 0) {
-          const flag = 'UPDATE cosift.databases SET has_passages = true WHERE number = $1::bigint';
-          await sql.run(flag, [entry.number]);
+          const flag = `UPDATE ${entry.group.databases} SET has_passages = true WHERE id = $1::text`;
+          await sql.run(flag, [id]);
         }
         const last = records.at(-1) as { id: number; version: number };
         await sql.run(
-          `UPDATE cosift.reembeddings SET done_version = $2::bigint, done_id = $3::bigint
+          `UPDATE ${entry.group.reembeddings} SET done_version = $2::bigint, done_id = $3::bigint
           WHERE database = $1::bigint
             AND (done_version < $2::bigint OR (done_version = $2::bigint AND done_id < $3::bigint))`,
           [entry.number, last.version, last.id],
@@ -209,7 +212,7 @@ export class Reembedder {
    * until the caller releases its hold, or until the hold expires.
    */
   async switch(id: string): Promise<void> {
-    const isSwitched = await this.#database.write(async (sql) => {
+    const switched = await this.#database.write(async (sql) => {
       const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
       const { lexical } = settingsOf(entry);
       const [old, new_] = [recordsOf(entry), recordsOf({ ...entry, ...unfinished })];
@@ -220,7 +223,7 @@ export class Reembedder {
       );
       if (later !== undefined) {
         await this.#hold.set(sql, entry);
-        return false;
+        return undefined;
       }
       await sql.run(
         `DELETE FROM ${new_} AS n WHERE NOT EXISTS (SELECT 1 FROM ${old} AS o WHERE o.id = n.id)`,
@@ -232,38 +235,37 @@ export class Reembedder {
         `UPDATE ${new_} AS n SET synced = o.synced FROM ${old} AS o WHERE o.id = n.id AND o.synced <> n.synced`,
       );
       await sql.run(
-        `UPDATE cosift.databases SET generation = $2::integer, settings = $3::text
-        WHERE number = $1::bigint`,
-        [entry.number, unfinished.generation, settingsText({ ...settingsOf(unfinished), lexical })],
+        `UPDATE ${entry.group.databases} SET generation = $2::integer, settings = $3::text
+        WHERE id = $1::text`,
+        [id, unfinished.generation, settingsText({ ...settingsOf(unfinished), lexical })],
       );
-      await this.#hold.clear(sql, entry);
-      await sql.run('DELETE FROM cosift.reembeddings WHERE database = $1::bigint', [entry.number]);
-      await discardTables(sql, Object.values(tablesOf(entry)));
-      return true;
+      await this.#remove(sql, entry);
+      return entry.number;
     });
-    if (!isSwitched) throw new StaleError('records were written after the last batch');
-    await removeUnusedTables(this.#database);
+    if (switched === undefined) throw new StaleError('records were written after the last batch');
+    await removeUnusedTables(this.#database, switched);
   }
 
   /** @throws {CosiftError} `reembedding_not_found` */
   async cancel(id: string): Promise<void> {
-    await this.#database.write(async (sql) => {
-      const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
-      await this.#remove(sql, entry, unfinished);
+    const number = await this.#database.write(async (sql) => {
+      const { entry } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
+      await this.#remove(sql, entry);
+      return entry.number;
     });
-    await removeUnusedTables(this.#database);
+    await removeUnusedTables(this.#database, number);
   }
 
-  async #remove(sql: Sql, entry: CatalogEntry, unfinished: ReembeddingEntry): Promise<void> {
-    await sql.run('DELETE FROM cosift.reembeddings WHERE database = $1::bigint', [entry.number]);
-    await discardTables(sql, Object.values(tablesOf({ ...entry, ...unfinished })));
+  /** Ends a re-embedding, whose tables, or those before them, are then unused. */
+  async #remove(sql: Sql, entry: CatalogEntry): Promise<void> {
+    await sql.run(`DELETE FROM ${entry.group.reembeddings} WHERE database = $1::bigint`, [entry.number]);
     await this.#hold.clear(sql, entry);
   }
 
-  async #unfinished(
+  async #unfinished<Entry extends CatalogEntry>(
     sql: Sql,
-    entry: CatalogEntry,
-  ): Promise<{ entry: CatalogEntry; unfinished: ReembeddingEntry }> {
+    entry: Entry,
+  ): Promise<{ entry: Entry; unfinished: ReembeddingEntry }> {
     const unfinished = await find(sql, entry);
     if (unfinished !== undefined) return { entry, unfinished };
     const detail = `database ${JSON.stringify(entry.id)} has no re-embedding`;
@@ -271,8 +273,13 @@ export class Reembedder {
   }
 }
 
-async function find(sql: Sql, { number }: CatalogEntry): Promise<ReembeddingEntry | undefined> {
-  const text = 'SELECT * FROM cosift.reembeddings WHERE database = $1::bigint';
+/** The settings of a database with another model. */
+function textOf(entry: CatalogEntry, settings: ReembeddingSettings): string {
+  return settingsText({ ...settingsOf(entry), ...settings });
+}
+
+async function find(sql: Sql, { number, group }: CatalogEntry): Promise<ReembeddingEntry | undefined> {
+  const text = `SELECT * FROM ${group.reembeddings} WHERE database = $1::bigint`;
   return (await sql.run<ReembeddingEntry>(text, [number]))[0];
 }
 

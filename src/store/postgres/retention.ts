@@ -1,6 +1,7 @@
-import { type CatalogEntry, changesOf } from './catalog.js';
+import type { CatalogEntry } from './catalog.js';
 import { CLOCK } from './clock.js';
 import type { Sql } from './sql.js';
+import { changesOf } from './tables.js';
 
 /**
  * The position of the last change that need not be kept any more: a later one has its age. A change that is younger is

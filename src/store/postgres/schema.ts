@@ -1,5 +1,7 @@
 import { sleep } from '../../async/sleep.js';
 import { CosiftError } from '../../errors.js';
+import { groupCount, placeGroup } from './distribution.js';
+import { type Group, Groups } from './groups.js';
 import type { Sql, SqlDatabase } from './sql.js';
 
 /**
@@ -11,69 +13,93 @@ const IN_USE = ['55P03', '23505', '42P06', '42P07', '42710'];
 const MAX_ATTEMPTS = 80;
 const ATTEMPT_PAUSE_MS = 1_000;
 
+/** The statements of a version: for what the services of a store share, and for each group of databases. */
+interface Migration {
+  shared: readonly string[];
+  ofGroup: (group: Group) => readonly string[];
+}
+
+/** The version of the tables that the first of {@link MIGRATIONS} makes. Earlier versions were not released. */
+const FIRST_VERSION = 3;
+
 /**
  * The statements of each version of the tables. A version that was released never changes. The role of a replica may read
- * the tables that are made after version 2, so a later one must not hold secrets.
+ * the tables that are made after the first version, so a later one must not hold secrets.
  */
-const MIGRATIONS: readonly (readonly string[])[] = [
-  [
-    `CREATE TABLE cosift.databases (
-      number bigint GENERATED ALWAYS AS IDENTITY,
-      id text COLLATE "C" PRIMARY KEY,
-      epoch text NOT NULL,
-      generation integer NOT NULL,
-      settings text NOT NULL,
-      created_at bigint NOT NULL,
-      last_write_at bigint NOT NULL,
-      records bigint NOT NULL,
-      next_id bigint NOT NULL,
-      position bigint NOT NULL,
-      removed bigint NOT NULL,
-      version bigint NOT NULL,
-      has_passages boolean NOT NULL,
-      adopted bigint NOT NULL DEFAULT 0
-    )`,
-    `CREATE TABLE cosift.columns (
-      place bigint GENERATED ALWAYS AS IDENTITY,
-      database bigint NOT NULL,
-      name text COLLATE "C" NOT NULL,
-      strings bigint NOT NULL,
-      numbers bigint NOT NULL,
-      booleans bigint NOT NULL,
-      nulls bigint NOT NULL,
-      PRIMARY KEY (database, name)
-    )`,
-    // Tables of databases that were dropped, or have another model now. A reader may still use them.
-    'CREATE TABLE cosift.unused_tables (name text PRIMARY KEY)',
-    `CREATE TABLE cosift.reembeddings (
-      database bigint PRIMARY KEY,
-      generation integer NOT NULL,
-      settings text NOT NULL,
-      started_at bigint NOT NULL,
-      done_version bigint NOT NULL,
-      done_id bigint NOT NULL
-    )`,
-    // What the services that share the database keep as a whole: the issued keys, and the hash of the admin key.
-    'CREATE TABLE cosift.service_state (name text PRIMARY KEY, version bigint NOT NULL, content text NOT NULL)',
-    `CREATE TABLE cosift.webhooks (
-      place bigint GENERATED ALWAYS AS IDENTITY,
-      webhook_id text PRIMARY KEY,
-      database text NOT NULL,
-      stored text NOT NULL,
-      owner text,
-      leased_until timestamptz
-    )`,
-    // The last re-embedding of each database, and the process that does it.
-    `CREATE TABLE cosift.reembedding_jobs (
-      database text PRIMARY KEY,
-      state text NOT NULL,
-      owner text,
-      leased_until timestamptz
-    )`,
-  ],
-  // The process that keeps the writers of others waiting, for the switch to another model.
-  ['ALTER TABLE cosift.databases ADD COLUMN held_by text, ADD COLUMN held_until timestamptz'],
+const MIGRATIONS: readonly Migration[] = [
+  {
+    shared: [
+      // The databases whose tables were made. Whether a database exists is told by the table of its group.
+      'CREATE TABLE cosift.names (number bigint PRIMARY KEY, id text COLLATE "C" NOT NULL)',
+      'CREATE SEQUENCE cosift.numbers',
+      // What the services that share the database keep as a whole: the issued keys, and the hash of the admin key.
+      'CREATE TABLE cosift.service_state (name text PRIMARY KEY, version bigint NOT NULL, content text NOT NULL)',
+      `CREATE TABLE cosift.webhooks (
+        place bigint GENERATED ALWAYS AS IDENTITY,
+        webhook_id text PRIMARY KEY,
+        database text NOT NULL,
+        stored text NOT NULL,
+        owner text,
+        leased_until timestamptz
+      )`,
+      // The last re-embedding of each database, and the process that does it.
+      `CREATE TABLE cosift.reembedding_jobs (
+        database text PRIMARY KEY,
+        state text NOT NULL,
+        owner text,
+        leased_until timestamptz
+      )`,
+    ],
+    ofGroup: ({ databases, columns, reembeddings }) => [
+      `CREATE TABLE ${databases} (
+        number bigint NOT NULL,
+        id text COLLATE "C" PRIMARY KEY,
+        epoch text NOT NULL,
+        generation integer NOT NULL,
+        settings text NOT NULL,
+        created_at bigint NOT NULL,
+        last_write_at bigint NOT NULL,
+        records bigint NOT NULL,
+        next_id bigint NOT NULL,
+        position bigint NOT NULL,
+        removed bigint NOT NULL,
+        version bigint NOT NULL,
+        has_passages boolean NOT NULL,
+        adopted bigint NOT NULL DEFAULT 0
+      )`,
+      // In the order of the commits that added them, and of the columns of each.
+      `CREATE TABLE ${columns} (
+        database bigint NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        version bigint NOT NULL,
+        place bigint NOT NULL,
+        strings bigint NOT NULL,
+        numbers bigint NOT NULL,
+        booleans bigint NOT NULL,
+        nulls bigint NOT NULL,
+        PRIMARY KEY (database, name)
+      )`,
+      `CREATE TABLE ${reembeddings} (
+        database bigint PRIMARY KEY,
+        generation integer NOT NULL,
+        settings text NOT NULL,
+        started_at bigint NOT NULL,
+        done_version bigint NOT NULL,
+        done_id bigint NOT NULL
+      )`,
+    ],
+  },
+  {
+    shared: [],
+    ofGroup: ({ databases }) => [
+      // The process that keeps the writers of others waiting, for the switch to another model.
+      `ALTER TABLE ${databases} ADD COLUMN held_by text, ADD COLUMN held_until bigint`,
+    ],
+  },
 ];
+
+/** The version of the tables that this program uses. */
+const VERSION = FIRST_VERSION + MIGRATIONS.length - 1;
 
 /**
  * Creates the tables, or migrates those of an earlier version. Several processes may do so at the same time.
@@ -95,52 +121,70 @@ export async function migrate(database: SqlDatabase): Promise<void> {
 
 async function migrateOnce(database: SqlDatabase): Promise<void> {
   // Most starts have nothing to do, so they take no lock that another session could hold.
-  if ((await database.read(versionOf)) === MIGRATIONS.length) return;
+  if ((await database.read(stateOf))?.version === VERSION) return;
   await database.write(async (sql) => {
     // A change that waits for a long read, such as an export, keeps all later statements waiting, too.
     await sql.run("SET LOCAL lock_timeout = '500ms'");
     await prepareServer(sql);
-    await sql.run('CREATE TABLE IF NOT EXISTS cosift.schema_version (version integer NOT NULL)');
+    await sql.run(
+      'CREATE TABLE IF NOT EXISTS cosift.schema_version (version integer NOT NULL, groups integer NOT NULL)',
+    );
     // Only the owner of the tables can take this lock. Any role could take an advisory lock.
     await sql.run('LOCK TABLE cosift.schema_version IN EXCLUSIVE MODE');
-    const current = await versionOf(sql);
-    const version = current ?? 0;
-    for (const statements of MIGRATIONS.slice(version)) {
-      for (const statement of statements) await sql.run(statement);
+    const current = await stateOf(sql);
+    const count = current?.groups ?? (await groupCount(sql));
+    const groups = new Groups(count);
+    for (const { shared, ofGroup } of MIGRATIONS.slice(current ? current.version + 1 - FIRST_VERSION : 0)) {
+      for (const statement of [...shared, ...groups.all.flatMap(ofGroup)]) await sql.run(statement);
     }
     if (current === undefined) {
-      await sql.run('INSERT INTO cosift.schema_version VALUES ($1::integer)', [MIGRATIONS.length]);
-    } else if (version < MIGRATIONS.length) {
-      await sql.run('UPDATE cosift.schema_version SET version = $1::integer', [MIGRATIONS.length]);
+      for (const group of groups.all) await placeGroup(sql, group);
+      await sql.run('INSERT INTO cosift.schema_version VALUES ($1::integer, $2::integer)', [VERSION, count]);
+    } else if (current.version < VERSION) {
+      await sql.run('UPDATE cosift.schema_version SET version = $1::integer', [VERSION]);
     }
   });
 }
 
+/** The groups of the databases of a store whose tables exist. */
+export async function groupsOf(sql: Sql): Promise<Groups> {
+  const [row] = await sql.run<{ groups: number }>('SELECT groups FROM cosift.schema_version');
+  return new Groups(row?.groups ?? 1);
+}
+
 /**
- * The version of the tables; undefined where there are none.
+ * The version of the tables, and the number of groups; undefined where there are none.
  *
  * @throws {CosiftError} `store_failed` for a version that this cosift does not know.
  */
-async function versionOf(sql: Sql): Promise<number | undefined> {
+async function stateOf(sql: Sql): Promise<{ version: number; groups: number } | undefined> {
   const [tables] = await sql.run<{ exist: boolean }>(
     "SELECT to_regclass('cosift.schema_version') IS NOT NULL AS exist",
   );
   if (!tables?.exist) return undefined;
-  const [current] = await sql.run<{ version: number }>('SELECT version FROM cosift.schema_version');
-  if (current !== undefined && current.version > MIGRATIONS.length) {
-    throw new CosiftError(
-      'store_failed',
-      `the tables of the store have version ${current.version}, which a later version of cosift made; update this one`,
-    );
-  }
-  return current?.version;
+  const [current] = await sql.run<{ version: number; groups: number }>('SELECT * FROM cosift.schema_version');
+  if (current === undefined) return undefined;
+  const { version } = current;
+  if (version >= FIRST_VERSION && version <= VERSION) return current;
+  throw new CosiftError(
+    'store_failed',
+    version > VERSION
+      ? `the tables of the store have version ${version}, which a later version of cosift made; update this one`
+      : `the tables of the store have version ${version}, which a version of cosift made that was not released; use an empty database`,
+  );
 }
 
 /** Checks that the database can have the tables, and adds the type of vectors and the schema of the tables. */
 async function prepareServer(sql: Sql): Promise<void> {
-  const [server] = await sql.run<{ encoding: string; pgvector: boolean; schema: boolean }>(
+  const [server] = await sql.run<{
+    encoding: string;
+    pgvector: boolean;
+    extension: boolean;
+    schema: boolean;
+  }>(
     `SELECT current_setting('server_encoding') AS encoding,
       EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') AS pgvector,
+      EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector') AS extension,
       EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1::text) AS schema`,
     ['cosift'],
   );
@@ -156,8 +200,8 @@ async function prepareServer(sql: Sql): Promise<void> {
       'the server of the store has no pgvector; install its extension "vector"',
     );
   }
-  await sql.run('CREATE EXTENSION IF NOT EXISTS vector');
-  // The privilege to create schemas would be needed for one that exists, too.
+  // The privilege to create them would be needed for those that exist, too.
+  if (!server.extension) await sql.run('CREATE EXTENSION IF NOT EXISTS vector');
   if (!server.schema) await sql.run('CREATE SCHEMA cosift');
 }
 

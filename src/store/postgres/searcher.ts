@@ -4,7 +4,7 @@ import { engineRequest } from '../local/engine-request.js';
 import { unwrap } from '../local/unwrap.js';
 import type { SearchVector, StorePage, StoreSearchRequest } from '../record-store.js';
 import { CandidateScores } from './candidate-scores.js';
-import { type Catalog, type ReadEntry, settingsOf, tablesOf } from './catalog.js';
+import { type Catalog, type ReadEntry, settingsOf } from './catalog.js';
 import { countVisible } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
 import { LexicalMatches } from './lexical-matches.js';
@@ -16,6 +16,7 @@ import type { RecordReader } from './record-reader.js';
 import { nativeRow, type RowVectors, VECTORS } from './rows.js';
 import { marginOf, SAME_SCORE_STEPS } from './scores.js';
 import { type Sql, Values } from './sql.js';
+import { tablesOf } from './tables.js';
 import { VectorSource } from './vector-source.js';
 import { vectorBytes } from './vectors.js';
 

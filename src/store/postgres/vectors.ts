@@ -1,5 +1,5 @@
 import type { NativeScanned } from '../local/binding.js';
-import type { RecordTables } from './schema.js';
+import type { CatalogEntry } from './catalog.js';
 import type { Sql, SqlValue } from './sql.js';
 
 /** A vector in the binary form of pgvector: the number of values, two unused bytes, and the values. */
@@ -10,10 +10,14 @@ export function vectorBytes(vector: Float32Array): Uint8Array {
   return Buffer.from(bytes.buffer);
 }
 
-/** Replaces the vectors of records with several. `ids` is an array of the records; the vectors of others are left out. */
+/**
+ * Replaces the vectors of records with several, in the table `passages`. `ids` is an array of the records; the vectors of
+ * others are left out.
+ */
 export async function replacePassages(
   sql: Sql,
-  { passages }: RecordTables,
+  { id, group }: CatalogEntry,
+  passages: string,
   ids: SqlValue,
   { count, ids: records, numbers, directions, embs }: NativeScanned,
 ): Promise<void> {
@@ -21,10 +25,10 @@ export async function replacePassages(
   if (count === 0) return;
   await sql.run(
     `INSERT INTO ${passages} (record, number, passage_direction, passage_emb)
-    SELECT record, number, direction, emb
+    SELECT t.record, t.number, t.direction, t.emb
     FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::vector[]) AS t (record, number, direction, emb)
-    WHERE record = ANY($1::bigint[])`,
-    [ids, records, numbers, directions, embs],
+      CROSS JOIN ${group.databases} AS d WHERE d.id = $6::text AND t.record = ANY($1::bigint[])`,
+    [ids, records, numbers, directions, embs, id],
   );
 }
 

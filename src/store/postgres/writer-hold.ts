@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { sleep } from '../../async/sleep.js';
 import { MAX_HELD_MS } from '../held-writes.js';
-import type { CatalogEntry } from './catalog.js';
+import type { CatalogEntry, LockedEntry } from './catalog.js';
+import { CLOCK, STATEMENT_CLOCK } from './clock.js';
 import type { Sql, SqlDatabase } from './sql.js';
 
-/** How long a process keeps the writers of others waiting, unless it sets the hold again. */
-const HOLD = '10 seconds';
+/** Milliseconds that a process keeps the writers of others waiting, unless it sets the hold again. */
+const HOLD_MS = 10_000;
 /** Milliseconds between two looks of a writer at the hold. */
 const LOOK_MS = 50;
 
@@ -24,39 +25,29 @@ export class WriterHold {
   }
 
   /** Sets the hold of a database that the transaction has locked. Commits that lock it later find the hold. */
-  async set(sql: Sql, { number }: CatalogEntry): Promise<void> {
-    await sql.run(
-      `UPDATE cosift.databases SET held_by = $2::text, held_until = clock_timestamp() + $3::interval
-      WHERE number = $1::bigint`,
-      [number, this.#owner, HOLD],
+  async set(sql: Sql, entry: CatalogEntry): Promise<void> {
+    // The transaction may have waited for the lock.
+    const [row] = await sql.run<{ clock: number }>(
+      `SELECT ${STATEMENT_CLOCK} AS clock FROM ${entry.group.databases} WHERE id = $1::text`,
+      [entry.id],
     );
+    await write(sql, entry, this.#owner, (row as { clock: number }).clock + HOLD_MS);
   }
 
   /** Ends the hold of a database that the transaction has locked. */
-  async clear(sql: Sql, { number }: CatalogEntry): Promise<void> {
-    await sql.run('UPDATE cosift.databases SET held_by = NULL, held_until = NULL WHERE number = $1::bigint', [
-      number,
-    ]);
+  async clear(sql: Sql, entry: CatalogEntry): Promise<void> {
+    await write(sql, entry, null, null);
   }
 
-  /** Ends the hold of this process. Another process may hold the database by now. */
-  async release(sql: Sql, { number }: CatalogEntry): Promise<void> {
-    await sql.run(
-      `UPDATE cosift.databases SET held_by = NULL, held_until = NULL
-      WHERE number = $1::bigint AND held_by = $2::text`,
-      [number, this.#owner],
-    );
+  /** Ends the hold of this process on a database that the transaction has locked. Another process may hold it by now. */
+  async release(sql: Sql, entry: CatalogEntry): Promise<void> {
+    if (entry.held_by === this.#owner) await this.clear(sql, entry);
   }
 
   /** Whether another process holds a database that the transaction has locked. */
-  async isHeld(sql: Sql, entry: CatalogEntry): Promise<boolean> {
-    // No statement more for the usual commit.
+  async isHeld(sql: Sql, entry: LockedEntry): Promise<boolean> {
     if (entry.held_by === null || entry.held_by === this.#owner) return false;
-    const held = await sql.run(
-      'SELECT 1 FROM cosift.databases WHERE number = $1::bigint AND held_until > clock_timestamp()',
-      [entry.number],
-    );
-    if (held.length > 0) return true;
+    if ((entry.held_until ?? 0) > entry.clock) return true;
     // That of a process that ended before its switch.
     await this.clear(sql, entry);
     return false;
@@ -68,13 +59,25 @@ export class WriterHold {
   }
 
   /** Waits outside of a transaction until the hold of a database has expired, or `deadline`. */
-  async wait(id: string, deadline: number, signal: AbortSignal | undefined): Promise<void> {
-    const text = `SELECT 1 FROM cosift.databases
-      WHERE id = $1::text AND held_by <> $2::text AND held_until > clock_timestamp()`;
+  async wait({ id, group }: CatalogEntry, deadline: number, signal: AbortSignal | undefined): Promise<void> {
+    const text = `SELECT 1 FROM ${group.databases}
+      WHERE id = $1::text AND held_by <> $2::text AND held_until > ${CLOCK}`;
     while (performance.now() < deadline) {
       await sleep(LOOK_MS, signal);
       const held = await this.#database.read((sql) => sql.run(text, [id, this.#owner]), signal);
       if (held.length === 0) return;
     }
   }
+}
+
+async function write(
+  sql: Sql,
+  { id, group }: CatalogEntry,
+  owner: string | null,
+  until: number | null,
+): Promise<void> {
+  await sql.run(
+    `UPDATE ${group.databases} SET held_by = $2::text, held_until = $3::bigint WHERE id = $1::text`,
+    [id, owner, until],
+  );
 }

@@ -2,18 +2,12 @@ import { heldTooLong } from '../held-writes.js';
 import type { NativeRules, NativeWrites, Prepared } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type { CommitResult, EmbeddedVectors, PreparedRecords, StoreDeleteRequest } from '../record-store.js';
-import {
-  type Catalog,
-  type CatalogEntry,
-  changesOf,
-  type LockedEntry,
-  recordsOf,
-  tablesOf,
-} from './catalog.js';
+import type { Catalog, CatalogEntry, LockedEntry } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
 import { lastExpired } from './retention.js';
 import { nativeRow, type RecordRow, type Reference, ROW, rowsOf, type VectorsOf } from './rows.js';
 import { arrayOf, type Sql, type SqlDatabase, type SqlValue, Values } from './sql.js';
+import { changesOf, recordsOf, tablesOf } from './tables.js';
 import { deletePassages, replacePassages } from './vectors.js';
 import type { WriterHold } from './writer-hold.js';
 
@@ -72,14 +66,14 @@ export class Writer {
   ): Promise<CommitResult> {
     const deadline = this.#hold.deadline();
     for (;;) {
-      const committed = await this.#database.write(async (sql) => {
+      const { entry, committed } = await this.#database.write(async (sql) => {
         const entry = await this.#catalog.lock(sql, id);
-        if (await this.#hold.isHeld(sql, entry)) return undefined;
-        return await this.#commit(sql, entry, prepared as Prepared, embedded);
+        if (await this.#hold.isHeld(sql, entry)) return { entry, committed: undefined };
+        return { entry, committed: await this.#commit(sql, entry, prepared as Prepared, embedded) };
       }, signal);
       if (committed !== undefined) return committed;
       if (performance.now() >= deadline) throw heldTooLong();
-      await this.#hold.wait(id, deadline, signal);
+      await this.#hold.wait(entry, deadline, signal);
     }
   }
 
@@ -180,11 +174,11 @@ export class Writer {
       await sql.run(`DELETE FROM ${changesOf(entry)} WHERE position <= $1::bigint`, [removedUpTo]);
     }
     await sql.run(
-      `UPDATE cosift.databases SET records = records + $2::bigint, next_id = $3::bigint,
+      `UPDATE ${entry.group.databases} SET records = records + $2::bigint, next_id = $3::bigint,
         position = $4::bigint, removed = $5::bigint, version = version + 1, last_write_at = $6::bigint,
         has_passages = has_passages OR $7::boolean
-      WHERE number = $1::bigint`,
-      [entry.number, records, nextId, position, removedUpTo, now, hasPassages],
+      WHERE id = $1::text`,
+      [entry.id, records, nextId, position, removedUpTo, now, hasPassages],
     );
   }
 }
@@ -220,10 +214,11 @@ async function putRecords(sql: Sql, entry: CatalogEntry, puts: NativeWrites['put
   await sql.run(
     `INSERT INTO ${tables.records}
       (id, uuid, key, data, cells, hash, created, changed, synced, version, exact, passages, direction, emb)
-    SELECT id, uuid, key, data, cells, hash, created, changed, synced, $14::bigint, exact, passages, direction, emb
+    SELECT t.id, uuid, key, data, cells, hash, created, changed, synced, d.version + 1, exact, passages, direction, emb
     FROM unnest($1::bigint[], $2::uuid[], $3::bytea[], $4::text[], $5::jsonb[], $6::bytea[], $7::bigint[],
       $8::bigint[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bytea[], $13::vector[])
       AS t (id, uuid, key, data, cells, hash, created, changed, synced, exact, passages, direction, emb)
+      CROSS JOIN ${entry.group.databases} AS d WHERE d.id = $14::text
     ON CONFLICT (id) DO UPDATE SET key = excluded.key, data = excluded.data, cells = excluded.cells,
       hash = excluded.hash, created = excluded.created, changed = excluded.changed, synced = excluded.synced,
       version = excluded.version, exact = excluded.exact, passages = excluded.passages,
@@ -231,10 +226,12 @@ async function putRecords(sql: Sql, entry: CatalogEntry, puts: NativeWrites['put
     [
       ...[ids, uuids, keys, data, cells, hashes, created, changed, synced],
       ...[exact, passages, directions, embs],
-      entry.version + 1,
+      entry.id,
     ],
   );
-  if (entry.has_passages || scanned.count > 0) await replacePassages(sql, tables, ids, scanned);
+  if (entry.has_passages || scanned.count > 0) {
+    await replacePassages(sql, entry, tables.passages, ids, scanned);
+  }
 }
 
 async function touchRecords(
@@ -261,10 +258,11 @@ async function insertChanges(
   if (count === 0) return;
   await sql.run(
     `INSERT INTO ${changesOf(entry)} (position, kind, id, uuid, key, at, written, before)
-    SELECT $1::bigint + place, kind, id, uuid, key, at, $2::bigint, before
+    SELECT $1::bigint + place, kind, t.id, uuid, key, at, $2::bigint, before
     FROM unnest($3::smallint[], $4::bigint[], $5::uuid[], $6::bytea[], $7::bigint[], $8::text[])
-      WITH ORDINALITY AS t (kind, id, uuid, key, at, before, place)`,
-    [position, now, kinds, ids, uuids, keys, at, before],
+      WITH ORDINALITY AS t (kind, id, uuid, key, at, before, place)
+      CROSS JOIN ${entry.group.databases} AS d WHERE d.id = $9::text`,
+    [position, now, kinds, ids, uuids, keys, at, before, entry.id],
   );
 }
 

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LIMITS } from '../../src/schema/index.js';
+import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
+import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+
+/** The tables and functions of Citus with their columns and parameters. They take notes, and refuse what Citus does. */
+const CITUS = `CREATE TABLE calls (place serial, call text);
+  CREATE TABLE pg_dist_partition (logicalrelid regclass, colocationid integer);
+  CREATE FUNCTION create_distributed_table(table_name regclass, distribution_column text,
+    distribution_type text DEFAULT 'hash', colocate_with text DEFAULT 'default', shard_count int DEFAULT NULL)
+  RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE other pg_dist_partition;
+    BEGIN
+      IF colocate_with <> 'none' THEN
+        SELECT * INTO other FROM pg_dist_partition WHERE logicalrelid = colocate_with::regclass;
+        IF NOT FOUND THEN RAISE 'relation % is not distributed', colocate_with; END IF;
+      END IF;
+      INSERT INTO calls (call) SELECT concat_ws(' ', split_part(table_name::text, '.', -1), 'by',
+        coalesce(distribution_column, 'nothing'), 'with', colocate_with);
+      INSERT INTO pg_dist_partition VALUES (table_name, coalesce(other.colocationid, table_name::oid::integer));
+    END
+  $$;`;
+
+describe.skipIf(NO_SERVER !== undefined)(`tables on Citus${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+  }, 120_000);
+  afterAll(() => server?.stop());
+
+  const SETTINGS = { model: null, fingerprint: null, dimensions: 2 };
+  const databaseOf = async () => {
+    const url = await server.createDatabase();
+    const name = new URL(url).pathname.slice(1);
+    return { url, run: (text: string) => server.run(text, name) };
+  };
+  const open = async (url: string) => {
+    const store = new PostgresStore(new NodePostgres({ url }), LIMITS);
+    await store.load();
+    return store;
+  };
+  const put = async (store: PostgresStore, id: string) => {
+    const prepared = await store.prepareBatch(id, Buffer.from('{"records":[{"data":{},"vector":[1,0]}]}'));
+    await store.commit(id, prepared, { vectors: new Float32Array() });
+  };
+  const callsOf = async (run: (text: string) => Promise<string>) =>
+    (await run('SELECT call FROM calls ORDER BY place')).split('\n');
+
+  test('everything of a database is in the place of its group', async () => {
+    const { url, run } = await databaseOf();
+    await run(`${CITUS} ALTER DATABASE ${new URL(url).pathname.slice(1)} SET citus.shard_count = 3`);
+    const store = await open(url);
+    expect(await callsOf(run)).toEqual(
+      [0, 1, 2].flatMap((place) => [
+        `databases_${place} by nothing with none`,
+        `columns_${place} by nothing with cosift.databases_${place}`,
+        `reembeddings_${place} by nothing with cosift.databases_${place}`,
+      ]),
+    );
+    await run('TRUNCATE calls');
+    await store.createDatabase('db', SETTINGS);
+    await store.beginReembedding('db', { model: 'n', fingerprint: 'n', dimensions: 3 });
+    await put(store, 'db');
+    const number = Number((await run('SELECT number FROM cosift.names')).trim());
+    const group = `cosift.databases_${number % 3}`;
+    expect(await callsOf(run)).toEqual(
+      [
+        `changes_${number}`,
+        ...[1, 2].flatMap((of) => [`records_${number}_${of}`, `passages_${number}_${of}`]),
+      ].map((table) => `${table} by nothing with ${group}`),
+    );
+    expect(await run(`SELECT records FROM ${group} WHERE id = 'db'`)).toBe('1');
+    // Another process finds the databases of all groups.
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    for (const id of ids) await store.createDatabase(id, SETTINGS);
+    const other = await open(url);
+    expect((await other.listDatabases()).map(({ id }) => id)).toEqual([
+      'a',
+      'b',
+      'c',
+      'd',
+      'db',
+      ...ids.slice(4),
+    ]);
+    await other.dropDatabase('db');
+    expect((await store.progress()).map(({ id }) => id)).toEqual(ids);
+    expect(await run(`SELECT count(*) FROM pg_tables WHERE tablename ~ '_${number}(_|$)'`)).toBe('0');
+    for (const opened of [store, other]) await opened.close();
+  });
+
+  test('a store from before Citus stays where it is', async () => {
+    const { url, run } = await databaseOf();
+    const store = await open(url);
+    await store.createDatabase('before', SETTINGS);
+    await run(CITUS);
+    await store.createDatabase('after', SETTINGS);
+    await store.beginReembedding('before', { model: 'n', fingerprint: 'n', dimensions: 3 });
+    await put(store, 'after');
+    expect(await callsOf(run)).toEqual(['']);
+    await store.close();
+  });
+
+  test('tables that were made and never used are removed, and those that are used are not', async () => {
+    const { url, run } = await databaseOf();
+    const store = await open(url);
+    await store.createDatabase('db', SETTINGS);
+    await put(store, 'db');
+    // A process that ended between the two steps of a creation, and of a re-embedding.
+    await run(`CREATE TABLE cosift.records_2_1 (); CREATE TABLE cosift.passages_2_1 ();
+        CREATE TABLE cosift.changes_2 (); INSERT INTO cosift.names VALUES (2, 'lost');
+        CREATE TABLE cosift.records_1_2 (); CREATE TABLE cosift.passages_1_2 ()`);
+    const other = await open(url);
+    const tables = `SELECT string_agg(tablename, ' ' ORDER BY tablename) FROM pg_tables
+        WHERE schemaname = 'cosift' AND tablename ~ '[0-9]'`;
+    expect(await run(tables)).toBe('changes_1 passages_1_1 records_1_1');
+    expect(await run('SELECT id FROM cosift.names')).toBe('db');
+    expect((await other.describeDatabase('db')).records).toBe(1);
+    for (const opened of [store, other]) await opened.close();
+  });
+});
